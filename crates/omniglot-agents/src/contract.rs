@@ -1,0 +1,122 @@
+//! The contract of an adapter: what can happen to it, and what it may ask of the world.
+//!
+//! Deliberately without clocks, tasks and sockets: the runtime owns those. A recording replays
+//! through the same functions as a live agent.
+
+use std::path::PathBuf;
+
+use omniglot_schema::{McpServers, MessageAttachment, MessageId, PermissionReply, StderrOutput};
+pub use omniglot_timeline::{Draft, DropReason, RequestKey, Unparsed};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// Everything that can happen to a translator: a closed set.
+#[derive(Debug, Clone, Copy)]
+pub enum Input<'a> {
+    /// A process was started for this session.
+    Started { argv: &'a [String] },
+    /// One whole message the agent wrote.
+    Frame(&'a RawValue),
+    /// One whole message that really went to the agent. Request ids are learnt here, and drafts caused
+    /// by a command are made here, so that a capture replays like a live run.
+    Sent(&'a RawValue),
+    /// A line on stdout that is not JSON, or is over the limit: what there is of it.
+    Garbage { line: &'a [u8], fault: LineFault },
+    Command(&'a Command),
+    /// The process is gone.
+    Exited { code: Option<i32>, signal: Option<i32>, stderr: &'a StderrOutput },
+}
+
+/// What is wrong with a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LineFault {
+    NotJson,
+    NotUtf8,
+    /// Longer than the limit; only its head was kept, this is its whole length.
+    TooLong(u64),
+}
+
+/// Everything a translator may ask of the world.
+#[derive(Debug)]
+pub enum Output {
+    /// An event without sequence, id or time; the Timeline adds those.
+    Draft(Draft),
+    Send(Box<RawValue>),
+    /// The frame was understood and carries nothing for the stream. Counted.
+    Dropped { reason: DropReason },
+    /// The frame was not understood. Becomes `agent.unparsed`, raw text attached.
+    Unparsed(Unparsed),
+    /// The agent cannot be opened: it refused the handshake or the session. The process may be ended.
+    Refused(Refusal),
+}
+
+/// Why an agent did not open a session, and what the user can do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    pub kind: RefusalKind,
+    pub message: String,
+    pub hint: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefusalKind {
+    /// No credentials: the session exists but cannot work yet.
+    Auth,
+    /// It speaks something that we do not, or refused for a reason of its own.
+    Unavailable,
+}
+
+/// What the runtime asks of an agent.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    /// Shake hands and open a session; answered by [`Draft::SessionStarted`] or [`Output::Refused`].
+    Open(Open),
+    Prompt(Prompt),
+    /// Interrupt the running turn. The runtime has resolved the open requests before.
+    Cancel,
+    ReplyPermission { key: RequestKey, reply: PermissionReply, message: Option<String> },
+    ReplyQuestion { key: RequestKey, answers: Option<Vec<Vec<String>>> },
+    /// The request was resolved without an answer (cancel): tell the agent so.
+    Withdraw { key: RequestKey },
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Open {
+    pub cwd: PathBuf,
+    /// The native session to continue.
+    pub resume: Option<String>,
+    pub model: Option<String>,
+    pub agent_mode: Option<String>,
+    pub permission_mode: Option<String>,
+    pub mcp: McpServers,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prompt {
+    pub message_id: Option<MessageId>,
+    pub text: String,
+    pub attachments: Vec<MessageAttachment>,
+}
+
+/// Turns one session's traffic into drafts, and commands into that agent's traffic.
+///
+/// Reads no clock, opens nothing, spawns nothing: equal inputs give equal outputs, so a recorded
+/// session replays exactly. Every [`Input::Frame`] pushes at least one output.
+pub trait Translator: Send {
+    fn handle(&mut self, input: Input<'_>, out: &mut Vec<Output>);
+}
+
+/// Decodes the body of a message whose kind is known; the error names kind and field.
+pub fn decode<'a, T: Deserialize<'a>>(kind: &str, frame: &'a RawValue) -> Result<T, Unparsed> {
+    serde_json::from_str(frame.get()).map_err(|error| Unparsed {
+        error: error.to_string(),
+        location: kind.to_owned(),
+        raw_hash: None,
+    })
+}
+
+impl From<Draft> for Output {
+    fn from(draft: Draft) -> Self {
+        Self::Draft(draft)
+    }
+}

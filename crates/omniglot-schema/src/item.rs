@@ -1,0 +1,154 @@
+//! Items: the discrete units of content of a session, and the parts they are made of.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::ids::{CallId, ItemId};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct UniversalItem {
+    pub item_id: ItemId,
+    /// The agent's own id; it may repeat.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native_item_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_id: Option<ItemId>,
+    pub kind: ItemKind,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<ItemRole>,
+    pub status: ItemStatus,
+    pub content: Vec<ContentPart>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ItemKind {
+    Message,
+    ToolCall,
+    ToolResult,
+    System,
+    Status,
+    Unknown,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ItemRole {
+    User,
+    Assistant,
+    System,
+    Tool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ItemStatus {
+    InProgress,
+    Completed,
+    Failed,
+}
+
+/// One typed part of an item's content.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ContentPart {
+    Text {
+        text: String,
+    },
+    Json {
+        json: serde_json::Value,
+    },
+    ToolCall {
+        name: String,
+        /// JSON text.
+        arguments: String,
+        call_id: CallId,
+    },
+    ToolResult {
+        call_id: CallId,
+        output: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        is_error: Option<bool>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        exit_code: Option<i64>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        duration_ms: Option<u64>,
+    },
+    FileRef {
+        path: String,
+        action: FileAction,
+        /// Unified diff.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        diff: Option<String>,
+    },
+    Reasoning {
+        text: String,
+        visibility: ReasoningVisibility,
+    },
+    Image {
+        path: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mime: Option<String>,
+    },
+    Status {
+        label: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        detail: Option<String>,
+    },
+}
+
+impl ContentPart {
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into() }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FileAction {
+    Read,
+    Write,
+    Patch,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReasoningVisibility {
+    Public,
+    Private,
+}
+
+/// What happened, in one word: the second half of a status item's label `<agent>.<what>` (T13).
+///
+/// A closed list: a new one is added here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StatusLabel {
+    Compaction,
+    Retry,
+    Removed,
+    ModeChanged,
+    Warning,
+    Hook,
+    Late,
+    MemoryLost,
+    ExtensionError,
+    ExtensionUi,
+}
+
+impl StatusLabel {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Compaction => "compaction",
+            Self::Retry => "retry",
+            Self::Removed => "removed",
+            Self::ModeChanged => "mode_changed",
+            Self::Warning => "warning",
+            Self::Hook => "hook",
+            Self::Late => "late",
+            Self::MemoryLost => "memory_lost",
+            Self::ExtensionError => "extension_error",
+            Self::ExtensionUi => "extension_ui",
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Sessions as the REST face creates, lists and shows them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::event::{PermissionEventData, QuestionEventData, UniversalEvent};
+use crate::ids::SessionId;
+use crate::mcp::{McpServers, SkillsConfig};
+use crate::problem::AgentError;
+use crate::state::{SessionState, SessionStatus};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CreateSessionRequest {
+    pub agent: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_mode: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permission_mode: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_version: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<std::collections::HashMap<String, crate::mcp::McpServerConfig>>)]
+    pub mcp: Option<McpServers>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skills: Option<SkillsConfig>,
+}
+
+impl CreateSessionRequest {
+    pub fn new(agent: impl Into<String>) -> Self {
+        Self {
+            agent: agent.into(),
+            agent_mode: None,
+            permission_mode: None,
+            model: None,
+            variant: None,
+            agent_version: None,
+            directory: None,
+            title: None,
+            mcp: None,
+            skills: None,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CreateSessionResponse {
+    pub healthy: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<AgentError>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native_session_id: Option<String>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionInfo {
+    pub session_id: SessionId,
+    pub agent: String,
+    pub agent_mode: String,
+    pub permission_mode: String,
+    pub model: Option<String>,
+    pub variant: Option<String>,
+    pub native_session_id: Option<String>,
+    pub ended: bool,
+    pub event_count: u64,
+    /// Milliseconds since 1970.
+    pub created_at: i64,
+    /// Milliseconds since 1970.
+    pub updated_at: i64,
+    pub directory: Option<String>,
+    pub title: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<std::collections::HashMap<String, crate::mcp::McpServerConfig>>)]
+    pub mcp: Option<McpServers>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skills: Option<SkillsConfig>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct SessionListResponse {
+    pub sessions: Vec<SessionInfo>,
+}
+
+/// One session with everything that is known of it now.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct SessionDetail {
+    #[serde(flatten)]
+    pub info: SessionInfo,
+    pub status: SessionStatus,
+    pub state: SessionState,
+    pub pending: Vec<PendingRequest>,
+    pub stats: SessionStats,
+}
+
+/// A request that waits for a person.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum PendingRequest {
+    Permission(PermissionEventData),
+    Question(QuestionEventData),
+}
+
+/// What did not become an event, counted (T17).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SessionStats {
+    /// Native messages without content for the stream, by reason.
+    #[serde(default)]
+    pub dropped: BTreeMap<String, u64>,
+    #[serde(default)]
+    pub unparsed: u64,
+    /// Messages whose final text contradicted what was streamed.
+    #[serde(default)]
+    pub rewritten: u64,
+    /// Requests that a standing grant answered.
+    #[serde(default)]
+    pub granted: u64,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EventsResponse {
+    pub events: Vec<UniversalEvent>,
+    pub has_more: bool,
+}

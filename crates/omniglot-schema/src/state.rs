@@ -1,0 +1,193 @@
+//! What *is now*: the session's state and the merge patch that changes it.
+//!
+//! Both are made from one list of fields, so that a key of the state can always be patched.
+//! `status` is computed from turns and requests and never carried.
+
+use serde::{Deserialize, Deserializer, Serialize};
+use utoipa::ToSchema;
+
+use crate::agent::{AgentModeInfo, AgentModelInfo};
+use crate::ids::MessageId;
+use crate::message::MessageAttachment;
+use crate::usage::Usage;
+
+macro_rules! state {
+    ($($(#[$doc:meta])* $key:ident: $value:ty,)*) => {
+        /// The folded state of a session.
+        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+        pub struct SessionState {
+            $($(#[$doc])*
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub $key: Option<$value>,)*
+        }
+
+        /// A JSON merge patch of [`SessionState`]: changed keys only, null removes.
+        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+        pub struct StatePatch {
+            $($(#[$doc])*
+            #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+            #[schema(value_type = Option<$value>)]
+            pub $key: Option<Option<$value>>,)*
+        }
+
+        impl SessionState {
+            /// Applies `patch` and returns what it really changed.
+            pub fn apply(&mut self, patch: StatePatch) -> StatePatch {
+                let mut changed = StatePatch::default();
+                $(if let Some(value) = patch.$key && self.$key != value {
+                    self.$key.clone_from(&value);
+                    changed.$key = Some(value);
+                })*
+                changed
+            }
+        }
+
+        impl StatePatch {
+            pub fn is_empty(&self) -> bool {
+                $(self.$key.is_none())&&*
+            }
+        }
+    };
+}
+
+state! {
+    title: String,
+    model: String,
+    variant: String,
+    agent_mode: String,
+    permission_mode: String,
+    /// What the agent is busy with beside the turn.
+    activity: Activity,
+    /// Absent without a process.
+    connection: Connection,
+    todos: Vec<Todo>,
+    plan: Plan,
+    commands: Vec<CommandInfo>,
+    modes: Vec<AgentModeInfo>,
+    models: Vec<AgentModelInfo>,
+    auth: AuthState,
+    context: ContextFill,
+    usage: Usage,
+    cost_usd: f64,
+    /// Messages that wait for the running turn to end.
+    queue: Vec<QueuedMessage>,
+    subagents: Vec<serde_json::Value>,
+    team: serde_json::Value,
+}
+
+/// Tells a key with the value null (remove) from an absent key (keep).
+fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<Option<Option<T>>, D::Error> {
+    Option::<T>::deserialize(d).map(Some)
+}
+
+/// Whether a session works, waits for a person, or rests. Computed, never carried.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionStatus {
+    #[default]
+    Idle,
+    Running,
+    Waiting,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Activity {
+    Compacting,
+    Retrying,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Connection {
+    Connected,
+    Stale,
+    Lost,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Todo {
+    pub text: String,
+    pub status: TodoStatus,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TodoStatus {
+    Pending,
+    InProgress,
+    Completed,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Plan {
+    pub text: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CommandInfo {
+    pub name: String,
+    pub description: String,
+    /// What to type after the name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AuthState {
+    pub state: AuthStatus,
+    pub methods: Vec<AuthMethodInfo>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AuthStatus {
+    Unknown,
+    Required,
+    Ready,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AuthMethodInfo {
+    pub id: String,
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+}
+
+/// How full the model's context is, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ContextFill {
+    pub used: u64,
+    pub window: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct QueuedMessage {
+    pub message_id: MessageId,
+    pub message: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<MessageAttachment>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_patch_keeps_null_apart_from_absent() {
+        let patch: StatePatch = serde_json::from_str(r#"{"title":null,"model":"m"}"#).unwrap();
+        assert_eq!(patch.title, Some(None));
+        assert_eq!(patch.model, Some(Some("m".into())));
+        assert_eq!(serde_json::to_string(&patch).unwrap(), r#"{"title":null,"model":"m"}"#);
+    }
+
+    #[test]
+    fn apply_returns_only_what_changed() {
+        let mut state = SessionState { model: Some("m".into()), ..Default::default() };
+        let patch = StatePatch { model: Some(Some("m".into())), title: Some(Some("t".into())), ..Default::default() };
+        let changed = state.apply(patch);
+        assert_eq!(serde_json::to_string(&changed).unwrap(), r#"{"title":"t"}"#);
+        assert!(state.apply(changed).is_empty());
+    }
+}

@@ -1,0 +1,49 @@
+//! Why a turn stopped and what it used (T15). A number that the agent does not give is absent.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// Why a turn ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    EndTurn,
+    MaxTokens,
+    MaxTurns,
+    MaxBudget,
+    Refusal,
+    Cancelled,
+    Error,
+}
+
+/// Tokens of one turn. `input_tokens` excludes the cache, `output_tokens` includes reasoning.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Usage {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_read_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_write_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_tokens: Option<u64>,
+}
+
+impl Usage {
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Fills `total_tokens` from its parts, so that it can never contradict them.
+    pub fn with_total(mut self) -> Self {
+        if let (Some(input), Some(output)) = (self.input_tokens, self.output_tokens) {
+            let cache = self.cache_read_tokens.unwrap_or(0).saturating_add(self.cache_write_tokens.unwrap_or(0));
+            self.total_tokens = Some(input.saturating_add(output).saturating_add(cache));
+        }
+        self
+    }
+}

@@ -1,0 +1,191 @@
+//! What goes into the log and what comes out of it.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use omniglot_schema::{MessageId, SessionId, UniversalEventType};
+
+/// A session's row, stable for its life; never shown to clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SessionNo(pub i64);
+
+/// One committed event.
+#[derive(Debug, Clone)]
+pub struct StoredEvent {
+    pub seq: u64,
+    pub kind: UniversalEventType,
+    /// The JSON that is served; its last member is `"raw":null`.
+    pub json: Bytes,
+    pub frame_no: Option<u64>,
+}
+
+/// Everything that one step of a session changes, committed as a whole.
+#[derive(Debug, Clone)]
+pub struct Batch {
+    pub session: SessionNo,
+    pub frames: Vec<Frame>,
+    pub events: Vec<NewEvent>,
+    /// The session's row, when more than its last sequence changed.
+    pub record: Option<RecordUpdate>,
+    pub queue: Vec<QueueOp>,
+    pub receipt: Option<Receipt>,
+    pub durability: Durability,
+}
+
+impl Batch {
+    pub fn new(session: SessionNo) -> Self {
+        Self {
+            session,
+            frames: vec![],
+            events: vec![],
+            record: None,
+            queue: vec![],
+            receipt: None,
+            durability: Durability::Crash,
+        }
+    }
+}
+
+/// What a commit survives before it is reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Durability {
+    /// The death of the daemon. Flushed to disk at most 200 ms later.
+    Crash,
+    /// The loss of power.
+    Power,
+}
+
+/// One native message, as it was read or sent. Numbers are dense within a session, from 1.
+#[derive(Debug, Clone)]
+pub struct Frame {
+    pub no: u64,
+    pub bytes: Bytes,
+}
+
+#[derive(Debug, Clone)]
+pub struct NewEvent {
+    pub seq: u64,
+    pub kind: UniversalEventType,
+    /// Microseconds since 1970.
+    pub time_us: i64,
+    /// As in [`StoredEvent::json`].
+    pub json: Bytes,
+    pub frame_no: Option<u64>,
+}
+
+#[derive(Debug, Clone)]
+pub struct RecordUpdate {
+    /// The fold of all events so far, as JSON; opaque to the store.
+    pub fold: String,
+    pub ended: bool,
+    /// The sequence from which a restart must read to close what is open; `None` when nothing is.
+    pub open_from: Option<u64>,
+}
+
+#[derive(Debug, Clone)]
+pub enum QueueOp {
+    /// `body` is the message request as JSON.
+    Push { message_id: MessageId, body: String },
+    Remove { message_id: MessageId },
+}
+
+/// The first answer to a request with an idempotency key, kept for 24 hours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Receipt {
+    pub key: String,
+    /// sha256 of the request's body, in hex.
+    pub body_hash: String,
+    /// The answer, opaque to the store.
+    pub answer: String,
+}
+
+#[derive(Debug, Clone)]
+pub struct NewSession {
+    pub id: SessionId,
+    pub agent: String,
+    /// The create request as JSON, secrets included; only this row has them.
+    pub request: String,
+    /// Milliseconds since 1970.
+    pub created_ms: i64,
+    pub record: RecordUpdate,
+    pub frames: Vec<Frame>,
+    /// Begins with `session.started`, sequence 1.
+    pub events: Vec<NewEvent>,
+}
+
+/// A session as its row tells.
+#[derive(Debug, Clone)]
+pub struct SessionRecord {
+    pub no: SessionNo,
+    pub id: SessionId,
+    /// Random; a cursor of another epoch is refused.
+    pub epoch: String,
+    pub agent: String,
+    pub request: String,
+    pub created_ms: i64,
+    pub updated_ms: i64,
+    pub fold: String,
+    pub ended: bool,
+    pub open_from: Option<u64>,
+    pub last_seq: u64,
+    pub last_frame: u64,
+}
+
+#[derive(Debug, Clone)]
+pub struct QueuedRow {
+    pub message_id: MessageId,
+    pub body: String,
+}
+
+/// Which sessions to list, newest first.
+#[derive(Debug, Clone, Default)]
+pub struct ListFilter {
+    pub agent: Option<String>,
+    pub ended: Option<bool>,
+    /// Only sessions created before this one.
+    pub after: Option<SessionId>,
+    pub limit: Option<usize>,
+}
+
+/// Which events to read.
+#[derive(Debug, Clone)]
+pub struct ReadQuery {
+    /// The last sequence already seen.
+    pub after: u64,
+    pub limit: usize,
+    /// The page ends once it holds this many bytes; it holds at least one event if there is one.
+    pub max_bytes: usize,
+    /// All types when empty.
+    pub types: Vec<UniversalEventType>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Page {
+    pub events: Vec<Arc<StoredEvent>>,
+    /// Whether at least one more matching event is committed.
+    pub has_more: bool,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("the data directory is in use by another daemon ({holder})")]
+    Locked { holder: String },
+    #[error("the database is of version {found}, this program knows up to {known}; use a newer omniglot")]
+    TooNew { found: i64, known: i64 },
+    #[error("event {seq} of session {session} is damaged")]
+    Damaged { session: String, seq: u64 },
+    #[error("frame {no} is damaged")]
+    DamagedFrame { no: u64 },
+    #[error("a session of that name exists")]
+    Exists,
+    #[error("no such session")]
+    NoSession,
+    #[error("the log is closed")]
+    Closed,
+    #[error("database")]
+    Database(#[from] rusqlite::Error),
+    #[error("migration")]
+    Migration(#[from] rusqlite_migration::Error),
+    #[error("data directory")]
+    Io(#[from] std::io::Error),
+}

@@ -1,0 +1,263 @@
+//! Drafts: what a translator says happened, before the Timeline makes it lawful (T1).
+//!
+//! A draft has no sequence, id or time. Items and requests are named by keys that are unique within
+//! one run of the agent; the Timeline maps them to ids of ours.
+
+use omniglot_schema::{
+    ContentPart, ErrorCode, ItemKind, ItemRole, MessageId, PermissionOption, PermissionStatus, QuestionInfo,
+    ReasoningVisibility, ResolvedBy, Resume, StatePatch, StatusLabel, StopReason, Usage,
+};
+use serde::{Deserialize, Serialize};
+
+/// Names an item within one run of an agent: native id and block index.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ItemKey(pub String);
+
+/// Names a permission or question within one run of an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RequestKey(pub String);
+
+impl From<&str> for ItemKey {
+    fn from(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+impl From<&str> for RequestKey {
+    fn from(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+/// The closed set of things that can happen in a session.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Draft {
+    /// The agent is ready, with this session of its own.
+    SessionStarted(SessionStarted),
+    TurnStarted(Origin),
+    TurnEnded(TurnEnd),
+    ItemStarted(ItemStart),
+    /// Which part a delta extends follows from the kind of its item.
+    ItemDelta {
+        key: ItemKey,
+        delta: String,
+    },
+    ItemCompleted(ItemEnd),
+    PermissionRequested(PermissionAsk),
+    PermissionResolved {
+        key: RequestKey,
+        status: PermissionStatus,
+        by: ResolvedBy,
+        message: Option<String>,
+    },
+    QuestionRequested(QuestionAsk),
+    /// `answers` holds the labels chosen, one list per question; `None` means rejected.
+    QuestionResolved {
+        key: RequestKey,
+        answers: Option<Vec<Vec<String>>>,
+        by: ResolvedBy,
+    },
+    /// At most one per turn becomes the turn's `error`, just before `turn.ended`; what comes beside it
+    /// or outside a turn becomes a warning.
+    Error(Failure),
+    State(Box<StatePatch>),
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SessionStarted {
+    pub native_session_id: Option<String>,
+    pub agent_version: Option<String>,
+    /// How the agent came back; `None` for a session that is new to it.
+    pub resume: Option<Resume>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Origin {
+    /// Somebody's message; its id is unknown when a recording is replayed.
+    User { message_id: Option<MessageId> },
+    Agent,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnEnd {
+    pub stop: StopReason,
+    /// What failed, when `stop` is [`StopReason::Error`]. An earlier [`Draft::Error`] of the turn wins.
+    pub error: Option<Failure>,
+    pub model: Option<String>,
+    pub usage: Option<Usage>,
+    pub usage_subagents: Option<Usage>,
+    pub cost_usd: Option<f64>,
+}
+
+impl TurnEnd {
+    pub fn new(stop: StopReason) -> Self {
+        Self { stop, error: None, model: None, usage: None, usage_subagents: None, cost_usd: None }
+    }
+
+    pub fn failed(error: Failure) -> Self {
+        Self { error: Some(error), ..Self::new(StopReason::Error) }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    pub code: ErrorCode,
+    pub message: String,
+    pub details: Option<serde_json::Value>,
+}
+
+impl Failure {
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), details: None }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct ItemStart {
+    pub key: ItemKey,
+    pub native_id: Option<String>,
+    /// The message or spawning call that this item belongs to; ignored when unknown.
+    pub parent: Option<ItemKey>,
+    pub body: Body,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct ItemEnd {
+    pub key: ItemKey,
+    pub outcome: Outcome,
+    /// The final content; `None` means what was started and streamed.
+    pub body: Option<Body>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    Completed,
+    Failed,
+}
+
+/// What an item is, with its content as far as it is known.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Body {
+    /// A message; text parts of one message are streamed as one text.
+    Message { role: ItemRole, parts: Vec<ContentPart> },
+    Reasoning { text: String, visibility: ReasoningVisibility },
+    /// `arguments` is JSON text.
+    ToolCall { name: String, arguments: String },
+    ToolResult(ToolResult),
+    System { parts: Vec<ContentPart> },
+    Status { label: StatusLabel, detail: Option<String> },
+    Unknown { parts: Vec<ContentPart> },
+}
+
+/// The result of the call named `call`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolResult {
+    pub call: ItemKey,
+    pub output: String,
+    pub is_error: Option<bool>,
+    pub exit_code: Option<i64>,
+    pub duration_ms: Option<u64>,
+    /// Files, images and structured output beside the text.
+    pub parts: Vec<ContentPart>,
+}
+
+impl ToolResult {
+    pub fn of(call: ItemKey) -> Self {
+        Self { call, output: String::new(), is_error: None, exit_code: None, duration_ms: None, parts: vec![] }
+    }
+}
+
+impl Body {
+    pub fn assistant_text(text: impl Into<String>) -> Self {
+        Self::message(ItemRole::Assistant, text)
+    }
+
+    pub fn message(role: ItemRole, text: impl Into<String>) -> Self {
+        let text = text.into();
+        let parts = if text.is_empty() { vec![] } else { vec![ContentPart::Text { text }] };
+        Self::Message { role, parts }
+    }
+
+    pub fn kind(&self) -> ItemKind {
+        match self {
+            Self::Message { .. } | Self::Reasoning { .. } => ItemKind::Message,
+            Self::ToolCall { .. } => ItemKind::ToolCall,
+            Self::ToolResult(_) => ItemKind::ToolResult,
+            Self::System { .. } => ItemKind::System,
+            Self::Status { .. } => ItemKind::Status,
+            Self::Unknown { .. } => ItemKind::Unknown,
+        }
+    }
+
+    pub fn role(&self) -> Option<ItemRole> {
+        match self {
+            Self::Message { role, .. } => Some(*role),
+            Self::Reasoning { .. } | Self::ToolCall { .. } => Some(ItemRole::Assistant),
+            Self::ToolResult(_) => Some(ItemRole::Tool),
+            Self::System { .. } | Self::Status { .. } | Self::Unknown { .. } => None,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct PermissionAsk {
+    pub key: RequestKey,
+    pub native_id: Option<serde_json::Value>,
+    /// What the agent wants to do, for a person to read.
+    pub action: String,
+    /// The call that waits; without one the Timeline makes a call and its result.
+    pub call: Option<ItemKey>,
+    pub tool: Option<String>,
+    /// With `tool`, what an `always` covers; without it `always` is not remembered.
+    pub pattern: Option<String>,
+    pub options: Vec<PermissionOption>,
+    /// `file_ref` parts of what an edit would change.
+    pub files: Vec<ContentPart>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct QuestionAsk {
+    pub key: RequestKey,
+    pub native_id: Option<serde_json::Value>,
+    pub call: Option<ItemKey>,
+    /// At least one.
+    pub questions: Vec<QuestionInfo>,
+}
+
+/// Why a native message carries nothing for the stream: a closed set, counted (T17).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum DropReason {
+    Heartbeat,
+    Echo,
+    Duplicate,
+    Internal,
+    Extension,
+    Superseded,
+    Replay,
+}
+
+impl DropReason {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Heartbeat => "heartbeat",
+            Self::Echo => "echo",
+            Self::Duplicate => "duplicate",
+            Self::Internal => "internal",
+            Self::Extension => "extension",
+            Self::Superseded => "superseded",
+            Self::Replay => "replay",
+        }
+    }
+}
+
+/// A native message, or a piece of one, that was not understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unparsed {
+    pub error: String,
+    /// Where: `stdout`, or the message kind and the field.
+    pub location: String,
+    /// sha256 of the bytes, in hex.
+    pub raw_hash: Option<String>,
+}
