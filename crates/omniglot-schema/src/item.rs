@@ -137,6 +137,25 @@ pub enum StatusLabel {
 }
 
 impl StatusLabel {
+    pub const ALL: [Self; 10] = [
+        Self::Compaction,
+        Self::Retry,
+        Self::Removed,
+        Self::ModeChanged,
+        Self::Warning,
+        Self::Hook,
+        Self::Late,
+        Self::MemoryLost,
+        Self::ExtensionError,
+        Self::ExtensionUi,
+    ];
+
+    /// Reads the second half of a label `<agent>.<what>`.
+    pub fn of_label(label: &str) -> Option<Self> {
+        let (_, what) = label.rsplit_once('.')?;
+        Self::ALL.into_iter().find(|known| known.as_str() == what)
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Compaction => "compaction",

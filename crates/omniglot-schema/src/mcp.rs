@@ -1,14 +1,17 @@
 //! MCP servers and skills that a session is created with. Secrets in them are shown as `***`.
 
+use std::fmt;
+
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 pub type McpServers = IndexMap<String, McpServerConfig>;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(tag = "type", rename_all = "lowercase", rename_all_fields = "camelCase")]
+#[derive(Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "type", rename_all = "lowercase")]
 pub enum McpServerConfig {
+    #[serde(rename_all = "camelCase")] // The schema derive does not know `rename_all_fields`.
     Local {
         command: McpCommand,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -23,6 +26,7 @@ pub enum McpServerConfig {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timeout_ms: Option<u64>,
     },
+    #[serde(rename_all = "camelCase")]
     Remote {
         url: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -58,7 +62,7 @@ pub enum McpOAuthConfigOrDisabled {
     Switch(bool),
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct McpOAuthConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -108,10 +112,50 @@ impl McpServerConfig {
             Self::Remote { headers, oauth, .. } => {
                 hide(headers);
                 if let Some(McpOAuthConfigOrDisabled::Config(config)) = oauth {
-                    config.client_secret = config.client_secret.take().map(|_| HIDDEN.to_owned());
+                    for value in [&mut config.client_id, &mut config.client_secret, &mut config.scope] {
+                        *value = value.take().map(|_| HIDDEN.to_owned());
+                    }
                 }
             }
         }
         self
+    }
+}
+
+/// The JSON that clients are shown: a secret is not for logs either.
+impl fmt::Debug for McpServerConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = serde_json::to_string(&self.clone().redacted()).map_err(|_| fmt::Error)?;
+        f.write_str(&shown)
+    }
+}
+
+impl fmt::Debug for McpOAuthConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("McpOAuthConfig").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::CreateSessionRequest;
+
+    #[test]
+    fn no_secret_is_in_debug_output() {
+        let request: CreateSessionRequest = serde_json::from_str(
+            r#"{"agent":"a","mcp":{
+                "here":{"type":"local","command":"server","env":{"KEY":"hush-1"}},
+                "there":{"type":"remote","url":"http://127.0.0.1/","headers":{"Authorization":"hush-2"},
+                    "oauth":{"clientId":"hush-3","clientSecret":"hush-4","scope":"hush-5"}}}}"#,
+        )
+        .unwrap();
+        let shown = format!("{request:?}");
+        assert!(shown.contains("KEY") && shown.contains("Authorization"), "{shown}");
+        assert!(!shown.contains("hush"), "{shown}");
+        let Some(McpServerConfig::Remote { oauth, .. }) = request.mcp.unwrap().swap_remove("there") else {
+            panic!("{shown}")
+        };
+        assert!(!format!("{oauth:?}").contains("hush"));
     }
 }

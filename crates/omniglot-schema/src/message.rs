@@ -54,7 +54,8 @@ impl Delivered {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PermissionReplyRequest {
     pub reply: PermissionReply,
-    /// Told to the agent on reject, where it can take it.
+    /// Kept as `metadata.message` of the resolution, and told to the agent where its protocol has a place
+    /// for it; ACP has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
@@ -69,7 +70,8 @@ pub enum PermissionReply {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct QuestionReplyRequest {
-    /// One array per question; fewer means unanswered.
+    /// One array per question: labels of its options, or free text where it is allowed. Fewer arrays
+    /// leave the rest unanswered; what does not fit is refused with 400.
     pub answers: Vec<Vec<String>>,
 }
 

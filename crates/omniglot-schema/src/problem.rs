@@ -1,5 +1,7 @@
 //! Errors as clients see them: `application/problem+json`.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -112,6 +114,9 @@ pub struct ProblemDetails {
     /// What to do next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+    /// What else a daemon says about it.
+    #[serde(flatten)]
+    pub more: BTreeMap<String, serde_json::Value>,
 }
 
 impl ProblemDetails {
@@ -125,6 +130,7 @@ impl ProblemDetails {
             agent: None,
             session_id: None,
             hint: None,
+            more: BTreeMap::new(),
         }
     }
 }

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::event::{PermissionEventData, QuestionEventData, UniversalEvent};
+use crate::event::UniversalEvent;
 use crate::ids::SessionId;
 use crate::mcp::{McpServers, SkillsConfig};
 use crate::problem::AgentError;
+use crate::request::{PermissionEventData, QuestionEventData};
 use crate::state::{SessionState, SessionStatus};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -51,6 +52,32 @@ impl CreateSessionRequest {
             skills: None,
         }
     }
+}
+
+/// Changes of a session; what is absent stays as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SessionPatch {
+    /// An empty one takes the title away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The reasoning effort of the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_mode: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permission_mode: Option<String>,
+}
+
+/// A new session that begins with what another one's agent remembers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ForkRequest {
+    /// The id of the new session.
+    pub session_id: SessionId,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]

@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use crate::agent::{AgentModeInfo, AgentModelInfo};
 use crate::ids::MessageId;
+use crate::listed::Listed;
 use crate::message::MessageAttachment;
 use crate::usage::Usage;
 
@@ -60,18 +61,18 @@ state! {
     activity: Activity,
     /// Absent without a process.
     connection: Connection,
-    todos: Vec<Todo>,
+    todos: Listed<Todo>,
     plan: Plan,
-    commands: Vec<CommandInfo>,
-    modes: Vec<AgentModeInfo>,
-    models: Vec<AgentModelInfo>,
+    commands: Listed<CommandInfo>,
+    modes: Listed<AgentModeInfo>,
+    models: Listed<AgentModelInfo>,
     auth: AuthState,
     context: ContextFill,
     usage: Usage,
     cost_usd: f64,
     /// Messages that wait for the running turn to end.
-    queue: Vec<QueuedMessage>,
-    subagents: Vec<serde_json::Value>,
+    queue: Listed<QueuedMessage>,
+    subagents: Listed<serde_json::Value>,
     team: serde_json::Value,
 }
 
@@ -185,7 +186,8 @@ mod tests {
     #[test]
     fn apply_returns_only_what_changed() {
         let mut state = SessionState { model: Some("m".into()), ..Default::default() };
-        let patch = StatePatch { model: Some(Some("m".into())), title: Some(Some("t".into())), ..Default::default() };
+        let patch =
+            StatePatch { model: Some(Some("m".into())), title: Some(Some("t".into())), ..Default::default() };
         let changed = state.apply(patch);
         assert_eq!(serde_json::to_string(&changed).unwrap(), r#"{"title":"t"}"#);
         assert!(state.apply(changed).is_empty());

@@ -41,7 +41,8 @@ impl Usage {
     /// Fills `total_tokens` from its parts, so that it can never contradict them.
     pub fn with_total(mut self) -> Self {
         if let (Some(input), Some(output)) = (self.input_tokens, self.output_tokens) {
-            let cache = self.cache_read_tokens.unwrap_or(0).saturating_add(self.cache_write_tokens.unwrap_or(0));
+            let cache =
+                self.cache_read_tokens.unwrap_or(0).saturating_add(self.cache_write_tokens.unwrap_or(0));
             self.total_tokens = Some(input.saturating_add(output).saturating_add(cache));
         }
         self

@@ -1,0 +1,125 @@
+//! What permissions and questions carry: the agent asks, a person answers.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::ids::{ItemId, PermissionId, QuestionId};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PermissionEventData {
+    pub permission_id: PermissionId,
+    /// What the agent wants to do.
+    pub action: String,
+    pub status: PermissionStatus,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<serde_json::Value>)]
+    pub metadata: Option<RequestMetadata>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PermissionStatus {
+    Requested,
+    Accept,
+    AcceptForSession,
+    Reject,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct QuestionEventData {
+    pub question_id: QuestionId,
+    pub prompt: String,
+    pub options: Vec<String>,
+    pub status: QuestionStatus,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<serde_json::Value>)]
+    pub metadata: Option<RequestMetadata>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum QuestionStatus {
+    Requested,
+    Answered,
+    Rejected,
+}
+
+/// What a permission or question carries beside its contract fields.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RequestMetadata {
+    /// The tool call that waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item_id: Option<ItemId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native_request_id: Option<serde_json::Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// The agent's own pattern: with `tool`, what `always` covers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<String>,
+    /// The choices as the agent offers them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<PermissionOption>,
+    /// What an edit would change, one `file_ref` each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<crate::item::ContentPart>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<QuestionInfo>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolved_by: Option<ResolvedBy>,
+    /// What the person who answered said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PermissionOption {
+    pub id: String,
+    pub name: String,
+    pub kind: String,
+}
+
+/// One of several questions asked at once (T12).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct QuestionInfo {
+    pub prompt: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header: Option<String>,
+    pub options: Vec<QuestionOption>,
+    pub multi_select: bool,
+    /// Whether an answer beside the options is allowed.
+    pub free_text: bool,
+    /// What a free text must be; absent means any text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<AnswerFormat>,
+}
+
+/// Free text that has to be more than text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerFormat {
+    Integer,
+    Number,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct QuestionOption {
+    pub label: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+}
+
+/// Who or what resolved a request (T10).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ResolvedBy {
+    Person,
+    Cancel,
+    Agent,
+    Crash,
+    Restart,
+    TurnEnd,
+    Expiry,
+}
