@@ -75,8 +75,12 @@ pub struct SessionStarted {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Origin {
-    /// Somebody's message; its id is unknown when a recording is replayed.
-    User { message_id: Option<MessageId> },
+    /// Somebody's message; its id is unknown when a recording is replayed. The Timeline makes the user's
+    /// item of `content`, right after `turn.started`: adapters draft no item for it.
+    User {
+        message_id: Option<MessageId>,
+        content: Vec<ContentPart>,
+    },
     Agent,
 }
 
@@ -141,14 +145,30 @@ pub enum Outcome {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Body {
     /// A message; text parts of one message are streamed as one text.
-    Message { role: ItemRole, parts: Vec<ContentPart> },
-    Reasoning { text: String, visibility: ReasoningVisibility },
+    Message {
+        role: ItemRole,
+        parts: Vec<ContentPart>,
+    },
+    Reasoning {
+        text: String,
+        visibility: ReasoningVisibility,
+    },
     /// `arguments` is JSON text.
-    ToolCall { name: String, arguments: String },
+    ToolCall {
+        name: String,
+        arguments: String,
+    },
     ToolResult(ToolResult),
-    System { parts: Vec<ContentPart> },
-    Status { label: StatusLabel, detail: Option<String> },
-    Unknown { parts: Vec<ContentPart> },
+    System {
+        parts: Vec<ContentPart>,
+    },
+    Status {
+        label: StatusLabel,
+        detail: Option<String>,
+    },
+    Unknown {
+        parts: Vec<ContentPart>,
+    },
 }
 
 /// The result of the call named `call`.
@@ -165,7 +185,14 @@ pub struct ToolResult {
 
 impl ToolResult {
     pub fn of(call: ItemKey) -> Self {
-        Self { call, output: String::new(), is_error: None, exit_code: None, duration_ms: None, parts: vec![] }
+        Self {
+            call,
+            output: String::new(),
+            is_error: None,
+            exit_code: None,
+            duration_ms: None,
+            parts: vec![],
+        }
     }
 }
 

@@ -2,6 +2,11 @@
 //!
 //! Pure: no clock, no IO, no agent, no face. The rules of the stream are kept here and nowhere else.
 
+pub mod check;
 pub mod draft;
+pub mod fold;
+pub mod timeline;
 
 pub use draft::*;
+pub use fold::{Fold, Grant, OpenTurn, Snapshot};
+pub use timeline::{Blob, Emitted, Identity, SessionEnd, Stamp, Timeline, inline_image};

@@ -1,0 +1,381 @@
+//! The Timeline: the one place that keeps the rules of the stream (T1 to T18).
+//!
+//! A pure state machine per session. Whatever drafts come in, in whatever order, the events that go
+//! out are lawful: dense sequences, every item and turn ended exactly once, every request resolved.
+//! Leaves clocks, storage and processes to the runtime, and the meaning of native messages to adapters.
+
+mod blobs;
+mod bodies;
+mod items;
+mod requests;
+mod restore;
+mod turns;
+
+use std::collections::{HashMap, HashSet};
+
+use indexmap::IndexMap;
+use jiff::Timestamp;
+use omniglot_schema::{
+    AgentUnparsedData, ErrorCode, EventData, EventId, EventSource, ItemId, ResolvedBy, Resume,
+    SessionEndReason, SessionEndedData, SessionId, SessionStartedData, SessionStartedMetadata, SessionStats,
+    StatePatch, StatusLabel, StderrOutput, StopReason, TerminatedBy, UniversalEvent,
+};
+
+use crate::draft::{
+    Body, Draft, DropReason, Failure, ItemKey, RequestKey, SessionStarted, TurnEnd, Unparsed,
+};
+use crate::fold::{Fold, Snapshot};
+
+pub use blobs::{Blob, inline_image};
+use items::{Call, OpenItem};
+use requests::OpenRequest;
+use turns::Turn;
+
+/// Which session a Timeline is for.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    pub session_id: SessionId,
+    /// The first half of status labels.
+    pub agent: String,
+}
+
+/// When and from where something reached the Timeline.
+#[derive(Debug, Clone, Copy)]
+pub struct Stamp {
+    pub now: Timestamp,
+    pub source: EventSource,
+    /// The native frame that this comes from.
+    pub frame: Option<u64>,
+}
+
+impl Stamp {
+    pub fn agent(now: Timestamp, frame: u64) -> Self {
+        Self { now, source: EventSource::Agent, frame: Some(frame) }
+    }
+
+    pub fn daemon(now: Timestamp) -> Self {
+        Self { now, source: EventSource::Daemon, frame: None }
+    }
+
+    /// The same moment and frame, for an event that the Timeline adds by itself.
+    fn synthetic(self) -> Self {
+        Self { source: EventSource::Daemon, ..self }
+    }
+}
+
+/// Why a session ends.
+#[derive(Debug, Clone)]
+pub enum SessionEnd {
+    /// Somebody ended or deleted it.
+    Terminated,
+    /// Its process died unexpectedly.
+    Crashed { message: String, exit_code: Option<i32>, stderr: Option<StderrOutput> },
+}
+
+/// An event, and the native frame it was made from.
+#[derive(Debug, Clone)]
+pub struct Emitted {
+    pub event: UniversalEvent,
+    pub frame: Option<u64>,
+}
+
+/// Turns drafts into the lawful events of one session.
+///
+/// Ids hold the sequence at which their owner was born, so they are unique without a counter to keep.
+#[derive(Debug)]
+pub struct Timeline {
+    identity: Identity,
+    seed: String,
+    fold: Fold,
+    stats: SessionStats,
+    native_session_id: Option<String>,
+    /// The session that this one begins as a copy of, until that is told.
+    forked_from: Option<SessionId>,
+    turn: Option<Turn>,
+    /// Open items of the turn, in the order of their start.
+    items: IndexMap<ItemKey, OpenItem>,
+    /// Calls of the turn, each with the fate of its result.
+    calls: IndexMap<ItemKey, Call>,
+    /// Items that have ended since the last turn began, and those of the turn before. An agent that
+    /// speaks of older ones speaks to nobody: a long session must not keep them all.
+    closed: HashMap<ItemKey, ItemId>,
+    earlier: HashMap<ItemKey, ItemId>,
+    /// Items that ended with the last turn, not by the agent's word: that may still come.
+    cut: HashSet<ItemKey>,
+    requests: IndexMap<RequestKey, OpenRequest>,
+    /// Requests that a standing grant covers; the runtime answers them.
+    granted: Vec<RequestKey>,
+    /// Requests that were resolved without their answer; the runtime tells the agent.
+    withdrawn: Vec<RequestKey>,
+    /// What the events so far name; the runtime keeps it with them.
+    blobs: Vec<Blob>,
+}
+
+impl Timeline {
+    /// A session that begins now. `seed` must differ between sessions.
+    pub fn new(identity: Identity, seed: impl Into<String>) -> Self {
+        Self::from_snapshot(identity, Snapshot { seed: seed.into(), ..Snapshot::default() })
+    }
+
+    /// A session that begins now as a copy of `origin`.
+    pub fn forked(identity: Identity, seed: impl Into<String>, origin: SessionId) -> Self {
+        Self { forked_from: Some(origin), ..Self::new(identity, seed) }
+    }
+
+    fn from_snapshot(identity: Identity, snapshot: Snapshot) -> Self {
+        Self {
+            identity,
+            seed: snapshot.seed,
+            native_session_id: snapshot.fold.native_session_id.clone(),
+            fold: snapshot.fold,
+            stats: snapshot.stats,
+            forked_from: None,
+            turn: None,
+            items: IndexMap::new(),
+            calls: IndexMap::new(),
+            closed: HashMap::new(),
+            earlier: HashMap::new(),
+            cut: HashSet::new(),
+            requests: IndexMap::new(),
+            granted: Vec::new(),
+            withdrawn: Vec::new(),
+            blobs: Vec::new(),
+        }
+    }
+
+    pub fn fold(&self) -> &Fold {
+        &self.fold
+    }
+
+    pub fn stats(&self) -> &SessionStats {
+        &self.stats
+    }
+
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot { seed: self.seed.clone(), fold: self.fold.clone(), stats: self.stats.clone() }
+    }
+
+    /// The requests that standing grants have answered since the last call; tell the agent.
+    pub fn take_granted(&mut self) -> Vec<RequestKey> {
+        std::mem::take(&mut self.granted)
+    }
+
+    /// The requests that were resolved over the agent's head since the last call; tell the agent.
+    pub fn take_withdrawn(&mut self) -> Vec<RequestKey> {
+        std::mem::take(&mut self.withdrawn)
+    }
+
+    /// Makes a draft lawful.
+    pub fn apply(&mut self, mut draft: Draft, stamp: Stamp, out: &mut Vec<Emitted>) {
+        self.shelve_images(&mut draft, stamp, out);
+        match draft {
+            Draft::SessionStarted(started) => self.session_started(started, stamp, out),
+            Draft::State(patch) => self.state(*patch, stamp, out),
+            draft if self.fold.ended => {
+                drop(draft);
+                self.dropped(DropReason::Superseded);
+            }
+            draft => {
+                self.ensure_started(stamp, out);
+                self.apply_live(draft, stamp, out);
+            }
+        }
+    }
+
+    fn apply_live(&mut self, draft: Draft, stamp: Stamp, out: &mut Vec<Emitted>) {
+        match draft {
+            Draft::TurnStarted(origin) => self.turn_started(origin, stamp, out),
+            Draft::TurnEnded(end) => self.turn_ended(end, stamp, out),
+            Draft::ItemStarted(start) => self.item_started(start, stamp, out),
+            Draft::ItemDelta { key, delta } => self.item_delta(&key, delta, stamp, out),
+            Draft::ItemCompleted(end) => self.item_completed(end, stamp, out),
+            Draft::PermissionRequested(ask) => self.permission_requested(ask, stamp, out),
+            Draft::PermissionResolved { key, status, by, message } => {
+                self.permission_resolved(&key, status, by, message, stamp, out);
+            }
+            Draft::QuestionRequested(ask) => self.question_requested(ask, stamp, out),
+            Draft::QuestionResolved { key, answers, by } => {
+                self.question_resolved(&key, answers, by, stamp, out)
+            }
+            Draft::Error(failure) => self.error(failure, stamp, out),
+            Draft::SessionStarted(_) | Draft::State(_) => {}
+        }
+    }
+
+    /// Records a native message that was not understood.
+    pub fn unparsed(&mut self, unparsed: Unparsed, stamp: Stamp, out: &mut Vec<Emitted>) {
+        if self.fold.ended {
+            return self.dropped(DropReason::Superseded);
+        }
+        self.ensure_started(stamp, out);
+        self.stats.unparsed += 1;
+        let Unparsed { error, location, raw_hash } = unparsed;
+        self.emit(EventData::AgentUnparsed(AgentUnparsedData { error, location, raw_hash }), stamp, out);
+    }
+
+    /// Counts a native message that carries nothing for the stream.
+    pub fn dropped(&mut self, reason: DropReason) {
+        *self.stats.dropped.entry(reason.as_str().to_owned()).or_default() += 1;
+    }
+
+    /// Adds a status item, complete in itself.
+    pub fn status(
+        &mut self,
+        label: StatusLabel,
+        detail: impl Into<String>,
+        stamp: Stamp,
+        out: &mut Vec<Emitted>,
+    ) {
+        self.ensure_started(stamp, out);
+        let body = Body::Status { label, detail: Some(detail.into()) };
+        self.whole_item(body, None, None, stamp, out);
+    }
+
+    /// Ends the session, after its turn.
+    pub fn end_session(&mut self, end: SessionEnd, stamp: Stamp, out: &mut Vec<Emitted>) {
+        if self.fold.ended {
+            return;
+        }
+        self.ensure_started(stamp, out);
+        let data = match end {
+            SessionEnd::Terminated => {
+                self.close_turn(TurnEnd::new(StopReason::Cancelled), ResolvedBy::Cancel, stamp, out);
+                SessionEndedData {
+                    reason: SessionEndReason::Terminated,
+                    terminated_by: TerminatedBy::Daemon,
+                    message: None,
+                    exit_code: None,
+                    stderr: None,
+                }
+            }
+            SessionEnd::Crashed { message, exit_code, stderr } => {
+                // Whoever watches the turn alone does not see the session's end: the cause stands here too.
+                let details = serde_json::json!({ "exit_code": exit_code, "stderr": stderr });
+                let failure = Failure {
+                    details: Some(details),
+                    ..Failure::new(ErrorCode::AgentCrashed, message.clone())
+                };
+                self.close_turn(TurnEnd::failed(failure), ResolvedBy::Crash, stamp, out);
+                SessionEndedData {
+                    reason: SessionEndReason::Error,
+                    terminated_by: TerminatedBy::Agent,
+                    message: Some(message),
+                    exit_code,
+                    stderr,
+                }
+            }
+        };
+        self.emit(EventData::SessionEnded(data), stamp, out);
+        self.forget_run();
+    }
+
+    /// The agent's process is gone, and its turn is closed: its keys mean nothing any more.
+    pub fn forget_run(&mut self) {
+        if self.turn.is_none() {
+            self.closed.clear();
+            self.earlier.clear();
+            self.cut.clear();
+            self.granted.clear();
+            self.withdrawn.clear();
+        }
+    }
+
+    fn session_started(&mut self, started: SessionStarted, stamp: Stamp, out: &mut Vec<Emitted>) {
+        let SessionStarted { native_session_id, agent_version, resume } = started;
+        if native_session_id.is_some() {
+            self.native_session_id = native_session_id;
+        }
+        let resume = resume.unwrap_or(Resume::None);
+        let forgotten =
+            self.fold.started && resume == Resume::None && (self.fold.ended || self.fold.turns > 0);
+        match (self.fold.started, self.fold.ended) {
+            (false, _) => {
+                let agent = Some(self.identity.agent.clone());
+                let forked_from = self.forked_from.take();
+                let metadata =
+                    SessionStartedMetadata { agent, agent_version, forked_from, ..Default::default() };
+                self.emit(
+                    EventData::SessionStarted(SessionStartedData { metadata: Some(metadata) }),
+                    stamp,
+                    out,
+                );
+            }
+            (true, true) => self.resumed(agent_version, resume, stamp, out),
+            (true, false) => self.dropped(DropReason::Internal),
+        }
+        if forgotten {
+            let detail = "the agent was started anew and does not remember what was said before";
+            self.status(StatusLabel::MemoryLost, detail, stamp.synthetic(), out);
+        }
+    }
+
+    /// An ended session goes on although its agent did not start.
+    pub fn reopen(&mut self, stamp: Stamp, out: &mut Vec<Emitted>) {
+        if self.fold.ended {
+            self.resumed(None, Resume::None, stamp, out);
+            let detail = "the agent could not be started: whether it remembers is not known";
+            self.status(StatusLabel::MemoryLost, detail, stamp, out);
+        }
+    }
+
+    fn resumed(&mut self, version: Option<String>, resume: Resume, stamp: Stamp, out: &mut Vec<Emitted>) {
+        let agent = Some(self.identity.agent.clone());
+        let metadata = SessionStartedMetadata {
+            agent,
+            agent_version: version,
+            resumed: Some(true),
+            resume: Some(resume),
+            forked_from: None,
+        };
+        self.emit(EventData::SessionStarted(SessionStartedData { metadata: Some(metadata) }), stamp, out);
+    }
+
+    fn ensure_started(&mut self, stamp: Stamp, out: &mut Vec<Emitted>) {
+        if !self.fold.started {
+            self.session_started(SessionStarted::default(), stamp.synthetic(), out);
+        }
+    }
+
+    fn state(&mut self, mut patch: StatePatch, stamp: Stamp, out: &mut Vec<Emitted>) {
+        self.ensure_started(stamp, out);
+        let mut blobs = self.shelve_lists(&mut patch);
+        let changed = self.fold.state.clone().apply(patch);
+        if changed.is_empty() {
+            // Only what an agent says is counted; the daemon may say twice what is so already.
+            if stamp.source == EventSource::Agent {
+                self.dropped(DropReason::Duplicate);
+            }
+            return;
+        }
+        self.blobs.append(&mut blobs);
+        self.emit(EventData::SessionUpdated(changed), stamp, out);
+    }
+
+    /// The only place where an envelope is built.
+    fn emit(&mut self, data: EventData, stamp: Stamp, out: &mut Vec<Emitted>) {
+        let sequence = self.next_seq();
+        let time = self.fold.last_time.map_or(stamp.now, |last| last.max(stamp.now));
+        let event = UniversalEvent {
+            event_id: EventId(self.mint("evt")),
+            sequence,
+            time,
+            session_id: self.identity.session_id.clone(),
+            native_session_id: self.native_session_id.clone(),
+            source: stamp.source,
+            synthetic: stamp.source == EventSource::Daemon,
+            data,
+            raw: None,
+        };
+        self.fold.apply(&event);
+        out.push(Emitted { event, frame: stamp.frame });
+    }
+
+    fn next_seq(&self) -> u64 {
+        self.fold.last_seq + 1
+    }
+
+    /// An id for what the next event brings into being.
+    fn mint(&self, prefix: &str) -> String {
+        format!("{prefix}_{}_{}", self.seed, self.next_seq())
+    }
+}

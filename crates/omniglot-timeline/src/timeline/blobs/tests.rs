@@ -1,0 +1,109 @@
+//! Inline images and long lists leave the events and come out as blobs.
+
+use jiff::Timestamp;
+use omniglot_schema::{CommandInfo, EventData, ItemRole};
+
+use super::*;
+use crate::draft::{ItemEnd, ItemStart, Outcome, SessionStarted};
+use crate::timeline::Identity;
+use crate::{Fold, ItemKey};
+
+struct Bench {
+    timeline: Timeline,
+    out: Vec<Emitted>,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let identity = Identity { session_id: SessionId::parse("s").unwrap(), agent: "mock".to_owned() };
+        let mut bench = Self { timeline: Timeline::new(identity, "seed"), out: vec![] };
+        bench.say(Draft::SessionStarted(SessionStarted::default()));
+        bench
+    }
+
+    fn say(&mut self, draft: Draft) {
+        self.timeline.apply(draft, Stamp::agent(Timestamp::UNIX_EPOCH, 1), &mut self.out);
+    }
+
+    fn ask(&mut self, content: Vec<ContentPart>) {
+        self.say(Draft::TurnStarted(Origin::User { message_id: None, content }));
+    }
+
+    fn show(&mut self, key: &str, part: ContentPart) {
+        let body = Body::Message { role: ItemRole::Assistant, parts: vec![part] };
+        let key = ItemKey::from(key);
+        self.say(Draft::ItemStarted(ItemStart { key: key.clone(), native_id: None, parent: None, body }));
+        self.say(Draft::ItemCompleted(ItemEnd { key, outcome: Outcome::Completed, body: None }));
+    }
+
+    fn commands(&mut self, count: usize) {
+        let info = |n| CommandInfo { name: format!("c{n}"), description: "d".repeat(100), hint: None };
+        let commands = Some(Some((0..count).map(info).collect()));
+        self.say(Draft::State(Box::new(StatePatch { commands, ..StatePatch::default() })));
+    }
+
+    fn images(&self) -> Vec<&str> {
+        let completed = self.out.iter().filter_map(|emitted| match &emitted.event.data {
+            EventData::ItemCompleted(data) => Some(&data.item.content),
+            _ => None,
+        });
+        let path = |part: &'_ ContentPart| matches!(part, ContentPart::Image { .. });
+        completed
+            .flatten()
+            .filter(|part| path(part))
+            .map(|part| match part {
+                ContentPart::Image { path, .. } => path.as_str(),
+                _ => unreachable!(),
+            })
+            .collect()
+    }
+}
+
+const PATH: &str =
+    "/v1/sessions/s/blobs/2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824.png";
+
+#[test]
+fn an_inline_image_becomes_a_path_and_a_blob_of_its_hash() {
+    let mut bench = Bench::new();
+    bench.ask(vec![ContentPart::text("look"), inline_image("image/png", "aGVsbG8=")]);
+    bench.show("a", inline_image("image/png", "aGVsbG8"));
+    assert_eq!(bench.images(), [PATH, PATH]);
+    let blobs = bench.timeline.take_blobs();
+    assert!(blobs.iter().all(|blob| blob.bytes == b"hello" && PATH.ends_with(&blob.name)));
+    assert!(bench.timeline.take_blobs().is_empty());
+}
+
+#[test]
+fn an_image_that_cannot_be_decoded_is_told_and_the_rest_stays() {
+    let mut bench = Bench::new();
+    bench.ask(vec![ContentPart::text("look"), inline_image("image/png", "no base64!")]);
+    assert!(bench.images().is_empty());
+    assert_eq!(bench.timeline.stats().unparsed, 1);
+}
+
+#[test]
+fn what_is_no_image_is_never_served_as_a_page() {
+    let mut bench = Bench::new();
+    bench.ask(vec![inline_image("text/html", "aGVsbG8="), inline_image("image/x;a=b", "aGVsbG8=")]);
+    let blobs = bench.timeline.take_blobs();
+    assert!(blobs.iter().all(|blob| blob.mime == "application/octet-stream" && blob.name.ends_with(".bin")));
+}
+
+#[test]
+fn a_long_list_stands_as_a_path_in_event_and_state_alike() {
+    let mut bench = Bench::new();
+    bench.commands(3);
+    assert!(bench.timeline.take_blobs().is_empty());
+    bench.commands(200);
+    bench.commands(200);
+    let mut folded = Fold::default();
+    bench.out.iter().for_each(|emitted| folded.apply(&emitted.event));
+    assert_eq!(&folded, bench.timeline.fold());
+    let commands = folded.state.commands.unwrap();
+    assert_eq!(bench.timeline.entries(&commands).unwrap().len(), 200);
+    let blobs = bench.timeline.take_blobs();
+    assert_eq!(blobs.len(), 1, "a list that is said again is no news");
+    assert_eq!(commands.path().unwrap(), blobs[0].path(&SessionId::parse("s").unwrap()));
+    bench.commands(2);
+    assert_eq!(bench.timeline.fold().state.commands.as_ref().unwrap().inline().unwrap().len(), 2);
+}

@@ -1,0 +1,209 @@
+//! Permissions and questions: each asked once, resolved once (T10 to T12).
+
+use omniglot_schema::{
+    EventData, ItemId, PermissionEventData, PermissionId, PermissionStatus, QuestionEventData, QuestionId,
+    QuestionStatus, RequestMetadata, ResolvedBy, StopReason,
+};
+
+use super::{Emitted, Stamp, Timeline};
+use crate::draft::{
+    Body, DropReason, ItemEnd, ItemKey, ItemStart, Origin, Outcome, PermissionAsk, QuestionAsk, RequestKey,
+    ToolResult, TurnEnd,
+};
+
+#[derive(Debug)]
+pub(super) struct OpenRequest {
+    pub(super) asked: Asked,
+    /// The call that we made for a request without one; its result is ours too.
+    pub(super) made_call: Option<ItemKey>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Asked {
+    Permission(PermissionEventData),
+    Question(QuestionEventData),
+}
+
+impl Asked {
+    fn id(&self) -> &str {
+        match self {
+            Self::Permission(ask) => ask.permission_id.as_str(),
+            Self::Question(ask) => ask.question_id.as_str(),
+        }
+    }
+}
+
+impl Timeline {
+    /// The key of an open request, by the id that clients know.
+    pub fn request_key(&self, id: &str) -> Option<RequestKey> {
+        self.requests.iter().find(|(_, open)| open.asked.id() == id).map(|(key, _)| key.clone())
+    }
+
+    /// Resolves every open request as rejected; see [`Timeline::take_withdrawn`].
+    pub fn withdraw_requests(&mut self, by: ResolvedBy, stamp: Stamp, out: &mut Vec<Emitted>) {
+        for key in self.requests.keys().cloned().collect::<Vec<_>>() {
+            match self.requests.get(&key).map(|open| &open.asked) {
+                Some(Asked::Permission(_)) => {
+                    self.permission_resolved(&key, PermissionStatus::Reject, by, None, stamp, out);
+                }
+                Some(Asked::Question(_)) => self.question_resolved(&key, None, by, stamp, out),
+                None => {}
+            }
+            self.withdrawn.push(key);
+        }
+    }
+
+    pub(super) fn permission_requested(&mut self, ask: PermissionAsk, stamp: Stamp, out: &mut Vec<Emitted>) {
+        if self.requests.contains_key(&ask.key) {
+            return self.dropped(DropReason::Duplicate);
+        }
+        if self.fold.granted(ask.tool.as_deref(), ask.pattern.as_deref()) {
+            self.stats.granted += 1;
+            return self.granted.push(ask.key);
+        }
+        let name = ask.tool.clone().unwrap_or_else(|| "permission".to_owned());
+        let (item_id, made_call) = self.waiting_call(ask.call, &ask.key, name, stamp, out);
+        let data = PermissionEventData {
+            permission_id: PermissionId(self.mint("perm")),
+            action: ask.action,
+            status: PermissionStatus::Requested,
+            metadata: Some(RequestMetadata {
+                item_id,
+                native_request_id: ask.native_id,
+                tool: ask.tool,
+                pattern: ask.pattern,
+                options: ask.options,
+                files: ask.files,
+                ..RequestMetadata::default()
+            }),
+        };
+        self.requests.insert(ask.key, OpenRequest { asked: Asked::Permission(data.clone()), made_call });
+        self.emit(EventData::PermissionRequested(data), stamp, out);
+    }
+
+    pub(super) fn question_requested(&mut self, ask: QuestionAsk, stamp: Stamp, out: &mut Vec<Emitted>) {
+        if self.requests.contains_key(&ask.key) {
+            return self.dropped(DropReason::Duplicate);
+        }
+        let (item_id, made_call) = self.waiting_call(ask.call, &ask.key, "question".to_owned(), stamp, out);
+        let first = ask.questions.first();
+        let data = QuestionEventData {
+            question_id: QuestionId(self.mint("qst")),
+            prompt: first.map(|q| q.prompt.clone()).unwrap_or_default(),
+            options: first.map(|q| q.options.iter().map(|o| o.label.clone()).collect()).unwrap_or_default(),
+            status: QuestionStatus::Requested,
+            response: None,
+            metadata: Some(RequestMetadata {
+                item_id,
+                native_request_id: ask.native_id,
+                questions: ask.questions,
+                ..RequestMetadata::default()
+            }),
+        };
+        self.requests.insert(ask.key, OpenRequest { asked: Asked::Question(data.clone()), made_call });
+        self.emit(EventData::QuestionRequested(data), stamp, out);
+    }
+
+    /// Opens a turn if there is none, and finds or makes the call that a request belongs to.
+    fn waiting_call(
+        &mut self,
+        call: Option<ItemKey>,
+        request: &RequestKey,
+        name: String,
+        stamp: Stamp,
+        out: &mut Vec<Emitted>,
+    ) -> (Option<ItemId>, Option<ItemKey>) {
+        if self.turn.is_none() {
+            self.open_turn(Origin::Agent, true, stamp.synthetic(), out);
+        }
+        if let Some(call) = call.as_ref().and_then(|key| self.calls.get(key)) {
+            return (Some(call.item.clone()), None);
+        }
+        let call = call.filter(|key| self.item_id(key).is_none());
+        let made = call.is_none();
+        let key = call.unwrap_or_else(|| ItemKey(format!("request:{}:{}", request.0, self.next_seq())));
+        let body = Body::ToolCall { name, arguments: "{}".to_owned() };
+        let start = ItemStart { key: key.clone(), native_id: None, parent: None, body };
+        self.item_started(start, stamp.synthetic(), out);
+        let end = ItemEnd { key: key.clone(), outcome: Outcome::Completed, body: None };
+        self.item_completed(end, stamp.synthetic(), out);
+        (self.item_id(&key), made.then_some(key))
+    }
+
+    pub(super) fn permission_resolved(
+        &mut self,
+        key: &RequestKey,
+        status: PermissionStatus,
+        by: ResolvedBy,
+        message: Option<String>,
+        stamp: Stamp,
+        out: &mut Vec<Emitted>,
+    ) {
+        let Some(Asked::Permission(mut data)) = self.requests.get(key).map(|open| open.asked.clone()) else {
+            return self.dropped(DropReason::Duplicate);
+        };
+        data.status = match (status, by) {
+            (PermissionStatus::Requested, _) => PermissionStatus::Reject,
+            (status, ResolvedBy::Person | ResolvedBy::Agent) => status,
+            _ => PermissionStatus::Reject,
+        };
+        let metadata = data.metadata.get_or_insert_default();
+        metadata.resolved_by = Some(by);
+        metadata.message = message;
+        let output = match data.status {
+            PermissionStatus::Reject => None,
+            _ => Some("accepted".to_owned()),
+        };
+        let item = metadata.item_id.as_ref();
+        if let Some(call) = self.calls.values_mut().find(|call| Some(&call.item) == item) {
+            call.rejected = output.is_none();
+        }
+        self.emit(EventData::PermissionResolved(data), stamp, out);
+        self.request_done(key, output, by, stamp.synthetic(), out);
+    }
+
+    pub(super) fn question_resolved(
+        &mut self,
+        key: &RequestKey,
+        answers: Option<Vec<Vec<String>>>,
+        by: ResolvedBy,
+        stamp: Stamp,
+        out: &mut Vec<Emitted>,
+    ) {
+        let Some(Asked::Question(mut data)) = self.requests.get(key).map(|open| open.asked.clone()) else {
+            return self.dropped(DropReason::Duplicate);
+        };
+        let answers = answers.filter(|_| matches!(by, ResolvedBy::Person | ResolvedBy::Agent));
+        data.status = if answers.is_some() { QuestionStatus::Answered } else { QuestionStatus::Rejected };
+        data.response = answers.map(|answers| {
+            let labels: Vec<String> = answers.iter().map(|chosen| chosen.join(", ")).collect();
+            labels.join("; ")
+        });
+        data.metadata.get_or_insert_default().resolved_by = Some(by);
+        let output = data.response.clone();
+        self.emit(EventData::QuestionResolved(data), stamp, out);
+        self.request_done(key, output, by, stamp.synthetic(), out);
+    }
+
+    /// Gives a call of ours its result, and ends a turn that was opened for its requests alone.
+    fn request_done(
+        &mut self,
+        key: &RequestKey,
+        output: Option<String>,
+        by: ResolvedBy,
+        stamp: Stamp,
+        out: &mut Vec<Emitted>,
+    ) {
+        if let Some(call) = self.requests.shift_remove(key).and_then(|open| open.made_call) {
+            let key = ItemKey(format!("{}:result", call.0));
+            let is_error = Some(output.is_none());
+            let output = output.unwrap_or_else(|| "rejected".to_owned());
+            let body = Some(Body::ToolResult(ToolResult { output, is_error, ..ToolResult::of(call) }));
+            self.item_completed(ItemEnd { key, outcome: Outcome::Completed, body }, stamp, out);
+        }
+        if self.requests.is_empty() && self.turn.as_ref().is_some_and(|turn| turn.for_requests) {
+            let stop = if by == ResolvedBy::Cancel { StopReason::Cancelled } else { StopReason::EndTurn };
+            self.close_turn(TurnEnd::new(stop), ResolvedBy::TurnEnd, stamp, out);
+        }
+    }
+}

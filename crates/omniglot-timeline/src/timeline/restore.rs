@@ -1,0 +1,140 @@
+//! Bringing a Timeline back from what was stored: the snapshot, and the events of the open turn.
+//!
+//! The keys of the agent run are gone with it, so what was open is keyed by its id; it can only be closed.
+
+use omniglot_schema::{
+    ContentPart, ErrorCode, EventData, ItemKind, ItemRole, PendingRequest, ResolvedBy, StatusLabel,
+    UniversalEvent, UniversalItem,
+};
+
+use super::items::{Call, OpenItem};
+use super::requests::{Asked, OpenRequest};
+use super::turns::Turn;
+use super::{Emitted, Identity, Stamp, Timeline};
+use crate::draft::{Body, Failure, ItemKey, RequestKey, ToolResult, TurnEnd};
+use crate::fold::Snapshot;
+
+impl Timeline {
+    /// `open` holds the events from the open turn's `turn.started` on; empty when no turn is open. The
+    /// snapshot may be older than the last of them.
+    pub fn restore(identity: Identity, snapshot: Snapshot, open: &[UniversalEvent]) -> Self {
+        let mut timeline = Self::from_snapshot(identity, snapshot);
+        for event in open {
+            if event.sequence > timeline.fold.last_seq {
+                timeline.fold.apply(event);
+                timeline.stats.unparsed += u64::from(matches!(event.data, EventData::AgentUnparsed(_)));
+            }
+            timeline.absorb(event);
+        }
+        if timeline.turn.is_some() {
+            timeline.reopen_requests();
+        }
+        timeline
+    }
+
+    /// Closes what a daemon that died has left open.
+    pub fn recover(&mut self, stamp: Stamp, out: &mut Vec<Emitted>) {
+        let failure =
+            Failure::new(ErrorCode::DaemonRestarted, "the daemon was restarted while this turn ran");
+        self.close_turn(TurnEnd::failed(failure), ResolvedBy::Restart, stamp, out);
+    }
+
+    fn absorb(&mut self, event: &UniversalEvent) {
+        match &event.data {
+            EventData::TurnStarted(turn) => {
+                let id = turn.turn_id.clone();
+                self.turn = Some(Turn { id, started: event.time, failure: None, for_requests: false });
+            }
+            EventData::TurnEnded(_) => {
+                self.turn = None;
+                self.items.clear();
+                self.calls.clear();
+            }
+            EventData::ItemStarted(data) => self.absorb_start(&data.item),
+            EventData::ItemDelta(data) => {
+                if let Some(open) = self.items.get_mut(&ItemKey(data.item_id.to_string())) {
+                    open.streamed.push_str(&data.delta);
+                }
+            }
+            EventData::ItemCompleted(data) => {
+                let key = ItemKey(data.item.item_id.to_string());
+                self.items.shift_remove(&key);
+                self.closed.insert(key, data.item.item_id.clone());
+            }
+            EventData::SessionStarted(_)
+            | EventData::SessionEnded(_)
+            | EventData::SessionUpdated(_)
+            | EventData::Error(_)
+            | EventData::PermissionRequested(_)
+            | EventData::PermissionResolved(_)
+            | EventData::QuestionRequested(_)
+            | EventData::QuestionResolved(_)
+            | EventData::AgentUnparsed(_) => {}
+        }
+    }
+
+    fn absorb_start(&mut self, item: &UniversalItem) {
+        let key = ItemKey(item.item_id.to_string());
+        let body = self.body_of(item);
+        if let Some(ContentPart::ToolCall { call_id, .. }) = item.content.first() {
+            let call = Call {
+                id: call_id.clone(),
+                item: item.item_id.clone(),
+                native_id: item.native_item_id.clone(),
+                parent: item.parent_id.clone(),
+                has_result: false,
+                rejected: false,
+            };
+            self.calls.insert(key.clone(), call);
+        }
+        if let Body::ToolResult(result) = &body
+            && let Some(call) = self.calls.get_mut(&result.call)
+        {
+            call.has_result = true;
+        }
+        let open = OpenItem {
+            id: item.item_id.clone(),
+            native_id: item.native_item_id.clone(),
+            parent: item.parent_id.clone(),
+            body,
+            streamed: String::new(),
+        };
+        self.items.insert(key, open);
+    }
+
+    fn body_of(&self, item: &UniversalItem) -> Body {
+        let parts = item.content.clone();
+        match (item.kind, parts.first()) {
+            (ItemKind::Message, Some(ContentPart::Reasoning { visibility, .. })) => {
+                Body::Reasoning { text: String::new(), visibility: *visibility }
+            }
+            (ItemKind::Message, _) => Body::Message { role: item.role.unwrap_or(ItemRole::Assistant), parts },
+            (ItemKind::ToolCall, Some(ContentPart::ToolCall { name, arguments, .. })) => {
+                Body::ToolCall { name: name.clone(), arguments: arguments.clone() }
+            }
+            (ItemKind::ToolResult, Some(ContentPart::ToolResult { call_id, .. })) => {
+                let call =
+                    self.calls.iter().find(|(_, call)| call.id == *call_id).map(|(key, _)| key.clone());
+                Body::ToolResult(ToolResult::of(call.unwrap_or_else(|| ItemKey(call_id.to_string()))))
+            }
+            (ItemKind::Status, Some(ContentPart::Status { label, detail })) => {
+                let label = StatusLabel::of_label(label).unwrap_or(StatusLabel::Warning);
+                Body::Status { label, detail: detail.clone() }
+            }
+            (ItemKind::System, _) => Body::System { parts },
+            (ItemKind::ToolCall | ItemKind::ToolResult | ItemKind::Status | ItemKind::Unknown, _) => {
+                Body::Unknown { parts }
+            }
+        }
+    }
+
+    fn reopen_requests(&mut self) {
+        for (id, pending) in self.fold.pending.clone() {
+            let asked = match pending {
+                PendingRequest::Permission(data) => Asked::Permission(data),
+                PendingRequest::Question(data) => Asked::Question(data),
+            };
+            self.requests.insert(RequestKey(id), OpenRequest { asked, made_call: None });
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Turns: begun once, ended once, with exactly one error if and only if they failed (T4).
+
+use jiff::Timestamp;
+use omniglot_schema::{
+    ErrorCode, ErrorData, EventData, ItemRole, ResolvedBy, StatusLabel, StopReason, TurnEndedData,
+    TurnEndedMetadata, TurnId, TurnOrigin, TurnPhase, TurnStartedData, TurnStartedMetadata,
+};
+
+use super::{Emitted, Stamp, Timeline};
+use crate::draft::{Body, DropReason, Failure, Origin, TurnEnd};
+
+#[derive(Debug)]
+pub(super) struct Turn {
+    pub(super) id: TurnId,
+    pub(super) started: Timestamp,
+    /// Held back until the end: only then is it known whether the turn failed.
+    pub(super) failure: Option<Failure>,
+    /// Opened for a request outside any turn; ends with its last request.
+    pub(super) for_requests: bool,
+}
+
+impl Timeline {
+    pub(super) fn turn_started(&mut self, origin: Origin, stamp: Stamp, out: &mut Vec<Emitted>) {
+        if self.turn.is_some() {
+            if origin == Origin::Agent {
+                return self.dropped(DropReason::Duplicate);
+            }
+            let failure = Failure::new(ErrorCode::Unknown, "the next turn began before this one had ended");
+            self.close_turn(TurnEnd::failed(failure), ResolvedBy::TurnEnd, stamp.synthetic(), out);
+        }
+        self.open_turn(origin, false, stamp, out);
+    }
+
+    pub(super) fn open_turn(
+        &mut self,
+        origin: Origin,
+        for_requests: bool,
+        stamp: Stamp,
+        out: &mut Vec<Emitted>,
+    ) {
+        self.earlier = std::mem::take(&mut self.closed);
+        let id = TurnId(self.mint("turn"));
+        let (origin, message_id, said) = match origin {
+            Origin::User { message_id, content } => (TurnOrigin::User, message_id, Some(content)),
+            Origin::Agent => (TurnOrigin::Agent, None, None),
+        };
+        let data = TurnStartedData {
+            phase: TurnPhase::Started,
+            turn_id: id.clone(),
+            metadata: TurnStartedMetadata { origin, message_id },
+        };
+        self.emit(EventData::TurnStarted(data), stamp, out);
+        let started = self.fold.last_time.unwrap_or(stamp.now);
+        self.turn = Some(Turn { id, started, failure: None, for_requests });
+        if let Some(parts) = said {
+            self.whole_item(Body::Message { role: ItemRole::User, parts }, None, None, stamp, out);
+        }
+    }
+
+    pub(super) fn turn_ended(&mut self, end: TurnEnd, stamp: Stamp, out: &mut Vec<Emitted>) {
+        if self.turn.is_none() {
+            return self.dropped(DropReason::Duplicate);
+        }
+        let by = if end.stop == StopReason::Cancelled { ResolvedBy::Cancel } else { ResolvedBy::TurnEnd };
+        self.close_turn(end, by, stamp, out);
+    }
+
+    /// Ends the open turn, if there is one: requests, items, error, end, in this order.
+    pub fn close_turn(&mut self, end: TurnEnd, by: ResolvedBy, stamp: Stamp, out: &mut Vec<Emitted>) {
+        // Resolving the last request would end a turn that was opened for it; here the caller ends it.
+        let Some(turn) = self.turn.as_mut() else { return };
+        turn.for_requests = false;
+        self.withdraw_requests(by, stamp.synthetic(), out);
+        self.close_items(stamp.synthetic(), out);
+        let Some(turn) = self.turn.take() else { return };
+        let (stop, failure) = verdict(end.stop, turn.failure, end.error);
+        match failure {
+            Some(failure) if stop == StopReason::Error => {
+                self.emit(EventData::Error(failure.into()), stamp, out)
+            }
+            Some(failure) => self.status(StatusLabel::Warning, failure.message, stamp.synthetic(), out),
+            None => {}
+        }
+        let now = self.fold.last_time.map_or(stamp.now, |last| last.max(stamp.now));
+        let duration = now.duration_since(turn.started).as_millis();
+        let metadata = TurnEndedMetadata {
+            stop_reason: stop,
+            model: end.model,
+            usage: end.usage,
+            usage_subagents: end.usage_subagents,
+            cost_usd: end.cost_usd.filter(|cost| *cost >= 0.0),
+            duration_ms: u64::try_from(duration).unwrap_or(0),
+        };
+        let data = TurnEndedData { phase: TurnPhase::Ended, turn_id: turn.id, metadata };
+        self.emit(EventData::TurnEnded(data), stamp, out);
+    }
+
+    pub(super) fn error(&mut self, failure: Failure, stamp: Stamp, out: &mut Vec<Emitted>) {
+        match &mut self.turn {
+            Some(turn) if turn.failure.is_none() => turn.failure = Some(failure),
+            _ => self.status(StatusLabel::Warning, failure.message, stamp, out),
+        }
+    }
+}
+
+/// How a turn ended, given what was reported before and with its end.
+fn verdict(stop: StopReason, held: Option<Failure>, last: Option<Failure>) -> (StopReason, Option<Failure>) {
+    let failure = held.or(last);
+    match stop {
+        StopReason::Cancelled => (stop, failure),
+        StopReason::Error => {
+            let unnamed = || Failure::new(ErrorCode::Unknown, "");
+            (StopReason::Error, Some(failure.unwrap_or_else(unnamed)))
+        }
+        _ if failure.is_some() => (StopReason::Error, failure),
+        _ => (stop, None),
+    }
+}
+
+impl From<Failure> for ErrorData {
+    fn from(failure: Failure) -> Self {
+        let unnamed = || "the agent gave no reason".to_owned();
+        let message = if failure.message.is_empty() { unnamed() } else { failure.message };
+        Self { message, code: Some(failure.code), details: failure.details }
+    }
+}

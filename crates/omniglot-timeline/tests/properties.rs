@@ -1,0 +1,294 @@
+//! Whatever drafts come, in whatever order: the stream that goes out is lawful and of its schema, and folds
+//! to its state.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on panics"
+)]
+
+use jiff::Timestamp;
+use omniglot_schema::{
+    Activity, ContentPart, ErrorCode, ItemRole, Listed, MessageId, PermissionStatus, QuestionInfo,
+    QuestionOption, ReasoningVisibility, ResolvedBy, Resume, SessionId, StatePatch, StatusLabel, StopReason,
+    Todo, TodoStatus, UniversalEvent, Usage,
+};
+use omniglot_testkit::validate::validate_event;
+use omniglot_timeline::check::{Allow, check};
+use omniglot_timeline::{
+    Body, Draft, DropReason, Emitted, Failure, Fold, Identity, ItemEnd, ItemKey, ItemStart, Origin, Outcome,
+    PermissionAsk, QuestionAsk, RequestKey, SessionEnd, SessionStarted, Stamp, Timeline, ToolResult, TurnEnd,
+    Unparsed, inline_image,
+};
+use proptest::prelude::*;
+
+/// Anything that can happen to a Timeline.
+#[derive(Debug, Clone)]
+enum Step {
+    Draft(Box<Draft>),
+    Unparsed,
+    Dropped,
+    Withdraw(ResolvedBy),
+    Close(StopReason, ResolvedBy),
+    End(SessionEnd),
+    ForgetRun,
+    /// The daemon dies and reads everything back.
+    Restart,
+}
+
+fn key() -> impl Strategy<Value = ItemKey> {
+    (0..6u8).prop_map(|n| ItemKey(format!("k{n}")))
+}
+
+fn request() -> impl Strategy<Value = RequestKey> {
+    (0..3u8).prop_map(|n| RequestKey(format!("r{n}")))
+}
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just(String::new()),
+        Just("Hel".into()),
+        Just("Hello".into()),
+        Just("other".into()),
+        "[a-z\"\\\\]{0,4}"
+    ]
+}
+
+fn parts() -> impl Strategy<Value = Vec<ContentPart>> {
+    let part = prop_oneof![
+        text().prop_map(ContentPart::text),
+        Just(ContentPart::Json { json: serde_json::json!({"a": 1}) }),
+        Just(inline_image("image/png", "aGVsbG8=")),
+        Just(inline_image("image/png", "no base64")),
+    ];
+    proptest::collection::vec(part, 0..3)
+}
+
+fn body() -> impl Strategy<Value = Body> {
+    let role = prop_oneof![Just(ItemRole::User), Just(ItemRole::Assistant), Just(ItemRole::System)];
+    prop_oneof![
+        3 => (role, parts()).prop_map(|(role, parts)| Body::Message { role, parts }),
+        1 => text().prop_map(|text| Body::Reasoning { text, visibility: ReasoningVisibility::Public }),
+        2 => text().prop_map(|arguments| Body::ToolCall { name: "tool".into(), arguments }),
+        2 => (key(), text()).prop_map(|(call, output)| {
+            Body::ToolResult(ToolResult { output, ..ToolResult::of(call) })
+        }),
+        1 => parts().prop_map(|parts| Body::System { parts }),
+        1 => text().prop_map(|text| Body::Status { label: StatusLabel::Warning, detail: Some(text) }),
+        1 => parts().prop_map(|parts| Body::Unknown { parts }),
+    ]
+}
+
+fn stop() -> impl Strategy<Value = StopReason> {
+    prop_oneof![
+        Just(StopReason::EndTurn),
+        Just(StopReason::MaxTokens),
+        Just(StopReason::Cancelled),
+        Just(StopReason::Error)
+    ]
+}
+
+fn by() -> impl Strategy<Value = ResolvedBy> {
+    prop_oneof![
+        Just(ResolvedBy::Person),
+        Just(ResolvedBy::Cancel),
+        Just(ResolvedBy::Agent),
+        Just(ResolvedBy::Crash)
+    ]
+}
+
+fn failure() -> impl Strategy<Value = Failure> {
+    text().prop_map(|message| Failure::new(ErrorCode::ApiError, message))
+}
+
+fn turn_end() -> impl Strategy<Value = TurnEnd> {
+    (stop(), proptest::option::of(failure()), any::<bool>()).prop_map(|(stop, error, counted)| {
+        let usage = Usage { input_tokens: Some(3), output_tokens: Some(4), ..Usage::default() }.with_total();
+        TurnEnd { error, usage: counted.then_some(usage), cost_usd: Some(0.5), ..TurnEnd::new(stop) }
+    })
+}
+
+fn question() -> QuestionInfo {
+    let options = vec![QuestionOption { label: "yes".into(), description: None }];
+    QuestionInfo { prompt: "sure?".into(), options, free_text: true, ..QuestionInfo::default() }
+}
+
+/// Short lists stand in place, long ones are blobs.
+fn todos(count: usize) -> Listed<Todo> {
+    let todo = Todo { text: "t".repeat(80), status: TodoStatus::Pending };
+    vec![todo; count].into()
+}
+
+fn draft() -> impl Strategy<Value = Draft> {
+    let resume = prop_oneof![Just(None), Just(Some(Resume::None)), Just(Some(Resume::Native))];
+    let origin = prop_oneof![
+        Just(Origin::Agent),
+        parts().prop_map(|content| Origin::User { message_id: Some(MessageId("msg_1".into())), content })
+    ];
+    let status = prop_oneof![
+        Just(PermissionStatus::Accept),
+        Just(PermissionStatus::AcceptForSession),
+        Just(PermissionStatus::Reject),
+        Just(PermissionStatus::Requested)
+    ];
+    let outcome = prop_oneof![Just(Outcome::Completed), Just(Outcome::Failed)];
+    let patch = prop_oneof![
+        Just(StatePatch::default()),
+        Just(StatePatch { title: Some(Some("t".into())), ..StatePatch::default() }),
+        Just(StatePatch {
+            title: Some(None),
+            activity: Some(Some(Activity::Retrying)),
+            ..StatePatch::default()
+        }),
+        (1_usize..300)
+            .prop_map(|count| StatePatch { todos: Some(Some(todos(count))), ..StatePatch::default() }),
+    ];
+    prop_oneof![
+        1 => resume.prop_map(|resume| {
+            let native_session_id = Some("native".into());
+            Draft::SessionStarted(SessionStarted { native_session_id, agent_version: None, resume })
+        }),
+        4 => origin.prop_map(Draft::TurnStarted),
+        3 => turn_end().prop_map(Draft::TurnEnded),
+        8 => (key(), proptest::option::of(key()), body()).prop_map(|(key, parent, body)| {
+            Draft::ItemStarted(ItemStart { key, native_id: Some("native".into()), parent, body })
+        }),
+        8 => (key(), text()).prop_map(|(key, delta)| Draft::ItemDelta { key, delta }),
+        8 => (key(), outcome, proptest::option::of(body())).prop_map(|(key, outcome, body)| {
+            Draft::ItemCompleted(ItemEnd { key, outcome, body })
+        }),
+        3 => (request(), proptest::option::of(key()), any::<bool>()).prop_map(|(key, call, covered)| {
+            let pattern = covered.then(|| "p".to_owned());
+            Draft::PermissionRequested(PermissionAsk {
+                key, native_id: None, action: "do it".into(), call, tool: Some("tool".into()), pattern,
+                options: vec![], files: vec![],
+            })
+        }),
+        3 => (request(), status, by()).prop_map(|(key, status, by)| {
+            Draft::PermissionResolved { key, status, by, message: None }
+        }),
+        2 => (request(), proptest::option::of(key())).prop_map(|(key, call)| {
+            Draft::QuestionRequested(QuestionAsk { key, native_id: None, call, questions: vec![question()] })
+        }),
+        2 => (request(), any::<bool>(), by()).prop_map(|(key, answered, by)| {
+            Draft::QuestionResolved { key, answers: answered.then(|| vec![vec!["yes".into()]]), by }
+        }),
+        2 => failure().prop_map(Draft::Error),
+        2 => patch.prop_map(|patch| Draft::State(Box::new(patch))),
+    ]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let crash = SessionEnd::Crashed { message: "gone".into(), exit_code: Some(1), stderr: None };
+    let reason = prop_oneof![Just(crash), Just(SessionEnd::Terminated)];
+    prop_oneof![
+        40 => draft().prop_map(|draft| Step::Draft(Box::new(draft))),
+        1 => Just(Step::Unparsed),
+        1 => Just(Step::Dropped),
+        1 => by().prop_map(Step::Withdraw),
+        1 => (stop(), by()).prop_map(|(stop, by)| Step::Close(stop, by)),
+        1 => reason.prop_map(Step::End),
+        1 => Just(Step::ForgetRun),
+        1 => Just(Step::Restart),
+    ]
+}
+
+fn identity() -> Identity {
+    Identity { session_id: SessionId::parse("s").unwrap(), agent: "mock".into() }
+}
+
+/// Plays the steps with a clock that also jumps backwards.
+fn play(steps: Vec<Step>) -> (Timeline, Vec<UniversalEvent>) {
+    let mut timeline = Timeline::new(identity(), "seed");
+    let mut events: Vec<UniversalEvent> = vec![];
+    for (n, step) in steps.into_iter().enumerate() {
+        let now = Timestamp::from_millisecond(1_000_000 + [5, 3, 9, 1][n % 4] * 100 + n as i64 * 50).unwrap();
+        let mut out = vec![];
+        take(&mut timeline, step, now, &events, &mut out);
+        events.extend(out.into_iter().map(|emitted| emitted.event));
+        timeline.take_granted();
+        timeline.take_withdrawn();
+    }
+    let mut out = vec![];
+    timeline.close_turn(
+        TurnEnd::new(StopReason::Cancelled),
+        ResolvedBy::Cancel,
+        Stamp::daemon(Timestamp::UNIX_EPOCH),
+        &mut out,
+    );
+    events.extend(out.into_iter().map(|emitted| emitted.event));
+    (timeline, events)
+}
+
+fn take(
+    timeline: &mut Timeline,
+    step: Step,
+    now: Timestamp,
+    events: &[UniversalEvent],
+    out: &mut Vec<Emitted>,
+) {
+    let (agent, daemon) = (Stamp::agent(now, 1), Stamp::daemon(now));
+    match step {
+        Step::Draft(draft) => timeline.apply(*draft, agent, out),
+        Step::Unparsed => {
+            let unparsed = Unparsed { error: "e".into(), location: "stdout".into(), raw_hash: None };
+            timeline.unparsed(unparsed, agent, out);
+        }
+        Step::Dropped => timeline.dropped(DropReason::Heartbeat),
+        Step::Withdraw(by) => timeline.withdraw_requests(by, daemon, out),
+        Step::Close(stop, by) => timeline.close_turn(TurnEnd::new(stop), by, daemon, out),
+        Step::End(reason) => {
+            timeline.end_session(reason, daemon, out);
+        }
+        Step::ForgetRun => timeline.forget_run(),
+        Step::Restart => {
+            let snapshot =
+                serde_json::from_str(&serde_json::to_string(&timeline.snapshot()).unwrap()).unwrap();
+            let from = timeline.fold().open_turn.as_ref().map_or(u64::MAX, |turn| turn.seq);
+            let open: Vec<_> = events.iter().filter(|event| event.sequence >= from).cloned().collect();
+            *timeline = Timeline::restore(identity(), snapshot, &open);
+            timeline.recover(daemon, out);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn any_drafts_in_any_order_give_a_lawful_stream(steps in proptest::collection::vec(step(), 0..60)) {
+        let (_, events) = play(steps);
+        prop_assume!(!events.is_empty());
+        let report = check(&events, Allow { unparsed: true, ..Allow::default() });
+        prop_assert!(report.violations.is_empty(), "{:#?}\n{}", report.violations, dump(&events));
+    }
+
+    #[test]
+    fn folding_the_served_events_gives_the_served_state(steps in proptest::collection::vec(step(), 0..60)) {
+        let (timeline, events) = play(steps);
+        let mut fold = Fold::default();
+        for event in &events {
+            let wire = serde_json::to_string(event).unwrap();
+            fold.apply(&serde_json::from_str(&wire).unwrap());
+        }
+        prop_assert_eq!(&fold, timeline.fold());
+    }
+}
+
+proptest! {
+    // A schema takes longer than all the rules together, and has far fewer corners.
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn every_event_is_of_the_schema_of_its_type(steps in proptest::collection::vec(step(), 0..60)) {
+        for event in play(steps).1 {
+            let wire = serde_json::to_value(&event).unwrap();
+            prop_assert_eq!(validate_event(&wire), Ok(()), "{}", wire);
+        }
+    }
+}
+
+fn dump(events: &[UniversalEvent]) -> String {
+    events.iter().map(|event| serde_json::to_string(event).unwrap() + "\n").collect()
+}
