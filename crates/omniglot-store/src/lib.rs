@@ -3,6 +3,21 @@
 //! Knows no agent and no HTTP. One thread writes; an event is visible to a reader or subscriber only
 //! after its commit. See [`Store`].
 
+mod check;
+mod engine;
+mod feed;
+mod lock;
+mod pack;
+mod reads;
+mod sqlite;
+mod store;
+mod subscription;
 mod types;
+mod writer;
 
+pub use check::{CheckFault, CheckNews, CheckSummary, check};
+pub use lock::{LockHolder, lock_holder};
+pub use sqlite::DATABASE;
+pub use store::{Options, Store};
+pub use subscription::{Next, Subscription};
 pub use types::*;

@@ -1,9 +1,13 @@
 //! What goes into the log and what comes out of it.
 
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
 use omniglot_schema::{MessageId, SessionId, UniversalEventType};
+
+use crate::lock::LockHolder;
 
 /// A session's row, stable for its life; never shown to clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -25,6 +29,8 @@ pub struct Batch {
     pub session: SessionNo,
     pub frames: Vec<Frame>,
     pub events: Vec<NewEvent>,
+    /// What these events name.
+    pub blobs: Vec<Blob>,
     /// The session's row, when more than its last sequence changed.
     pub record: Option<RecordUpdate>,
     pub queue: Vec<QueueOp>,
@@ -38,6 +44,7 @@ impl Batch {
             session,
             frames: vec![],
             events: vec![],
+            blobs: vec![],
             record: None,
             queue: vec![],
             receipt: None,
@@ -59,6 +66,15 @@ pub enum Durability {
 #[derive(Debug, Clone)]
 pub struct Frame {
     pub no: u64,
+    pub bytes: Bytes,
+}
+
+/// Bytes that belong to a session and that its events name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blob {
+    /// Follows from the content: two blobs of one name are the same.
+    pub name: String,
+    pub mime: String,
     pub bytes: Bytes,
 }
 
@@ -85,8 +101,13 @@ pub struct RecordUpdate {
 #[derive(Debug, Clone)]
 pub enum QueueOp {
     /// `body` is the message request as JSON.
-    Push { message_id: MessageId, body: String },
-    Remove { message_id: MessageId },
+    Push {
+        message_id: MessageId,
+        body: String,
+    },
+    Remove {
+        message_id: MessageId,
+    },
 }
 
 /// The first answer to a request with an idempotency key, kept for 24 hours.
@@ -111,6 +132,8 @@ pub struct NewSession {
     pub frames: Vec<Frame>,
     /// Begins with `session.started`, sequence 1.
     pub events: Vec<NewEvent>,
+    /// What these events name.
+    pub blobs: Vec<Blob>,
 }
 
 /// A session as its row tells.
@@ -168,24 +191,70 @@ pub struct Page {
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    #[error("the data directory is in use by another daemon ({holder})")]
-    Locked { holder: String },
+    #[error("{}", in_use(dir, holder.as_ref()))]
+    Locked { dir: PathBuf, holder: Option<LockHolder> },
     #[error("the database is of version {found}, this program knows up to {known}; use a newer omniglot")]
     TooNew { found: i64, known: i64 },
     #[error("event {seq} of session {session} is damaged")]
     Damaged { session: String, seq: u64 },
     #[error("frame {no} is damaged")]
     DamagedFrame { no: u64 },
+    #[error("the row of session {session} is damaged")]
+    DamagedSession { session: String },
+    #[error("the queued message {message_id} is damaged")]
+    DamagedMessage { message_id: String },
+    #[error("the receipt of the idempotency key {key} is damaged")]
+    DamagedReceipt { key: String },
+    #[error("the blob {name} is damaged")]
+    DamagedBlob { name: String },
     #[error("a session of that name exists")]
     Exists,
     #[error("no such session")]
     NoSession,
+    /// Sequences and frame numbers are dense; a batch that would leave a gap is refused.
+    #[error("{what} {found} where {expected} is next")]
+    OutOfOrder { what: &'static str, expected: u64, found: u64 },
     #[error("the log is closed")]
     Closed,
     #[error("database")]
     Database(#[from] rusqlite::Error),
     #[error("migration")]
     Migration(#[from] rusqlite_migration::Error),
+    /// The database cannot be opened.
+    #[error("the database {}", path.display())]
+    Unusable {
+        path: PathBuf,
+        #[source]
+        cause: rusqlite::Error,
+    },
     #[error("data directory")]
-    Io(#[from] std::io::Error),
+    Io(#[from] io::Error),
+    /// As [`StoreError::Io`], where one file or directory is at fault.
+    #[error("{}", path.display())]
+    File {
+        path: PathBuf,
+        #[source]
+        cause: io::Error,
+    },
+}
+
+impl StoreError {
+    /// Names the file that an IO error is about.
+    pub(crate) fn file(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        |cause| Self::File { path: path.to_owned(), cause }
+    }
+}
+
+fn in_use(dir: &Path, holder: Option<&LockHolder>) -> String {
+    let dir = dir.display();
+    match holder {
+        Some(LockHolder { pid, url }) => format!(
+            "the data directory {dir} is in use by the daemon with pid {pid} at {url}; \
+             use it, stop it, or choose another --data-dir"
+        ),
+        None => format!(
+            "the data directory {dir} is in use by a daemon that is just starting or ending; \
+             try again, or choose another --data-dir"
+        ),
+    }
 }

@@ -1,0 +1,119 @@
+//! The seam between the log and what keeps it: everything a storage engine must do.
+//!
+//! An engine stores and reads; grouping, retries, durability promises and subscribers are the
+//! writer's and the feeds' business. All functions block.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use omniglot_schema::SessionId;
+
+use crate::pack::Pack;
+use crate::types::{
+    Batch, Blob, ListFilter, NewSession, Page, QueuedRow, ReadQuery, Receipt, SessionNo, SessionRecord,
+    StoreError,
+};
+
+/// One thing to write. `frames` of the batch or session inside are empty: they are in the pack.
+#[derive(Debug)]
+pub(crate) enum Change {
+    Append { batch: Box<Batch>, pack: Option<Pack> },
+    Create(Box<Creation>),
+    Delete(SessionNo),
+}
+
+/// A new session and what the store adds to it.
+#[derive(Debug)]
+pub(crate) struct Creation {
+    pub(crate) new: NewSession,
+    pub(crate) pack: Option<Pack>,
+    pub(crate) uuid: String,
+    pub(crate) epoch: String,
+}
+
+/// What was done.
+#[derive(Debug)]
+pub(crate) enum Done {
+    Appended,
+    Created(Box<SessionRecord>),
+    Deleted,
+    Limited,
+    Closed,
+}
+
+/// Whether a long work needs another call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Progress {
+    More,
+    Finished,
+}
+
+/// The fate of each change of a committed group: a change refused alone leaves no trace.
+pub(crate) type Outcomes = Vec<Result<Done, StoreError>>;
+
+pub(crate) trait Engine: Send + Sync + 'static {
+    /// Writes all changes as one transaction that survives the death of this process.
+    ///
+    /// An error means that nothing was written and the same call may be made again; a change that
+    /// is at fault itself fails alone, inside the outcomes.
+    fn commit(&self, changes: &[Change], now_ms: i64) -> Result<Outcomes, StoreError>;
+
+    /// Returns once all that was committed survives the loss of power.
+    fn sync(&self) -> Result<(), StoreError>;
+
+    fn set_limit(&self, max_bytes: Option<u64>) -> Result<(), StoreError>;
+
+    /// What a person should know and do about an error of `commit` or `sync`.
+    fn explain(&self, error: &StoreError) -> String;
+
+    /// Does a small piece of packing the frames of a session's ended turns more tightly.
+    ///
+    /// Readers see the old rows or the new one, with the same frames; so does a start after a crash.
+    fn repack(&self, session: SessionNo) -> Result<Progress, StoreError>;
+
+    /// Notes, durably, that everything was written; the last call before `close`.
+    fn mark_clean(&self) -> Result<(), StoreError>;
+
+    /// Lets go of the files; whatever is called later answers [`StoreError::Closed`].
+    fn close(&self);
+
+    /// Every session and its last sequence.
+    fn heads(&self) -> Result<Vec<(SessionNo, u64)>, StoreError>;
+
+    fn session(&self, id: &SessionId) -> Result<Option<SessionRecord>, StoreError>;
+    fn list(&self, filter: &ListFilter) -> Result<Vec<SessionRecord>, StoreError>;
+    fn unfinished(&self) -> Result<Vec<SessionRecord>, StoreError>;
+    fn read(&self, session: SessionNo, query: &ReadQuery) -> Result<Page, StoreError>;
+    fn frames(&self, session: SessionNo, numbers: &[u64]) -> Result<HashMap<u64, Bytes>, StoreError>;
+    fn blob(&self, session: SessionNo, name: &str) -> Result<Option<Blob>, StoreError>;
+    fn queue(&self, session: SessionNo) -> Result<Vec<QueuedRow>, StoreError>;
+    fn receipt(&self, session: SessionNo, key: &str, now_ms: i64) -> Result<Option<Receipt>, StoreError>;
+}
+
+impl Change {
+    /// About how much it adds to a transaction.
+    pub(crate) fn weight(&self) -> usize {
+        const ROW: usize = 64;
+        let events = |events: &[crate::NewEvent]| events.iter().map(|e| e.json.len() + ROW).sum::<usize>();
+        let blobs = |blobs: &[Blob]| blobs.iter().map(|blob| blob.bytes.len() + ROW).sum::<usize>();
+        let pack = |pack: &Option<Pack>| pack.as_ref().map_or(0, |p| p.data.len());
+        match self {
+            Self::Append { batch, pack: frames } => {
+                let fold = batch.record.as_ref().map_or(0, |r| r.fold.len());
+                events(&batch.events) + blobs(&batch.blobs) + pack(frames) + fold + ROW
+            }
+            Self::Create(c) => {
+                events(&c.new.events) + blobs(&c.new.blobs) + pack(&c.pack) + c.new.request.len() + ROW
+            }
+            Self::Delete(_) => ROW,
+        }
+    }
+
+    /// Whether its answer promises that a loss of power does not undo it.
+    pub(crate) fn needs_sync(&self) -> bool {
+        match self {
+            Self::Append { batch, .. } => batch.durability == crate::Durability::Power,
+            Self::Create(_) | Self::Delete(_) => true,
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! What subscribers share: how far each session is committed, and its most recent events.
+//!
+//! The writer publishes here after each commit. A feed lives as long as somebody subscribes to its
+//! session; reading what a ring no longer holds is the subscription's business.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+
+use crate::types::{NewEvent, SessionNo, StoredEvent};
+
+/// A ring that got nothing for this long is emptied; its subscribers have read it, or read the database.
+pub(crate) const RING_IDLE: Duration = Duration::from_secs(10);
+
+/// Where a session's log ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub(crate) committed: u64,
+    pub(crate) life: Life,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Life {
+    Growing,
+    Deleted,
+    /// The store was closed; nothing comes any more.
+    Closed,
+}
+
+/// All sessions. A session without subscribers costs one small entry.
+#[derive(Debug)]
+pub(crate) struct Feeds {
+    ring_bytes: usize,
+    sessions: Mutex<HashMap<SessionNo, Entry>>,
+}
+
+#[derive(Debug, Default)]
+struct Entry {
+    committed: u64,
+    feed: Weak<Feed>,
+}
+
+impl Feeds {
+    pub(crate) fn new(ring_bytes: usize, heads: Vec<(SessionNo, u64)>) -> Self {
+        let entry = |(no, committed)| (no, Entry { committed, feed: Weak::new() });
+        Self { ring_bytes, sessions: Mutex::new(heads.into_iter().map(entry).collect()) }
+    }
+
+    pub(crate) fn committed(&self, session: SessionNo) -> Option<u64> {
+        lock(&self.sessions).get(&session).map(|entry| entry.committed)
+    }
+
+    /// The feed of a session; of one that does not exist, a feed that says so.
+    pub(crate) fn join(&self, session: SessionNo) -> Arc<Feed> {
+        let mut sessions = lock(&self.sessions);
+        let Some(entry) = sessions.get_mut(&session) else {
+            return Arc::new(Feed::new(Head { committed: 0, life: Life::Deleted }));
+        };
+        entry.feed.upgrade().unwrap_or_else(|| {
+            let feed = Arc::new(Feed::new(Head { committed: entry.committed, life: Life::Growing }));
+            entry.feed = Arc::downgrade(&feed);
+            feed
+        })
+    }
+
+    pub(crate) fn created(&self, session: SessionNo, committed: u64) {
+        lock(&self.sessions).insert(session, Entry { committed, feed: Weak::new() });
+    }
+
+    /// Makes committed events visible. Returns whether a ring holds them.
+    pub(crate) fn publish(&self, session: SessionNo, events: Vec<NewEvent>) -> bool {
+        let Some(last) = events.last().map(|e| e.seq) else { return false };
+        let feed = {
+            let mut sessions = lock(&self.sessions);
+            let entry = sessions.entry(session).or_default();
+            entry.committed = last;
+            entry.feed.upgrade()
+        };
+        // A feed joined from here on starts at `last`; it finds these events in the database.
+        let Some(feed) = feed else { return false };
+        lock(&feed.ring).push(events, self.ring_bytes);
+        feed.head.send_modify(|head| head.committed = last);
+        true
+    }
+
+    pub(crate) fn deleted(&self, session: SessionNo) {
+        let entry = lock(&self.sessions).remove(&session);
+        if let Some(feed) = entry.and_then(|entry| entry.feed.upgrade()) {
+            feed.end(Life::Deleted);
+        }
+    }
+
+    pub(crate) fn close(&self) {
+        for feed in self.alive() {
+            feed.end(Life::Closed);
+        }
+    }
+
+    /// Empties the rings that got nothing for a while. Returns whether some still hold events.
+    pub(crate) fn sweep(&self, now: Instant) -> bool {
+        let kept = |feed: Arc<Feed>| lock(&feed.ring).clear_if_idle(now);
+        self.alive().into_iter().map(kept).fold(false, |any, kept| any | kept)
+    }
+
+    fn alive(&self) -> Vec<Arc<Feed>> {
+        lock(&self.sessions).values().filter_map(|entry| entry.feed.upgrade()).collect()
+    }
+}
+
+/// One session's recent events, and the bell that rings when there are more.
+#[derive(Debug)]
+pub(crate) struct Feed {
+    ring: Mutex<Ring>,
+    head: watch::Sender<Head>,
+}
+
+impl Feed {
+    fn new(head: Head) -> Self {
+        Self { ring: Mutex::default(), head: watch::Sender::new(head) }
+    }
+
+    pub(crate) fn head(&self) -> watch::Receiver<Head> {
+        self.head.subscribe()
+    }
+
+    /// The events after `cursor`, at least one; `None` when the ring does not reach back that far.
+    pub(crate) fn recent(&self, cursor: u64, max_bytes: usize) -> Option<Vec<Arc<StoredEvent>>> {
+        lock(&self.ring).after(cursor, max_bytes)
+    }
+
+    fn end(&self, life: Life) {
+        self.head.send_modify(|head| head.life = life);
+    }
+}
+
+/// Consecutive events, the newest of a session.
+#[derive(Debug, Default)]
+struct Ring {
+    events: VecDeque<Arc<StoredEvent>>,
+    bytes: usize,
+    pushed: Option<Instant>,
+}
+
+impl Ring {
+    fn push(&mut self, events: Vec<NewEvent>, max_bytes: usize) {
+        self.pushed = Some(Instant::now());
+        for NewEvent { seq, kind, json, frame_no, .. } in events {
+            self.bytes += json.len();
+            self.events.push_back(Arc::new(StoredEvent { seq, kind, json, frame_no }));
+        }
+        while self.bytes > max_bytes {
+            let Some(oldest) = self.events.pop_front() else { break };
+            self.bytes -= oldest.json.len();
+        }
+    }
+
+    fn after(&self, cursor: u64, max_bytes: usize) -> Option<Vec<Arc<StoredEvent>>> {
+        let first = self.events.front()?.seq;
+        let start = usize::try_from(cursor.saturating_add(1).checked_sub(first)?).ok()?;
+        let mut bytes = 0;
+        let fits = |event: &&Arc<StoredEvent>| {
+            let empty = bytes == 0;
+            bytes += event.json.len();
+            empty || bytes <= max_bytes
+        };
+        let events: Vec<_> =
+            self.events.range(start.min(self.events.len())..).take_while(fits).cloned().collect();
+        (!events.is_empty()).then_some(events)
+    }
+
+    fn clear_if_idle(&mut self, now: Instant) -> bool {
+        if self.pushed.is_some_and(|at| now.duration_since(at) >= RING_IDLE) {
+            *self = Self::default();
+        }
+        !self.events.is_empty()
+    }
+}
+
+/// No code panics while it holds one of these locks, so a poisoned one is still whole.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use omniglot_schema::UniversalEventType;
+
+    use super::*;
+
+    const SESSION: SessionNo = SessionNo(1);
+
+    fn events(seqs: std::ops::RangeInclusive<u64>) -> Vec<NewEvent> {
+        let kind = UniversalEventType::ItemDelta;
+        let event =
+            |seq| NewEvent { seq, kind, time_us: 0, json: Bytes::from_static(b"0123456789"), frame_no: None };
+        seqs.map(event).collect()
+    }
+
+    fn seqs(events: Option<Vec<Arc<StoredEvent>>>) -> Vec<u64> {
+        events.into_iter().flatten().map(|e| e.seq).collect()
+    }
+
+    #[test]
+    fn a_ring_keeps_the_newest_events_within_its_bytes() {
+        let feeds = Feeds::new(50, vec![(SESSION, 3)]);
+        let feed = feeds.join(SESSION);
+        assert!(feeds.publish(SESSION, events(4..=13)));
+        assert_eq!(seqs(feed.recent(8, 1000)), [9, 10, 11, 12, 13]);
+        assert_eq!(seqs(feed.recent(9, 25)), [10, 11]);
+        assert_eq!(seqs(feed.recent(9, 1)), [10], "one event at least");
+        assert!(feed.recent(7, 1000).is_none(), "older than the ring");
+        assert!(feed.recent(13, 1000).is_none(), "nothing newer");
+        assert!(feed.recent(99, 1000).is_none(), "beyond the end");
+    }
+
+    #[test]
+    fn a_session_without_subscribers_keeps_no_events() {
+        let feeds = Feeds::new(1000, vec![(SESSION, 0)]);
+        drop(feeds.join(SESSION));
+        assert!(!feeds.publish(SESSION, events(1..=2)));
+        assert_eq!(feeds.committed(SESSION), Some(2));
+        assert!(feeds.join(SESSION).recent(0, 1000).is_none());
+    }
+
+    #[test]
+    fn a_quiet_ring_is_emptied() {
+        let feeds = Feeds::new(1000, vec![(SESSION, 0)]);
+        let feed = feeds.join(SESSION);
+        feeds.publish(SESSION, events(1..=2));
+        let now = Instant::now();
+        assert!(feeds.sweep(now), "still fresh");
+        assert!(!feeds.sweep(now + RING_IDLE));
+        assert!(feed.recent(0, 1000).is_none());
+        feeds.publish(SESSION, events(3..=4));
+        assert_eq!(seqs(feed.recent(2, 1000)), [3, 4]);
+    }
+}

@@ -1,0 +1,180 @@
+//! The log in one SQLite file: WAL mode, one connection that writes, a few that read.
+//!
+//! A commit with `synchronous=NORMAL` writes the WAL but does not flush it, so it survives the death of
+//! this process; [`Engine::sync`] flushes it, so it survives the loss of power. Who is told when is the
+//! writer's business.
+
+mod blobs;
+pub(crate) mod check;
+mod checksum;
+mod events;
+mod frames;
+mod open;
+mod pool;
+mod repack;
+mod rows;
+mod schema;
+mod session_row;
+mod sessions;
+mod trouble;
+mod wal;
+mod write;
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use omniglot_schema::SessionId;
+use rusqlite::Connection;
+
+use crate::engine::{Change, Engine, Outcomes, Progress};
+use crate::types::{
+    Blob, ListFilter, Page, QueuedRow, ReadQuery, Receipt, SessionNo, SessionRecord, StoreError,
+};
+use pool::Pool;
+use repack::Repack;
+use sessions::Listed;
+use wal::Wal;
+
+#[cfg(test)]
+mod tests;
+
+/// The name of the file in a data directory.
+pub const DATABASE: &str = "omniglot.db";
+
+pub(crate) struct Sqlite {
+    dir: PathBuf,
+    /// `None` once closed.
+    writing: Mutex<Option<Writing>>,
+    readers: Pool,
+    /// Sessions whose damaged rows were reported; once is enough for a log.
+    reported: Mutex<BTreeSet<String>>,
+}
+
+/// The only connection that writes.
+struct Writing {
+    connection: Connection,
+    wal: Wal,
+    limit: Option<u64>,
+    /// Under way between two calls of [`Engine::repack`].
+    repack: Option<Repack>,
+}
+
+impl Sqlite {
+    pub(crate) fn open(dir: &Path, boot_id: Option<&str>, limit: Option<u64>) -> Result<Self, StoreError> {
+        let path = dir.join(DATABASE);
+        let mut connection = open::writer(&path).map_err(|error| trouble::on_opening(error, &path))?;
+        open::note_start(&mut connection, boot_id)?;
+        open::set_limit(&connection, limit)?;
+        let mut wal = Wal::of(&path).map_err(StoreError::file(&path))?;
+        wal.sync(&connection)?;
+        // The first flush of a new file is worth nothing while its name is not on disk.
+        std::fs::File::open(dir).and_then(|dir| dir.sync_all()).map_err(StoreError::file(dir))?;
+        let writing = Mutex::new(Some(Writing { connection, wal, limit, repack: None }));
+        Ok(Self { dir: dir.to_owned(), writing, readers: Pool::new(path), reported: Mutex::default() })
+    }
+
+    fn writing(&self) -> MutexGuard<'_, Option<Writing>> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with_writing<T>(
+        &self,
+        work: impl FnOnce(&mut Writing) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        work(self.writing().as_mut().ok_or(StoreError::Closed)?)
+    }
+
+    /// One damaged row must not hide the others, so a list goes on without it, and says so.
+    fn report(&self, listed: Listed) -> Vec<SessionRecord> {
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        for session in listed.damaged {
+            if reported.insert(session.clone()) {
+                tracing::error!(
+                    session,
+                    "the session's row is damaged; it is left out of lists and recovery"
+                );
+            }
+        }
+        listed.records
+    }
+}
+
+impl Engine for Sqlite {
+    fn commit(&self, changes: &[Change], now_ms: i64) -> Result<Outcomes, StoreError> {
+        self.with_writing(|w| write::commit(&mut w.connection, changes, now_ms))
+    }
+
+    fn sync(&self) -> Result<(), StoreError> {
+        self.with_writing(|w| w.wal.sync(&w.connection))
+    }
+
+    fn set_limit(&self, max_bytes: Option<u64>) -> Result<(), StoreError> {
+        self.with_writing(|w| {
+            w.limit = max_bytes;
+            open::set_limit(&w.connection, max_bytes)
+        })
+    }
+
+    fn explain(&self, error: &StoreError) -> String {
+        let limit = self.writing().as_ref().and_then(|w| w.limit);
+        trouble::explain(error, &self.dir, limit)
+    }
+
+    fn repack(&self, session: SessionNo) -> Result<Progress, StoreError> {
+        self.with_writing(|w| repack::step(&mut w.connection, &mut w.repack, session))
+    }
+
+    fn mark_clean(&self) -> Result<(), StoreError> {
+        self.with_writing(|w| {
+            open::note_clean_end(&w.connection)?;
+            w.wal.sync(&w.connection)
+        })
+    }
+
+    fn close(&self) {
+        self.readers.close();
+        if let Some(Writing { connection, .. }) = self.writing().take()
+            && let Err((_, error)) = connection.close()
+        {
+            tracing::warn!(%error, "the database did not close properly; its data is safe in the WAL");
+        }
+    }
+
+    fn heads(&self) -> Result<Vec<(SessionNo, u64)>, StoreError> {
+        self.readers.with(|c| sessions::heads(c))
+    }
+
+    fn session(&self, id: &SessionId) -> Result<Option<SessionRecord>, StoreError> {
+        self.readers.with(|c| sessions::by_id(c, id))
+    }
+
+    fn list(&self, filter: &ListFilter) -> Result<Vec<SessionRecord>, StoreError> {
+        self.readers.with(|c| sessions::list(c, filter)).map(|listed| self.report(listed))
+    }
+
+    fn unfinished(&self) -> Result<Vec<SessionRecord>, StoreError> {
+        self.readers.with(|c| sessions::unfinished(c)).map(|listed| self.report(listed))
+    }
+
+    fn read(&self, session: SessionNo, query: &ReadQuery) -> Result<Page, StoreError> {
+        self.readers.with(|c| events::read(c, session, query))
+    }
+
+    fn frames(&self, session: SessionNo, numbers: &[u64]) -> Result<HashMap<u64, Bytes>, StoreError> {
+        self.readers.with(|c| frames::read(c, session, numbers))
+    }
+
+    fn blob(&self, session: SessionNo, name: &str) -> Result<Option<Blob>, StoreError> {
+        self.readers.with(|c| blobs::read(c, session, name))
+    }
+
+    fn queue(&self, session: SessionNo) -> Result<Vec<QueuedRow>, StoreError> {
+        self.readers.with(|c| sessions::queue(c, session))
+    }
+
+    fn receipt(&self, session: SessionNo, key: &str, now_ms: i64) -> Result<Option<Receipt>, StoreError> {
+        self.readers.with(|c| sessions::receipt(c, session, key, now_ms))
+    }
+}

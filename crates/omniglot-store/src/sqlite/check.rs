@@ -1,0 +1,139 @@
+//! Walking every row of the database to find damage. One read transaction per session, so that a daemon
+//! that writes meanwhile is neither seen half way nor kept from tidying its WAL for long.
+
+mod session;
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
+
+use super::open::Meta;
+use super::{DATABASE, schema};
+use crate::check::{CheckFault, CheckNews, CheckSummary};
+use crate::types::{SessionNo, StoreError};
+
+/// The tables with rows that belong to sessions.
+const OWNED: [&str; 5] = ["events", "frames", "blobs", "queue", "receipts"];
+const NEWS_EVERY: u64 = 1000;
+
+pub(crate) fn run(dir: &Path, news: &mut dyn FnMut(CheckNews<'_>)) -> Result<CheckSummary, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(dir.join(DATABASE), flags)?;
+    connection.busy_timeout(Duration::from_secs(5))?;
+    schema::check_version(&connection)?;
+    let mut findings = Findings { news, summary: CheckSummary::default(), rows: 0 };
+    findings.noting("database", None, |findings| structure(&connection, findings));
+    findings.noting("meta", None, |findings| meta(&connection, findings));
+    let mut last = None;
+    while let Some(no) = next_session(&connection, "sessions", "no", last)? {
+        session::check(&mut connection, no, &mut findings)?;
+        last = Some(no);
+    }
+    for table in OWNED {
+        findings.noting(table, None, |findings| orphans(&mut connection, table, findings));
+    }
+    Ok(findings.summary)
+}
+
+/// What was found so far, told on as it is found.
+struct Findings<'a> {
+    news: &'a mut dyn FnMut(CheckNews<'_>),
+    summary: CheckSummary,
+    rows: u64,
+}
+
+impl Findings<'_> {
+    fn fault(
+        &mut self,
+        table: &'static str,
+        session: Option<&str>,
+        sequence: Option<u64>,
+        fault: impl Into<String>,
+    ) {
+        self.summary.faults += 1;
+        let fault = CheckFault { table, session: session.map(str::to_owned), sequence, fault: fault.into() };
+        (self.news)(CheckNews::Fault(&fault));
+    }
+
+    fn row(&mut self) {
+        self.rows += 1;
+        if self.rows.is_multiple_of(NEWS_EVERY) {
+            (self.news)(CheckNews::Progress(self.rows));
+        }
+    }
+
+    /// A walk that breaks off is a fault, and no reason to leave out the other walks.
+    fn noting(
+        &mut self,
+        table: &'static str,
+        session: Option<&str>,
+        walk: impl FnOnce(&mut Self) -> Result<(), StoreError>,
+    ) {
+        if let Err(error) = walk(self) {
+            let cause = match &error {
+                StoreError::Database(error) => error.to_string(),
+                other => other.to_string(),
+            };
+            self.fault(table, session, None, format!("cannot be read to its end: {cause}"));
+        }
+    }
+}
+
+/// Pages, trees and indexes, by SQLite's own judgement.
+fn structure(connection: &Connection, findings: &mut Findings<'_>) -> Result<(), StoreError> {
+    let mut statement = connection.prepare("PRAGMA integrity_check(100)")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let line: String = row.get(0)?;
+        if line != "ok" {
+            findings.fault("database", None, None, line);
+        }
+    }
+    Ok(())
+}
+
+fn meta(connection: &Connection, findings: &mut Findings<'_>) -> Result<(), StoreError> {
+    let mut statement = connection.prepare("SELECT key, value, crc FROM meta")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        findings.row();
+        if let Meta::Damaged = Meta::parse(row) {
+            let key: String = row.get(0).unwrap_or_default();
+            findings.fault("meta", None, None, format!("the row {key:?} does not match its checksum"));
+        }
+    }
+    Ok(())
+}
+
+/// Rows of sessions that do not exist.
+fn orphans(
+    connection: &mut Connection,
+    table: &'static str,
+    findings: &mut Findings<'_>,
+) -> Result<(), StoreError> {
+    let mut last = None;
+    loop {
+        let transaction = connection.transaction()?;
+        let Some(session) = next_session(&transaction, table, "session_no", last)? else { return Ok(()) };
+        last = Some(session);
+        let sql = "SELECT 1 FROM sessions WHERE no = ?1";
+        if transaction.query_row(sql, [session.0], |_| Ok(())).optional()?.is_none() {
+            let name = format!("number {}", session.0);
+            findings.fault(table, Some(&name), None, "rows of a session that does not exist");
+        }
+    }
+}
+
+/// The session after `last` that has a row in `table`; found without looking at each row.
+fn next_session(
+    connection: &Connection,
+    table: &str,
+    column: &str,
+    last: Option<SessionNo>,
+) -> Result<Option<SessionNo>, StoreError> {
+    let sql = format!("SELECT min({column}) FROM {table} WHERE {column} > ?1");
+    let last = last.map_or(i64::MIN, |no| no.0);
+    let no: Option<i64> = connection.query_row(&sql, [last], |row| row.get(0))?;
+    Ok(no.map(SessionNo))
+}

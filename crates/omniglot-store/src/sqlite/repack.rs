@@ -1,0 +1,145 @@
+//! Packing the frames of ended turns more tightly: many small rows become one.
+//!
+//! Done in pieces, so that whoever writes next waits a few milliseconds at most. Only the last piece
+//! writes, in one transaction. When there is time for a piece is the writer's business.
+
+use rusqlite::{Connection, TransactionBehavior, params};
+
+use super::frames;
+use super::rows::{insert_pack, int, uint};
+use super::session_row::{Extent, SessionRow};
+use crate::engine::Progress;
+use crate::pack::{OpenPack, Repacker};
+use crate::types::{SessionNo, StoreError};
+
+/// To read one frame all of its row are unpacked, so a large turn gets several rows; beyond this many
+/// small frames a row saves hardly more.
+const MAX_FRAMES: u64 = 4096;
+/// The same for large frames.
+const MAX_PLAIN: usize = 8 << 20;
+/// How much is read and compressed in one piece.
+const PIECE: usize = 256 << 10;
+/// What opening a row costs, however small it is.
+const ROW: usize = 4 << 10;
+
+/// Under way in one session.
+pub(super) struct Repack {
+    session: SessionNo,
+    /// The next row begins with this frame or a later one.
+    next: u64,
+    /// Frames that come meanwhile belong to a later turn.
+    until: u64,
+    taken: Option<Taken>,
+}
+
+/// The rows read so far, which will become one.
+struct Taken {
+    rows: usize,
+    repacker: Repacker,
+}
+
+/// What reading a piece came to.
+enum Piece {
+    More,
+    /// What is taken shall be written; more rows may follow.
+    Full,
+    Last,
+}
+
+/// Goes on with `current` if that is of this session, else begins.
+pub(super) fn step(
+    connection: &mut Connection,
+    current: &mut Option<Repack>,
+    session: SessionNo,
+) -> Result<Progress, StoreError> {
+    let mut repack = match current.take().filter(|repack| repack.session == session) {
+        Some(repack) => repack,
+        None => Repack::begin(connection, session)?,
+    };
+    let piece = repack.read(connection)?;
+    match piece {
+        Piece::More => {}
+        Piece::Full => repack.write(connection)?,
+        Piece::Last => {
+            repack.write(connection)?;
+            return Ok(Progress::Finished);
+        }
+    }
+    *current = Some(repack);
+    Ok(Progress::More)
+}
+
+impl Repack {
+    fn begin(connection: &Connection, session: SessionNo) -> Result<Self, StoreError> {
+        let row = SessionRow::load(connection, session)?;
+        Ok(Self { session, next: row.packed_frame + 1, until: row.record.last_frame, taken: None })
+    }
+
+    fn read(&mut self, connection: &Connection) -> Result<Piece, StoreError> {
+        let sql = "SELECT first_no, count, data, crc FROM frames
+                   WHERE session_no = ?1 AND first_no BETWEEN ?2 AND ?3 ORDER BY first_no";
+        let mut statement = connection.prepare_cached(sql)?;
+        let mut rows = statement.query(params![self.session.0, int(self.next), int(self.until)])?;
+        let mut work = 0;
+        while work < PIECE {
+            let Some(row) = rows.next()? else { return Ok(Piece::Last) };
+            let first = uint(row.get(0)?);
+            let opened = frames::pack(row, self.session).and_then(|pack| pack.open());
+            let Some(opened) = opened else {
+                tracing::error!(
+                    session = self.session.0,
+                    frame = first,
+                    "frames are damaged; left as they are"
+                );
+                self.next = first + 1;
+                return Ok(Piece::Full);
+            };
+            if !self.take(first, &opened)? {
+                return Ok(Piece::Full);
+            }
+            work += opened.plain_bytes() + ROW;
+        }
+        Ok(Piece::More)
+    }
+
+    /// Whether there was room for it.
+    fn take(&mut self, first: u64, pack: &OpenPack) -> Result<bool, StoreError> {
+        let taken = match &mut self.taken {
+            Some(taken) if !taken.has_room(first, pack) => return Ok(false),
+            Some(taken) => taken,
+            None => self.taken.insert(Taken { rows: 0, repacker: Repacker::new(first)? }),
+        };
+        taken.repacker.push(pack)?;
+        taken.rows += 1;
+        self.next = taken.repacker.next();
+        Ok(true)
+    }
+
+    fn write(&mut self, connection: &mut Connection) -> Result<(), StoreError> {
+        let Some(Taken { rows, repacker }) = self.taken.take() else { return Ok(()) };
+        if rows < 2 {
+            return Ok(());
+        }
+        let pack = repacker.finish()?;
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut session = SessionRow::load(&transaction, self.session)?;
+        let sql = "DELETE FROM frames WHERE session_no = ?1 AND first_no BETWEEN ?2 AND ?3";
+        let range = params![self.session.0, int(pack.first), int(pack.last())];
+        if transaction.prepare_cached(sql)?.execute(range)? != rows {
+            return Err(StoreError::DamagedFrame { no: pack.first });
+        }
+        insert_pack(&transaction, self.session, Some(&pack))?;
+        session.packed_frame = pack.last();
+        session.save(&transaction, Extent::Counters)?;
+        Ok(transaction.commit()?)
+    }
+}
+
+impl Taken {
+    fn has_room(&self, first: u64, pack: &OpenPack) -> bool {
+        let follows = first == self.repacker.next();
+        follows
+            && self.repacker.count() + pack.count() <= MAX_FRAMES
+            && self.repacker.plain_bytes().saturating_add(pack.plain_bytes()) <= MAX_PLAIN
+    }
+}

@@ -1,0 +1,179 @@
+//! Writing changes: one group, one transaction.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use super::blobs;
+use super::rows::{change_queue, insert_events, insert_pack, insert_receipt};
+use super::session_row::{Extent, SessionRow};
+use super::trouble::concerns_one_change;
+use crate::engine::{Change, Creation, Done, Outcomes};
+use crate::pack::Pack;
+use crate::types::{Batch, NewEvent, RecordUpdate, SessionNo, SessionRecord, StoreError};
+
+pub(super) fn commit(
+    connection: &mut Connection,
+    changes: &[Change],
+    now_ms: i64,
+) -> Result<Outcomes, StoreError> {
+    let mut refused = HashMap::new();
+    loop {
+        match attempt(connection, changes, now_ms, &refused)? {
+            Attempt::Committed(mut outcomes) => {
+                for (index, error) in refused {
+                    if let Some(outcome) = outcomes.get_mut(index) {
+                        *outcome = Err(error);
+                    }
+                }
+                return Ok(outcomes);
+            }
+            // What it had written is rolled back with the group, which is tried again without it.
+            Attempt::Refused { index, error } => refused.insert(index, error),
+        };
+    }
+}
+
+enum Attempt {
+    Committed(Outcomes),
+    Refused { index: usize, error: StoreError },
+}
+
+fn attempt(
+    connection: &mut Connection,
+    changes: &[Change],
+    now_ms: i64,
+    refused: &HashMap<usize, StoreError>,
+) -> Result<Attempt, StoreError> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let mut outcomes = Vec::with_capacity(changes.len());
+    for (index, change) in changes.iter().enumerate() {
+        if refused.contains_key(&index) {
+            outcomes.push(Err(StoreError::Closed));
+            continue;
+        }
+        match apply(&transaction, change, now_ms) {
+            Ok(done) => outcomes.push(Ok(done)),
+            // These are found before anything is written, so the others need not be done again.
+            Err(
+                error @ (StoreError::Exists
+                | StoreError::NoSession
+                | StoreError::OutOfOrder { .. }
+                | StoreError::DamagedSession { .. }),
+            ) => outcomes.push(Err(error)),
+            Err(error) if concerns_one_change(&error) => return Ok(Attempt::Refused { index, error }),
+            Err(error) => return Err(error),
+        }
+    }
+    transaction.commit()?;
+    Ok(Attempt::Committed(outcomes))
+}
+
+fn apply(transaction: &Transaction<'_>, change: &Change, now_ms: i64) -> Result<Done, StoreError> {
+    match change {
+        Change::Append { batch, pack } => append(transaction, batch, pack.as_ref(), now_ms),
+        Change::Create(creation) => create(transaction, creation),
+        Change::Delete(session) => delete(transaction, *session),
+    }
+}
+
+fn append(
+    transaction: &Transaction<'_>,
+    batch: &Batch,
+    pack: Option<&Pack>,
+    now_ms: i64,
+) -> Result<Done, StoreError> {
+    dense(&batch.events)?;
+    advance(transaction, batch, pack)?;
+    insert_events(transaction, batch.session, &batch.events)?;
+    insert_pack(transaction, batch.session, pack)?;
+    blobs::insert(transaction, batch.session, &batch.blobs)?;
+    for op in &batch.queue {
+        change_queue(transaction, batch.session, op)?;
+    }
+    if let Some(receipt) = &batch.receipt {
+        insert_receipt(transaction, batch.session, receipt, now_ms)?;
+    }
+    Ok(Done::Appended)
+}
+
+fn dense(events: &[NewEvent]) -> Result<(), StoreError> {
+    let Some(first) = events.first() else { return Ok(()) };
+    match events.iter().zip(first.seq..).find(|(event, expected)| event.seq != *expected) {
+        Some((event, expected)) => {
+            Err(StoreError::OutOfOrder { what: "sequence", expected, found: event.seq })
+        }
+        None => Ok(()),
+    }
+}
+
+/// Moves the session's row on, and only if the batch follows what the row says was last.
+fn advance(transaction: &Transaction<'_>, batch: &Batch, pack: Option<&Pack>) -> Result<(), StoreError> {
+    let mut row = SessionRow::load(transaction, batch.session)?;
+    let SessionRecord { last_seq, last_frame, updated_ms, .. } = &mut row.record;
+    follows("sequence", *last_seq, batch.events.first().map(|e| e.seq))?;
+    follows("frame", *last_frame, pack.map(|p| p.first))?;
+    if let Some(last) = batch.events.last() {
+        *last_seq = last.seq;
+        *updated_ms = last.time_us.div_euclid(1000).max(*updated_ms);
+    }
+    *last_frame = pack.map_or(*last_frame, Pack::last);
+    let Some(RecordUpdate { fold, ended, open_from }) = &batch.record else {
+        return row.save(transaction, Extent::Counters);
+    };
+    row.record.fold.clone_from(fold);
+    row.record.ended = *ended;
+    row.record.open_from = *open_from;
+    row.save(transaction, Extent::All)
+}
+
+fn follows(what: &'static str, last: u64, first: Option<u64>) -> Result<(), StoreError> {
+    match first {
+        Some(found) if found != last + 1 => Err(StoreError::OutOfOrder { what, expected: last + 1, found }),
+        _ => Ok(()),
+    }
+}
+
+fn create(transaction: &Transaction<'_>, creation: &Creation) -> Result<Done, StoreError> {
+    let Creation { new, pack, .. } = creation;
+    dense(&new.events)?;
+    follows("sequence", 0, new.events.first().map(|e| e.seq))?;
+    follows("frame", 0, pack.as_ref().map(|p| p.first))?;
+    let mut row = SessionRow { record: first_record(creation), uuid: creation.uuid.clone(), packed_frame: 0 };
+    if !row.insert(transaction)? {
+        return Err(StoreError::Exists);
+    }
+    let record = row.record;
+    insert_events(transaction, record.no, &new.events)?;
+    insert_pack(transaction, record.no, pack.as_ref())?;
+    blobs::insert(transaction, record.no, &new.blobs)?;
+    Ok(Done::Created(Box::new(record)))
+}
+
+fn first_record(Creation { new, pack, epoch, .. }: &Creation) -> SessionRecord {
+    SessionRecord {
+        no: SessionNo(0),
+        id: new.id.clone(),
+        epoch: epoch.clone(),
+        agent: new.agent.clone(),
+        request: new.request.clone(),
+        created_ms: new.created_ms,
+        // The events may have been stamped before the row was thought of.
+        updated_ms: new.events.last().map_or(0, |e| e.time_us.div_euclid(1000)).max(new.created_ms),
+        fold: new.record.fold.clone(),
+        ended: new.record.ended,
+        open_from: new.record.open_from,
+        last_seq: new.events.last().map_or(0, |e| e.seq),
+        last_frame: pack.as_ref().map_or(0, Pack::last),
+    }
+}
+
+fn delete(transaction: &Transaction<'_>, session: SessionNo) -> Result<Done, StoreError> {
+    if transaction.execute("DELETE FROM sessions WHERE no = ?1", [session.0])? == 0 {
+        return Err(StoreError::NoSession);
+    }
+    for table in ["events", "frames", "blobs", "queue", "receipts"] {
+        transaction.execute(&format!("DELETE FROM {table} WHERE session_no = ?1"), [session.0])?;
+    }
+    Ok(Done::Deleted)
+}

@@ -1,0 +1,217 @@
+//! The log as the rest of the program sees it: opens a data directory, hands work to the writer and the
+//! readers. How it is kept is the engine's business, when it is written the writer's.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use omniglot_schema::SessionId;
+use tokio::sync::{oneshot, watch};
+
+use crate::engine::{Change, Creation, Engine};
+use crate::feed::Feeds;
+use crate::lock::{Lock, LockHolder};
+use crate::pack::Pack;
+use crate::reads::Reads;
+use crate::sqlite::Sqlite;
+use crate::subscription::Subscription;
+use crate::types::{
+    Batch, Blob, ListFilter, NewSession, Page, QueuedRow, ReadQuery, Receipt, SessionNo, SessionRecord,
+    StoreError,
+};
+use crate::writer::{Answer, Fault, Op, Writer, now_ms};
+
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Appends wait, and [`Store::fault`] speaks, while the database would grow beyond this.
+    pub max_database_bytes: Option<u64>,
+    /// How much of a session's newest events its subscribers share in memory.
+    pub ring_bytes: usize,
+    /// Tells one run of the machine from the next; `None` when unknown.
+    pub boot_id: Option<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
+        let boot_id = boot_id.map(|id| id.trim().to_owned()).ok();
+        Self { max_database_bytes: None, ring_bytes: 1 << 20, boot_id }
+    }
+}
+
+/// What comes back once a change is committed.
+type Receiver<T> = oneshot::Receiver<Result<T, StoreError>>;
+
+/// The event log of one data directory. Cheap to clone.
+///
+/// Dropping the last clone writes what was appended and waits for it; only [`Store::close`] marks the
+/// end as clean.
+#[derive(Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+/// Fields are dropped in this order: the lock is held until the writer has ended.
+struct Inner {
+    writer: Writer,
+    lock: Mutex<Option<Lock>>,
+    feeds: Arc<Feeds>,
+    fault: Arc<Fault>,
+    reads: Reads,
+}
+
+impl Store {
+    /// Opens or makes the log in `dir`. Blocks: for migrations, and once per start to read all heads.
+    pub fn open(dir: &Path, options: Options) -> Result<Self, StoreError> {
+        DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(StoreError::file(dir))?;
+        let lock = Lock::take(dir)?;
+        let sqlite = Sqlite::open(dir, options.boot_id.as_deref(), options.max_database_bytes)?;
+        let engine: Arc<dyn Engine> = Arc::new(sqlite);
+        let feeds = Arc::new(Feeds::new(options.ring_bytes, engine.heads()?));
+        let fault = Arc::new(Fault::default());
+        let writer = Writer::start(Arc::clone(&engine), Arc::clone(&feeds), Arc::clone(&fault))?;
+        let lock = Mutex::new(Some(lock));
+        Ok(Self { inner: Arc::new(Inner { writer, lock, feeds, fault, reads: Reads::new(engine) }) })
+    }
+
+    /// Tells others who owns the data directory and where to reach them.
+    pub fn announce(&self, pid: u32, url: &str) -> Result<(), StoreError> {
+        let lock = self.inner.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = lock.as_ref().ok_or(StoreError::Closed)?;
+        lock.announce(&LockHolder { pid, url: url.to_owned() })
+    }
+
+    /// Writes everything appended so far, marks the end as clean and gives the data directory free.
+    pub async fn close(&self) -> Result<(), StoreError> {
+        let (answer, closed) = Answer::unit();
+        self.inner.writer.send(Op::Close(answer));
+        let result = closed.await.map_err(|_| StoreError::Closed)?;
+        drop(self.inner.lock.lock().unwrap_or_else(PoisonError::into_inner).take());
+        result
+    }
+
+    /// Why nothing can be written at the moment, and what to do about it.
+    pub fn fault(&self) -> Option<String> {
+        self.inner.fault.get()
+    }
+
+    /// [`Store::fault`], and every change of it.
+    pub fn watch_fault(&self) -> watch::Receiver<Option<String>> {
+        self.inner.fault.watch()
+    }
+
+    /// Changes [`Options::max_database_bytes`]; appends that wait for room are tried at once.
+    pub fn set_max_database_bytes(&self, max: Option<u64>) -> Receiver<()> {
+        let (answer, set) = Answer::unit();
+        self.inner.writer.send(Op::Limit(max, answer));
+        set
+    }
+
+    /// Commits a batch; batches are committed in the order of these calls. Never blocks.
+    ///
+    /// The answer comes once the batch is as durable as it asks. It need not be awaited.
+    pub fn append(&self, mut batch: Batch) -> Receiver<()> {
+        let (answer, committed) = Answer::unit();
+        match Pack::new(&std::mem::take(&mut batch.frames)) {
+            Ok(pack) => {
+                self.inner.writer.send(Op::Change(Change::Append { batch: Box::new(batch), pack }, answer))
+            }
+            Err(error) => answer.send(Err(error)),
+        }
+        committed
+    }
+
+    /// Makes a session with a fresh epoch; the answer comes once it survives a loss of power.
+    pub fn create(&self, mut new: NewSession) -> Receiver<SessionRecord> {
+        let (answer, created) = Answer::record();
+        let frames = std::mem::take(&mut new.frames);
+        match Pack::new(&frames).and_then(|pack| Ok((pack, epoch()?))) {
+            Ok((pack, epoch)) => {
+                let uuid = uuid::Uuid::now_v7().to_string();
+                let change = Change::Create(Box::new(Creation { new, pack, uuid, epoch }));
+                self.inner.writer.send(Op::Change(change, answer));
+            }
+            Err(error) => answer.send(Err(error)),
+        }
+        created
+    }
+
+    /// Removes a session and all that belongs to it; its id may be used again.
+    pub fn delete(&self, session: SessionNo) -> Receiver<()> {
+        let (answer, deleted) = Answer::unit();
+        self.inner.writer.send(Op::Change(Change::Delete(session), answer));
+        deleted
+    }
+
+    /// The last committed sequence; `None` when there is no such session.
+    pub fn committed(&self, session: SessionNo) -> Option<u64> {
+        self.inner.feeds.committed(session)
+    }
+
+    /// Follows a session from the event after `after`.
+    pub fn subscribe(&self, session: SessionNo, after: u64) -> Subscription {
+        Subscription::new(session, after, self.inner.feeds.join(session), self.inner.reads.clone())
+    }
+
+    pub async fn session(&self, id: &SessionId) -> Result<Option<SessionRecord>, StoreError> {
+        let id = id.clone();
+        self.inner.reads.run(move |engine| engine.session(&id)).await
+    }
+
+    /// Newest first. [`StoreError::NoSession`] when the session to begin after is gone.
+    pub async fn list(&self, filter: ListFilter) -> Result<Vec<SessionRecord>, StoreError> {
+        self.inner.reads.run(move |engine| engine.list(&filter)).await
+    }
+
+    /// The sessions that something is open in, or that messages wait for.
+    pub async fn unfinished(&self) -> Result<Vec<SessionRecord>, StoreError> {
+        self.inner.reads.run(|engine| engine.unfinished()).await
+    }
+
+    /// A page of events. It ends before a damaged event; if that comes first it is the error.
+    pub async fn read(&self, session: SessionNo, query: ReadQuery) -> Result<Page, StoreError> {
+        self.inner.reads.run(move |engine| engine.read(session, &query)).await
+    }
+
+    /// The native frames of these numbers; those that are not stored are absent.
+    pub async fn frames(
+        &self,
+        session: SessionNo,
+        numbers: &[u64],
+    ) -> Result<HashMap<u64, Bytes>, StoreError> {
+        let numbers = numbers.to_vec();
+        self.inner.reads.run(move |engine| engine.frames(session, &numbers)).await
+    }
+
+    /// The blob of this name; `None` when the session has none such.
+    pub async fn blob(&self, session: SessionNo, name: &str) -> Result<Option<Blob>, StoreError> {
+        let name = name.to_owned();
+        self.inner.reads.run(move |engine| engine.blob(session, &name)).await
+    }
+
+    /// The messages that wait, in order.
+    pub async fn queue(&self, session: SessionNo) -> Result<Vec<QueuedRow>, StoreError> {
+        self.inner.reads.run(move |engine| engine.queue(session)).await
+    }
+
+    /// What was answered to a request with this key during the last 24 hours.
+    pub async fn receipt(&self, session: SessionNo, key: &str) -> Result<Option<Receipt>, StoreError> {
+        let key = key.to_owned();
+        self.inner.reads.run(move |engine| engine.receipt(session, &key, now_ms())).await
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("fault", &self.fault()).finish_non_exhaustive()
+    }
+}
+
+fn epoch() -> Result<String, StoreError> {
+    let random = getrandom::u64().map_err(|error| std::io::Error::other(error.to_string()))?;
+    Ok(format!("{random:016x}"))
+}

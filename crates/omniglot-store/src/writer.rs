@@ -1,0 +1,322 @@
+//! The one thread that writes: takes what waits, commits it as one group, publishes, answers.
+//!
+//! No timed wait delays an append: groups form while a commit runs. Trouble (a full disk) holds the
+//! group back until it can be written; nothing is dropped. How rows are stored is the engine's business.
+
+mod fault;
+mod group;
+mod tidy;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::engine::{Change, Done, Engine, Outcomes};
+use crate::feed::{Feeds, RING_IDLE};
+use crate::types::StoreError;
+use fault::Backoff;
+pub(crate) use fault::Fault;
+pub(crate) use group::Answer;
+use group::Group;
+use tidy::Tidy;
+
+/// How long a commit may stay unflushed.
+const FLUSH_AFTER: Duration = Duration::from_millis(200);
+
+pub(crate) enum Op {
+    Change(Change, Answer),
+    Limit(Option<u64>, Answer),
+    Close(Answer),
+}
+
+/// The way to the thread. Dropping it waits until everything sent is written, unless that is impossible.
+pub(crate) struct Writer {
+    ops: Option<Sender<Op>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    pub(crate) fn start(
+        engine: Arc<dyn Engine>,
+        feeds: Arc<Feeds>,
+        fault: Arc<Fault>,
+    ) -> Result<Self, StoreError> {
+        let (sender, ops) = mpsc::channel();
+        let state = Thread {
+            ops,
+            waiting: VecDeque::new(),
+            engine,
+            feeds,
+            fault,
+            unflushed: None,
+            next_sweep: None,
+            tidy: Tidy::default(),
+        };
+        let thread = std::thread::Builder::new().name("log-writer".into()).spawn(|| state.run())?;
+        Ok(Self { ops: Some(sender), thread: Some(thread) })
+    }
+
+    /// Never blocks; ops are carried out in the order in which they are sent.
+    pub(crate) fn send(&self, op: Op) {
+        if let Some(ops) = &self.ops {
+            // What cannot be sent is dropped here, and its answer says that the log is closed.
+            ops.send(op).unwrap_or_default();
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.ops = None;
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the log's writer panicked");
+        }
+    }
+}
+
+struct Thread {
+    ops: Receiver<Op>,
+    /// Received while the group before them could not be written.
+    waiting: VecDeque<Op>,
+    engine: Arc<dyn Engine>,
+    feeds: Arc<Feeds>,
+    fault: Arc<Fault>,
+    /// When the oldest commit that is not flushed was made.
+    unflushed: Option<Instant>,
+    /// When to look for rings that nobody fills any more.
+    next_sweep: Option<Instant>,
+    /// What is done only while nothing else waits.
+    tidy: Tidy,
+}
+
+/// The thread must end although something may be unwritten; with who asked for it.
+struct Stop(Option<Answer>);
+
+/// Whether a deletion made some.
+enum Room {
+    Same,
+    More,
+}
+
+impl Thread {
+    fn run(mut self) {
+        let Stop(asked_by) = loop {
+            if let Err(stop) = self.step() {
+                break stop;
+            }
+        };
+        let result = self.end(asked_by.is_some());
+        if let Some(answer) = asked_by {
+            answer.send(result.map(|()| Done::Closed));
+        }
+    }
+
+    fn step(&mut self) -> Result<(), Stop> {
+        match self.next()? {
+            None => {}
+            Some(Op::Change(change, answer)) => {
+                let group = self.gather(change, answer);
+                self.write(group)?;
+            }
+            Some(Op::Limit(limit, answer)) => self.set_limit(limit, answer),
+            Some(Op::Close(answer)) => return Err(Stop(Some(answer))),
+        }
+        self.keep_house()
+    }
+
+    /// `None` when there is housekeeping to do first.
+    fn next(&mut self) -> Result<Option<Op>, Stop> {
+        if let Some(op) = self.waiting.pop_front() {
+            return Ok(Some(op));
+        }
+        if self.tidy.is_needed() {
+            return self.tidy_unless_needed();
+        }
+        let due = self.unflushed.map(|since| since + FLUSH_AFTER).into_iter().chain(self.next_sweep).min();
+        let Some(due) = due else { return self.ops.recv().map(Some).map_err(|_| Stop(None)) };
+        match self.ops.recv_timeout(due.saturating_duration_since(Instant::now())) {
+            Ok(op) => Ok(Some(op)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(Stop(None)),
+        }
+    }
+
+    fn tidy_unless_needed(&mut self) -> Result<Option<Op>, Stop> {
+        match self.ops.try_recv() {
+            Ok(op) => Ok(Some(op)),
+            Err(TryRecvError::Empty) => {
+                self.tidy.step(&*self.engine);
+                Ok(None)
+            }
+            Err(TryRecvError::Disconnected) => Err(Stop(None)),
+        }
+    }
+
+    fn gather(&mut self, change: Change, answer: Answer) -> Group {
+        let mut group = Group::default();
+        group.push(change, answer);
+        while !group.is_full() {
+            match self.waiting.pop_front().or_else(|| self.ops.try_recv().ok()) {
+                Some(Op::Change(change, answer)) => group.push(change, answer),
+                Some(other) => {
+                    self.waiting.push_front(other);
+                    break;
+                }
+                None => break,
+            }
+        }
+        group
+    }
+
+    fn keep_house(&mut self) -> Result<(), Stop> {
+        let now = Instant::now();
+        if self.unflushed.is_some_and(|since| now >= since + FLUSH_AFTER) {
+            self.flush()?;
+        }
+        if self.next_sweep.is_some_and(|due| now >= due) {
+            self.next_sweep = self.feeds.sweep(now).then(|| now + RING_IDLE);
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, mut group: Group) -> Result<(), Stop> {
+        let mut backoff = Backoff::default();
+        loop {
+            let error = match self.engine.commit(&group.changes, now_ms()) {
+                Ok(outcomes) => return self.conclude(group, outcomes),
+                Err(error) => error,
+            };
+            self.fault.set(self.engine.explain(&error));
+            // Deleting makes room, so it must not wait behind what has none.
+            match self.delete_first(&mut group)? {
+                Room::Same => self.pause(backoff.next())?,
+                Room::More => {}
+            }
+        }
+    }
+
+    /// Publishes and answers a committed group.
+    fn conclude(&mut self, group: Group, outcomes: Outcomes) -> Result<(), Stop> {
+        self.fault.clear();
+        self.unflushed.get_or_insert_with(Instant::now);
+        let mut after_flush = Vec::new();
+        for ((change, answer), outcome) in group.into_iter().zip(outcomes) {
+            let needs_flush = change.needs_sync() && outcome.is_ok();
+            if let Ok(done) = &outcome {
+                self.publish(change, done);
+            }
+            if needs_flush { after_flush.push((answer, outcome)) } else { answer.send(outcome) }
+        }
+        let flushed = if after_flush.is_empty() { Ok(()) } else { self.flush() };
+        flushed?;
+        for (answer, outcome) in after_flush {
+            answer.send(outcome);
+        }
+        Ok(())
+    }
+
+    fn publish(&mut self, change: Change, done: &Done) {
+        match (change, done) {
+            (Change::Append { batch, .. }, _) => {
+                self.tidy.note(&batch);
+                if self.feeds.publish(batch.session, batch.events) {
+                    self.next_sweep.get_or_insert_with(|| Instant::now() + RING_IDLE);
+                }
+            }
+            (Change::Create(_), Done::Created(record)) => self.feeds.created(record.no, record.last_seq),
+            (Change::Delete(session), _) => {
+                self.tidy.forget(session);
+                self.feeds.deleted(session);
+            }
+            (Change::Create(_), _) => {}
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), Stop> {
+        let mut backoff = Backoff::default();
+        while let Err(error) = self.engine.sync() {
+            self.fault.set(self.engine.explain(&error));
+            self.pause(backoff.next())?;
+        }
+        self.fault.clear();
+        self.unflushed = None;
+        Ok(())
+    }
+
+    /// Carries out the deletions among what waits, if that works; else they wait on.
+    fn delete_first(&mut self, group: &mut Group) -> Result<Room, Stop> {
+        let mut deletions = group.take_deletions();
+        self.waiting = self.waiting.drain(..).filter_map(|op| deletions.take_deletion(op)).collect();
+        if deletions.changes.is_empty() {
+            return Ok(Room::Same);
+        }
+        match self.engine.commit(&deletions.changes, now_ms()) {
+            Ok(outcomes) => self.conclude(deletions, outcomes).map(|()| Room::More),
+            // For the same reason as the group, most likely; that one was told.
+            Err(_) => {
+                group.append(deletions);
+                Ok(Room::Same)
+            }
+        }
+    }
+
+    /// Waits before the next try, at most `time`, and takes in what comes meanwhile.
+    fn pause(&mut self, time: Duration) -> Result<(), Stop> {
+        let until = Instant::now() + time;
+        loop {
+            let came = match self.take_order() {
+                Some(op) => Ok(op),
+                None => self.ops.recv_timeout(until.saturating_duration_since(Instant::now())),
+            };
+            match came {
+                Ok(Op::Close(answer)) => return Err(Stop(Some(answer))),
+                Ok(Op::Limit(limit, answer)) => {
+                    self.set_limit(limit, answer);
+                    return Ok(());
+                }
+                Ok(op @ Op::Change(Change::Delete(_), _)) => {
+                    self.waiting.push_back(op);
+                    return Ok(());
+                }
+                Ok(op) => self.waiting.push_back(op),
+                Err(RecvTimeoutError::Timeout) => return Ok(()),
+                Err(RecvTimeoutError::Disconnected) => return Err(Stop(None)),
+            }
+        }
+    }
+
+    /// What waits and is no change: it may end the trouble, so it is carried out before its turn.
+    fn take_order(&mut self) -> Option<Op> {
+        let place = self.waiting.iter().position(|op| !matches!(op, Op::Change(..)))?;
+        self.waiting.remove(place)
+    }
+
+    fn set_limit(&self, limit: Option<u64>, answer: Answer) {
+        answer.send(self.engine.set_limit(limit).map(|()| Done::Limited));
+    }
+
+    fn end(&mut self, asked_for: bool) -> Result<(), StoreError> {
+        if self.fault.get().is_none() {
+            self.tidy.finish(&*self.engine);
+        }
+        let result = match (self.fault.get(), self.engine.sync()) {
+            (Some(fault), _) => Err(std::io::Error::other(fault).into()),
+            (None, Ok(())) if asked_for => self.engine.mark_clean(),
+            (None, synced) => synced,
+        };
+        self.feeds.close();
+        self.engine.close();
+        result
+    }
+}
+
+pub(crate) fn now_ms() -> i64 {
+    jiff::Timestamp::now().as_millisecond()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,307 @@
+//! The writer against an engine that only takes notes, and fails or waits when told to.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::Bytes;
+use omniglot_schema::SessionId;
+use tokio::sync::oneshot::{self, error::TryRecvError};
+
+use super::*;
+use crate::engine::Progress;
+use crate::types::*;
+
+/// What the writer asked of the engine, and what it is told.
+#[derive(Default)]
+struct Notes {
+    calls: Mutex<Vec<String>>,
+    disk_full: AtomicBool,
+    /// Calls wait until the test lets each go; without it they do not wait.
+    gate: Mutex<Option<Gate>>,
+}
+
+struct Gate {
+    arrived: tokio::sync::mpsc::UnboundedSender<()>,
+    go: Receiver<()>,
+}
+
+impl Notes {
+    fn call(&self, what: String) {
+        self.calls.lock().unwrap().push(what);
+        if let Some(gate) = &*self.gate.lock().unwrap() {
+            gate.arrived.send(()).unwrap();
+            // A test that is over opens the gate.
+            let _ = gate.go.recv();
+        }
+    }
+
+    fn calls(&self) -> Vec<String> {
+        std::mem::take(&mut self.calls.lock().unwrap())
+    }
+}
+
+fn describe(change: &Change) -> String {
+    match change {
+        Change::Append { batch, .. } => format!("append {}", batch.session.0),
+        Change::Create(_) => "create".into(),
+        Change::Delete(session) => format!("delete {}", session.0),
+    }
+}
+
+impl Engine for Notes {
+    fn commit(&self, changes: &[Change], _: i64) -> Result<Outcomes, StoreError> {
+        let described: Vec<_> = changes.iter().map(describe).collect();
+        let full = self.disk_full.load(Ordering::SeqCst) && described.iter().any(|d| d.starts_with("append"));
+        self.call(format!("commit [{}]{}", described.join(", "), if full { " fails" } else { "" }));
+        if full {
+            return Err(std::io::Error::other("full").into());
+        }
+        Ok(changes.iter().map(|_| Ok(Done::Appended)).collect())
+    }
+
+    fn sync(&self) -> Result<(), StoreError> {
+        self.call("sync".into());
+        Ok(())
+    }
+
+    fn set_limit(&self, _: Option<u64>) -> Result<(), StoreError> {
+        self.disk_full.store(false, Ordering::SeqCst);
+        Ok(())
+    }
+
+    fn explain(&self, error: &StoreError) -> String {
+        format!("{error}: buy a disk")
+    }
+
+    fn repack(&self, session: SessionNo) -> Result<Progress, StoreError> {
+        self.call(format!("repack {}", session.0));
+        Ok(Progress::Finished)
+    }
+
+    fn mark_clean(&self) -> Result<(), StoreError> {
+        self.call("mark clean".into());
+        Ok(())
+    }
+
+    fn close(&self) {}
+
+    fn heads(&self) -> Result<Vec<(SessionNo, u64)>, StoreError> {
+        Err(StoreError::Closed)
+    }
+    fn session(&self, _: &SessionId) -> Result<Option<SessionRecord>, StoreError> {
+        Err(StoreError::Closed)
+    }
+    fn list(&self, _: &ListFilter) -> Result<Vec<SessionRecord>, StoreError> {
+        Err(StoreError::Closed)
+    }
+    fn unfinished(&self) -> Result<Vec<SessionRecord>, StoreError> {
+        Err(StoreError::Closed)
+    }
+    fn read(&self, _: SessionNo, _: &ReadQuery) -> Result<Page, StoreError> {
+        Err(StoreError::Closed)
+    }
+    fn frames(&self, _: SessionNo, _: &[u64]) -> Result<HashMap<u64, Bytes>, StoreError> {
+        Err(StoreError::Closed)
+    }
+    fn blob(&self, _: SessionNo, _: &str) -> Result<Option<Blob>, StoreError> {
+        Err(StoreError::Closed)
+    }
+    fn queue(&self, _: SessionNo) -> Result<Vec<QueuedRow>, StoreError> {
+        Err(StoreError::Closed)
+    }
+    fn receipt(&self, _: SessionNo, _: &str, _: i64) -> Result<Option<Receipt>, StoreError> {
+        Err(StoreError::Closed)
+    }
+}
+
+/// A writer, its engine, and the test's side of the gate.
+struct Bench {
+    notes: Arc<Notes>,
+    fault: Arc<Fault>,
+    arrived: tokio::sync::mpsc::UnboundedReceiver<()>,
+    go: Option<Sender<()>>,
+    writer: Writer,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let (notes, fault) = (Arc::new(Notes::default()), Arc::new(Fault::default()));
+        let (arrived_sender, arrived) = tokio::sync::mpsc::unbounded_channel();
+        let (go, go_receiver) = mpsc::channel();
+        *notes.gate.lock().unwrap() = Some(Gate { arrived: arrived_sender, go: go_receiver });
+        let feeds = Arc::new(Feeds::new(0, vec![]));
+        let engine: Arc<dyn Engine> = Arc::clone(&notes) as _;
+        let writer = Writer::start(engine, feeds, Arc::clone(&fault)).unwrap();
+        Self { notes, fault, arrived, go: Some(go), writer }
+    }
+
+    fn append(&self, session: i64, durability: Durability) -> oneshot::Receiver<Result<(), StoreError>> {
+        self.send(Batch { durability, ..Batch::new(SessionNo(session)) })
+    }
+
+    fn end_turn(&self, session: i64) -> oneshot::Receiver<Result<(), StoreError>> {
+        let kind = omniglot_schema::UniversalEventType::TurnEnded;
+        let event = NewEvent { seq: 1, kind, time_us: 0, json: Bytes::new(), frame_no: None };
+        self.send(Batch { events: vec![event], ..Batch::new(SessionNo(session)) })
+    }
+
+    fn send(&self, batch: Batch) -> oneshot::Receiver<Result<(), StoreError>> {
+        let (answer, receiver) = Answer::unit();
+        self.writer.send(Op::Change(Change::Append { batch: Box::new(batch), pack: None }, answer));
+        receiver
+    }
+
+    fn delete(&self, session: i64) -> oneshot::Receiver<Result<(), StoreError>> {
+        let (answer, receiver) = Answer::unit();
+        self.writer.send(Op::Change(Change::Delete(SessionNo(session)), answer));
+        receiver
+    }
+
+    /// Waits until the writer calls the engine; the call returns with [`Bench::let_go`].
+    async fn arrival(&mut self) {
+        self.arrived.recv().await.unwrap();
+    }
+
+    fn let_go(&self) {
+        self.go.as_ref().unwrap().send(()).unwrap();
+    }
+
+    /// No call waits any more.
+    fn open_gate(&mut self) {
+        self.go = None;
+    }
+}
+
+#[tokio::test]
+async fn what_waits_during_a_commit_becomes_one_commit() {
+    let mut bench = Bench::new();
+    let first = bench.append(1, Durability::Crash);
+    bench.arrival().await;
+    let rest = [2, 3, 4].map(|session| bench.append(session, Durability::Crash));
+    bench.open_gate();
+    first.await.unwrap().unwrap();
+    for answer in rest {
+        answer.await.unwrap().unwrap();
+    }
+    let calls: Vec<_> = bench.notes.calls().into_iter().filter(|call| call != "sync").collect();
+    assert_eq!(calls, ["commit [append 1]", "commit [append 2, append 3, append 4]"]);
+}
+
+#[tokio::test]
+async fn a_crash_safe_append_does_not_wait_for_the_flush_and_a_power_safe_one_does() {
+    let mut bench = Bench::new();
+    let _first = bench.append(1, Durability::Crash);
+    bench.arrival().await;
+    let mut power = bench.append(2, Durability::Power);
+    let crash = bench.append(3, Durability::Crash);
+    bench.let_go();
+    bench.arrival().await;
+    bench.let_go();
+    bench.arrival().await; // The flush; it hangs until it is let go.
+    crash.await.unwrap().unwrap();
+    assert_eq!(power.try_recv().unwrap_err(), TryRecvError::Empty);
+    bench.open_gate();
+    power.await.unwrap().unwrap();
+    assert_eq!(bench.notes.calls(), ["commit [append 1]", "commit [append 2, append 3]", "sync"]);
+}
+
+#[tokio::test]
+async fn a_crash_safe_append_is_flushed_soon_without_being_asked() {
+    let mut bench = Bench::new();
+    let answer = bench.append(1, Durability::Crash);
+    bench.arrival().await;
+    bench.let_go();
+    answer.await.unwrap().unwrap();
+    bench.arrival().await;
+    assert_eq!(bench.notes.calls(), ["commit [append 1]", "sync"]);
+    bench.open_gate();
+}
+
+#[tokio::test]
+async fn an_ended_turn_is_packed_again_when_nothing_else_waits() {
+    let mut bench = Bench::new();
+    let ended = [bench.end_turn(1)];
+    bench.arrival().await;
+    let others = [bench.append(2, Durability::Crash), bench.end_turn(1), bench.end_turn(3)];
+    bench.open_gate();
+    for answer in ended.into_iter().chain(others) {
+        answer.await.unwrap().unwrap();
+    }
+    let (answer, closed) = Answer::unit();
+    bench.writer.send(Op::Close(answer));
+    closed.await.unwrap().unwrap();
+    let calls: Vec<_> = bench.notes.calls().into_iter().filter(|call| call != "sync").collect();
+    let groups = ["commit [append 1]", "commit [append 2, append 1, append 3]"];
+    assert_eq!(calls[..2], groups);
+    assert_eq!(calls[2..], ["repack 1", "repack 1", "repack 3", "mark clean"]);
+}
+
+#[tokio::test]
+async fn a_deletion_does_not_wait_behind_a_full_disk() {
+    let mut bench = Bench::new();
+    bench.notes.disk_full.store(true, Ordering::SeqCst);
+    let mut fault = bench.fault.watch();
+    bench.open_gate();
+    let mut append = bench.append(1, Durability::Crash);
+    fault.wait_for(Option::is_some).await.unwrap();
+    bench.delete(2).await.unwrap().unwrap();
+    assert_eq!(append.try_recv().unwrap_err(), TryRecvError::Empty);
+    assert!(bench.notes.calls().contains(&"commit [delete 2]".to_owned()));
+}
+
+#[tokio::test]
+async fn appends_wait_out_a_full_disk_in_order() {
+    let mut bench = Bench::new();
+    bench.notes.disk_full.store(true, Ordering::SeqCst);
+    let mut fault = bench.fault.watch();
+    bench.open_gate();
+    let first = bench.append(1, Durability::Crash);
+    let said = fault.wait_for(Option::is_some).await.unwrap().clone().unwrap();
+    assert_eq!(said, "data directory: buy a disk");
+    let second = bench.append(2, Durability::Crash);
+    let (answer, limit) = Answer::unit();
+    bench.writer.send(Op::Limit(None, answer));
+    limit.await.unwrap().unwrap();
+    first.await.unwrap().unwrap();
+    second.await.unwrap().unwrap();
+    let calls: Vec<_> =
+        bench.notes.calls().into_iter().filter(|c| c != "sync" && !c.contains("fails")).collect();
+    assert_eq!(calls, ["commit [append 1]", "commit [append 2]"]);
+    assert_eq!(bench.fault.get(), None);
+}
+
+#[tokio::test]
+async fn an_order_that_was_sent_before_the_trouble_still_ends_it() {
+    let mut bench = Bench::new();
+    let first = bench.append(1, Durability::Crash);
+    bench.arrival().await;
+    bench.notes.disk_full.store(true, Ordering::SeqCst);
+    let second = bench.append(2, Durability::Crash);
+    let (answer, limit) = Answer::unit();
+    bench.writer.send(Op::Limit(None, answer));
+    bench.open_gate();
+    limit.await.unwrap().unwrap();
+    first.await.unwrap().unwrap();
+    second.await.unwrap().unwrap();
+    assert!(bench.notes.calls().contains(&"commit [append 2] fails".to_owned()));
+}
+
+#[tokio::test]
+async fn closing_during_trouble_tells_everyone_and_is_not_clean() {
+    let mut bench = Bench::new();
+    bench.notes.disk_full.store(true, Ordering::SeqCst);
+    let mut fault = bench.fault.watch();
+    bench.open_gate();
+    let first = bench.append(1, Durability::Crash);
+    fault.wait_for(Option::is_some).await.unwrap();
+    let second = bench.append(2, Durability::Power);
+    let (answer, closed) = Answer::unit();
+    bench.writer.send(Op::Close(answer));
+    assert!(closed.await.unwrap().unwrap_err().to_string().contains("data directory"));
+    for answer in [first, second] {
+        assert!(matches!(answer.await.unwrap(), Err(StoreError::Closed)));
+    }
+    assert!(!bench.notes.calls().contains(&"mark clean".to_owned()));
+    assert!(matches!(bench.append(3, Durability::Crash).await.unwrap(), Err(StoreError::Closed)));
+}

@@ -1,0 +1,141 @@
+//! Subscribers get every event once, from any cursor, across the seam from stored to live.
+
+use omniglot_store::{Next, Options, SessionRecord, Store, StoreError, Subscription};
+use tokio::task::JoinSet;
+
+use crate::support::*;
+
+const LAST: u64 = 600;
+
+/// Reads on until `LAST`, in odd sizes, and often gives up a read half-way.
+async fn follow(mut subscription: Subscription, name: String, mut dice: Dice) {
+    let cursor = subscription.cursor();
+    let mut events = Vec::new();
+    while subscription.cursor() < LAST {
+        let max_bytes = 1 + dice.below(2_000) as usize;
+        let next = if dice.below(3) == 0 {
+            tokio::select! {
+                biased;
+                next = subscription.next(max_bytes) => next,
+                () = tokio::task::yield_now() => continue,
+            }
+        } else {
+            subscription.next(max_bytes).await
+        };
+        match next.unwrap() {
+            Next::Events(more) => {
+                assert!(!more.is_empty());
+                events.extend(more);
+            }
+            Next::Deleted => panic!("nobody deleted {name}"),
+        }
+    }
+    assert_suffix(&events, &name, cursor, LAST);
+    assert!(subscription.caught_up());
+}
+
+async fn produce(store: Store, session: SessionRecord, mut dice: Dice) {
+    let mut next = session.last_seq + 1;
+    while next <= LAST {
+        let end = (next + dice.below(20)).min(LAST);
+        let committed = store.append(deltas(&session, next..=end));
+        next = end + 1;
+        if dice.below(4) == 0 {
+            committed.await.unwrap().unwrap();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_subscriber_gets_the_exact_suffix_of_its_own_session() {
+    let dir = tempfile::tempdir().unwrap();
+    // A small ring, so that subscribers fall out of it and come back.
+    let store = open_with(dir.path(), Options { ring_bytes: 2_000, ..Options::default() });
+    for round in 1..=4 {
+        let mut tasks = JoinSet::new();
+        for name in ["a", "b", "c"].map(|name| format!("{name}{round}")) {
+            let session = create(&store, &name).await;
+            let mut dice = Dice(round * 7919 + name.len() as u64 * 31 + session.no.0 as u64);
+            tasks.spawn(produce(store.clone(), session.clone(), Dice(dice.below(1 << 40) + 1)));
+            for _ in 0..8 {
+                let (store, name, no) = (store.clone(), name.clone(), session.no);
+                let mut dice = Dice(dice.below(1 << 40) + 1);
+                tasks.spawn(async move {
+                    // A cursor that was really issued: any one up to what is committed by now.
+                    for _ in 0..dice.below(200) {
+                        tokio::task::yield_now().await;
+                    }
+                    let cursor = dice.below(store.committed(no).unwrap() + 1);
+                    follow(store.subscribe(no, cursor), name, dice).await;
+                });
+            }
+        }
+        tasks.join_all().await;
+    }
+}
+
+#[tokio::test]
+async fn a_subscriber_waits_for_the_next_commit() {
+    let (_dir, store) = temporary();
+    let session = create(&store, "a").await;
+    let mut subscription = store.subscribe(session.no, 1);
+    assert!(subscription.caught_up());
+    let waiting = tokio::spawn(async move { subscription.next(1 << 15).await.unwrap() });
+    append(&store, deltas(&session, 2..=4)).await;
+    let Next::Events(events) = waiting.await.unwrap() else { panic!("not deleted") };
+    assert_suffix(&events, "a", 1, 4);
+}
+
+#[tokio::test]
+async fn what_is_answered_is_visible_at_once() {
+    let (_dir, store) = temporary();
+    let session = create(&store, "a").await;
+    let subscription = store.subscribe(session.no, 1);
+    append(&store, deltas(&session, 2..=9)).await;
+    assert!(!subscription.caught_up());
+    assert_eq!(store.committed(session.no), Some(9));
+}
+
+#[tokio::test]
+async fn a_subscriber_behind_the_ring_reads_the_database_and_then_the_ring() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open_with(dir.path(), Options { ring_bytes: 500, ..Options::default() });
+    let session = create(&store, "a").await;
+    let mut subscription = store.subscribe(session.no, 0);
+    append(&store, deltas(&session, 2..=100)).await;
+    let mut events = Vec::new();
+    while !subscription.caught_up() {
+        let Next::Events(more) = subscription.next(1_000).await.unwrap() else { panic!("not deleted") };
+        assert!(more.iter().map(|event| event.json.len()).sum::<usize>() <= 1_000);
+        events.extend(more);
+    }
+    assert_suffix(&events, "a", 0, 100);
+}
+
+#[tokio::test]
+async fn a_deletion_wakes_subscribers_and_a_new_session_of_that_name_does_not_reach_them() {
+    let (_dir, store) = temporary();
+    let session = create(&store, "a").await;
+    let mut waiting = store.subscribe(session.no, 1);
+    let mut behind = store.subscribe(session.no, 0);
+    let waiting = tokio::spawn(async move { waiting.next(100).await.unwrap() });
+    store.delete(session.no).await.unwrap().unwrap();
+    let second = create(&store, "a").await;
+    append(&store, deltas(&second, 2..=5)).await;
+    assert!(matches!(waiting.await.unwrap(), Next::Deleted));
+    assert!(matches!(behind.next(100).await.unwrap(), Next::Deleted));
+    assert!(matches!(store.subscribe(session.no, 0).next(100).await.unwrap(), Next::Deleted));
+    assert_eq!(store.committed(session.no), None);
+}
+
+#[tokio::test]
+async fn closing_ends_subscriptions() {
+    let (_dir, store) = temporary();
+    let session = create(&store, "a").await;
+    let mut subscription = store.subscribe(session.no, 1);
+    let waiting = tokio::spawn(async move { subscription.next(100).await });
+    store.close().await.unwrap();
+    assert!(matches!(waiting.await.unwrap(), Err(StoreError::Closed)));
+    assert!(matches!(store.read(session.no, after(0)).await, Err(StoreError::Closed)));
+    assert!(matches!(store.append(deltas(&session, 2..=2)).await.unwrap(), Err(StoreError::Closed)));
+}

@@ -1,0 +1,14 @@
+//! The log on real files: what is appended is read back, whatever happens in between.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed assumption fails the test")]
+
+mod blobs;
+mod check;
+mod damage;
+mod follow;
+mod isolation;
+mod kill;
+mod read;
+mod reopen;
+mod repack;
+mod support;
+mod trouble;
