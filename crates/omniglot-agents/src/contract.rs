@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use omniglot_schema::{McpServers, MessageAttachment, MessageId, PermissionReply, StderrOutput};
+use omniglot_schema::{McpServers, MessageAttachment, MessageId, PermissionReply, StatePatch, StderrOutput};
 pub use omniglot_timeline::{Draft, DropReason, RequestKey, Unparsed};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -14,17 +14,26 @@ use serde_json::value::RawValue;
 #[derive(Debug, Clone, Copy)]
 pub enum Input<'a> {
     /// A process was started for this session.
-    Started { argv: &'a [String] },
+    Started {
+        argv: &'a [String],
+    },
     /// One whole message the agent wrote.
     Frame(&'a RawValue),
     /// One whole message that really went to the agent. Request ids are learnt here, and drafts caused
     /// by a command are made here, so that a capture replays like a live run.
     Sent(&'a RawValue),
     /// A line on stdout that is not JSON, or is over the limit: what there is of it.
-    Garbage { line: &'a [u8], fault: LineFault },
+    Garbage {
+        line: &'a [u8],
+        fault: LineFault,
+    },
     Command(&'a Command),
     /// The process is gone.
-    Exited { code: Option<i32>, signal: Option<i32>, stderr: &'a StderrOutput },
+    Exited {
+        code: Option<i32>,
+        signal: Option<i32>,
+        stderr: &'a StderrOutput,
+    },
 }
 
 /// What is wrong with a line.
@@ -38,16 +47,21 @@ pub enum LineFault {
 
 /// Everything a translator may ask of the world.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "most outputs are drafts; a box for each would cost more")]
 pub enum Output {
     /// An event without sequence, id or time; the Timeline adds those.
     Draft(Draft),
     Send(Box<RawValue>),
     /// The frame was understood and carries nothing for the stream. Counted.
-    Dropped { reason: DropReason },
+    Dropped {
+        reason: DropReason,
+    },
     /// The frame was not understood. Becomes `agent.unparsed`, raw text attached.
     Unparsed(Unparsed),
     /// The agent cannot be opened: it refused the handshake or the session. The process may be ended.
     Refused(Refusal),
+    /// The end of a [`Command::Configure`]: what it changed was told before, as drafts.
+    Configured(Result<(), Refusal>),
 }
 
 /// Why an agent did not open a session, and what the user can do about it.
@@ -64,6 +78,8 @@ pub enum RefusalKind {
     Auth,
     /// It speaks something that we do not, or refused for a reason of its own.
     Unavailable,
+    /// It does not have what was asked for; the message lists what it has.
+    BadMode,
 }
 
 /// What the runtime asks of an agent.
@@ -71,13 +87,25 @@ pub enum RefusalKind {
 pub enum Command {
     /// Shake hands and open a session; answered by [`Draft::SessionStarted`] or [`Output::Refused`].
     Open(Open),
+    /// Change settings of the open session, between two turns; answered by [`Output::Configured`]. One at a
+    /// time.
+    Configure(Wish),
     Prompt(Prompt),
     /// Interrupt the running turn. The runtime has resolved the open requests before.
     Cancel,
-    ReplyPermission { key: RequestKey, reply: PermissionReply, message: Option<String> },
-    ReplyQuestion { key: RequestKey, answers: Option<Vec<Vec<String>>> },
+    ReplyPermission {
+        key: RequestKey,
+        reply: PermissionReply,
+        message: Option<String>,
+    },
+    ReplyQuestion {
+        key: RequestKey,
+        answers: Option<Vec<Vec<String>>>,
+    },
     /// The request was resolved without an answer (cancel): tell the agent so.
-    Withdraw { key: RequestKey },
+    Withdraw {
+        key: RequestKey,
+    },
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -85,17 +113,89 @@ pub struct Open {
     pub cwd: PathBuf,
     /// The native session to continue.
     pub resume: Option<String>,
+    /// Continue a copy of it, and leave it as it is.
+    pub fork: bool,
+    pub wish: Wish,
+    pub mcp: McpServers,
+}
+
+/// Settings that a session should have; absent ones are the agent's choice.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wish {
     pub model: Option<String>,
+    /// The reasoning effort of the model.
+    pub variant: Option<String>,
     pub agent_mode: Option<String>,
     pub permission_mode: Option<String>,
-    pub mcp: McpServers,
+}
+
+impl Wish {
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// This wish, and where it says nothing, the other.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            model: self.model.or(other.model),
+            variant: self.variant.or(other.variant),
+            agent_mode: self.agent_mode.or(other.agent_mode),
+            permission_mode: self.permission_mode.or(other.permission_mode),
+        }
+    }
+}
+
+/// What a wish will come to, as far as the agent's own lists tell.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Foreseen {
+    pub patch: StatePatch,
+    pub warnings: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prompt {
     pub message_id: Option<MessageId>,
     pub text: String,
-    pub attachments: Vec<MessageAttachment>,
+    pub attachments: Vec<Attachment>,
+}
+
+/// A file that comes with a message, as far as the runtime has read it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attachment {
+    pub file: MessageAttachment,
+    pub content: FileContent,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileContent {
+    Image {
+        mime: String,
+        bytes: Vec<u8>,
+    },
+    Text(String),
+    /// Too long, or nothing that a prompt can carry: the agent gets its path.
+    Unread,
+}
+
+impl FileContent {
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Image { bytes, .. } => bytes.len(),
+            Self::Text(text) => text.len(),
+            Self::Unread => 0,
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl From<MessageAttachment> for Attachment {
+    fn from(file: MessageAttachment) -> Self {
+        Self { file, content: FileContent::Unread }
+    }
 }
 
 /// Turns one session's traffic into drafts, and commands into that agent's traffic.

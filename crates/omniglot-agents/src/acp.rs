@@ -1,0 +1,134 @@
+//! Any agent that speaks the Agent Client Protocol, version 1, over stdio.
+//!
+//! Transport: JSON-RPC 2.0, one object per line, requests in both directions. Versions recorded:
+//! gemini-cli 0.61, claude-agent-acp 0.99 and codex-acp 2.6; `tests/captures.rs` replays them. What an
+//! agent does beside the protocol is in `quirks`, or beside the field it changes.
+//!
+//! The answer to `session/prompt` is the only end of a turn. Requests that we do not serve are refused
+//! at once, and nothing that we do not serve is advertised.
+
+mod attach;
+mod caps;
+mod command;
+mod compaction;
+mod diff;
+mod elicitation;
+mod failure;
+mod launch;
+mod mcp;
+mod open;
+mod output;
+mod permission;
+mod quirks;
+mod settings;
+mod settle;
+mod state;
+mod text;
+mod tool;
+mod translate;
+mod turn;
+mod update;
+mod uri;
+mod usage;
+mod wire;
+mod wishes;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, HashSet};
+
+use omniglot_schema::Resume;
+use serde_json::value::RawValue;
+
+pub use caps::capabilities;
+pub use compaction::compact_prompt;
+pub use launch::{custom, mock};
+pub use wishes::foresee;
+
+use crate::contract::{Input, LineFault, Open, Output, Translator};
+use elicitation::Elicitations;
+use open::{Agent, Session};
+use permission::Requests;
+use settle::Settling;
+use text::Texts;
+use tool::Tools;
+use turn::Turns;
+use wire::{RpcId, unparsed};
+
+/// One session with an ACP agent. What is remembered lasts as long as the agent's process.
+#[derive(Debug, Default)]
+pub struct Acp {
+    /// The last id that we gave to a request of ours.
+    last_id: u64,
+    /// Our requests that wait for an answer; the agent's own are in `requests`.
+    asked: HashMap<RpcId, Asked>,
+    /// What to open, until the session is open.
+    open: Option<Open>,
+    agent: Agent,
+    session: Session,
+    settling: Option<Settling>,
+    turns: Turns,
+    texts: Texts,
+    tools: Tools,
+    requests: Requests,
+    elicitations: Elicitations,
+    /// Compactions whose summary is being told.
+    summaries: HashSet<String>,
+    /// How many status items there were.
+    statuses: u64,
+}
+
+/// What we asked of the agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Asked {
+    Initialize,
+    /// `native` is the id of the session to bring back.
+    OpenSession {
+        resume: Option<Resume>,
+        native: Option<String>,
+    },
+    Prompt,
+    SetMode(String),
+    SetModel(String),
+    SetOption(String),
+    Other,
+}
+
+impl Acp {
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl Translator for Acp {
+    fn handle(&mut self, input: Input<'_>, out: &mut Vec<Output>) {
+        match input {
+            Input::Started { .. } => {}
+            Input::Frame(frame) => self.frame(frame, out),
+            Input::Sent(frame) => self.sent(frame, out),
+            Input::Garbage { line, fault } => out.push(garbage(line, fault)),
+            Input::Command(command) => self.command(command, out),
+            // Ids, calls and messages of a process mean nothing to the next one.
+            Input::Exited { .. } => *self = Self::default(),
+        }
+    }
+}
+
+fn garbage(line: &[u8], fault: LineFault) -> Output {
+    let error = match fault {
+        LineFault::NotJson => "the line is not JSON".to_owned(),
+        LineFault::NotUtf8 => "the line is not UTF-8".to_owned(),
+        LineFault::TooLong(bytes) => format!("the line has {bytes} bytes, over the limit"),
+    };
+    let head: String = String::from_utf8_lossy(line).chars().take(200).collect();
+    Output::Unparsed(unparsed("stdout", format!("{error}: {head}")))
+}
+
+/// Everything we send is plain data; only a path that is not UTF-8 cannot become JSON.
+fn send(message: Option<Box<RawValue>>) -> Output {
+    match message {
+        Some(message) => Output::Send(message),
+        None => Output::Unparsed(unparsed("stdin", "a message to the agent cannot be written as JSON")),
+    }
+}

@@ -1,0 +1,28 @@
+//! What an ACP agent can do as far as it can be known before it runs.
+
+use omniglot_schema::AgentCapabilities;
+
+/// The capabilities that the protocol gives every agent.
+pub fn capabilities() -> AgentCapabilities {
+    AgentCapabilities {
+        plan_mode: false,
+        permissions: true,
+        questions: true,
+        tool_calls: true,
+        tool_results: true,
+        text_messages: true,
+        images: true,
+        file_attachments: true,
+        session_lifecycle: true,
+        error_events: true,
+        reasoning: true,
+        status: true,
+        command_execution: true,
+        file_changes: true,
+        // Sessions with MCP servers are refused for now.
+        mcp_tools: false,
+        streaming_deltas: true,
+        item_started: true,
+        shared_process: false,
+    }
+}

@@ -1,0 +1,175 @@
+//! Elicitation: questions of the agent as a form, and our answers to them (T10, T12).
+//!
+//! What a form asks, and how an answer becomes its value, is left to `form`. Forms alone are served: a
+//! page to be opened somewhere else is not ours to open.
+
+mod form;
+
+#[cfg(test)]
+mod tests;
+
+use agent_client_protocol_schema::v1::{
+    CreateElicitationResponse, ElicitationAcceptAction, ElicitationAction,
+};
+use indexmap::IndexMap;
+use omniglot_schema::ResolvedBy;
+use omniglot_timeline::{ItemKey, QuestionAsk};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::tool::Mention;
+use super::update::ToolFields;
+use super::wire::{self, RpcError, RpcId, unparsed};
+use super::{Acp, send};
+use crate::contract::{Draft, Output, RequestKey, Unparsed, decode};
+use form::Form;
+
+const METHOD: &str = "elicitation/create";
+
+/// The forms that wait for an answer of ours.
+#[derive(Debug, Default)]
+pub(crate) struct Elicitations {
+    open: IndexMap<RequestKey, OpenForm>,
+    /// How many there were: keys stay unique when an agent repeats its ids.
+    made: u64,
+}
+
+#[derive(Debug)]
+struct OpenForm {
+    id: RpcId,
+    form: Form,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Params<'a> {
+    #[serde(default)]
+    mode: Option<String>,
+    #[serde(default)]
+    message: Option<String>,
+    #[serde(default)]
+    session_id: Option<String>,
+    #[serde(default)]
+    tool_call_id: Option<String>,
+    #[serde(default, borrow)]
+    requested_schema: Option<&'a RawValue>,
+}
+
+impl Elicitations {
+    fn add(&mut self, id: RpcId, form: Form) -> RequestKey {
+        self.made += 1;
+        let key = RequestKey(format!("form:{}:{id}", self.made));
+        self.open.insert(key.clone(), OpenForm { id, form });
+        key
+    }
+
+    fn take_by_id(&mut self, id: &RpcId) -> Option<(RequestKey, OpenForm)> {
+        let key = self.open.iter().find(|(_, open)| open.id == *id).map(|(key, _)| key.clone())?;
+        self.open.shift_remove_entry(&key)
+    }
+
+    /// The answer to give, or nothing if the form is no longer open. Without answers it is declined.
+    pub(crate) fn reply(&self, key: &RequestKey, answers: Option<&[Vec<String>]>) -> Option<Output> {
+        let open = self.open.get(key)?;
+        let content = answers.and_then(|answers| open.form.write(answers));
+        let accepted = |content| ElicitationAcceptAction::new().content(content);
+        let action = content
+            .map_or(ElicitationAction::Decline, |content| ElicitationAction::Accept(accepted(content)));
+        Some(answer(&open.id, action))
+    }
+
+    pub(crate) fn withdraw(&self, key: &RequestKey) -> Option<Output> {
+        Some(answer(&self.open.get(key)?.id, ElicitationAction::Cancel))
+    }
+
+    /// An answer went to the agent: the question is resolved. What was said is read from the wire, as it
+    /// is in a recording.
+    pub(crate) fn answered(
+        &mut self,
+        id: &RpcId,
+        result: Result<&RawValue, RpcError>,
+        out: &mut Vec<Output>,
+    ) {
+        let Some((key, open)) = self.take_by_id(id) else { return };
+        let response =
+            result.ok().and_then(|raw| serde_json::from_str::<CreateElicitationResponse>(raw.get()).ok());
+        let (answers, by) = match response.map(|response| response.action) {
+            Some(ElicitationAction::Accept(accepted)) => {
+                (Some(open.form.read(&accepted.content.unwrap_or_default())), ResolvedBy::Person)
+            }
+            Some(ElicitationAction::Decline) => (None, ResolvedBy::Person),
+            _ => (None, ResolvedBy::Cancel),
+        };
+        out.push(Draft::QuestionResolved { key, answers, by }.into());
+    }
+
+    /// The agent no longer wants an answer, but the protocol still asks for one.
+    pub(crate) fn cancelled(&mut self, id: &RpcId, by: ResolvedBy, out: &mut Vec<Output>) -> bool {
+        let Some((key, open)) = self.take_by_id(id) else { return false };
+        out.push(answer(&open.id, ElicitationAction::Cancel));
+        out.push(Draft::QuestionResolved { key, answers: None, by }.into());
+        true
+    }
+}
+
+fn answer(id: &RpcId, action: ElicitationAction) -> Output {
+    send(wire::answer(id, &CreateElicitationResponse::new(action)))
+}
+
+impl Acp {
+    /// `elicitation/create`: nobody waits for what we cannot ask (T18).
+    pub(crate) fn elicitation_requested(&mut self, id: RpcId, params: &RawValue, out: &mut Vec<Output>) {
+        let params: Params<'_> = match decode(METHOD, params) {
+            Ok(params) => params,
+            Err(fault) => return refuse(&id, fault, out),
+        };
+        if let Some(mode) = params.mode.as_deref().filter(|mode| *mode != "form") {
+            return refuse(&id, unparsed(METHOD, format!("a mode that we do not offer: {mode}")), out);
+        }
+        match self.form(&params) {
+            Ok(form) => self.ask_form(id, params.tool_call_id, form, out),
+            Err(fault) => {
+                out.push(answer(&id, ElicitationAction::Decline));
+                out.push(Output::Unparsed(fault));
+            }
+        }
+    }
+
+    fn form(&self, params: &Params<'_>) -> Result<Form, Unparsed> {
+        if !self.session.started {
+            return Err(unparsed(METHOD, "a question before there is a session that it could be asked in"));
+        }
+        if params.session_id.is_some() && params.session_id != self.session.id {
+            return Err(unparsed(METHOD, "a question of another session"));
+        }
+        let schema = params.requested_schema.ok_or_else(|| unparsed(METHOD, "a form without a schema"))?;
+        Form::parse(params.message.as_deref().unwrap_or_default(), schema)
+    }
+
+    fn ask_form(&mut self, id: RpcId, call: Option<String>, form: Form, out: &mut Vec<Output>) {
+        self.session.replaying = false;
+        self.texts.interrupt(out);
+        let call = call.and_then(|call| self.asking_call(call, out));
+        let native_id = serde_json::to_value(&id).ok();
+        let questions = form.questions();
+        let key = self.elicitations.add(id, form);
+        out.push(Draft::QuestionRequested(QuestionAsk { key, native_id, call, questions }).into());
+    }
+
+    /// The call that asks, whose arguments are final now. One that was never announced gets no result
+    /// either (codex-acp 2.6), so the Timeline makes both.
+    fn asking_call(&mut self, id: String, out: &mut Vec<Output>) -> Option<ItemKey> {
+        let call = ToolFields { id: id.clone(), ..ToolFields::default() };
+        if !self.turns.is_running() || self.tools.is_new(&call, Mention::Request) {
+            return None;
+        }
+        self.tools.mention(call, Mention::Request, self.agent.quirks, out);
+        self.tools.asked(&id).map(|asked| asked.call)
+    }
+}
+
+fn refuse(id: &RpcId, fault: Unparsed, out: &mut Vec<Output>) {
+    let error = RpcError::new(RpcError::INVALID_PARAMS, fault.error.clone());
+    out.push(send(wire::refusal(id, &error)));
+    out.push(Output::Unparsed(fault));
+}

@@ -1,0 +1,164 @@
+//! A form as questions: one per property, and the way from an answer to the property's value and back.
+//!
+//! Pure; sending and remembering are left to `elicitation`, reading the schema to `property`.
+
+mod property;
+
+use std::collections::BTreeMap;
+
+use agent_client_protocol_schema::v1::ElicitationContentValue as Value;
+use omniglot_schema::{QuestionInfo, QuestionOption};
+use serde_json::value::RawValue;
+
+use crate::contract::Unparsed;
+use property::{Kind, Schema};
+
+/// What codex-acp 2.6 adds to its options for an answer that stands in the note.
+const OTHER: &str = "None of the above";
+
+pub(super) type Content = BTreeMap<String, Value>;
+
+/// The questions of one request.
+#[derive(Debug)]
+pub(super) enum Form {
+    /// Without properties there is only a yes or no to the message.
+    Confirm(QuestionInfo),
+    Fields(Vec<Field>),
+}
+
+/// One property, as a question.
+#[derive(Debug)]
+pub(super) struct Field {
+    name: String,
+    info: QuestionInfo,
+    kind: Kind,
+    /// The values behind the options, in their order.
+    values: Vec<Value>,
+    required: bool,
+    /// The property that takes an answer beside the options.
+    companion: Option<String>,
+}
+
+impl Form {
+    pub(super) fn parse(message: &str, schema: &RawValue) -> Result<Self, Unparsed> {
+        let fields = Schema::parse(schema)?.fields(message);
+        Ok(if fields.is_empty() { Self::Confirm(confirm(message)) } else { Self::Fields(fields) })
+    }
+
+    pub(super) fn questions(&self) -> Vec<QuestionInfo> {
+        match self {
+            Self::Confirm(info) => vec![info.clone()],
+            Self::Fields(fields) => fields.iter().map(|field| field.info.clone()).collect(),
+        }
+    }
+
+    /// The content that says these answers, one list per question; `None` declines.
+    pub(super) fn write(&self, answers: &[Vec<String>]) -> Option<Content> {
+        let mut content = Content::new();
+        match self {
+            Self::Confirm(_) => {
+                answers.first().is_some_and(|chosen| chosen.iter().any(|label| label == YES)).then_some(())?;
+            }
+            Self::Fields(fields) => {
+                for (field, said) in fields.iter().zip(answers) {
+                    field.write(said, &mut content);
+                }
+            }
+        }
+        Some(content)
+    }
+
+    /// The answers that a content says. Questions left open at the end are left out.
+    pub(super) fn read(&self, content: &Content) -> Vec<Vec<String>> {
+        let mut answers: Vec<Vec<String>> = match self {
+            Self::Confirm(_) => vec![vec![YES.to_owned()]],
+            Self::Fields(fields) => fields.iter().map(|field| field.read(content)).collect(),
+        };
+        while answers.last().is_some_and(Vec::is_empty) {
+            answers.pop();
+        }
+        answers
+    }
+}
+
+impl Field {
+    fn write(&self, said: &[String], content: &mut Content) {
+        let said: Vec<&str> = said.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
+        let (chosen, free): (Vec<&str>, Vec<&str>) =
+            said.into_iter().partition(|label| self.value_of(label).is_some());
+        let values = || chosen.iter().filter_map(|label| self.value_of(label));
+        let value = match self.kind {
+            Kind::Text => free.first().map(|text| Value::String((*text).to_owned())),
+            Kind::Integer => free.first().and_then(|text| text.trim().parse().ok()).map(Value::Integer),
+            Kind::Number => free.first().and_then(|text| number(text)).map(Value::Number),
+            Kind::One => values().next(),
+            Kind::Many if chosen.is_empty() => None,
+            Kind::Many => Some(Value::StringArray(values().map(|value| text_of(&value)).collect())),
+        };
+        let beside = self.companion.as_ref().filter(|_| !free.is_empty());
+        let filler = || beside.filter(|_| self.required).and_then(|_| self.value_of(OTHER));
+        if let Some(value) = value.or_else(filler) {
+            content.insert(self.name.clone(), value);
+        }
+        if let Some(companion) = beside {
+            content.insert(companion.clone(), Value::String(free.join(", ")));
+        }
+    }
+
+    fn read(&self, content: &Content) -> Vec<String> {
+        let mut said: Vec<String> = match content.get(&self.name) {
+            Some(Value::StringArray(values)) => {
+                values.iter().map(|value| self.label_of(&Value::String(value.clone()))).collect()
+            }
+            Some(value) => vec![self.label_of(value)],
+            None => vec![],
+        };
+        let free = self.companion.as_ref().and_then(|companion| content.get(companion)).map(text_of);
+        if let Some(free) = free.filter(|text| !text.is_empty()) {
+            said.retain(|label| label != OTHER);
+            said.push(free);
+        }
+        said
+    }
+
+    fn value_of(&self, label: &str) -> Option<Value> {
+        let place = self.info.options.iter().position(|option| option.label == label)?;
+        self.values.get(place).cloned()
+    }
+
+    fn label_of(&self, value: &Value) -> String {
+        let place = self.values.iter().position(|known| known == value);
+        let option = place.and_then(|place| self.info.options.get(place));
+        option.map_or_else(|| text_of(value), |option| option.label.clone())
+    }
+}
+
+fn number(text: &str) -> Option<f64> {
+    text.trim().parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::StringArray(texts) => texts.join(", "),
+        Value::Integer(number) => number.to_string(),
+        Value::Number(number) => number.to_string(),
+        Value::Boolean(yes) => yes.to_string(),
+        _ => String::new(),
+    }
+}
+
+const YES: &str = "Yes";
+const NO: &str = "No";
+
+fn option(label: &str) -> QuestionOption {
+    QuestionOption { label: label.to_owned(), description: None }
+}
+
+fn confirm(message: &str) -> QuestionInfo {
+    QuestionInfo {
+        prompt: message.to_owned(),
+        options: vec![option(YES), option(NO)],
+        ..QuestionInfo::default()
+    }
+}

@@ -1,0 +1,265 @@
+//! The handshake and the opening of a session: new, resumed, loaded or forked.
+//!
+//! Its mode and model are left to `settle`, which calls back when they are as asked for.
+
+use std::path::PathBuf;
+
+use agent_client_protocol_schema::v1::AgentCapabilities;
+use omniglot_schema::{AuthMethodInfo, AuthState, AuthStatus, Resume, StatePatch};
+use omniglot_timeline::SessionStarted;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::failure::message;
+use super::quirks::Quirks;
+use super::settings::{SessionAnswer, Settings};
+use super::wire::{RpcError, entries, field};
+use super::{Acp, Asked};
+use crate::contract::{Draft, DropReason, Open, Output, Refusal, RefusalKind, Unparsed, decode};
+
+/// The one version that we speak. Asked for another, some agents answer with a draft of it.
+pub(crate) const PROTOCOL_VERSION: u64 = 1;
+
+/// What the agent said about itself.
+#[derive(Debug, Default)]
+pub(crate) struct Agent {
+    pub(crate) quirks: Quirks,
+    version: Option<String>,
+    pub(crate) capabilities: AgentCapabilities,
+    auth_methods: Vec<AuthMethodInfo>,
+}
+
+/// The session as far as it is known.
+#[derive(Debug, Default)]
+pub(crate) struct Session {
+    pub(crate) id: Option<String>,
+    /// The session that is being loaded; its history arrives before we know that it exists.
+    pub(crate) loading: Option<String>,
+    pub(crate) settings: Settings,
+    pub(crate) started: bool,
+    /// From the load until the next prompt, messages and calls are history. The answer to the load
+    /// is no end of it: gemini answers while it still replays.
+    pub(crate) replaying: bool,
+    /// What was said about the session before it was open.
+    early: Vec<StatePatch>,
+    pub(crate) cwd: PathBuf,
+    /// The permission mode that was asked for, or what became of it since.
+    pub(crate) permission_mode: Option<String>,
+    /// What could not be opened as asked, to be told once the session is open.
+    pub(crate) warnings: Vec<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct InitializeAnswer<'a> {
+    protocol_version: Option<u64>,
+    #[serde(borrow)]
+    agent_capabilities: Option<&'a RawValue>,
+    #[serde(borrow)]
+    auth_methods: Option<&'a RawValue>,
+    #[serde(borrow)]
+    agent_info: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct AgentInfo {
+    name: String,
+    version: Option<String>,
+}
+
+impl Agent {
+    fn read(answer: &InitializeAnswer<'_>, faults: &mut Vec<Unparsed>) -> Self {
+        let info: AgentInfo = field("initialize.agentInfo", answer.agent_info, faults).unwrap_or_default();
+        Self {
+            quirks: Quirks::of(&info.name),
+            version: info.version,
+            capabilities: field("initialize.agentCapabilities", answer.agent_capabilities, faults)
+                .unwrap_or_default(),
+            auth_methods: entries("initialize.authMethods", answer.auth_methods, faults).unwrap_or_default(),
+        }
+    }
+
+    pub(crate) fn auth(&self, state: AuthStatus) -> AuthState {
+        AuthState { state, methods: self.auth_methods.clone() }
+    }
+
+    fn auth_refusal(&self, error: &RpcError) -> Refusal {
+        let ways: Vec<&str> = self.auth_methods.iter().map(|method| method.name.as_str()).collect();
+        let hint = match ways.as_slice() {
+            [] => "log in with the agent's own command, or give it its key in the environment".to_owned(),
+            ways => format!("authenticate the agent first; it offers: {}", ways.join(", ")),
+        };
+        Refusal { kind: RefusalKind::Auth, message: message(error), hint: Some(hint) }
+    }
+}
+
+impl Acp {
+    pub(crate) fn initialized(&mut self, result: Result<&RawValue, RpcError>, out: &mut Vec<Output>) {
+        let raw = match result {
+            Ok(raw) => raw,
+            Err(error) => {
+                let reason = format!("the agent refused the handshake: {}", message(&error));
+                return self.refuse(unavailable(reason, None), out);
+            }
+        };
+        let mut faults = Vec::new();
+        let answer: InitializeAnswer<'_> = field("initialize", Some(raw), &mut faults).unwrap_or_default();
+        self.agent = Agent::read(&answer, &mut faults);
+        out.extend(faults.into_iter().map(Output::Unparsed));
+        if answer.protocol_version != Some(PROTOCOL_VERSION) {
+            let version = answer.protocol_version.map_or_else(|| "unknown".to_owned(), |v| v.to_string());
+            let reason = format!("the agent speaks ACP version {version}, not {PROTOCOL_VERSION}");
+            return self
+                .refuse(unavailable(reason, Some("use a version of the agent that speaks ACP 1")), out);
+        }
+        match self.open.clone() {
+            Some(open) => out.push(self.session_request(&open)),
+            None => out.push(Output::Dropped { reason: DropReason::Internal }),
+        }
+    }
+
+    fn session_request(&mut self, open: &Open) -> Output {
+        let capabilities = &self.agent.capabilities;
+        match open.resume.clone() {
+            Some(_) if open.fork && capabilities.session_capabilities.fork.is_none() => {
+                self.open = None;
+                Output::Refused(Refusal {
+                    kind: RefusalKind::BadMode,
+                    message: "the agent cannot fork a session".to_owned(),
+                    hint: Some("begin a new session instead".to_owned()),
+                })
+            }
+            Some(id) if open.fork => self.fork_session(id, open),
+            Some(id) if capabilities.session_capabilities.resume.is_some() => self.resume_session(id, open),
+            Some(id) if capabilities.load_session => self.load_session(id, open),
+            _ => self.new_session(open),
+        }
+    }
+
+    /// The answer to `session/new`, `session/load`, `session/resume` or `session/fork`.
+    pub(crate) fn session_answered(
+        &mut self,
+        (resume, native): (Option<Resume>, Option<String>),
+        result: Result<&RawValue, RpcError>,
+        out: &mut Vec<Output>,
+    ) {
+        self.session.loading = None;
+        match result {
+            Ok(raw) => self.session_opened(resume, native, raw, out),
+            Err(error) if native.is_some() => self.session_is_gone(&error, out),
+            Err(error) if error.code == RpcError::AUTH_REQUIRED => {
+                self.refuse(self.agent.auth_refusal(&error), out);
+            }
+            Err(error) => {
+                let reason = format!("the agent opened no session: {}", message(&error));
+                self.refuse(unavailable(reason, Some("see what the agent wrote to stderr")), out);
+            }
+        }
+    }
+
+    /// The agent cannot bring the old session back: it starts anew, and everybody is told so.
+    fn session_is_gone(&mut self, error: &RpcError, out: &mut Vec<Output>) {
+        self.session.replaying = false;
+        self.session.early.clear();
+        match self.open.clone() {
+            Some(_) if error.code == RpcError::AUTH_REQUIRED => {
+                self.refuse(self.agent.auth_refusal(error), out)
+            }
+            Some(open) => out.push(self.new_session(&open)),
+            None => out.push(Output::Dropped { reason: DropReason::Internal }),
+        }
+    }
+
+    fn session_opened(
+        &mut self,
+        resume: Option<Resume>,
+        native: Option<String>,
+        raw: &RawValue,
+        out: &mut Vec<Output>,
+    ) {
+        let mut faults = Vec::new();
+        // The answer to a load may be null: then everything stays as it was.
+        let answer: Option<SessionAnswer<'_>> =
+            field::<Option<SessionAnswer<'_>>>("session/new", Some(raw), &mut faults).flatten();
+        let answer = answer.unwrap_or_default();
+        let Some(id) = answer.session_id.clone().or(native) else {
+            out.extend(faults.into_iter().map(Output::Unparsed));
+            return self.refuse(unavailable("the agent gave its session no id".to_owned(), None), out);
+        };
+        self.session.id = Some(id.clone());
+        self.session.settings = Settings::read(&answer, &mut faults);
+        out.extend(faults.into_iter().map(Output::Unparsed));
+        self.turns.session_opened(!matches!(resume, Some(Resume::Native | Resume::Load)));
+        let started =
+            SessionStarted { native_session_id: Some(id), agent_version: self.agent.version.clone(), resume };
+        self.settle_opened(started, out);
+    }
+
+    /// The session is open, with all its settings.
+    pub(crate) fn start(&mut self, started: SessionStarted, out: &mut Vec<Output>) {
+        out.push(Draft::SessionStarted(started).into());
+        self.session.started = true;
+        if self.session.permission_mode.is_some() {
+            let permission_mode = Some(self.session.permission_mode.clone());
+            self.state(StatePatch { permission_mode, ..StatePatch::default() }, out);
+        }
+        for patch in std::mem::take(&mut self.session.early) {
+            self.state(patch, out);
+        }
+        let mut patch = self.session.settings.patch();
+        if !self.agent.auth_methods.is_empty() {
+            patch.auth = Some(Some(self.agent.auth(AuthStatus::Unknown)));
+        }
+        self.state(patch, out);
+    }
+
+    /// Tells what is now; before the session is open it is kept for then.
+    pub(crate) fn state(&mut self, patch: StatePatch, out: &mut Vec<Output>) {
+        if patch.is_empty() {
+            return;
+        }
+        if self.session.started {
+            out.push(Draft::State(Box::new(patch)).into());
+        } else {
+            self.session.early.push(patch);
+        }
+    }
+
+    pub(crate) fn refuse(&mut self, refusal: Refusal, out: &mut Vec<Output>) {
+        self.open = None;
+        out.push(Output::Refused(refusal));
+    }
+}
+
+pub(crate) fn unavailable(message: String, hint: Option<&str>) -> Refusal {
+    Refusal { kind: RefusalKind::Unavailable, message, hint: hint.map(str::to_owned) }
+}
+
+impl Acp {
+    /// What kind of session request went out, learnt from the wire.
+    pub(crate) fn session_sent(&mut self, method: &str, params: &RawValue) -> Asked {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Params {
+            #[serde(default)]
+            session_id: Option<String>,
+        }
+        let mut native = decode::<Params>(method, params).ok().and_then(|params| params.session_id);
+        let resume = match method {
+            "session/fork" => {
+                // The copy has an id of its own, and nothing takes its place if it cannot be made.
+                native = None;
+                Some(Resume::Native)
+            }
+            "session/load" => {
+                self.session.replaying = true;
+                self.session.loading.clone_from(&native);
+                Some(Resume::Load)
+            }
+            "session/resume" => Some(Resume::Native),
+            _ => self.open.as_ref().and_then(|open| open.resume.as_ref()).map(|_| Resume::None),
+        };
+        Asked::OpenSession { resume, native }
+    }
+}

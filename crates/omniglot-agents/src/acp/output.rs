@@ -1,0 +1,198 @@
+//! What a tool gave back, from the many places in which ACP agents say it.
+//!
+//! Decides nothing about when a result starts or ends; that is the tool table's.
+
+use agent_client_protocol_schema::v1::{ContentBlock, EmbeddedResourceResource, ToolCallContent};
+use omniglot_schema::{ContentPart, FileAction};
+use omniglot_timeline::inline_image;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::diff::file_ref;
+use super::wire::unparsed;
+use crate::contract::Unparsed;
+
+/// Text of a block, or a part beside the text, or nothing that we can carry yet.
+pub(crate) enum Piece {
+    Text(String),
+    Part(ContentPart),
+}
+
+/// Reads one content block; sound and binary resources cannot be carried yet.
+pub(crate) fn piece(block: ContentBlock) -> Result<Piece, Unparsed> {
+    match block {
+        ContentBlock::Text(text) => Ok(Piece::Text(text.text)),
+        ContentBlock::ResourceLink(link) => Ok(Piece::Part(file_read(&link.uri))),
+        ContentBlock::Resource(embedded) => match embedded.resource {
+            EmbeddedResourceResource::TextResourceContents(text) => Ok(Piece::Text(text.text)),
+            EmbeddedResourceResource::BlobResourceContents(_) | _ => {
+                Err(unparsed("content", "a binary resource cannot be carried yet"))
+            }
+        },
+        ContentBlock::Image(image) => Ok(Piece::Part(inline_image(&image.mime_type, &image.data))),
+        ContentBlock::Audio(_) => Err(unparsed("content", "inline audio cannot be carried yet")),
+        _ => Err(unparsed("content", "unknown content block")),
+    }
+}
+
+/// A file that somebody points at.
+pub(crate) fn file_read(uri: &str) -> ContentPart {
+    let path = super::uri::to_path(uri);
+    ContentPart::FileRef { path, action: FileAction::Read, diff: None }
+}
+
+/// The content list of a call, taken apart.
+#[derive(Debug, Default)]
+pub(crate) struct Content {
+    pub(crate) text: String,
+    /// `file_ref` parts of the edits in it.
+    pub(crate) edits: Vec<ContentPart>,
+    pub(crate) parts: Vec<ContentPart>,
+}
+
+impl Content {
+    pub(crate) fn read(content: Vec<ToolCallContent>, faults: &mut Vec<Unparsed>) -> Self {
+        let mut read = Self::default();
+        for entry in content {
+            match entry {
+                ToolCallContent::Content(content) => match piece(content.content) {
+                    Ok(Piece::Text(text)) => read.push_text(&text),
+                    Ok(Piece::Part(part)) => read.parts.push(part),
+                    Err(fault) => faults.push(fault),
+                },
+                ToolCallContent::Diff(diff) => read.edits.push(file_ref(&diff)),
+                // We offer no terminals; codex-acp points at one of its own and tells its output apart.
+                ToolCallContent::Terminal(_) => {}
+                _ => faults.push(unparsed("tool_call.content", "unknown kind of content")),
+            }
+        }
+        read
+    }
+
+    fn push_text(&mut self, text: &str) {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        self.text.push_str(text);
+    }
+}
+
+/// What `rawOutput` says.
+#[derive(Debug, Default)]
+pub(crate) struct RawOutput {
+    pub(crate) text: String,
+    pub(crate) exit_code: Option<i64>,
+    pub(crate) duration_ms: Option<u64>,
+    pub(crate) json: Option<Value>,
+    /// Pictures among the blocks; most agents say them in the content as well.
+    pub(crate) images: Vec<ContentPart>,
+}
+
+/// The fields that known agents and MCP servers use.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Known {
+    formatted_output: Option<String>,
+    aggregated_output: Option<String>,
+    stdout: Option<String>,
+    stderr: Option<String>,
+    output: Option<String>,
+    #[serde(alias = "exitCode")]
+    exit_code: Option<i64>,
+    duration: Option<CodexDuration>,
+    #[serde(rename = "durationMs")]
+    duration_ms: Option<u64>,
+    content: Option<Vec<Value>>,
+    #[serde(rename = "structuredContent")]
+    structured_content: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct CodexDuration {
+    secs: u64,
+    nanos: u64,
+}
+
+impl RawOutput {
+    pub(crate) fn read(raw: &RawValue) -> Self {
+        let Ok(value) = serde_json::from_str::<Value>(raw.get()) else { return Self::default() };
+        match value {
+            Value::Null => Self::default(),
+            Value::String(text) => Self { text, ..Self::default() },
+            Value::Array(blocks) => match read_blocks(&blocks) {
+                Some((text, images)) => Self { text, images, ..Self::default() },
+                None => Self { json: Some(Value::Array(blocks)), ..Self::default() },
+            },
+            Value::Object(_) => Self::read_object(value),
+            Value::Bool(_) | Value::Number(_) => Self { text: value.to_string(), ..Self::default() },
+        }
+    }
+
+    fn read_object(value: Value) -> Self {
+        let known: Known = serde_json::from_value(value.clone()).unwrap_or_default();
+        let duration =
+            known.duration.map(|d| d.secs.saturating_mul(1000).saturating_add(d.nanos / 1_000_000));
+        let shell = known.stdout.map(|out| out + known.stderr.as_deref().unwrap_or_default());
+        let (mcp, images) = known.content.as_deref().and_then(read_blocks).unzip();
+        let text = known.formatted_output.or(known.aggregated_output).or(shell).or(known.output).or(mcp);
+        let understood = text.is_some() || known.exit_code.is_some() || known.structured_content.is_some();
+        Self {
+            text: text.unwrap_or_default(),
+            exit_code: known.exit_code,
+            duration_ms: duration.or(known.duration_ms),
+            json: if understood { known.structured_content } else { Some(value) },
+            images: images.unwrap_or_default(),
+        }
+    }
+}
+
+/// The texts and pictures of a list of blocks; `None` when there is anything else in it.
+fn read_blocks(blocks: &[Value]) -> Option<(String, Vec<ContentPart>)> {
+    let (mut texts, mut images) = (Vec::new(), Vec::new());
+    for block in blocks {
+        match block.get("type").and_then(Value::as_str)? {
+            "text" => texts.push(block.get("text").and_then(Value::as_str)?),
+            "image" => images.push(block_image(block)?),
+            _ => return None,
+        }
+    }
+    Some((texts.join("\n"), images))
+}
+
+/// A picture as MCP has it, or as the Anthropic API has it.
+fn block_image(block: &Value) -> Option<ContentPart> {
+    let text = |place: &str| block.pointer(place).and_then(Value::as_str);
+    let data = text("/data").or_else(|| text("/source/data"))?;
+    let mime = text("/mimeType").or_else(|| text("/source/media_type"))?;
+    Some(inline_image(mime, data))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn read(raw: &str) -> String {
+        let RawOutput { text, exit_code, duration_ms, json, images } =
+            RawOutput::read(serde_json::from_str(raw).unwrap());
+        let json = serde_json::to_string(&json).unwrap();
+        let images = if images.is_empty() { String::new() } else { format!(" {images:?}") };
+        format!("{text:?} {exit_code:?} {duration_ms:?} {json}{images}")
+    }
+
+    #[test]
+    fn output_is_found_wherever_the_agent_puts_it() {
+        insta::assert_snapshot!(read(r#""done""#), @r#""done" None None null"#);
+        insta::assert_snapshot!(read(r#"[{"type":"text","text":"a"},{"type":"text","text":"b"}]"#), @r#""a\nb" None None null"#);
+        let codex = r#"{"stdout":"x","stderr":"","formatted_output":"f\n","exit_code":3,"duration":{"secs":1,"nanos":2000000}}"#;
+        insta::assert_snapshot!(read(codex), @r#""f\n" Some(3) Some(1002) null"#);
+        insta::assert_snapshot!(read(r#"{"exit_code":0}"#), @r#""" Some(0) None null"#);
+        let mcp = r#"{"content":[{"type":"text","text":"5"}],"structuredContent":{"sum":5}}"#;
+        insta::assert_snapshot!(read(mcp), @r#""5" None None {"sum":5}"#);
+        let picture =
+            r#"[{"type":"text","text":"see"},{"type":"image","data":"AA==","mimeType":"image/png"}]"#;
+        insta::assert_snapshot!(read(picture), @r#""see" None None null [Image { path: "data:image/png;base64,AA==", mime: Some("image/png") }]"#);
+        insta::assert_snapshot!(read(r#"{"trigger":"manual"}"#), @r#""" None None {"trigger":"manual"}"#);
+    }
+}

@@ -1,0 +1,340 @@
+//! The tool calls of a session: what was said about each, and how far its two items have come (T5).
+//!
+//! A call is known from its first mention, whatever message that is in. Its call item ends when the
+//! arguments are final; its result item lives from the first sign that it runs to its final state.
+//! Items left open at the end of a turn are closed by the Timeline.
+
+use std::collections::HashMap;
+
+use agent_client_protocol_schema::v1::{ToolCallStatus, ToolKind};
+use omniglot_schema::ContentPart;
+use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome, ToolResult};
+
+use super::output::{Content, RawOutput};
+use super::quirks::Quirks;
+use super::update::ToolFields;
+use super::wire::unparsed;
+use crate::contract::{Draft, DropReason, Output, Unparsed};
+
+#[derive(Debug, Default)]
+pub(crate) struct Tools {
+    /// By native id: the newest call of that name.
+    calls: HashMap<String, Tool>,
+    /// How many turns have begun: an id that comes again in a later turn is another call.
+    turn: u64,
+    /// How many calls there were: keys stay unique when an agent repeats its ids.
+    made: u64,
+}
+
+/// How far the items of a call have come; only forwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Phase {
+    /// The call item is open.
+    Announced,
+    /// The call item has ended.
+    Called,
+    /// The result item is open.
+    Running,
+    /// The result item has ended.
+    Done,
+}
+
+#[derive(Debug)]
+struct Tool {
+    number: u64,
+    call: ItemKey,
+    result: ItemKey,
+    parent: Option<ItemKey>,
+    phase: Phase,
+    turn: u64,
+    title: Option<String>,
+    name: Option<String>,
+    kind: ToolKind,
+    arguments: Option<String>,
+    content: Content,
+    /// Content said before a call runs explains it and is not its output.
+    content_is_output: bool,
+    raw: RawOutput,
+    terminal: String,
+    exit_code: Option<i64>,
+    /// The output that went out as a preview.
+    streamed: String,
+}
+
+/// What a permission request needs to know about its call.
+pub(crate) struct Asked {
+    pub(crate) call: ItemKey,
+    pub(crate) title: Option<String>,
+    pub(crate) name: String,
+    pub(crate) files: Vec<ContentPart>,
+}
+
+/// Where something was said about a call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mention {
+    Announcement,
+    Update,
+    Request,
+}
+
+impl Tools {
+    pub(crate) fn turn_started(&mut self) {
+        self.turn += 1;
+    }
+
+    /// Takes in what was said about a call and moves its items on.
+    pub(crate) fn mention(
+        &mut self,
+        said: ToolFields,
+        mention: Mention,
+        quirks: Quirks,
+        out: &mut Vec<Output>,
+    ) {
+        if self.is_over(&said, mention) {
+            out.push(Output::Dropped { reason: DropReason::Superseded });
+            return;
+        }
+        let before = out.len();
+        let id = said.id.clone();
+        let known = self.calls.remove(&id).filter(|tool| tool.phase != Phase::Done);
+        let mut tool = known.unwrap_or_else(|| self.announce(&said, quirks, out));
+        let status = said.status;
+        let mut faults = Vec::new();
+        tool.learn(said, &mut faults);
+        tool.advance(status, mention, out);
+        self.calls.insert(id, tool);
+        out.extend(faults.into_iter().map(Output::Unparsed));
+        if out.len() == before && mention != Mention::Request {
+            // Understood and remembered: it shows when the call or its result is complete.
+            out.push(Output::Dropped { reason: DropReason::Superseded });
+        }
+    }
+
+    /// Whether this begins a call, rather than says more about a known one.
+    pub(crate) fn is_new(&self, said: &ToolFields, mention: Mention) -> bool {
+        match self.calls.get(&said.id) {
+            Some(tool) => tool.phase == Phase::Done && !self.is_over(said, mention),
+            None => true,
+        }
+    }
+
+    /// A call that a permission request has just mentioned.
+    pub(crate) fn asked(&self, id: &str) -> Option<Asked> {
+        let tool = self.calls.get(id)?;
+        Some(Asked {
+            call: tool.call.clone(),
+            title: tool.title.clone(),
+            name: tool.name(),
+            files: tool.content.edits.clone(),
+        })
+    }
+
+    /// The call item that spawned a subagent, by its native id.
+    pub(crate) fn spawning(&self, id: Option<&str>) -> Option<ItemKey> {
+        self.calls.get(id?).map(|tool| tool.call.clone())
+    }
+
+    /// At the end of a turn the arguments of every call are final.
+    pub(crate) fn turn_ended(&mut self, out: &mut Vec<Output>) {
+        let mut open: Vec<&mut Tool> =
+            self.calls.values_mut().filter(|tool| tool.phase == Phase::Announced).collect();
+        open.sort_by_key(|tool| tool.number);
+        for tool in open {
+            tool.complete_call(out);
+        }
+    }
+
+    /// Whether this is more talk about a call that has its result, rather than a new call.
+    fn is_over(&self, said: &ToolFields, mention: Mention) -> bool {
+        let Some(tool) = self.calls.get(&said.id) else { return false };
+        tool.phase == Phase::Done
+            && mention == Mention::Update
+            && (tool.turn == self.turn || said.status.is_none())
+    }
+
+    fn announce(&mut self, said: &ToolFields, quirks: Quirks, out: &mut Vec<Output>) -> Tool {
+        self.made += 1;
+        let parent = self.spawning(said.meta.claude.parent_tool_use_id.as_deref());
+        let tool = Tool::new(said, self.made, self.turn, parent, quirks);
+        out.push(tool.start_call(&said.id));
+        tool
+    }
+}
+
+impl Tool {
+    fn new(said: &ToolFields, number: u64, turn: u64, parent: Option<ItemKey>, quirks: Quirks) -> Self {
+        Self {
+            number,
+            call: ItemKey(format!("call:{number}:{}", said.id)),
+            result: ItemKey(format!("result:{number}:{}", said.id)),
+            parent,
+            phase: Phase::Announced,
+            turn,
+            title: said.title.clone(),
+            name: name_of(said).or_else(|| quirks.tool_name(&said.id)),
+            kind: said.kind.unwrap_or_default(),
+            arguments: said.raw_input.clone(),
+            content: Content::default(),
+            content_is_output: false,
+            raw: RawOutput::default(),
+            terminal: String::new(),
+            exit_code: None,
+            streamed: String::new(),
+        }
+    }
+
+    fn learn(&mut self, said: ToolFields, faults: &mut Vec<Unparsed>) {
+        let runs = self.phase >= Phase::Running
+            || said.status.is_some_and(|status| status != ToolCallStatus::Pending)
+            || said.meta.claude.tool_response.is_some();
+        if let Some(name) = name_of(&said) {
+            self.name = Some(name);
+        }
+        if let Some(content) = said.content {
+            self.content = Content::read(content, faults);
+            self.content_is_output = runs;
+        }
+        if let Some(raw) = &said.raw_output {
+            self.raw = RawOutput::read(raw);
+        }
+        if let Some(output) = said.meta.terminal_output.or(said.meta.terminal_output_delta) {
+            self.terminal.push_str(&output.data);
+        }
+        self.exit_code = said.meta.terminal_exit.and_then(|exit| exit.exit_code).or(self.exit_code);
+        self.title = said.title.or(self.title.take());
+        self.kind = said.kind.unwrap_or(self.kind);
+        self.arguments = said.raw_input.or(self.arguments.take());
+    }
+
+    fn advance(&mut self, status: Option<ToolCallStatus>, mention: Mention, out: &mut Vec<Output>) {
+        if mention == Mention::Request {
+            self.complete_call(out);
+            return;
+        }
+        match status {
+            Some(ToolCallStatus::Pending) | None => self.preview(out),
+            Some(ToolCallStatus::InProgress) => {
+                self.run(out);
+                self.preview(out);
+            }
+            Some(ToolCallStatus::Completed) => self.finish(Outcome::Completed, out),
+            Some(ToolCallStatus::Failed) => self.finish(Outcome::Failed, out),
+            Some(other) => {
+                out.push(Output::Unparsed(unparsed("tool_call.status", format!("unknown {other:?}"))))
+            }
+        }
+    }
+
+    fn start_call(&self, native_id: &str) -> Output {
+        let body = self.call_body();
+        let native_id = Some(native_id.to_owned());
+        Draft::ItemStarted(ItemStart { key: self.call.clone(), native_id, parent: self.parent.clone(), body })
+            .into()
+    }
+
+    fn complete_call(&mut self, out: &mut Vec<Output>) {
+        if self.phase >= Phase::Called {
+            return;
+        }
+        self.phase = Phase::Called;
+        let end =
+            ItemEnd { key: self.call.clone(), outcome: Outcome::Completed, body: Some(self.call_body()) };
+        out.push(Draft::ItemCompleted(end).into());
+    }
+
+    fn run(&mut self, out: &mut Vec<Output>) {
+        self.complete_call(out);
+        if self.phase >= Phase::Running {
+            return;
+        }
+        self.phase = Phase::Running;
+        let body = Body::ToolResult(ToolResult::of(self.call.clone()));
+        let start =
+            ItemStart { key: self.result.clone(), native_id: None, parent: self.parent.clone(), body };
+        out.push(Draft::ItemStarted(start).into());
+    }
+
+    /// Output that only grew goes out at once; output that was replaced waits for the end (T7).
+    fn preview(&mut self, out: &mut Vec<Output>) {
+        if self.phase != Phase::Running {
+            return;
+        }
+        let delta = match self.output().strip_prefix(self.streamed.as_str()) {
+            Some(delta) if !delta.is_empty() => delta.to_owned(),
+            _ => return,
+        };
+        self.streamed.push_str(&delta);
+        out.push(Draft::ItemDelta { key: self.result.clone(), delta }.into());
+    }
+
+    fn finish(&mut self, outcome: Outcome, out: &mut Vec<Output>) {
+        self.run(out);
+        self.phase = Phase::Done;
+        let body = Some(Body::ToolResult(self.result_body(outcome)));
+        out.push(Draft::ItemCompleted(ItemEnd { key: self.result.clone(), outcome, body }).into());
+        // The call may be mentioned again, but its content has been told.
+        self.content = Content::default();
+        self.terminal = String::new();
+        self.streamed = String::new();
+    }
+
+    fn call_body(&self) -> Body {
+        Body::ToolCall {
+            name: self.name(),
+            arguments: self.arguments.clone().unwrap_or_else(|| "{}".to_owned()),
+        }
+    }
+
+    fn result_body(&mut self, outcome: Outcome) -> ToolResult {
+        let mut parts = std::mem::take(&mut self.content.parts);
+        if outcome == Outcome::Completed {
+            // An edit that failed or was refused did not change the file.
+            parts.append(&mut self.content.edits);
+        }
+        if !parts.iter().any(|part| matches!(part, ContentPart::Image { .. })) {
+            parts.append(&mut self.raw.images);
+        }
+        parts.extend(self.raw.json.take().map(|json| ContentPart::Json { json }));
+        ToolResult {
+            call: self.call.clone(),
+            output: self.output().to_owned(),
+            is_error: Some(outcome == Outcome::Failed),
+            exit_code: self.exit_code.or(self.raw.exit_code),
+            duration_ms: self.raw.duration_ms,
+            parts,
+        }
+    }
+
+    fn output(&self) -> &str {
+        if !self.terminal.is_empty() {
+            &self.terminal
+        } else if self.content_is_output && !self.content.text.is_empty() {
+            &self.content.text
+        } else {
+            &self.raw.text
+        }
+    }
+
+    fn name(&self) -> String {
+        self.name.clone().unwrap_or_else(|| kind_name(self.kind).to_owned())
+    }
+}
+
+fn name_of(said: &ToolFields) -> Option<String> {
+    said.name.clone().or_else(|| said.meta.claude.tool_name.clone())
+}
+
+fn kind_name(kind: ToolKind) -> &'static str {
+    match kind {
+        ToolKind::Read => "read",
+        ToolKind::Edit => "edit",
+        ToolKind::Delete => "delete",
+        ToolKind::Move => "move",
+        ToolKind::Search => "search",
+        ToolKind::Execute => "execute",
+        ToolKind::Think => "think",
+        ToolKind::Fetch => "fetch",
+        ToolKind::SwitchMode => "switch_mode",
+        ToolKind::Other | _ => "other",
+    }
+}

@@ -1,0 +1,259 @@
+//! Frames of both directions to drafts: the tables of methods, answers and update kinds.
+//!
+//! The work behind each arm is in the module named after its subject.
+
+use agent_client_protocol_schema::v1::NoticeSeverity;
+use omniglot_schema::{ResolvedBy, StatusLabel};
+use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::output::{Piece, piece};
+use super::state::setting;
+use super::text::{Place, Voice};
+use super::tool::Mention;
+use super::update::{Chunk, NoticeFields, SessionUpdate, ToolFields, Update};
+use super::wire::{self, Message, RpcError, RpcId, unparsed};
+use super::{Acp, Asked, send};
+use crate::contract::{Draft, DropReason, Output, Unparsed, decode};
+
+impl Acp {
+    /// One message of the agent; it always leaves at least one output.
+    pub(crate) fn frame(&mut self, frame: &RawValue, out: &mut Vec<Output>) {
+        let before = out.len();
+        match Message::parse(frame) {
+            Ok(Message::Request { id, method, params }) => self.requested(id, &method, params, out),
+            Ok(Message::Notification { method, params }) => self.notified(&method, params, out),
+            Ok(Message::Answer { id, result }) => self.answered(&id, result, out),
+            Err(fault) => out.push(Output::Unparsed(fault)),
+        }
+        if out.len() == before {
+            out.push(Output::Dropped { reason: DropReason::Internal });
+        }
+    }
+
+    /// One message that really went to the agent.
+    pub(crate) fn sent(&mut self, frame: &RawValue, out: &mut Vec<Output>) {
+        match Message::parse(frame) {
+            Ok(Message::Request { id, method, params }) => self.request_sent(id, &method, params, out),
+            Ok(Message::Notification { method, .. }) if method == "session/cancel" => {
+                self.turns.cancel_sent()
+            }
+            Ok(Message::Answer { id, result }) => self.answer_sent(&id, result, out),
+            // What we wrote ourselves and do not understand concerns nobody.
+            Ok(Message::Notification { .. }) | Err(_) => {}
+        }
+    }
+
+    /// One of our answers went out; the tables of the agent's requests know which.
+    fn answer_sent(&mut self, id: &RpcId, result: Result<&RawValue, RpcError>, out: &mut Vec<Output>) {
+        if self.requests.is_open(id) {
+            self.requests.answered(id, result, out);
+        } else {
+            self.elicitations.answered(id, result, out);
+        }
+    }
+
+    fn request_sent(&mut self, id: RpcId, method: &str, params: &RawValue, out: &mut Vec<Output>) {
+        let asked = match method {
+            "initialize" => Asked::Initialize,
+            "session/new" | "session/load" | "session/resume" | "session/fork" => {
+                self.session_sent(method, params)
+            }
+            "session/prompt" => {
+                self.prompt_sent(id.clone(), params, out);
+                Asked::Prompt
+            }
+            "session/set_mode" => Asked::SetMode(setting(params)),
+            "session/set_model" => Asked::SetModel(setting(params)),
+            "session/set_config_option" => Asked::SetOption(setting(params)),
+            _ => Asked::Other,
+        };
+        self.asked.insert(id, asked);
+    }
+
+    fn answered(&mut self, id: &RpcId, result: Result<&RawValue, RpcError>, out: &mut Vec<Output>) {
+        match self.asked.remove(id) {
+            Some(Asked::Initialize) => self.initialized(result, out),
+            Some(Asked::OpenSession { resume, native }) => {
+                self.session_answered((resume, native), result, out)
+            }
+            Some(Asked::Prompt) => self.prompt_answered(id, result, out),
+            Some(Asked::SetMode(mode)) => self.mode_answered(id, mode, result, out),
+            Some(Asked::SetModel(model)) => self.model_answered(id, model, result, out),
+            Some(Asked::SetOption(value)) => self.option_answered(id, &value, result, out),
+            Some(Asked::Other) => out.push(Output::Dropped { reason: DropReason::Internal }),
+            None => out.push(Output::Unparsed(unparsed(
+                "json-rpc",
+                format!("an answer to no request of ours: {id}"),
+            ))),
+        }
+    }
+
+    fn requested(&mut self, id: RpcId, method: &str, params: &RawValue, out: &mut Vec<Output>) {
+        match method {
+            "session/request_permission" => self.permission_requested(id, params, out),
+            "elicitation/create" => self.elicitation_requested(id, params, out),
+            _ => {
+                let error = RpcError::new(RpcError::METHOD_NOT_FOUND, format!("method not found: {method}"));
+                out.push(send(wire::refusal(&id, &error)));
+                out.push(Output::Unparsed(unparsed(method, "a request that we do not serve")));
+            }
+        }
+    }
+
+    fn notified(&mut self, method: &str, params: &RawValue, out: &mut Vec<Output>) {
+        match method {
+            "session/update" => self.session_update(params, out),
+            "$/cancel_request" => self.request_cancelled(params, out),
+            _ if method.starts_with('_') => out.push(Output::Dropped { reason: DropReason::Extension }),
+            _ => out.push(Output::Unparsed(unparsed(method, "unknown notification"))),
+        }
+    }
+
+    fn request_cancelled(&mut self, params: &RawValue, out: &mut Vec<Output>) {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Params {
+            request_id: RpcId,
+        }
+        let by = if self.turns.is_cancelled() { ResolvedBy::Cancel } else { ResolvedBy::Agent };
+        match decode::<Params>("$/cancel_request", params) {
+            Ok(Params { request_id }) => {
+                let found = self.requests.cancelled(&request_id, by, out)
+                    || self.elicitations.cancelled(&request_id, by, out);
+                if !found {
+                    // Our answer and this notice have crossed: there is nothing left to cancel.
+                    out.push(Output::Dropped { reason: DropReason::Superseded });
+                }
+            }
+            Err(fault) => out.push(Output::Unparsed(fault)),
+        }
+    }
+
+    fn session_update(&mut self, params: &RawValue, out: &mut Vec<Output>) {
+        let params: SessionUpdate<'_> = match decode("session/update", params) {
+            Ok(params) => params,
+            Err(fault) => return out.push(Output::Unparsed(fault)),
+        };
+        let ours = [&self.session.id, &self.session.loading];
+        if self.session.id.is_some() && !ours.contains(&&Some(params.session_id)) {
+            return out.push(Output::Unparsed(unparsed("session/update", "an update of another session")));
+        }
+        let mut faults = Vec::new();
+        match Update::parse(params.update, &mut faults) {
+            Ok(update) if self.session.replaying && is_history(&update) => {
+                return out.push(Output::Dropped { reason: DropReason::Replay });
+            }
+            Ok(update) => self.update(update, &mut faults, out),
+            Err(fault) => faults.push(fault),
+        }
+        out.extend(faults.into_iter().map(Output::Unparsed));
+    }
+
+    fn update(&mut self, update: Update<'_>, faults: &mut Vec<Unparsed>, out: &mut Vec<Output>) {
+        match update {
+            Update::UserMessage => out.push(Output::Dropped { reason: DropReason::Echo }),
+            Update::AgentMessage(chunk) => self.chunk(Voice::Answer, chunk, faults, out),
+            Update::AgentThought(chunk) => self.chunk(Voice::Thought, chunk, faults, out),
+            Update::ToolCall(call) => self.tool_mentioned(call, Mention::Announcement, out),
+            Update::ToolNews(call) => self.tool_mentioned(call, Mention::Update, out),
+            Update::Plan(entries) => self.plan(entries, faults, out),
+            Update::Commands(commands) => self.commands(commands, out),
+            Update::CurrentMode(mode) => self.mode_changed(mode, out),
+            Update::ConfigOptions(options) => self.options_changed(options, faults, out),
+            Update::SessionInfo(info) => self.session_info(&info, faults, out),
+            Update::Usage(usage) => self.usage(&usage, out),
+            Update::Notice(notice) => self.notice(notice, out),
+            Update::Compaction(compaction) => self.compaction(compaction, faults, out),
+            Update::CompactionSummary { id, text } => self.compaction_summary(&id, &text, faults, out),
+            Update::Unknown { kind } => {
+                faults.push(unparsed("session/update", format!("unknown kind {kind}")))
+            }
+        }
+    }
+
+    fn chunk(&mut self, voice: Voice, chunk: Chunk<'_>, faults: &mut Vec<Unparsed>, out: &mut Vec<Output>) {
+        let meta = chunk.meta();
+        if let Some(tokens) = meta.usage {
+            self.turns.add_tokens(tokens);
+        }
+        let piece = match chunk.content().and_then(piece) {
+            Ok(piece) => piece,
+            Err(fault) => return faults.push(fault),
+        };
+        let parent = self.tools.spawning(meta.claude.parent_tool_use_id.as_deref());
+        let place = Place { voice, message_id: chunk.message_id, parent };
+        match piece {
+            // Some agents open each block with an empty chunk; there is nothing to show yet.
+            Piece::Text(text) if text.is_empty() => {
+                out.push(Output::Dropped { reason: DropReason::Internal })
+            }
+            Piece::Text(text) if meta.claude.kind.as_deref() == Some("informational") => {
+                self.status(StatusLabel::Warning, Some(text), out);
+            }
+            Piece::Text(text) => match self.agent.quirks.announced_mode(&text) {
+                Some(mode) => self.mode_changed(mode.to_owned(), out),
+                None => {
+                    self.turns.heard(&text);
+                    if voice == Voice::Thought && self.agent.quirks.thoughts_are_whole() {
+                        self.texts.interrupt(out);
+                    }
+                    self.texts.extend(place, text, out);
+                }
+            },
+            Piece::Part(part) => self.texts.part(place, part, out),
+        }
+    }
+
+    fn tool_mentioned(&mut self, call: ToolFields, mention: Mention, out: &mut Vec<Output>) {
+        // A new call ends the message before it; news of a running one may come amid a message.
+        if self.tools.is_new(&call, mention) {
+            self.texts.interrupt(out);
+        }
+        self.tools.mention(call, mention, self.agent.quirks, out);
+    }
+
+    fn notice(&mut self, notice: NoticeFields, out: &mut Vec<Output>) {
+        let severity = match notice.severity {
+            NoticeSeverity::Error => "error: ",
+            NoticeSeverity::Info | NoticeSeverity::Warning | NoticeSeverity::Other(_) | _ => "",
+        };
+        let rest = notice.description.map(|description| format!(": {description}")).unwrap_or_default();
+        self.status(StatusLabel::Warning, Some(format!("{severity}{}{rest}", notice.title)), out);
+    }
+
+    /// Says that something happened. Outside a turn a status item begins and ends at once.
+    pub(crate) fn status(&mut self, label: StatusLabel, detail: Option<String>, out: &mut Vec<Output>) {
+        self.statuses += 1;
+        let key = ItemKey(format!("status:{}", self.statuses));
+        let body = Body::Status { label, detail };
+        out.push(
+            Draft::ItemStarted(ItemStart { key: key.clone(), native_id: None, parent: None, body }).into(),
+        );
+        if self.turns.is_running() {
+            out.push(Draft::ItemCompleted(ItemEnd { key, outcome: Outcome::Completed, body: None }).into());
+        }
+    }
+}
+
+/// What a replayed session says again; the rest of its updates tell what is now.
+fn is_history(update: &Update<'_>) -> bool {
+    match update {
+        Update::UserMessage
+        | Update::AgentMessage(_)
+        | Update::AgentThought(_)
+        | Update::ToolCall(_)
+        | Update::ToolNews(_)
+        | Update::Plan(_)
+        | Update::Notice(_)
+        | Update::Compaction(_)
+        | Update::CompactionSummary { .. } => true,
+        Update::Commands(_)
+        | Update::CurrentMode(_)
+        | Update::ConfigOptions(_)
+        | Update::SessionInfo(_)
+        | Update::Usage(_)
+        | Update::Unknown { .. } => false,
+    }
+}

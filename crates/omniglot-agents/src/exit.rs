@@ -1,0 +1,20 @@
+//! How a process ended, and the words for it; a recording and a live process are told alike.
+
+use std::fmt;
+
+/// How a process ended: by itself with a code, or by a signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exit {
+    pub code: Option<i32>,
+    pub signal: Option<i32>,
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.code, self.signal) {
+            (Some(code), _) => write!(f, "exited with code {code}"),
+            (None, Some(signal)) => write!(f, "was killed by signal {signal}"),
+            (None, None) => f.write_str("ended"),
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! What every adapter owes, whatever its agent says: no frame vanishes, nothing is left to chance, and
+//! nothing is remembered over the end of a process.
+//!
+//! Runs over every agent of the registry and every protocol; a new one is found by its line there. What an
+//! adapter makes of its own agent's words is judged by `captures.rs`.
+
+#![expect(clippy::unwrap_used, reason = "a helper of tests; the exemption sees only the tests themselves")]
+
+use std::fs;
+use std::path::Path;
+
+use omniglot_agents::registry::{AGENTS, Protocol, translator};
+use omniglot_agents::replay::capture::{self, Step};
+use omniglot_agents::replay::show::show_output;
+use omniglot_agents::{Input, LineFault, Translator};
+use omniglot_schema::StderrOutput;
+use serde_json::value::RawValue;
+
+/// Frames that no agent should write.
+const NONSENSE: &[&str] = &[
+    "null",
+    "0",
+    "\"text\"",
+    "[]",
+    "{}",
+    r#"{"type":"no such type"}"#,
+    r#"{"jsonrpc":"2.0"}"#,
+    r#"{"jsonrpc":"2.0","id":1}"#,
+    r#"{"jsonrpc":"2.0","id":"no such id","result":null}"#,
+    r#"{"jsonrpc":"2.0","id":7,"method":"no/such/method"}"#,
+    r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"no such kind"}}}"#,
+];
+
+#[test]
+fn every_frame_of_every_corpus_yields_an_output() {
+    for_every_adapter(|protocol, corpus| {
+        let mut translator = translator(protocol);
+        for (number, step) in corpus.iter().enumerate() {
+            let said = say(&mut *translator, step);
+            let owed = matches!(step, Step::Frame(_) | Step::Garbage(_));
+            assert!(!owed || !said.is_empty(), "{protocol:?}: nothing came of step {number}: {step:?}");
+        }
+    });
+}
+
+#[test]
+fn equal_inputs_give_equal_outputs() {
+    for_every_adapter(|protocol, corpus| {
+        assert_eq!(run(&mut *translator(protocol), corpus), run(&mut *translator(protocol), corpus));
+    });
+}
+
+#[test]
+fn the_end_of_a_process_is_the_end_of_what_is_remembered() {
+    for_every_adapter(|protocol, corpus| {
+        let fresh = run(&mut *translator(protocol), corpus);
+        for cut in [corpus.len() / 3, corpus.len() / 2, corpus.len()] {
+            let mut translator = translator(protocol);
+            run(&mut *translator, corpus.get(..cut).unwrap());
+            let stderr = StderrOutput::default();
+            translator.handle(Input::Exited { code: None, signal: Some(9), stderr: &stderr }, &mut vec![]);
+            assert_eq!(run(&mut *translator, corpus), fresh, "{protocol:?}, cut at step {cut}");
+        }
+    });
+}
+
+/// Every corpus goes through every adapter: an agent may say anything, also what only another one would.
+fn for_every_adapter(test: impl Fn(Protocol, &[Step])) {
+    let corpora = corpora();
+    let protocols = AGENTS.iter().map(|agent| agent.protocol).chain(Protocol::ALL.iter().copied());
+    for protocol in protocols {
+        for corpus in &corpora {
+            test(protocol, corpus);
+        }
+    }
+}
+
+fn corpora() -> Vec<Vec<Step>> {
+    let captures = Path::new(env!("CARGO_MANIFEST_DIR")).join("captures");
+    let mut corpora = vec![NONSENSE.iter().map(|frame| Step::Frame(raw(frame))).collect()];
+    for agent in fs::read_dir(captures).unwrap() {
+        for file in fs::read_dir(agent.unwrap().path()).unwrap() {
+            let text = fs::read_to_string(file.unwrap().path()).unwrap();
+            corpora.push(capture::read(&text).unwrap().into_iter().map(|row| row.step).collect());
+        }
+    }
+    assert!(corpora.len() > 1, "the captures were not found");
+    corpora
+}
+
+fn raw(frame: &str) -> Box<RawValue> {
+    RawValue::from_string(frame.to_owned()).unwrap()
+}
+
+fn run(translator: &mut dyn Translator, steps: &[Step]) -> Vec<String> {
+    steps.iter().flat_map(|step| say(translator, step)).collect()
+}
+
+fn say(translator: &mut dyn Translator, step: &Step) -> Vec<String> {
+    let input = match step {
+        Step::Started { argv } => Input::Started { argv },
+        Step::Sent(frame) => Input::Sent(frame),
+        Step::Frame(frame) => Input::Frame(frame),
+        Step::Garbage(line) => Input::Garbage { line: line.as_bytes(), fault: LineFault::NotJson },
+        Step::Exited(ending) => {
+            Input::Exited { code: ending.exit.code, signal: ending.exit.signal, stderr: &ending.stderr }
+        }
+        Step::Remark => return vec![],
+    };
+    let mut out = vec![];
+    translator.handle(input, &mut out);
+    out.iter().map(show_output).collect()
+}
