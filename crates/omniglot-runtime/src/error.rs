@@ -2,6 +2,7 @@
 
 use omniglot_schema::{ErrorType, ResolvedBy};
 use omniglot_store::StoreError;
+use serde::Serialize;
 
 /// A refused command: nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -20,14 +21,16 @@ pub enum RuntimeError {
     AgentNotInstalled { agent: String, program: String },
     #[error("agent {agent} did not start: {message}")]
     AgentFailed { agent: String, message: String, hint: Option<String> },
-    #[error("agent {agent} did not answer its handshake within {seconds} s")]
-    AgentSilent { agent: String, seconds: u64 },
+    #[error("agent {agent} did not answer its {what} within {seconds} s")]
+    AgentSilent { agent: String, what: &'static str, seconds: u64 },
     #[error("no open request {0}")]
     RequestNotFound(String),
-    #[error("request {id} is already resolved: {status} by {by:?}")]
-    AlreadyResolved { id: String, status: String, by: ResolvedBy },
+    #[error("request {id} was already resolved at {at}: `{status}` by `{}`", wire_word(by))]
+    AlreadyResolved { id: String, status: String, by: ResolvedBy, at: jiff::Timestamp },
     #[error("no queued message {0}")]
     MessageNotFound(String),
+    #[error("no blob {0}")]
+    BlobNotFound(String),
     #[error("a turn is running")]
     Busy,
     #[error("the idempotency key was used with another body")]
@@ -55,7 +58,9 @@ impl RuntimeError {
             Self::AgentNotInstalled { .. } => ErrorType::AgentNotInstalled,
             Self::AgentFailed { .. } => ErrorType::AgentProcessExited,
             Self::AgentSilent { .. } => ErrorType::Timeout,
-            Self::RequestNotFound(_) | Self::MessageNotFound(_) => ErrorType::NotFound,
+            Self::RequestNotFound(_) | Self::MessageNotFound(_) | Self::BlobNotFound(_) => {
+                ErrorType::NotFound
+            }
             Self::AlreadyResolved { .. } | Self::Busy | Self::KeyReused => ErrorType::Conflict,
             Self::QueueFull(_) | Self::Overloaded(_) | Self::Stopping => ErrorType::Overloaded,
             Self::Gone(_) => ErrorType::Gone,
@@ -66,14 +71,58 @@ impl RuntimeError {
     /// What the user can do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::AgentNotInstalled { agent, .. } => Some(format!(
-                "install the program or set `command` under [agents.{agent}] in omniglot.toml"
-            )),
+            Self::AgentNotInstalled { agent, .. } => {
+                Some(format!("install the program or set `command` under [agents.{agent}] in omniglot.toml"))
+            }
             Self::AgentFailed { hint, .. } => hint.clone(),
+            Self::SessionExists(id) => Some(format!(
+                "choose another id, or go on with that session: POST /v1/sessions/{id}/messages"
+            )),
+            Self::UnsupportedAgent { .. } => {
+                Some("add others under [agents.NAME] in omniglot.toml; GET /v1/agents lists all".into())
+            }
+            Self::KeyReused => Some("give every message an Idempotency-Key of its own".into()),
             Self::Busy => Some("send it with delivery `queue`, or cancel the turn first".into()),
             Self::QueueFull(_) => Some("wait until the running turn has ended".into()),
             Self::Gone(_) => Some("read the session again from offset 0".into()),
             _ => None,
+        }
+    }
+}
+
+/// The word that clients know a value by.
+pub(crate) fn wire_word(value: impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        _ => "unknown".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use omniglot_schema::PermissionStatus;
+
+    use super::*;
+
+    #[test]
+    fn a_resolution_is_told_in_the_words_of_the_wire() {
+        let error = RuntimeError::AlreadyResolved {
+            id: "perm_1".into(),
+            status: wire_word(PermissionStatus::AcceptForSession),
+            by: ResolvedBy::TurnEnd,
+            at: jiff::Timestamp::UNIX_EPOCH,
+        };
+        assert_eq!(
+            error.to_string(),
+            "request perm_1 was already resolved at 1970-01-01T00:00:00Z: `accept_for_session` by `turn_end`"
+        );
+    }
+
+    #[test]
+    fn what_a_client_can_mend_has_a_hint() {
+        let agent = RuntimeError::UnsupportedAgent { name: "a".into(), known: "mock".into() };
+        for error in [RuntimeError::SessionExists("s".into()), agent, RuntimeError::KeyReused] {
+            assert!(error.hint().is_some(), "{error}");
         }
     }
 }

@@ -1,17 +1,78 @@
 //! All sessions of one daemon: finds a session, starts its actor when needed, answers what its row tells.
+//!
+//! Holds no truth of its own: a session that is not live is a row of the store.
 
+mod blobs;
+mod change;
+mod create;
+mod lookup;
+mod present;
+mod probe;
+mod recover;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use bytes::Bytes;
 use omniglot_schema::{
-    AgentInfo, AgentModelsResponse, AgentModesResponse, CreateSessionRequest, CreateSessionResponse, Delivered,
-    MessageId, MessageRequest, PermissionReply, QueueOnCancel, SessionDetail, SessionId, SessionInfo,
-    UniversalEventType,
+    AgentInfo, AgentModelsResponse, AgentModesResponse, CreateSessionRequest, CreateSessionResponse,
+    Delivered, MessageId, MessageRequest, PermissionReply, QueueOnCancel, SessionDetail, SessionId,
+    SessionInfo, UniversalEventType,
 };
-use omniglot_store::{ListFilter, Page, SessionRecord};
+use omniglot_store::{ListFilter, Page, ReadQuery, SessionRecord, Store, Subscription};
+use tokio_util::task::TaskTracker;
 
+use crate::attachments;
+use crate::catalog::Catalog;
+use crate::config::Config;
+use crate::deadlines::Deadlines;
+use crate::doors::Doors;
 use crate::error::RuntimeError;
+use crate::opening::Launcher;
+use crate::process::{self, Supervisor};
+use crate::session::{Ask, Retired, Session, SessionHandle};
+use probe::Probe;
+
+/// The most bytes of events that one page holds.
+const PAGE_BYTES: usize = 8 * 1024 * 1024;
+
+/// How long the sessions may take to stop; longer only when the log cannot be written.
+const SHUTDOWN: Duration = Duration::from_secs(10);
+
+/// What a daemon is made of.
+#[derive(Debug, Clone)]
+pub struct HubConfig {
+    pub data_dir: PathBuf,
+    /// This binary: the guard of every agent, and the built-in agent itself.
+    pub program: PathBuf,
+    pub config: Config,
+    pub store: Store,
+    pub deadlines: Deadlines,
+}
 
 /// The daemon's sessions. Cheap to clone.
 #[derive(Clone)]
-pub struct Hub {}
+pub struct Hub {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    data_dir: PathBuf,
+    store: Store,
+    launcher: Launcher,
+    deadlines: Deadlines,
+    live_agents: usize,
+    live: Mutex<HashMap<SessionId, SessionHandle>>,
+    doors: Doors,
+    probes: Mutex<HashMap<String, Probe>>,
+    /// Held while an agent is asked what it offers: one question at a time.
+    probing: tokio::sync::Mutex<()>,
+    tasks: TaskTracker,
+    stopping: AtomicBool,
+}
 
 /// The receipt of a message: it is committed.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
@@ -30,104 +91,321 @@ pub struct IdempotencyKey {
     pub body_hash: String,
 }
 
-#[expect(clippy::unused_async, clippy::todo, reason = "being built")]
 impl Hub {
+    /// Opens for business: ends what a dead daemon has left, closes its turns, delivers its queues.
+    pub async fn start(config: HubConfig) -> Result<Self, RuntimeError> {
+        let HubConfig { data_dir, program, config, store, deadlines } = config;
+        let run_dir = data_dir.join("run");
+        let swept = crate::sweep::sweep(&run_dir);
+        if !swept.is_empty() {
+            tracing::warn!(?swept, "ended processes that an earlier daemon had left");
+        }
+        let limits = process::Limits { line_cap: config.limits.max_line_bytes, ..process::Limits::default() };
+        let launcher = Launcher {
+            catalog: Arc::new(Catalog::new(&config, &program, &data_dir)),
+            supervisor: Supervisor { guard: program, run_dir, limits },
+            patience: Duration::from_secs(config.limits.handshake_seconds),
+        };
+        let inner = Inner {
+            launcher,
+            data_dir,
+            store,
+            deadlines,
+            live_agents: config.limits.live_agents,
+            live: Mutex::default(),
+            doors: Doors::default(),
+            probes: Mutex::default(),
+            probing: tokio::sync::Mutex::default(),
+            tasks: TaskTracker::new(),
+            stopping: AtomicBool::new(false),
+        };
+        let hub = Self { inner: Arc::new(inner) };
+        hub.recover().await?;
+        Ok(hub)
+    }
+
     pub async fn create(
         &self,
-        _id: SessionId,
-        _request: CreateSessionRequest,
+        id: SessionId,
+        request: CreateSessionRequest,
     ) -> Result<CreateSessionResponse, RuntimeError> {
-        todo!()
+        self.check_open()?;
+        self.make_room().await;
+        self.create_session(id, request).await
     }
 
     pub async fn post(
         &self,
-        _id: &SessionId,
-        _request: MessageRequest,
-        _key: Option<IdempotencyKey>,
+        id: &SessionId,
+        request: MessageRequest,
+        key: Option<IdempotencyKey>,
     ) -> Result<Posted, RuntimeError> {
-        todo!()
+        let record = self.record(id).await?;
+        let request = create::checked_message(&record, request)?;
+        if !self.is_live(id) {
+            self.make_room().await;
+        }
+        let files = attachments::load(request.attachments.clone()).await;
+        let posted = self.ask(id, Ask::Post { request, files, key }).await?;
+        posted.ok_or(RuntimeError::Stopping)
     }
 
-    pub async fn remove_queued(&self, _id: &SessionId, _message: &MessageId) -> Result<(), RuntimeError> {
-        todo!()
+    pub async fn remove_queued(&self, id: &SessionId, message: &MessageId) -> Result<(), RuntimeError> {
+        self.ask_live(id, Ask::RemoveQueued(message.clone()))
+            .await?
+            .unwrap_or_else(|| Err(RuntimeError::MessageNotFound(message.to_string())))
     }
 
     pub async fn reply_permission(
         &self,
-        _id: &SessionId,
-        _permission_id: &str,
-        _reply: PermissionReply,
-        _message: Option<String>,
+        id: &SessionId,
+        permission_id: &str,
+        reply: PermissionReply,
+        message: Option<String>,
     ) -> Result<(), RuntimeError> {
-        todo!()
+        self.reply(id, permission_id, Ask::ReplyPermission { id: permission_id.to_owned(), reply, message })
+            .await
     }
 
     /// `answers` = `None` rejects the question.
     pub async fn reply_question(
         &self,
-        _id: &SessionId,
-        _question_id: &str,
-        _answers: Option<Vec<Vec<String>>>,
+        id: &SessionId,
+        question_id: &str,
+        answers: Option<Vec<Vec<String>>>,
     ) -> Result<(), RuntimeError> {
-        todo!()
+        self.reply(id, question_id, Ask::ReplyQuestion { id: question_id.to_owned(), answers }).await
     }
 
-    pub async fn cancel(&self, _id: &SessionId, _queue: QueueOnCancel) -> Result<(), RuntimeError> {
-        todo!()
+    async fn reply(&self, id: &SessionId, request_id: &str, ask: Ask) -> Result<(), RuntimeError> {
+        let result = self.ask_live(id, ask).await?;
+        match result.unwrap_or_else(|| Err(RuntimeError::RequestNotFound(request_id.to_owned()))) {
+            Err(RuntimeError::RequestNotFound(_)) => Err(self.why_not_open(id, request_id).await?),
+            other => other,
+        }
     }
 
-    pub async fn terminate(&self, _id: &SessionId) -> Result<(), RuntimeError> {
-        todo!()
+    pub async fn cancel(&self, id: &SessionId, queue: QueueOnCancel) -> Result<(), RuntimeError> {
+        self.ask_live(id, Ask::Cancel(queue)).await?.unwrap_or(Ok(()))
     }
 
-    pub async fn delete(&self, _id: &SessionId) -> Result<(), RuntimeError> {
-        todo!()
+    pub async fn terminate(&self, id: &SessionId) -> Result<(), RuntimeError> {
+        if self.record(id).await?.ended && !self.is_live(id) {
+            return Ok(());
+        }
+        self.ask(id, Ask::Terminate).await.map(drop)
     }
 
-    pub async fn list(&self, _filter: ListFilter) -> Result<Vec<SessionInfo>, RuntimeError> {
-        todo!()
+    /// Works also when the log is full or the agent is not known any more.
+    pub async fn delete(&self, id: &SessionId) -> Result<(), RuntimeError> {
+        let _door = self.inner.doors.hold(id).await;
+        let record = self.record(id).await?;
+        let handle = lock(&self.inner.live).get(id).cloned();
+        if let Some(handle) = handle {
+            // One that has just retired is gone as well.
+            drop(handle.ask(Ask::Discard).await);
+        }
+        flatten(self.inner.store.delete(record.no).await)
     }
 
-    pub async fn detail(&self, _id: &SessionId) -> Result<SessionDetail, RuntimeError> {
-        todo!()
+    pub async fn list(&self, filter: ListFilter) -> Result<Vec<SessionInfo>, RuntimeError> {
+        let records = self.inner.store.list(filter).await?;
+        records.iter().map(present::info).collect()
+    }
+
+    pub async fn detail(&self, id: &SessionId) -> Result<SessionDetail, RuntimeError> {
+        present::detail(&self.record(id).await?)
     }
 
     /// The session's row: its epoch, last sequence and number in the store.
-    pub async fn record(&self, _id: &SessionId) -> Result<SessionRecord, RuntimeError> {
-        todo!()
+    pub async fn record(&self, id: &SessionId) -> Result<SessionRecord, RuntimeError> {
+        let record = self.inner.store.session(id).await?;
+        record.ok_or_else(|| RuntimeError::SessionNotFound(id.to_string()))
     }
 
-    /// A page of committed events; `include_raw` splices each event's frame in.
+    /// A page of committed events.
     pub async fn events(
         &self,
-        _record: &SessionRecord,
-        _after: u64,
-        _limit: usize,
-        _types: Vec<UniversalEventType>,
+        record: &SessionRecord,
+        after: u64,
+        limit: usize,
+        types: Vec<UniversalEventType>,
     ) -> Result<Page, RuntimeError> {
-        todo!()
+        let query = ReadQuery { after, limit, max_bytes: PAGE_BYTES, types };
+        Ok(self.inner.store.read(record.no, query).await?)
+    }
+
+    /// The session's events after `after`, those to come included.
+    pub fn subscribe(&self, record: &SessionRecord, after: u64) -> Subscription {
+        self.inner.store.subscribe(record.no, after)
+    }
+
+    /// Native frames by number.
+    pub async fn frames(
+        &self,
+        record: &SessionRecord,
+        numbers: &[u64],
+    ) -> Result<HashMap<u64, Bytes>, RuntimeError> {
+        Ok(self.inner.store.frames(record.no, numbers).await?)
     }
 
     pub fn agents(&self) -> Vec<AgentInfo> {
-        todo!()
+        let probes = lock(&self.inner.probes);
+        let info = |entry: &crate::catalog::Entry| {
+            let known = probes.get(&entry.name);
+            let credentials = known.is_none_or(|probe| probe.credentials);
+            let mut info = entry.info(known.and_then(|probe| probe.version.clone()), credentials);
+            info.capabilities.plan_mode |= known.is_some_and(Probe::has_plan_mode);
+            info
+        };
+        self.inner.launcher.catalog.entries().map(info).collect()
     }
 
-    pub async fn models(&self, _agent: &str) -> Result<AgentModelsResponse, RuntimeError> {
-        todo!()
+    pub async fn models(&self, agent: &str) -> Result<AgentModelsResponse, RuntimeError> {
+        self.offered_models(agent).await
     }
 
-    pub async fn modes(&self, _agent: &str) -> Result<AgentModesResponse, RuntimeError> {
-        todo!()
+    pub async fn modes(&self, agent: &str) -> Result<AgentModesResponse, RuntimeError> {
+        self.offered_modes(agent).await
     }
 
-    /// False until recovery is done, and while the log cannot be written; with the reason.
+    /// Not ready while the log cannot be written, or the daemon stops; with the reason.
     pub fn ready(&self) -> Result<(), String> {
-        todo!()
+        self.check_open().map_err(|error| error.to_string())
     }
 
-    /// Ends all agent processes; sessions stay and go on with the next message.
-    pub async fn shutdown(&self) {
-        todo!()
+    /// Whether any turn runs or any message waits.
+    pub fn is_busy(&self) -> bool {
+        lock(&self.inner.live).values().any(|handle| handle.pulse().is_busy())
     }
+
+    /// Ends all agent processes; sessions stay and go on with their next message.
+    pub async fn shutdown(&self) {
+        let live: Vec<_> = {
+            let live = lock(&self.inner.live);
+            self.inner.stopping.store(true, Ordering::SeqCst);
+            live.values().cloned().collect()
+        };
+        for handle in live {
+            self.stop(handle);
+        }
+        self.inner.tasks.close();
+        if tokio::time::timeout(SHUTDOWN, self.inner.tasks.wait()).await.is_err() {
+            // Their guards end the processes as soon as this one is gone.
+            tracing::warn!(fault = self.inner.store.fault(), "sessions did not stop in time");
+        }
+    }
+
+    fn stop(&self, handle: SessionHandle) {
+        self.inner.tasks.spawn(async move { drop(handle.ask(Ask::Shutdown).await) });
+    }
+
+    fn check_open(&self) -> Result<(), RuntimeError> {
+        if self.inner.stopping.load(Ordering::SeqCst) {
+            return Err(RuntimeError::Stopping);
+        }
+        self.inner.store.fault().map_or(Ok(()), |fault| Err(RuntimeError::Overloaded(fault)))
+    }
+
+    fn is_live(&self, id: &SessionId) -> bool {
+        lock(&self.inner.live).contains_key(id)
+    }
+
+    /// Asks a session, waking it if it is only a row.
+    async fn ask(&self, id: &SessionId, mut ask: Ask) -> Result<Option<Posted>, RuntimeError> {
+        self.check_open()?;
+        loop {
+            match self.wake(id).await?.ask(ask).await {
+                Ok(result) => return result,
+                Err(Retired(again)) => ask = again,
+            }
+        }
+    }
+
+    /// Asks a session that is live; `None` when it is only a row.
+    async fn ask_live(
+        &self,
+        id: &SessionId,
+        ask: Ask,
+    ) -> Result<Option<Result<(), RuntimeError>>, RuntimeError> {
+        let handle = lock(&self.inner.live).get(id).cloned();
+        let Some(handle) = handle else { return self.record(id).await.map(|_| None) };
+        self.check_open()?;
+        match handle.ask(ask).await {
+            Ok(result) => Ok(Some(result.map(drop))),
+            Err(Retired(_)) => Ok(None),
+        }
+    }
+
+    async fn wake(&self, id: &SessionId) -> Result<SessionHandle, RuntimeError> {
+        let _door = self.inner.doors.hold(id).await;
+        if let Some(handle) = lock(&self.inner.live).get(id) {
+            return Ok(handle.clone());
+        }
+        let record = self.record(id).await?;
+        self.wake_record(&record).await
+    }
+
+    /// Ends the longest unused of the processes that rest, while there are too many. Those that work are
+    /// left alone, also when they are more than there should be.
+    async fn make_room(&self) {
+        let resting: Vec<_> = {
+            let live = lock(&self.inner.live);
+            let with_agent: Vec<_> =
+                live.values().filter(|handle| handle.pulse().has_agent()).cloned().collect();
+            let surplus = (with_agent.len() + 1).saturating_sub(self.inner.live_agents.max(1));
+            let mut resting: Vec<_> =
+                with_agent.into_iter().filter(|handle| !handle.pulse().is_busy()).collect();
+            resting.sort_by_key(|handle| handle.pulse().last_used());
+            resting.truncate(surplus);
+            resting
+        };
+        for handle in resting {
+            // One that has found work in the meantime refuses, and that is right.
+            drop(handle.ask(Ask::Reap).await);
+        }
+    }
+
+    /// Lets a session live. Called with its door held.
+    fn run(&self, session: Session, handle: SessionHandle, id: SessionId) -> SessionHandle {
+        let stopping = {
+            let mut live = lock(&self.inner.live);
+            live.insert(id.clone(), handle.clone());
+            self.inner.stopping.load(Ordering::SeqCst)
+        };
+        let retire = Retire { hub: Arc::downgrade(&self.inner), id, handle: handle.clone() };
+        self.inner.tasks.spawn(session.run(retire));
+        if stopping {
+            self.stop(handle.clone());
+        }
+        handle
+    }
+}
+
+/// Takes a session off the list when it is dropped.
+struct Retire {
+    hub: Weak<Inner>,
+    id: SessionId,
+    handle: SessionHandle,
+}
+
+impl Drop for Retire {
+    fn drop(&mut self) {
+        let Some(hub) = self.hub.upgrade() else { return };
+        let mut live = lock(&hub.live);
+        if live.get(&self.id).is_some_and(|handle| handle.same(&self.handle)) {
+            live.remove(&self.id);
+        }
+    }
+}
+
+/// A lock of ours is never held across a panic that leaves its map half changed.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn flatten<T>(
+    answer: Result<Result<T, omniglot_store::StoreError>, tokio::sync::oneshot::error::RecvError>,
+) -> Result<T, RuntimeError> {
+    Ok(answer.map_err(|_| omniglot_store::StoreError::Closed)??)
 }

@@ -1,0 +1,45 @@
+//! How long the runtime waits for an agent, in each of the situations in which it waits.
+
+use std::time::Duration;
+
+use crate::config::Limits;
+
+#[derive(Debug, Clone)]
+pub struct Deadlines {
+    /// After an interrupt, how long an agent may go on producing.
+    pub interrupt_producing: Duration,
+    /// After an interrupt, how long an agent may stay silent.
+    pub interrupt_silent: Duration,
+    /// Between two signals.
+    pub rung: Duration,
+    /// How long an agent may take to leave by itself when its stdin is closed.
+    pub stop: Duration,
+    /// How long a process may rest.
+    pub idle: Duration,
+}
+
+impl Deadlines {
+    /// As the configuration says; an agent that goes on talking never gets more patience than a silent one.
+    pub fn of(limits: &Limits) -> Self {
+        let silent = Duration::from_secs(limits.cancel_seconds);
+        let default = Self::default();
+        Self {
+            interrupt_silent: silent,
+            interrupt_producing: default.interrupt_producing.min(silent),
+            idle: Duration::from_secs(limits.idle_seconds),
+            ..default
+        }
+    }
+}
+
+impl Default for Deadlines {
+    fn default() -> Self {
+        Self {
+            interrupt_producing: Duration::from_secs(2),
+            interrupt_silent: Duration::from_secs(10),
+            rung: Duration::from_secs(2),
+            stop: Duration::from_secs(1),
+            idle: Duration::from_secs(600),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Changing a session: its settings, a compact context, a copy that goes its own way.
+
+use omniglot_agents::{Open, registry};
+use omniglot_schema::{
+    CommandInfo, CreateSessionRequest, CreateSessionResponse, Listed, MessageRequest, SessionDetail,
+    SessionId, SessionPatch,
+};
+use omniglot_store::SessionRecord;
+
+use super::create::open_of;
+use super::{Hub, Posted, present};
+use crate::error::RuntimeError;
+use crate::session::Ask;
+
+impl Hub {
+    /// Returns the session as it is then. Settings of an agent that works are put off until it is done.
+    pub async fn configure(
+        &self,
+        id: &SessionId,
+        patch: SessionPatch,
+    ) -> Result<SessionDetail, RuntimeError> {
+        check(&patch)?;
+        self.ask(id, Ask::Configure(patch)).await?;
+        self.detail(id).await
+    }
+
+    /// A turn in which the agent shortens what it remembers, where it can.
+    pub async fn compact(&self, id: &SessionId) -> Result<Posted, RuntimeError> {
+        let record = self.record(id).await?;
+        let protocol = self.inner.launcher.catalog.get(&record.agent)?.protocol;
+        let commands = self.commands(&record).await?;
+        let message = registry::compact_prompt(protocol, &commands).ok_or_else(|| {
+            let agent = &record.agent;
+            RuntimeError::ModeNotSupported(format!(
+                "agent {agent} lists no command that compacts its context"
+            ))
+        })?;
+        let request = MessageRequest { message, attachments: vec![], delivery: None };
+        self.post(id, request, None).await
+    }
+
+    async fn commands(&self, record: &SessionRecord) -> Result<Vec<CommandInfo>, RuntimeError> {
+        let path = match present::snapshot(record)?.fold.state.commands {
+            None => return Ok(vec![]),
+            Some(Listed::Inline(commands)) => return Ok(commands),
+            Some(Listed::Blob(blob)) => blob.path,
+        };
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let blob = self.inner.store.blob(record.no, name).await?;
+        Ok(blob.and_then(|blob| serde_json::from_slice(&blob.bytes).ok()).unwrap_or_default())
+    }
+
+    /// A new session `id` whose agent remembers what that of `origin` does, where it can.
+    pub async fn fork(
+        &self,
+        origin: &SessionId,
+        id: SessionId,
+    ) -> Result<CreateSessionResponse, RuntimeError> {
+        self.check_open()?;
+        let record = self.record(origin).await?;
+        let info = present::info(&record)?;
+        let request: CreateSessionRequest = present::request(&record)?;
+        let native = info.native_session_id.ok_or_else(|| {
+            RuntimeError::ModeNotSupported(format!(
+                "session {origin} has no session of its agent to copy yet"
+            ))
+        })?;
+        let state = present::snapshot(&record)?.fold.state;
+        let request = CreateSessionRequest {
+            model: info.model,
+            variant: info.variant,
+            agent_mode: state.agent_mode,
+            permission_mode: state.permission_mode,
+            title: None,
+            ..request
+        };
+        let open = Open { resume: Some(native), fork: true, ..open_of(&request) };
+        self.bring_forth(id, request, open, Some(origin.clone())).await
+    }
+}
+
+/// An empty name is no name.
+fn check(patch: &SessionPatch) -> Result<(), RuntimeError> {
+    let SessionPatch { model, variant, agent_mode, permission_mode, title: _ } = patch;
+    let named = [
+        ("model", model),
+        ("variant", variant),
+        ("agentMode", agent_mode),
+        ("permissionMode", permission_mode),
+    ];
+    match named.iter().find(|(_, value)| value.as_ref().is_some_and(String::is_empty)) {
+        Some((name, _)) => Err(RuntimeError::InvalidRequest(format!("`{name}` is empty"))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,226 @@
+//! Creating a session: check everything, start the agent, and only then write the session down.
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use omniglot_agents::{Open, RefusalKind, Wish};
+use omniglot_schema::{
+    AgentError, AuthState, AuthStatus, Connection, CreateSessionRequest, CreateSessionResponse, ErrorType,
+    MessageRequest, SessionId, StatePatch,
+};
+use omniglot_store::{NewSession, SessionRecord, StoreError};
+use omniglot_timeline::{Draft, Identity, SessionStarted, Timeline};
+
+use super::{Hub, flatten};
+use crate::agent::{Agent, Heard};
+use crate::error::RuntimeError;
+use crate::opening::{NotOpened, Opened, Why};
+use crate::session::{Facts, Session, Step, record_of, take_blobs};
+
+impl Hub {
+    pub(super) async fn create_session(
+        &self,
+        id: SessionId,
+        request: CreateSessionRequest,
+    ) -> Result<CreateSessionResponse, RuntimeError> {
+        let request = self.checked(request)?;
+        let open = open_of(&request);
+        self.bring_forth(id, request, open, None).await
+    }
+
+    /// Opens the agent and writes the session down, as a copy of `origin` if there is one.
+    pub(super) async fn bring_forth(
+        &self,
+        id: SessionId,
+        request: CreateSessionRequest,
+        open: Open,
+        origin: Option<SessionId>,
+    ) -> Result<CreateSessionResponse, RuntimeError> {
+        let _door = self.inner.doors.hold(&id).await;
+        if self.inner.store.session(&id).await?.is_some() {
+            return Err(RuntimeError::SessionExists(id.to_string()));
+        }
+        let is_copy = origin.is_some();
+        let mut born = Newborn::new(&id, &request, origin);
+        let opening = self.inner.launcher.clone().open(request.agent.clone(), open);
+        let (agent, refused) = match opening.await {
+            Ok(Opened { agent, heard }) => {
+                born.step.absorb(&mut born.timeline, heard);
+                (Some(agent), None)
+            }
+            Err(not_opened) if is_copy => return Err(not_opened.into_error()),
+            Err(not_opened) => (None, Some(born.unauthorised(not_opened)?)),
+        };
+        born.settle(&request, agent.is_some());
+        self.check_open()?;
+        self.learn(&request, &born.timeline, refused.is_none());
+        let created = self.inner.store.create(born.row(id.clone(), &request)?);
+        let record = match flatten(created.await) {
+            Err(RuntimeError::Store(StoreError::Exists)) => {
+                return Err(RuntimeError::SessionExists(id.to_string()));
+            }
+            other => other?,
+        };
+        tracing::info!(session = %id, agent = request.agent, healthy = refused.is_none(), "created");
+        let native_session_id = born.timeline.fold().native_session_id.clone();
+        self.begin(self.facts(&record, &request), born, agent);
+        Ok(CreateSessionResponse { healthy: refused.is_none(), error: refused, native_session_id })
+    }
+
+    fn begin(&self, facts: Facts, born: Newborn, agent: Option<Agent>) {
+        // Without an agent there is nothing to watch: the row wakes up with its first message.
+        let Some(agent) = agent else { return };
+        let id = facts.id.clone();
+        let last_frame = born.step.last_frame();
+        let (session, handle) = Session::new(facts, self.inner.store.clone(), born.timeline, last_frame);
+        self.run(session.with_agent(agent), handle, id);
+    }
+
+    pub(super) fn facts(&self, record: &SessionRecord, request: &CreateSessionRequest) -> Facts {
+        Facts {
+            no: record.no,
+            id: record.id.clone(),
+            agent: request.agent.clone(),
+            open: open_of(request),
+            launcher: self.inner.launcher.clone(),
+            deadlines: self.inner.deadlines.clone(),
+        }
+    }
+
+    /// Refuses what cannot work; fills in the directory.
+    fn checked(&self, mut request: CreateSessionRequest) -> Result<CreateSessionRequest, RuntimeError> {
+        let agent = &self.inner.launcher.catalog.get(&request.agent)?.name;
+        let refuse = |what: &str| {
+            Err(RuntimeError::InvalidRequest(format!(
+                "`{what}` is not supported yet for agent {agent}; leave it out"
+            )))
+        };
+        if request.mcp.as_ref().is_some_and(|servers| !servers.is_empty()) {
+            return refuse("mcp");
+        }
+        if request.skills.as_ref().is_some_and(|skills| !skills.sources.is_empty()) {
+            return refuse("skills");
+        }
+        if request.agent_version.is_some() {
+            return refuse("agentVersion");
+        }
+        let directory = existing_directory(request.directory.as_deref().unwrap_or("."))?;
+        request.directory = Some(directory.to_string_lossy().into_owned());
+        Ok(request)
+    }
+}
+
+/// A session that has no row yet.
+struct Newborn {
+    agent: String,
+    timeline: Timeline,
+    step: Step,
+}
+
+impl Newborn {
+    fn new(id: &SessionId, request: &CreateSessionRequest, origin: Option<SessionId>) -> Self {
+        let identity = Identity { session_id: id.clone(), agent: request.agent.clone() };
+        let seed: String = uuid::Uuid::new_v4().simple().to_string().chars().take(12).collect();
+        let timeline = match origin {
+            Some(origin) => Timeline::forked(identity, seed, origin),
+            None => Timeline::new(identity, seed),
+        };
+        Self { agent: request.agent.clone(), timeline, step: Step::new(0) }
+    }
+
+    /// Without credentials a session exists but cannot work yet; every other reason means no session.
+    fn unauthorised(&mut self, not_opened: NotOpened) -> Result<AgentError, RuntimeError> {
+        let NotOpened { why: Why::Refused(refusal), heard, .. } = not_opened else {
+            return Err(not_opened.into_error());
+        };
+        if refusal.kind != RefusalKind::Auth {
+            let agent = self.agent.clone();
+            return Err(NotOpened { why: Why::Refused(refusal), agent, heard: vec![] }.into_error());
+        }
+        self.step.draft(&mut self.timeline, Draft::SessionStarted(SessionStarted::default()));
+        self.step.absorb(&mut self.timeline, heard.into_iter().map(Heard::without_refusal).collect());
+        let methods = self.timeline.fold().state.auth.clone().map(|auth| auth.methods).unwrap_or_default();
+        let auth = AuthState { state: AuthStatus::Required, methods };
+        self.patch(StatePatch { auth: Some(Some(auth)), ..StatePatch::default() });
+        let details =
+            refusal.hint.map(|hint| serde_json::Map::from_iter([("hint".to_owned(), hint.into())]).into());
+        Ok(AgentError {
+            r#type: ErrorType::PermissionDenied,
+            message: refusal.message,
+            agent: Some(self.agent.clone()),
+            session_id: None,
+            details,
+        })
+    }
+
+    /// What the request asked for is state, and so is the process.
+    fn settle(&mut self, request: &CreateSessionRequest, connected: bool) {
+        let wish = |wish: &Option<String>| wish.clone().map(Some);
+        self.patch(StatePatch {
+            title: wish(&request.title),
+            permission_mode: wish(&request.permission_mode),
+            connection: connected.then_some(Some(Connection::Connected)),
+            ..StatePatch::default()
+        });
+    }
+
+    fn patch(&mut self, patch: StatePatch) {
+        self.step.draft(&mut self.timeline, Draft::State(Box::new(patch)));
+    }
+
+    fn row(&mut self, id: SessionId, request: &CreateSessionRequest) -> Result<NewSession, RuntimeError> {
+        let request = serde_json::to_string(request)
+            .map_err(|error| RuntimeError::InvalidRequest(format!("the request: {error}")))?;
+        Ok(NewSession {
+            id,
+            agent: self.agent.clone(),
+            request,
+            created_ms: Timestamp::now().as_millisecond(),
+            record: record_of(&self.timeline),
+            frames: self.step.take_frames(),
+            events: self.step.take_events(),
+            blobs: take_blobs(&mut self.timeline),
+        })
+    }
+}
+
+pub(super) fn open_of(request: &CreateSessionRequest) -> Open {
+    Open {
+        cwd: request.directory.as_deref().map(PathBuf::from).unwrap_or_default(),
+        resume: None,
+        fork: false,
+        wish: Wish {
+            model: request.model.clone(),
+            variant: request.variant.clone(),
+            agent_mode: request.agent_mode.clone(),
+            permission_mode: request.permission_mode.clone(),
+        },
+        mcp: request.mcp.clone().unwrap_or_default(),
+    }
+}
+
+fn existing_directory(path: &str) -> Result<PathBuf, RuntimeError> {
+    let found = std::fs::canonicalize(path).ok().filter(|path| path.is_dir());
+    found.ok_or_else(|| RuntimeError::InvalidRequest(format!("directory {path} does not exist")))
+}
+
+/// Refuses a message that could never be understood; attachments must be there.
+pub(super) fn checked_message(
+    record: &SessionRecord,
+    mut request: MessageRequest,
+) -> Result<MessageRequest, RuntimeError> {
+    if request.message.is_empty() && request.attachments.is_empty() {
+        return Err(RuntimeError::InvalidRequest("the message is empty".into()));
+    }
+    let session: CreateSessionRequest = super::present::request(record)?;
+    let directory = session.directory.unwrap_or_default();
+    for attachment in &mut request.attachments {
+        let path = Path::new(&directory).join(&attachment.path);
+        if !path.is_file() {
+            let path = path.display();
+            return Err(RuntimeError::InvalidRequest(format!("attachment {path} is not a file")));
+        }
+        attachment.path = path.to_string_lossy().into_owned();
+    }
+    Ok(request)
+}

@@ -1,0 +1,102 @@
+//! After a restart: close what the dead daemon left open, then deliver what waits.
+
+use jiff::Timestamp;
+use omniglot_agents::Attachment;
+use omniglot_schema::{MessageId, MessageRequest, StatePatch, UniversalEvent};
+use omniglot_store::{ReadQuery, SessionRecord};
+use omniglot_timeline::{Draft, Identity, Stamp, Timeline};
+
+use super::{Hub, PAGE_BYTES, present};
+use crate::attachments;
+use crate::error::RuntimeError;
+use crate::session::{Session, SessionHandle};
+
+impl Hub {
+    /// Reads only sessions with something open; the rest are rows that nobody has to look at.
+    pub(super) async fn recover(&self) -> Result<(), RuntimeError> {
+        for record in self.inner.store.unfinished().await? {
+            let _door = self.inner.doors.hold(&record.id).await;
+            if let Err(error) = self.wake_record(&record).await {
+                // One damaged session must not keep the others from being served.
+                tracing::error!(session = %record.id, error = &error as &dyn std::error::Error, "recovery");
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes an actor of a row. Called with its door held.
+    pub(super) async fn wake_record(&self, record: &SessionRecord) -> Result<SessionHandle, RuntimeError> {
+        let request = present::request(record)?;
+        let timeline = self.restored(record).await?;
+        let queue = self.queued(record).await?;
+        let facts = self.facts(record, &request);
+        let (mut session, handle) =
+            Session::new(facts, self.inner.store.clone(), timeline, record.last_frame);
+        if record.open_from.is_some() {
+            tracing::info!(session = %record.id, "closed what an earlier daemon had left open");
+            session.recover();
+        }
+        Ok(self.run(session.with_queue(queue), handle, record.id.clone()))
+    }
+
+    async fn restored(&self, record: &SessionRecord) -> Result<Timeline, RuntimeError> {
+        let identity = Identity { session_id: record.id.clone(), agent: record.agent.clone() };
+        let snapshot = present::snapshot(record)?;
+        let open = match record.open_from {
+            Some(from) => self.events_from(record, from).await?,
+            None => vec![],
+        };
+        Ok(Timeline::restore(identity, snapshot, &open))
+    }
+
+    async fn events_from(
+        &self,
+        record: &SessionRecord,
+        from: u64,
+    ) -> Result<Vec<UniversalEvent>, RuntimeError> {
+        let mut events: Vec<UniversalEvent> = vec![];
+        let mut after = from.saturating_sub(1);
+        loop {
+            let query = ReadQuery { after, limit: 10_000, max_bytes: PAGE_BYTES, types: vec![] };
+            let page = self.inner.store.read(record.no, query).await?;
+            for stored in &page.events {
+                after = stored.seq;
+                events.push(serde_json::from_slice(&stored.json).map_err(|_| damaged(record, stored.seq))?);
+            }
+            if !page.has_more {
+                return Ok(events);
+            }
+        }
+    }
+
+    async fn queued(
+        &self,
+        record: &SessionRecord,
+    ) -> Result<Vec<(MessageId, MessageRequest, Vec<Attachment>)>, RuntimeError> {
+        let rows = self.inner.store.queue(record.no).await?;
+        let mut queue = vec![];
+        for row in rows {
+            let request: MessageRequest =
+                serde_json::from_str(&row.body).map_err(|_| damaged(record, record.last_seq))?;
+            let files = attachments::load(request.attachments.clone()).await;
+            queue.push((row.message_id, request, files));
+        }
+        Ok(queue)
+    }
+}
+
+impl Session {
+    /// Closes the turn of the dead daemon and says that no process is connected.
+    fn recover(&mut self) {
+        self.recover_timeline(|timeline, out| {
+            let stamp = Stamp::daemon(Timestamp::now());
+            timeline.recover(stamp, out);
+            let patch = StatePatch { connection: Some(None), ..StatePatch::default() };
+            timeline.apply(Draft::State(Box::new(patch)), stamp, out);
+        });
+    }
+}
+
+fn damaged(record: &SessionRecord, seq: u64) -> RuntimeError {
+    omniglot_store::StoreError::Damaged { session: record.id.to_string(), seq }.into()
+}

@@ -1,0 +1,170 @@
+//! Starting an agent: process, handshake, session. Ends with an agent that takes prompts, or with the reason.
+//!
+//! Runs beside the session's loop, so that a session answers while its agent starts.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use omniglot_agents::{Command, Draft, Open, Output, Refusal, RefusalKind};
+use omniglot_schema::{ErrorCode, StderrOutput};
+use omniglot_timeline::Failure;
+use tokio::time::{Instant, timeout_at};
+
+use crate::agent::{Agent, FromAgent, Heard};
+use crate::catalog::Catalog;
+use crate::error::RuntimeError;
+use crate::mask::Mask;
+use crate::process::{Exit, Launch, Process, SpawnError, Supervisor};
+
+/// What starting any agent of this daemon takes. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Launcher {
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) supervisor: Supervisor,
+    /// How long an agent may take for its next understandable word during the handshake.
+    pub(crate) patience: Duration,
+}
+
+pub(crate) struct Opened {
+    pub(crate) agent: Agent,
+    pub(crate) heard: Vec<Heard>,
+}
+
+#[derive(Debug)]
+pub(crate) struct NotOpened {
+    pub(crate) why: Why,
+    pub(crate) agent: String,
+    /// What was said until then.
+    pub(crate) heard: Vec<Heard>,
+}
+
+#[derive(Debug)]
+pub(crate) enum Why {
+    /// The configuration does not name it any more.
+    Unknown(RuntimeError),
+    Spawn(SpawnError),
+    Refused(Refusal),
+    Exited {
+        exit: Exit,
+        stderr: StderrOutput,
+    },
+    Silent {
+        seconds: u64,
+    },
+}
+
+impl Launcher {
+    /// Starts `agent` and opens a session. Dropping the future ends what was started.
+    pub(crate) async fn open(self, agent: String, open: Open) -> Result<Opened, NotOpened> {
+        let mut heard = vec![];
+        match self.try_open(&agent, open, &mut heard).await {
+            Ok(live) => Ok(Opened { agent: live, heard }),
+            Err(why) => Err(NotOpened { why, agent, heard }),
+        }
+    }
+
+    async fn try_open(&self, agent: &str, open: Open, heard: &mut Vec<Heard>) -> Result<Agent, Why> {
+        let entry = self.catalog.get(agent).map_err(Why::Unknown)?;
+        let launch = Launch::new(entry.launch.clone(), open.cwd.clone());
+        let (process, io) = Process::spawn(&self.supervisor, &launch).await.map_err(Why::Spawn)?;
+        let mut live = Agent::new(entry.translator(), Mask::of(&entry.launch.env), process, io);
+        let mut news = live.started(&launch.argv());
+        news.extend(live.command(&Command::Open(open)));
+        let mut deadline = Instant::now() + self.patience;
+        loop {
+            // Only what makes sense is progress: a banner that never ends must not hold the door open.
+            if news.iter().any(Heard::is_understood) {
+                deadline = Instant::now() + self.patience;
+            }
+            let verdict = verdict(&news);
+            heard.extend(news.into_iter().map(Heard::without_replay));
+            match verdict {
+                Verdict::Open => return Ok(live),
+                Verdict::Refused(refusal) => return Err(Why::Refused(refusal)),
+                Verdict::NotYet => {}
+            }
+            news = match timeout_at(deadline, live.next()).await {
+                Ok(FromAgent::Lines(lines)) => lines.into_iter().flat_map(|line| live.hear(line)).collect(),
+                Ok(FromAgent::Exited(exit)) => return Err(Why::Exited { exit, stderr: live.stderr() }),
+                Err(_) => return Err(Why::Silent { seconds: self.patience.as_secs() }),
+            };
+        }
+    }
+}
+
+enum Verdict {
+    Open,
+    Refused(Refusal),
+    NotYet,
+}
+
+fn verdict(heard: &[Heard]) -> Verdict {
+    for output in heard.iter().flat_map(|heard| heard.outputs.iter()) {
+        match output {
+            Output::Refused(refusal) => return Verdict::Refused(refusal.clone()),
+            Output::Draft(Draft::SessionStarted(_)) => return Verdict::Open,
+            _ => {}
+        }
+    }
+    Verdict::NotYet
+}
+
+impl NotOpened {
+    /// What a caller who wanted a session is told.
+    pub(crate) fn into_error(self) -> RuntimeError {
+        let agent = self.agent;
+        match self.why {
+            Why::Unknown(error) => error,
+            Why::Spawn(SpawnError::NotFound { program }) => {
+                RuntimeError::AgentNotInstalled { agent, program }
+            }
+            Why::Spawn(SpawnError::Directory(path)) => not_a_directory(path),
+            Why::Refused(Refusal { kind: RefusalKind::BadMode, message, .. }) => {
+                RuntimeError::ModeNotSupported(message)
+            }
+            Why::Silent { seconds } => RuntimeError::AgentSilent { agent, what: "handshake", seconds },
+            why => {
+                let (message, hint) = why.tell();
+                RuntimeError::AgentFailed { agent, message, hint }
+            }
+        }
+    }
+
+    /// What the turn whose prompt could not be sent is told (T4).
+    pub(crate) fn failure(&self) -> Failure {
+        let (message, hint) = self.why.tell();
+        let code = match &self.why {
+            Why::Refused(Refusal { kind: RefusalKind::Auth, .. }) => ErrorCode::ProviderAuth,
+            _ => ErrorCode::AgentUnavailable,
+        };
+        let details = hint.map(|hint| serde_json::Map::from_iter([("hint".to_owned(), hint.into())]).into());
+        Failure { code, message: format!("agent {} did not start: {message}", self.agent), details }
+    }
+}
+
+fn not_a_directory(path: PathBuf) -> RuntimeError {
+    RuntimeError::InvalidRequest(format!("directory {} does not exist", path.display()))
+}
+
+impl Why {
+    fn tell(&self) -> (String, Option<String>) {
+        match self {
+            Self::Unknown(error) => (error.to_string(), error.hint()),
+            Self::Spawn(error) => (with_causes(error), None),
+            Self::Refused(refusal) => (refusal.message.clone(), refusal.hint.clone()),
+            Self::Exited { exit, stderr } => (format!("it {exit} before it was ready"), stderr_hint(stderr)),
+            Self::Silent { seconds } => (format!("it said nothing for {seconds} s"), None),
+        }
+    }
+}
+
+fn stderr_hint(stderr: &StderrOutput) -> Option<String> {
+    let last = stderr.tail.as_deref().or(stderr.head.as_deref())?.trim();
+    (!last.is_empty()).then(|| format!("its stderr ends with: {last}"))
+}
+
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}

@@ -1,0 +1,188 @@
+//! One agent process under its guard: its lines, its stdin, its stderr, its end.
+//!
+//! Knows no protocol and no session. Talks to the guard that it starts, and through it to the agent.
+
+use std::io;
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bytes::Bytes;
+use omniglot_schema::StderrOutput;
+use rustix::net::{SendFlags, send};
+use tokio::sync::{mpsc, watch};
+
+use self::pumps::SharedStderr;
+use self::start::Started;
+use self::supervise::Stage;
+use crate::guard::wire::{Order, Report};
+use crate::lines;
+
+mod launch;
+mod pumps;
+mod start;
+mod supervise;
+
+pub use launch::Launch;
+pub use omniglot_agents::Exit;
+pub use pumps::LineReceiver;
+
+/// How processes are started: the same for all of a daemon.
+#[derive(Debug, Clone)]
+pub struct Supervisor {
+    /// An absolute path; called as `<guard> guard -- <program> <args>`, see [`crate::guard::run`].
+    pub guard: PathBuf,
+    /// Where the record of each guard is kept, for [`crate::sweep::sweep`].
+    pub run_dir: PathBuf,
+    pub limits: Limits,
+}
+
+/// Bounds of one process.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// The longest line that is kept.
+    pub line_cap: usize,
+    /// Lines that wait to be taken, in bytes and in batches; over it the agent waits.
+    pub queued_bytes: usize,
+    pub queued_batches: usize,
+    /// Frames that wait to be written.
+    pub queued_frames: usize,
+    /// How long a guard may take to start the agent.
+    pub start: Duration,
+    /// How long after its end the agent's pipes may stay open.
+    pub drain: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            line_cap: lines::DEFAULT_CAP,
+            queued_bytes: 1024 * 1024,
+            queued_batches: 64,
+            queued_frames: 256,
+            start: Duration::from_secs(10),
+            drain: Duration::from_secs(1),
+        }
+    }
+}
+
+/// Why a process did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum SpawnError {
+    #[error("program not found: {program}")]
+    NotFound { program: String },
+    #[error("not a directory: {}", .0.display())]
+    Directory(PathBuf),
+    /// The system found the program and refused it.
+    #[error("{program}: {message}")]
+    Refused { program: String, errno: i32, message: String },
+    #[error("the guard {}", guard.display())]
+    Guard { guard: PathBuf, source: io::Error },
+}
+
+/// The conversation with a process.
+#[derive(Debug)]
+pub struct ProcessIo {
+    /// Ends after the last line; only then ask [`Process::wait`], and the exit comes after all output.
+    pub lines: LineReceiver,
+    /// Each frame becomes one line on stdin. Dropping all senders closes stdin; sending fails when the agent
+    /// has closed it.
+    pub frames: mpsc::Sender<Bytes>,
+}
+
+/// A running process. When this is dropped, it and all its descendants are killed.
+#[derive(Debug)]
+pub struct Process {
+    pid: u32,
+    orders: UnixStream,
+    stage: watch::Receiver<Stage>,
+    stderr: SharedStderr,
+}
+
+impl Process {
+    /// Starts the program under a guard and waits until it runs. Dropping the future kills what was started.
+    pub async fn spawn(supervisor: &Supervisor, launch: &Launch) -> Result<(Self, ProcessIo), SpawnError> {
+        if !launch.cwd.is_dir() {
+            return Err(SpawnError::Directory(launch.cwd.clone()));
+        }
+        let program = launch.resolve()?;
+        let failed = |source| SpawnError::Guard { guard: supervisor.guard.clone(), source };
+        let mut started = Started::new(supervisor, launch, &program).map_err(failed)?;
+        let first = tokio::time::timeout(supervisor.limits.start, started.reports.next()).await;
+        match first.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())).map_err(failed)? {
+            Some(Report::Pid(pid)) => Ok(started.run(pid, supervisor)),
+            Some(Report::Unspawned { errno, message }) => {
+                started.end().await;
+                Err(refused(launch, &program, errno, message))
+            }
+            _ => Err(failed(io::ErrorKind::UnexpectedEof.into())),
+        }
+    }
+
+    /// The agent's number, not the guard's.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// As Ctrl-C in a terminal does: SIGINT to the agent and its group.
+    pub fn interrupt(&self) {
+        self.order(Order::Interrupt);
+    }
+
+    /// SIGTERM to the agent.
+    pub fn terminate(&self) {
+        self.order(Order::Terminate);
+    }
+
+    /// SIGKILL to the agent and all its descendants.
+    pub fn kill(&self) {
+        self.order(Order::Kill);
+    }
+
+    /// Waits for the agent's end; any number of callers may, also after this handle is dropped.
+    ///
+    /// Comes after its output is in the queue, but at the latest [`Limits::drain`] after the end: a caller
+    /// that does not read the lines does not wait for ever.
+    pub fn wait(&self) -> impl Future<Output = Exit> + Send + use<> {
+        Stage::reached(self.stage.clone(), Stage::exit)
+    }
+
+    /// Waits until the agent and all its descendants are gone.
+    pub fn gone(&self) -> impl Future<Output = Exit> + Send + use<> {
+        Stage::reached(self.stage.clone(), Stage::gone)
+    }
+
+    /// What it wrote on stderr so far; all of it after [`wait`](Self::wait).
+    pub fn stderr(&self) -> StderrOutput {
+        self.stderr.output()
+    }
+
+    fn order(&self, order: Order) {
+        let sent = send(&self.orders, &[order.to_byte()], SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+        if let Err(error) = sent {
+            // It is gone already: what was ordered is done.
+            tracing::debug!(%error, ?order, pid = self.pid, "an order to a guard");
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // The guard sees the end of the socket and can still report; an error means that it is gone.
+        drop(self.orders.shutdown(Shutdown::Write));
+    }
+}
+
+fn refused(launch: &Launch, program: &Path, errno: i32, message: String) -> SpawnError {
+    let not_found = errno == rustix::io::Errno::NOENT.raw_os_error();
+    match not_found {
+        true if !program.exists() => SpawnError::NotFound { program: launch.program.clone() },
+        // "No such file" about a file that is there means the program in its first line.
+        true => {
+            let message = format!("its interpreter was not found ({message})");
+            SpawnError::Refused { program: launch.program.clone(), errno, message }
+        }
+        false => SpawnError::Refused { program: launch.program.clone(), errno, message },
+    }
+}

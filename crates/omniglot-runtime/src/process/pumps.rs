@@ -1,0 +1,221 @@
+//! The three tasks of a process: stdout to lines, frames to stdin, stderr to its log. Each waits for its own
+//! pipe only: a task that waits for one while nobody reads the other hangs both sides.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::{BufMut, Bytes, BytesMut};
+use omniglot_agents::stderr::StderrLog;
+use omniglot_schema::StderrOutput;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use super::Limits;
+use crate::lines::{Line, LineReader};
+
+/// What the agent writes on stdout: batches of lines, in order, then the end.
+///
+/// Bounded by count and by bytes. When nobody takes the lines, the agent's pipe fills and it waits.
+#[derive(Debug)]
+pub struct LineReceiver {
+    batches: mpsc::Receiver<Batch>,
+}
+
+#[derive(Debug)]
+struct Batch {
+    lines: Vec<Line>,
+    /// Room in the queue; given back when the batch is taken.
+    _room: OwnedSemaphorePermit,
+}
+
+impl LineReceiver {
+    /// The next lines, at least one; `None` when the agent has closed stdout or is gone. Cancel-safe.
+    pub async fn recv(&mut self) -> Option<Vec<Line>> {
+        self.batches.recv().await.map(|batch| batch.lines)
+    }
+
+    /// The next lines if they are there already.
+    pub fn try_recv(&mut self) -> Option<Vec<Line>> {
+        self.batches.try_recv().ok().map(|batch| batch.lines)
+    }
+}
+
+/// The writing end of a [`LineReceiver`].
+pub(super) struct LineSender {
+    batches: mpsc::Sender<Batch>,
+    room: Arc<Semaphore>,
+    /// All the room there is: what a batch larger than that takes.
+    all: u32,
+}
+
+pub(super) fn line_queue(limits: &Limits) -> (LineSender, LineReceiver) {
+    let (sender, receiver) = mpsc::channel(limits.queued_batches.max(1));
+    let all = u32::try_from(limits.queued_bytes.clamp(1, Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX);
+    let room = Arc::new(Semaphore::new(all as usize));
+    (LineSender { batches: sender, room, all }, LineReceiver { batches: receiver })
+}
+
+impl LineSender {
+    /// Waits for room; `None` when nobody listens any more.
+    async fn send(&self, lines: Vec<Line>) -> Option<()> {
+        let size = lines.iter().map(|line| line.size() + size_of::<Line>()).sum::<usize>();
+        let wanted = u32::try_from(size).unwrap_or(u32::MAX).min(self.all);
+        let room = tokio::select! {
+            room = self.room.clone().acquire_many_owned(wanted) => room.ok()?,
+            () = self.batches.closed() => return None,
+        };
+        self.batches.send(Batch { lines, _room: room }).await.ok()
+    }
+}
+
+/// Reads lines until the end, or until `give_up` when no more come. What was read is always handed over.
+pub(super) async fn pump_stdout(
+    stdout: impl AsyncRead + Unpin,
+    cap: usize,
+    queue: LineSender,
+    give_up: CancellationToken,
+) {
+    let mut reader = LineReader::new(stdout, cap);
+    loop {
+        let batch = tokio::select! {
+            biased;
+            batch = reader.next_batch() => batch,
+            () = give_up.cancelled() => return,
+        };
+        let lines = match batch {
+            Ok(Some(lines)) => lines,
+            Ok(None) => return,
+            Err(error) => return tracing::debug!(%error, "an agent's stdout"),
+        };
+        if queue.send(lines).await.is_none() {
+            return;
+        }
+    }
+}
+
+/// Writes frames, each with a newline; all that wait go in one write. Ends when the agent closes stdin,
+/// which the senders notice, or when all senders are gone, which the agent notices.
+pub(super) async fn pump_stdin(mut stdin: impl AsyncWrite + Unpin, mut frames: mpsc::Receiver<Bytes>) {
+    let mut waiting = Vec::new();
+    while frames.recv_many(&mut waiting, FRAMES_IN_ONE_WRITE).await > 0 {
+        let mut text = BytesMut::with_capacity(waiting.iter().map(|frame| frame.len() + 1).sum());
+        for frame in waiting.drain(..) {
+            text.put(frame);
+            text.put_u8(b'\n');
+        }
+        if let Err(error) = stdin.write_all(&text).await {
+            return tracing::debug!(%error, "an agent's stdin");
+        }
+    }
+}
+
+/// The stderr log of a process, shared with whoever wants to read it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SharedStderr(Arc<Mutex<StderrLog>>);
+
+impl SharedStderr {
+    pub(super) fn output(&self) -> StderrOutput {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).output()
+    }
+
+    fn push(&self, bytes: &[u8]) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
+    }
+}
+
+/// Reads stderr until its end, or until `give_up` when no more comes.
+pub(super) async fn pump_stderr(
+    mut stderr: impl AsyncRead + Unpin,
+    log: SharedStderr,
+    give_up: CancellationToken,
+) {
+    let mut buffer = BytesMut::with_capacity(STDERR_READ);
+    loop {
+        buffer.clear();
+        let read = tokio::select! {
+            biased;
+            read = stderr.read_buf(&mut buffer) => read,
+            () = give_up.cancelled() => return,
+        };
+        match read {
+            Ok(0) | Err(_) => return,
+            Ok(_) => log.push(&buffer),
+        }
+    }
+}
+
+const FRAMES_IN_ONE_WRITE: usize = 64;
+const STDERR_READ: usize = 8 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::io::duplex;
+
+    use super::*;
+
+    fn limits() -> Limits {
+        Limits { queued_bytes: 100_000, queued_batches: 8, ..Limits::default() }
+    }
+
+    /// Under the paused clock the limit passes exactly when nothing else can go on.
+    async fn accepted_while_nobody_reads(line: &[u8], lines: usize) -> (usize, LineReceiver) {
+        let (mut agent, stdout) = duplex(4096);
+        let (sender, receiver) = line_queue(&limits());
+        tokio::spawn(pump_stdout(stdout, 1 << 20, sender, CancellationToken::new()));
+        let mut written = 0;
+        for _ in 0..lines {
+            if tokio::time::timeout(Duration::from_secs(1), agent.write_all(line)).await.is_err() {
+                break;
+            }
+            written += 1;
+        }
+        (written, receiver)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_agent_waits_when_nobody_takes_its_lines() {
+        let (written, mut receiver) = accepted_while_nobody_reads(b"0123456789\n", 1_000_000).await;
+        assert!(written * 11 < 300_000, "{written} lines were taken");
+        let mut told = 0;
+        while let Some(lines) = receiver.recv().await {
+            told += lines.len();
+        }
+        assert!(told >= written, "{told} of {written} lines came");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_line_larger_than_the_queue_passes_alone() {
+        let line = [vec![b'x'; 500_000], vec![b'\n']].concat();
+        let (written, mut receiver) = accepted_while_nobody_reads(&line, 10).await;
+        assert!(written <= 3, "{written} large lines were taken");
+        assert_eq!(receiver.recv().await.unwrap().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn frames_go_out_one_by_line_and_the_end_of_the_senders_closes_stdin() {
+        let (mut agent, stdin) = duplex(16);
+        let (sender, frames) = mpsc::channel(8);
+        tokio::spawn(pump_stdin(stdin, frames));
+        for frame in ["{\"id\":1}", "{\"id\":2}", "{}"] {
+            sender.send(Bytes::from(frame)).await.unwrap();
+        }
+        drop(sender);
+        let mut text = String::new();
+        agent.read_to_string(&mut text).await.unwrap();
+        assert_eq!(text, "{\"id\":1}\n{\"id\":2}\n{}\n");
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_is_told_to_give_up_hands_over_what_is_there() {
+        let (mut agent, stdout) = duplex(4096);
+        agent.write_all(b"last words\n").await.unwrap();
+        let (sender, mut receiver) = line_queue(&limits());
+        let give_up = CancellationToken::new();
+        give_up.cancel();
+        pump_stdout(stdout, 1 << 20, sender, give_up).await;
+        assert_eq!(receiver.try_recv().unwrap(), [Line::Whole(Bytes::from_static(b"last words"))]);
+        assert_eq!(receiver.recv().await, None);
+    }
+}

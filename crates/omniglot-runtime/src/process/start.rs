@@ -1,0 +1,105 @@
+//! Starts a guard, gives it the agent's pipes, and sets the tasks of the process going.
+//!
+//! Leaves the meaning of the guard's first report to the caller.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::Stdio;
+
+use tokio::net::unix::pipe;
+use tokio::process::{Child, Command};
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::pumps::{self, SharedStderr};
+use super::supervise::{Reports, Stage, Supervision};
+use super::{Launch, Process, ProcessIo, Supervisor};
+use crate::guard::wire::{AgentStdio, send_stdio};
+use crate::sweep::Record;
+
+/// A guard that was started. When this is dropped, it ends, and so does its agent.
+pub(super) struct Started {
+    guard: Child,
+    record: Option<Record>,
+    orders: UnixStream,
+    pub(super) reports: Reports,
+    pipes: OurPipes,
+}
+
+/// The daemon's ends of the agent's pipes.
+struct OurPipes {
+    stdin: pipe::Sender,
+    stdout: pipe::Receiver,
+    stderr: pipe::Receiver,
+}
+
+impl Started {
+    pub(super) fn new(supervisor: &Supervisor, launch: &Launch, program: &Path) -> io::Result<Self> {
+        let (pipes, stdio) = pipes()?;
+        let (ours, theirs) = UnixStream::pair()?;
+        send_stdio(&ours, &stdio)?;
+        let mut command = Command::new(&supervisor.guard);
+        command.arg("guard").arg("--").arg(program).args(&launch.args);
+        launch.apply(&mut command);
+        command.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::null());
+        let guard = command.spawn()?;
+        let record = guard.id().and_then(|pid| record(&supervisor.run_dir, pid));
+        Ok(Self { guard, record, orders: ours.try_clone()?, reports: Reports::new(ours)?, pipes })
+    }
+
+    /// The agent runs: pumps its pipes and watches for its end.
+    pub(super) fn run(self, pid: u32, supervisor: &Supervisor) -> (Process, ProcessIo) {
+        let Self { guard, record, orders, reports, pipes } = self;
+        let limits = &supervisor.limits;
+        let give_up = CancellationToken::new();
+        let stderr = SharedStderr::default();
+        let (queue, lines) = pumps::line_queue(limits);
+        let (frames, waiting) = mpsc::channel(limits.queued_frames.max(1));
+        let (told, stage) = watch::channel(Stage::Running);
+        let supervision = Supervision {
+            stdout: tokio::spawn(pumps::pump_stdout(pipes.stdout, limits.line_cap, queue, give_up.clone())),
+            stdin: tokio::spawn(pumps::pump_stdin(pipes.stdin, waiting)),
+            stderr: tokio::spawn(pumps::pump_stderr(pipes.stderr, stderr.clone(), give_up.clone())),
+            give_up,
+            reports,
+            guard,
+            record,
+            told,
+            drain: limits.drain,
+        };
+        tokio::spawn(supervision.run());
+        (Process { pid, orders, stage, stderr }, ProcessIo { lines, frames })
+    }
+
+    /// Waits for a guard that has nothing to watch.
+    pub(super) async fn end(mut self) {
+        drop((self.orders, self.reports));
+        if let Err(error) = self.guard.wait().await {
+            tracing::debug!(%error, "a guard's end");
+        }
+    }
+}
+
+/// Both ends of the three pipes. Ours never block, the agent's do, as it expects.
+fn pipes() -> io::Result<(OurPipes, AgentStdio)> {
+    let (agent_stdin, stdin) = io::pipe()?;
+    let (stdout, agent_stdout) = io::pipe()?;
+    let (stderr, agent_stderr) = io::pipe()?;
+    let ours = OurPipes {
+        stdin: pipe::Sender::from_owned_fd(stdin.into())?,
+        stdout: pipe::Receiver::from_owned_fd(stdout.into())?,
+        stderr: pipe::Receiver::from_owned_fd(stderr.into())?,
+    };
+    let stdio =
+        AgentStdio { stdin: agent_stdin.into(), stdout: agent_stdout.into(), stderr: agent_stderr.into() };
+    Ok((ours, stdio))
+}
+
+/// A guard without a record works as well: the record is for the case that the guard fails too.
+fn record(dir: &Path, pid: u32) -> Option<Record> {
+    Record::create(dir, pid)
+        .inspect_err(|error| tracing::warn!(%error, dir = %dir.display(), "a guard's record was not written"))
+        .ok()
+}

@@ -1,0 +1,396 @@
+//! One live session: an actor that owns the Timeline, the agent and the queue, and its handle.
+//!
+//! Everything that happens to a session happens in its loop, one thing at a time: that loop is the order
+//! of its events. Talks to the store by appending, to the agent by its pipes, to nobody else.
+
+mod answers;
+mod cancel;
+mod commands;
+mod configure;
+mod delivery;
+mod rest;
+mod step;
+
+use std::collections::{HashMap, VecDeque};
+use std::future::Future;
+use std::pin::Pin;
+
+use omniglot_agents::{Attachment, Open};
+use omniglot_schema::{
+    MessageId, MessageRequest, PermissionReply, QueueOnCancel, SessionId, SessionPatch, StatePatch,
+};
+use omniglot_store::{SessionNo, Store, StoreError};
+use omniglot_timeline::{Emitted, Timeline};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+
+use crate::agent::{Agent, FromAgent};
+use crate::deadlines::Deadlines;
+use crate::error::RuntimeError;
+use crate::hub::{IdempotencyKey, Posted};
+use crate::lines::Line;
+use crate::opening::{Launcher, NotOpened, Opened};
+use cancel::Ladder;
+use configure::Configuring;
+pub(crate) use rest::Pulse;
+pub(crate) use step::{Step, record_of, take_blobs};
+
+/// Resolves when what was said before is committed.
+pub(crate) type Commit = oneshot::Receiver<Result<(), StoreError>>;
+
+/// What somebody asks of a session.
+#[derive(Debug)]
+pub(crate) enum Ask {
+    Post {
+        request: MessageRequest,
+        files: Vec<Attachment>,
+        key: Option<IdempotencyKey>,
+    },
+    RemoveQueued(MessageId),
+    ReplyPermission {
+        id: String,
+        reply: PermissionReply,
+        message: Option<String>,
+    },
+    ReplyQuestion {
+        id: String,
+        answers: Option<Vec<Vec<String>>>,
+    },
+    Cancel(QueueOnCancel),
+    Configure(SessionPatch),
+    Terminate,
+    /// End the process if it rests; the session goes on with its next message.
+    Reap,
+    /// Leave without a word to the log: the session is about to be deleted.
+    Discard,
+    Shutdown,
+}
+
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) ask: Ask,
+    pub(crate) reply: oneshot::Sender<Answer>,
+}
+
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// Done and committed.
+    Done(Option<Posted>),
+    Refused(RuntimeError),
+    /// The loop had ended: here is the question back.
+    Retired(Ask),
+}
+
+/// An append that waits for its commit, and who waits for it.
+#[derive(Debug)]
+struct InFlight {
+    commit: Commit,
+    waiting: Option<Waiting>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    reply: oneshot::Sender<Answer>,
+    posted: Option<Posted>,
+    /// The idempotency key that the commit makes durable.
+    key: Option<String>,
+}
+
+/// Talks to one session. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct SessionHandle {
+    requests: mpsc::Sender<Request>,
+    pulse: Pulse,
+}
+
+/// The session retired before it took the request: ask the hub for it again.
+#[derive(Debug)]
+pub(crate) struct Retired(pub(crate) Ask);
+
+/// How a session left its loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    On,
+    Done,
+}
+
+type Opening = Pin<Box<dyn Future<Output = Result<Opened, NotOpened>> + Send>>;
+
+/// The fixed facts of a session.
+#[derive(Debug, Clone)]
+pub(crate) struct Facts {
+    pub(crate) no: SessionNo,
+    pub(crate) id: SessionId,
+    pub(crate) agent: String,
+    /// How its agent is opened; the native session to continue is filled in.
+    pub(crate) open: Open,
+    pub(crate) launcher: Launcher,
+    pub(crate) deadlines: Deadlines,
+}
+
+pub(crate) struct Session {
+    facts: Facts,
+    store: Store,
+    timeline: Timeline,
+    requests: mpsc::Receiver<Request>,
+    agent: Option<Agent>,
+    opening: Option<Opening>,
+    queue: VecDeque<Queued>,
+    /// Idempotency keys that are not committed yet; all others are in the store.
+    keys: HashMap<String, (String, Posted)>,
+    cancelling: Option<Ladder>,
+    configuring: Configuring,
+    step: Step,
+    in_flight: VecDeque<InFlight>,
+    pulse: Pulse,
+    /// When its process will have rested long enough; `None` while it works or is not there.
+    rests_until: Option<Instant>,
+    /// The log has refused what this session said.
+    broken: bool,
+}
+
+#[derive(Debug)]
+struct Queued {
+    message_id: MessageId,
+    request: MessageRequest,
+    /// What was attached, read when the message came.
+    files: Vec<Attachment>,
+    /// Whether it is a row of the store.
+    stored: bool,
+}
+
+/// Batches that may wait for their commit before the agent has to wait.
+const IN_FLIGHT: usize = 4;
+
+impl SessionHandle {
+    /// Asks, and waits until the effect is committed.
+    pub(crate) async fn ask(&self, ask: Ask) -> Result<Result<Option<Posted>, RuntimeError>, Retired> {
+        let (reply, answer) = oneshot::channel();
+        if let Err(mpsc::error::SendError(request)) = self.requests.send(Request { ask, reply }).await {
+            return Err(Retired(request.ask));
+        }
+        match answer.await {
+            Ok(Answer::Done(posted)) => Ok(Ok(posted)),
+            Ok(Answer::Refused(error)) => Ok(Err(error)),
+            Ok(Answer::Retired(ask)) => Err(Retired(ask)),
+            Err(_) => Ok(Err(RuntimeError::Stopping)),
+        }
+    }
+
+    pub(crate) fn pulse(&self) -> &Pulse {
+        &self.pulse
+    }
+
+    pub(crate) fn same(&self, other: &Self) -> bool {
+        self.requests.same_channel(&other.requests)
+    }
+}
+
+impl Session {
+    pub(crate) fn new(
+        facts: Facts,
+        store: Store,
+        timeline: Timeline,
+        last_frame: u64,
+    ) -> (Self, SessionHandle) {
+        let (sender, requests) = mpsc::channel(64);
+        let pulse = Pulse::default();
+        let session = Self {
+            facts,
+            store,
+            timeline,
+            requests,
+            agent: None,
+            opening: None,
+            queue: VecDeque::new(),
+            keys: HashMap::new(),
+            cancelling: None,
+            configuring: Configuring::default(),
+            step: Step::new(last_frame),
+            in_flight: VecDeque::new(),
+            pulse: pulse.clone(),
+            rests_until: None,
+            broken: false,
+        };
+        (session, SessionHandle { requests: sender, pulse })
+    }
+
+    /// Gives it the agent that was opened to create it. Its words are in the log already.
+    pub(crate) fn with_agent(mut self, agent: Agent) -> Self {
+        self.agent = Some(agent);
+        self.feel_pulse();
+        self
+    }
+
+    pub(crate) fn with_queue(
+        mut self,
+        queue: impl IntoIterator<Item = (MessageId, MessageRequest, Vec<Attachment>)>,
+    ) -> Self {
+        let stored = |(message_id, request, files)| Queued { message_id, request, files, stored: true };
+        self.queue = queue.into_iter().map(stored).collect();
+        self.feel_pulse();
+        self
+    }
+
+    pub(crate) fn recover_timeline(&mut self, act: impl FnOnce(&mut Timeline, &mut Vec<Emitted>)) {
+        let timeline = &mut self.timeline;
+        self.step.with(|_, out| act(timeline, out));
+    }
+
+    /// Runs until there is nothing to do and no process to watch. `retire` takes the session off the hub's
+    /// list when it is dropped: once every event is committed, or when this panics.
+    pub(crate) async fn run<R: Send>(mut self, retire: R) {
+        self.pursue();
+        self.commit_in_flight();
+        while self.turn_of_the_loop().await == Flow::On {
+            if self.is_idle_row() && self.requests.is_empty() {
+                break;
+            }
+        }
+        self.settle().await;
+        drop(retire);
+        self.requests.close();
+        self.take_the_rest().await;
+    }
+
+    /// Nothing but a row: no process, no work.
+    fn is_idle_row(&self) -> bool {
+        self.agent.is_none() && self.opening.is_none() && self.queue.is_empty()
+    }
+
+    /// Waits for one thing and finishes it.
+    async fn turn_of_the_loop(&mut self) -> Flow {
+        let full = self.in_flight.len() >= IN_FLIGHT;
+        let settings_due = self.configuring.deadline();
+        tokio::select! {
+            news = next_of(&mut self.agent), if !full => self.hear(news),
+            opened = opened(&mut self.opening) => self.opened(opened),
+            request = self.requests.recv() => match request {
+                Some(request) => return self.request(request).await,
+                None => return Flow::Done,
+            },
+            result = committed(&mut self.in_flight) => return self.committed(result),
+            () = Ladder::due(self.cancelling.as_ref()) => self.next_rung(),
+            () = Configuring::due(settings_due) => self.settings_overdue(),
+            () = rest::rested(self.rests_until) => self.rested_long_enough().await,
+        }
+        self.commit_in_flight();
+        Flow::On
+    }
+
+    async fn rested_long_enough(&mut self) {
+        self.step.begin();
+        if self.reap().await.is_err() {
+            self.feel_pulse();
+        }
+    }
+
+    /// The oldest append is through. A refused one means that what we think was said was not: the session
+    /// must begin again from what the log has.
+    fn committed(&mut self, result: Result<(), StoreError>) -> Flow {
+        let waiting = self.in_flight.pop_front().and_then(|done| done.waiting);
+        match result {
+            Ok(()) => {
+                if let Some(Waiting { reply, posted, key }) = waiting {
+                    key.and_then(|key| self.keys.remove(&key));
+                    answer(reply, Answer::Done(posted));
+                }
+                Flow::On
+            }
+            Err(error) => {
+                tracing::error!(session = %self.facts.id, error = &error as &dyn std::error::Error, "an append");
+                if let Some(Waiting { reply, .. }) = waiting {
+                    answer(reply, Answer::Refused(error.into()));
+                }
+                self.broken = true;
+                Flow::Done
+            }
+        }
+    }
+
+    fn hear(&mut self, news: FromAgent) {
+        self.step.begin();
+        match news {
+            FromAgent::Lines(lines) => {
+                if let Some(ladder) = &mut self.cancelling {
+                    ladder.heard();
+                }
+                self.hear_lines(lines);
+            }
+            FromAgent::Exited(exit) => self.agent_exited(exit),
+        }
+        self.pursue();
+    }
+
+    fn hear_lines(&mut self, lines: Vec<Line>) {
+        for line in lines {
+            let heard = self.agent.as_mut().map(|agent| agent.hear(line)).unwrap_or_default();
+            self.absorb(heard);
+        }
+    }
+
+    /// Does what follows from what has just happened: answers what is granted or withdrawn, delivers what
+    /// waits.
+    fn pursue(&mut self) {
+        self.answer_granted();
+        self.answer_withdrawn();
+        self.heed_settings();
+        if self.timeline.fold().open_turn.is_none() && self.cancel_is_over() && !self.settings_first() {
+            self.deliver_next();
+        }
+        self.feel_pulse();
+    }
+
+    fn patch(&mut self, patch: StatePatch) {
+        self.draft(omniglot_timeline::Draft::State(Box::new(patch)));
+    }
+
+    /// Waits until everything said is committed.
+    async fn settle(&mut self) {
+        if !self.broken {
+            let barrier = self.commit_last();
+            self.in_flight.push_back(InFlight { commit: barrier, waiting: None });
+        }
+        while !self.in_flight.is_empty() {
+            let result = committed(&mut self.in_flight).await;
+            self.committed(result);
+        }
+    }
+
+    /// Those who asked after the loop had ended ask again.
+    async fn take_the_rest(&mut self) {
+        while let Some(Request { ask, reply }) = self.requests.recv().await {
+            answer(reply, Answer::Retired(ask));
+        }
+    }
+}
+
+/// A caller that stopped waiting is no error.
+fn answer(reply: oneshot::Sender<Answer>, answer: Answer) {
+    drop(reply.send(answer));
+}
+
+async fn next_of(agent: &mut Option<Agent>) -> FromAgent {
+    match agent {
+        Some(agent) => agent.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn opened(opening: &mut Option<Opening>) -> Result<Opened, NotOpened> {
+    match opening {
+        Some(future) => {
+            let result = future.await;
+            *opening = None;
+            result
+        }
+        None => std::future::pending().await,
+    }
+}
+
+async fn committed(in_flight: &mut VecDeque<InFlight>) -> Result<(), StoreError> {
+    match in_flight.front_mut() {
+        Some(first) => (&mut first.commit).await.unwrap_or(Err(StoreError::Closed)),
+        None => std::future::pending().await,
+    }
+}

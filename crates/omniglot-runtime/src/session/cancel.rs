@@ -1,0 +1,115 @@
+//! The cancel ladder: ask the agent to stop, then make it (P9).
+
+use std::future::pending;
+
+use omniglot_agents::Command;
+use omniglot_schema::{QueueOnCancel, ResolvedBy};
+use tokio::time::{Instant, sleep_until};
+
+use super::Session;
+use crate::deadlines::Deadlines;
+
+/// How far a cancel has gone.
+#[derive(Debug)]
+pub(super) struct Ladder {
+    rung: Rung,
+    began: Instant,
+    /// When the agent last said something.
+    heard: Option<Instant>,
+    due: Instant,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rung {
+    Asked,
+    Interrupted,
+    Terminated,
+    Killed,
+}
+
+impl Ladder {
+    fn new(deadlines: &Deadlines) -> Self {
+        let began = Instant::now();
+        Self { rung: Rung::Asked, began, heard: None, due: began + deadlines.interrupt_producing }
+    }
+
+    pub(super) fn heard(&mut self) {
+        self.heard = Some(Instant::now());
+    }
+
+    pub(super) async fn due(ladder: Option<&Self>) {
+        match ladder {
+            Some(ladder) => sleep_until(ladder.due).await,
+            None => pending().await,
+        }
+    }
+
+    /// A silent agent may be finishing a tool: it gets more time than one that goes on talking.
+    fn deserves_patience(&self, deadlines: &Deadlines) -> bool {
+        let producing = self.heard.is_some_and(|heard| heard.elapsed() < deadlines.interrupt_producing);
+        self.rung == Rung::Asked && !producing && self.began.elapsed() < deadlines.interrupt_silent
+    }
+}
+
+impl Session {
+    /// Resolves open requests, then interrupts; what the agent does not stop is stopped by signals.
+    pub(super) fn cancel(&mut self, queue: QueueOnCancel) {
+        if queue == QueueOnCancel::Drop {
+            self.drop_queue();
+        }
+        if self.timeline.fold().open_turn.is_none() || self.cancelling.is_some() {
+            return;
+        }
+        let timeline = &mut self.timeline;
+        self.step.with(|stamp, out| timeline.withdraw_requests(ResolvedBy::Cancel, stamp, out));
+        self.answer_withdrawn();
+        self.tell_agent(&Command::Cancel);
+        if self.timeline.fold().open_turn.is_some() {
+            self.cancelling = Some(Ladder::new(&self.facts.deadlines));
+        }
+    }
+
+    /// Whether the agent may be spoken to again after its turn has ended. One that was sent a signal is on
+    /// its way out: it is ended, and its end is no crash.
+    pub(super) fn cancel_is_over(&mut self) -> bool {
+        match (&self.cancelling, &self.agent) {
+            (Some(ladder), Some(agent)) if ladder.rung != Rung::Asked => {
+                agent.process.kill();
+                false
+            }
+            _ => {
+                self.cancelling = None;
+                true
+            }
+        }
+    }
+
+    pub(super) fn next_rung(&mut self) {
+        let deadlines = &self.facts.deadlines;
+        let (Some(ladder), Some(agent)) = (&mut self.cancelling, &self.agent) else {
+            self.cancelling = None;
+            return;
+        };
+        if ladder.deserves_patience(deadlines) {
+            ladder.due = (Instant::now() + deadlines.interrupt_producing)
+                .min(ladder.began + deadlines.interrupt_silent);
+            return;
+        }
+        ladder.rung = match ladder.rung {
+            Rung::Asked => {
+                agent.process.interrupt();
+                Rung::Interrupted
+            }
+            Rung::Interrupted => {
+                agent.process.terminate();
+                Rung::Terminated
+            }
+            Rung::Terminated | Rung::Killed => {
+                agent.process.kill();
+                Rung::Killed
+            }
+        };
+        ladder.due = Instant::now() + deadlines.rung;
+        tracing::info!(session = %self.facts.id, rung = ?ladder.rung, "the agent did not stop when asked");
+    }
+}

@@ -1,0 +1,151 @@
+//! What clients ask of a session, one function each; a refused command changes nothing.
+
+use omniglot_agents::Command;
+use omniglot_schema::{ErrorCode, PermissionReply, ResolvedBy};
+use omniglot_store::Durability;
+use omniglot_timeline::{Failure, SessionEnd, TurnEnd};
+use tokio::time::timeout;
+
+use super::{Answer, Ask, Flow, InFlight, Request, Session, Waiting, answer};
+use crate::agent::FromAgent;
+use crate::error::RuntimeError;
+use crate::hub::Posted;
+
+impl Session {
+    pub(super) async fn request(&mut self, request: Request) -> Flow {
+        let Request { ask, reply } = request;
+        self.step.begin();
+        if matches!(ask, Ask::Discard) {
+            self.discard().await;
+            answer(reply, Answer::Done(None));
+            return Flow::Done;
+        }
+        if let Ask::Configure(patch) = ask {
+            self.configure(patch, reply);
+            self.pursue();
+            self.commit_in_flight();
+            return Flow::On;
+        }
+        let flow = if matches!(ask, Ask::Terminate | Ask::Shutdown) { Flow::Done } else { Flow::On };
+        match self.carry_out(ask).await {
+            Ok(posted) => {
+                if flow == Flow::On {
+                    self.pursue();
+                }
+                let key = self.step.receipt.as_ref().map(|receipt| receipt.key.clone());
+                let commit = self.commit(Durability::Power);
+                self.in_flight.push_back(InFlight { commit, waiting: Some(Waiting { reply, posted, key }) });
+            }
+            Err(error) => answer(reply, Answer::Refused(error)),
+        }
+        flow
+    }
+
+    async fn carry_out(&mut self, ask: Ask) -> Result<Option<Posted>, RuntimeError> {
+        match ask {
+            Ask::Post { request, files, key } => return self.post(request, files, key).await.map(Some),
+            Ask::RemoveQueued(message_id) => self.remove_queued(&message_id)?,
+            Ask::ReplyPermission { id, reply, message } => self.reply_permission(&id, reply, message)?,
+            Ask::ReplyQuestion { id, answers } => self.reply_question(&id, answers)?,
+            Ask::Cancel(queue) => self.cancel(queue),
+            Ask::Terminate => self.terminate().await,
+            Ask::Reap => self.reap().await?,
+            Ask::Shutdown => self.shutdown().await,
+            Ask::Discard => self.discard().await,
+            // Answered when the agent has answered.
+            Ask::Configure(_) => {}
+        }
+        Ok(None)
+    }
+
+    /// Requests that an earlier `always` covers are answered without any event.
+    pub(super) fn answer_granted(&mut self) {
+        for key in self.timeline.take_granted() {
+            self.tell_agent(&Command::ReplyPermission { key, reply: PermissionReply::Always, message: None });
+        }
+    }
+
+    /// Requests that were resolved over the agent's head: it must not wait for an answer.
+    pub(super) fn answer_withdrawn(&mut self) {
+        for key in self.timeline.take_withdrawn() {
+            self.tell_agent(&Command::Withdraw { key });
+        }
+    }
+
+    pub(super) fn tell_agent(&mut self, command: &Command) {
+        let heard = self.agent.as_mut().map(|agent| agent.command(command)).unwrap_or_default();
+        self.absorb(heard);
+    }
+
+    /// Ends the process and the session.
+    async fn terminate(&mut self) {
+        self.drop_queue();
+        self.stop_agent().await;
+        let timeline = &mut self.timeline;
+        self.step.with(|stamp, out| timeline.end_session(SessionEnd::Terminated, stamp, out));
+    }
+
+    /// Ends the process and forgets what is not committed: a full log must not keep a session from being
+    /// deleted.
+    async fn discard(&mut self) {
+        self.opening = None;
+        self.broken = true;
+        self.in_flight.clear();
+        if let Some(agent) = self.agent.take() {
+            agent.process.kill();
+            agent.process.gone().await;
+        }
+    }
+
+    /// Ends the process; the session goes on with its next message.
+    async fn shutdown(&mut self) {
+        let failure = Failure::new(ErrorCode::DaemonRestarted, "the daemon was stopped while this turn ran");
+        let timeline = &mut self.timeline;
+        let end = TurnEnd::failed(failure);
+        self.step.with(|stamp, out| timeline.close_turn(end, ResolvedBy::Restart, stamp, out));
+        self.stop_agent().await;
+    }
+
+    /// Lets the agent leave by itself, then makes it; what it says until then is kept.
+    pub(super) async fn stop_agent(&mut self) {
+        self.opening = None;
+        let Some(agent) = &mut self.agent else { return };
+        agent.close_stdin();
+        let patience = self.facts.deadlines.stop;
+        for push in [None, Some(Push::Terminate), Some(Push::Kill)] {
+            let Some(agent) = &self.agent else { return };
+            match push {
+                None => {}
+                Some(Push::Terminate) => agent.process.terminate(),
+                Some(Push::Kill) => agent.process.kill(),
+            }
+            if timeout(patience, self.hear_until_exit()).await.is_ok() {
+                break;
+            }
+        }
+        if let Some(agent) = self.agent.take() {
+            agent.process.kill();
+            agent.process.gone().await;
+            self.connection(None);
+            self.timeline.forget_run();
+        }
+    }
+
+    async fn hear_until_exit(&mut self) {
+        while let Some(agent) = &mut self.agent {
+            match agent.next().await {
+                FromAgent::Lines(lines) => {
+                    self.step.begin();
+                    self.hear_lines(lines);
+                    self.commit_in_flight();
+                }
+                FromAgent::Exited(_) => return,
+            }
+        }
+    }
+}
+
+enum Push {
+    Terminate,
+    Kill,
+}

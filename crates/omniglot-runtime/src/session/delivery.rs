@@ -1,0 +1,227 @@
+//! Messages on their way to the agent: posted, queued, delivered one turn at a time, never lost.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use omniglot_agents::{Attachment, Command, FileContent, Prompt};
+use omniglot_schema::{
+    Connection, ContentPart, Delivered, Delivery, FileAction, MessageId, MessageRequest, QueuedMessage,
+    StatePatch,
+};
+use omniglot_store::{QueueOp, Receipt};
+use omniglot_timeline::{Draft, Failure, Origin, SessionEnd, TurnEnd, inline_image};
+
+use super::configure::wish_of_state;
+use super::{Queued, Session};
+use crate::agent::Heard;
+use crate::error::RuntimeError;
+use crate::hub::{IdempotencyKey, Posted};
+use crate::opening::{NotOpened, Opened};
+use crate::process::Exit;
+
+/// Messages that may wait.
+const QUEUE_LIMIT: usize = 64;
+
+impl Session {
+    /// Takes a message: starts its turn if the agent is free, else queues it.
+    pub(super) async fn post(
+        &mut self,
+        request: MessageRequest,
+        files: Vec<Attachment>,
+        key: Option<IdempotencyKey>,
+    ) -> Result<Posted, RuntimeError> {
+        if let Some(first) = self.first_receipt(key.as_ref()).await? {
+            return Ok(first);
+        }
+        let turn_runs = self.timeline.fold().open_turn.is_some();
+        if turn_runs && request.delivery == Some(Delivery::Reject) {
+            return Err(RuntimeError::Busy);
+        }
+        if self.queue.len() >= QUEUE_LIMIT {
+            return Err(RuntimeError::QueueFull(self.queue.len()));
+        }
+        let message_id = MessageId(format!("msg_{}", uuid::Uuid::now_v7().simple()));
+        let after = self.timeline.fold().last_seq;
+        let first = !turn_runs && self.queue.is_empty();
+        let free = first && self.agent.is_some() && !self.configuring.is_pending();
+        self.queue.push_back(Queued { message_id: message_id.clone(), request, files, stored: !free });
+        if free {
+            self.deliver_next();
+        } else {
+            self.store_last_queued();
+            self.ensure_opening();
+        }
+        // One that waits for nothing but its agent to start has started.
+        let delivered = if first { Delivered::Started } else { Delivered::Queued };
+        let posted = Posted { message_id, delivered, after };
+        self.remember_receipt(key, &posted);
+        Ok(posted)
+    }
+
+    /// What the first message with this key was told.
+    async fn first_receipt(&mut self, key: Option<&IdempotencyKey>) -> Result<Option<Posted>, RuntimeError> {
+        let Some(IdempotencyKey { key, body_hash }) = key else { return Ok(None) };
+        let first = match self.keys.get(key) {
+            Some((hash, posted)) => Some((hash.clone(), Some(posted.clone()))),
+            None => {
+                let receipt = self.store.receipt(self.facts.no, key).await?;
+                receipt.map(|receipt| (receipt.body_hash, serde_json::from_str(&receipt.answer).ok()))
+            }
+        };
+        match first {
+            Some((hash, _)) if hash != *body_hash => Err(RuntimeError::KeyReused),
+            Some((_, posted)) => Ok(posted),
+            None => Ok(None),
+        }
+    }
+
+    fn remember_receipt(&mut self, key: Option<IdempotencyKey>, posted: &Posted) {
+        let Some(IdempotencyKey { key, body_hash }) = key else { return };
+        let answer = serde_json::to_string(posted).unwrap_or_default();
+        self.step.receipt = Some(Receipt { key: key.clone(), body_hash: body_hash.clone(), answer });
+        self.keys.insert(key, (body_hash, posted.clone()));
+    }
+
+    fn store_last_queued(&mut self) {
+        let Some(queued) = self.queue.back() else { return };
+        let body = serde_json::to_string(&queued.request).unwrap_or_default();
+        self.step.queue.push(QueueOp::Push { message_id: queued.message_id.clone(), body });
+        self.show_queue();
+    }
+
+    pub(super) fn remove_queued(&mut self, message_id: &MessageId) -> Result<(), RuntimeError> {
+        let place = self.queue.iter().position(|queued| queued.message_id == *message_id);
+        let Some(place) = place else { return Err(RuntimeError::MessageNotFound(message_id.to_string())) };
+        self.queue.remove(place);
+        self.step.queue.push(QueueOp::Remove { message_id: message_id.clone() });
+        self.show_queue();
+        Ok(())
+    }
+
+    pub(super) fn drop_queue(&mut self) {
+        for queued in std::mem::take(&mut self.queue) {
+            self.step.queue.push(QueueOp::Remove { message_id: queued.message_id });
+        }
+        self.show_queue();
+    }
+
+    /// The state names what waits; nothing when nothing does.
+    fn show_queue(&mut self) {
+        let waiting: Vec<_> = self.queue.iter().filter(|queued| queued.stored).map(Queued::show).collect();
+        let queue = (!waiting.is_empty()).then(|| waiting.into());
+        self.patch(StatePatch { queue: Some(queue), ..StatePatch::default() });
+    }
+
+    /// Sends the first message that waits, if the agent is free; starts the agent if there is none.
+    pub(super) fn deliver_next(&mut self) {
+        let Some(queued) = self.queue.front() else { return };
+        let Some(agent) = &mut self.agent else { return self.ensure_opening() };
+        let command = Command::Prompt(Prompt {
+            message_id: Some(queued.message_id.clone()),
+            text: queued.request.message.clone(),
+            attachments: queued.files.clone(),
+        });
+        let heard = agent.command(&command);
+        self.absorb(heard);
+        self.taken_off_the_queue();
+    }
+
+    fn taken_off_the_queue(&mut self) {
+        let Some(queued) = self.queue.pop_front() else { return };
+        if queued.stored {
+            self.step.queue.push(QueueOp::Remove { message_id: queued.message_id });
+            self.show_queue();
+        }
+    }
+
+    fn ensure_opening(&mut self) {
+        if self.agent.is_some() || self.opening.is_some() {
+            return;
+        }
+        let mut open = self.facts.open.clone();
+        let fold = self.timeline.fold();
+        open.resume.clone_from(&fold.native_session_id);
+        let wish = wish_of_state(&fold.state);
+        open.wish = if open.resume.is_some() { wish } else { wish.or(open.wish) };
+        self.opening = Some(Box::pin(self.facts.launcher.clone().open(self.facts.agent.clone(), open)));
+    }
+
+    pub(super) fn opened(&mut self, result: Result<Opened, NotOpened>) {
+        self.step.begin();
+        match result {
+            Ok(Opened { agent, heard }) => {
+                tracing::info!(session = %self.facts.id, agent = self.facts.agent, pid = agent.process.pid(), "started");
+                self.agent = Some(agent);
+                self.absorb(heard);
+                self.connection(Some(Connection::Connected));
+            }
+            Err(not_opened) => self.never_sent(not_opened),
+        }
+        self.pursue();
+    }
+
+    /// The agent did not start: the message that wanted it still gets a whole turn.
+    fn never_sent(&mut self, mut not_opened: NotOpened) {
+        tracing::warn!(session = %self.facts.id, why = not_opened.failure().message, "an agent did not start");
+        let timeline = &mut self.timeline;
+        self.step.with(|stamp, out| timeline.reopen(stamp, out));
+        let heard = std::mem::take(&mut not_opened.heard);
+        self.absorb(heard.into_iter().map(Heard::without_refusal).collect());
+        self.fail_next(not_opened.failure());
+    }
+
+    /// The first message that waits cannot be sent: it gets a whole turn all the same.
+    pub(super) fn fail_next(&mut self, failure: Failure) {
+        let Some(queued) = self.queue.front() else { return };
+        let origin = Origin::User { message_id: Some(queued.message_id.clone()), content: queued.content() };
+        self.draft(Draft::TurnStarted(origin));
+        self.taken_off_the_queue();
+        self.draft(Draft::TurnEnded(TurnEnd::failed(failure)));
+    }
+
+    pub(super) fn connection(&mut self, connection: Option<Connection>) {
+        self.patch(StatePatch { connection: Some(connection), ..StatePatch::default() });
+    }
+
+    /// The process is gone: because we cancelled its turn the hard way, or for reasons of its own.
+    pub(super) fn agent_exited(&mut self, exit: Exit) {
+        let Some(mut agent) = self.agent.take() else { return };
+        let heard = agent.exited(exit);
+        self.absorb(heard);
+        self.connection(None);
+        let stderr = agent.stderr();
+        let timeline = &mut self.timeline;
+        if self.cancelling.take().is_some() {
+            let end = TurnEnd::new(omniglot_schema::StopReason::Cancelled);
+            self.step
+                .with(|stamp, out| timeline.close_turn(end, omniglot_schema::ResolvedBy::Cancel, stamp, out));
+        } else {
+            let message = format!("the agent's process {exit}");
+            tracing::warn!(session = %self.facts.id, agent = self.facts.agent, %exit, "an agent died");
+            let stderr = (stderr.head.is_some()).then_some(stderr);
+            let end = SessionEnd::Crashed { message, exit_code: exit.code, stderr };
+            self.step.with(|stamp, out| timeline.end_session(end, stamp, out));
+        }
+        self.timeline.forget_run();
+    }
+}
+
+impl Queued {
+    fn show(&self) -> QueuedMessage {
+        QueuedMessage {
+            message_id: self.message_id.clone(),
+            message: self.request.message.clone(),
+            attachments: self.request.attachments.clone(),
+        }
+    }
+
+    fn content(&self) -> Vec<ContentPart> {
+        let text = std::iter::once(ContentPart::text(self.request.message.clone()));
+        let attached = self.files.iter().map(|file| match &file.content {
+            FileContent::Image { mime, bytes } => inline_image(mime, &STANDARD.encode(bytes)),
+            FileContent::Text(_) | FileContent::Unread => {
+                ContentPart::FileRef { path: file.file.path.clone(), action: FileAction::Read, diff: None }
+            }
+        });
+        text.chain(attached).collect()
+    }
+}

@@ -1,0 +1,80 @@
+//! A process is a cache, not the session: one that rests too long is ended, and started again when needed.
+
+use std::future::pending;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use tokio::time::{Instant, sleep_until};
+
+use super::Session;
+use crate::error::RuntimeError;
+
+/// What a session's handles know of it without asking.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Pulse {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    busy: AtomicBool,
+    has_agent: AtomicBool,
+    /// Milliseconds since 1970 of the last work.
+    used: AtomicU64,
+}
+
+impl Pulse {
+    /// Whether a turn runs or a message waits.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.inner.busy.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn has_agent(&self) -> bool {
+        self.inner.has_agent.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn last_used(&self) -> u64 {
+        self.inner.used.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn beat(&self, busy: bool, has_agent: bool) {
+        let was_busy = self.inner.busy.swap(busy, Ordering::SeqCst);
+        self.inner.has_agent.store(has_agent, Ordering::SeqCst);
+        if busy || was_busy || self.last_used() == 0 {
+            let now = jiff::Timestamp::now().as_millisecond();
+            self.inner.used.store(u64::try_from(now).unwrap_or(1), Ordering::SeqCst);
+        }
+    }
+}
+
+/// When a process has rested long enough.
+pub(super) async fn rested(since: Option<Instant>) {
+    match since {
+        Some(due) => sleep_until(due).await,
+        None => pending().await,
+    }
+}
+
+impl Session {
+    /// Notes whether there is work, and since when there is none.
+    pub(super) fn feel_pulse(&mut self) {
+        let busy =
+            self.timeline.fold().open_turn.is_some() || !self.queue.is_empty() || self.configuring.is_asked();
+        let has_agent = self.agent.is_some();
+        self.pulse.beat(busy, has_agent || self.opening.is_some());
+        self.rests_until = match (busy, has_agent) {
+            (false, true) => self.rests_until.or_else(|| Some(Instant::now() + self.facts.deadlines.idle)),
+            _ => None,
+        };
+    }
+
+    /// Ends a process that rests. One that has work is left alone.
+    pub(super) async fn reap(&mut self) -> Result<(), RuntimeError> {
+        if self.pulse.is_busy() {
+            return Err(RuntimeError::Busy);
+        }
+        tracing::info!(session = %self.facts.id, "ending a process that rests");
+        self.stop_agent().await;
+        Ok(())
+    }
+}

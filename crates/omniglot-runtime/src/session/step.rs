@@ -1,0 +1,211 @@
+//! One step of a session: what it hears becomes frames and events, and these one append.
+
+use bytes::{BufMut as _, Bytes, BytesMut};
+use jiff::Timestamp;
+use omniglot_agents::Output;
+use omniglot_schema::{StatusLabel, UniversalEventType};
+use omniglot_store::{Batch, Blob, Durability, Frame, NewEvent, QueueOp, Receipt, RecordUpdate};
+use omniglot_timeline::{Draft, Emitted, Stamp, Timeline};
+
+use super::{Commit, InFlight, Session};
+use crate::agent::Heard;
+use crate::digest::sha256;
+
+/// What has happened since the last append.
+#[derive(Debug)]
+pub(crate) struct Step {
+    now: Timestamp,
+    last_frame: u64,
+    frames: Vec<Frame>,
+    events: Vec<Emitted>,
+    pub(super) queue: Vec<QueueOp>,
+    pub(super) receipt: Option<Receipt>,
+}
+
+/// Room for an event of the most frequent kind, a delta.
+const USUAL_EVENT: usize = 448;
+
+impl Step {
+    pub(crate) fn new(last_frame: u64) -> Self {
+        let (frames, events, queue) = (vec![], vec![], vec![]);
+        Self { now: Timestamp::now(), last_frame, frames, events, queue, receipt: None }
+    }
+
+    pub(super) fn begin(&mut self) {
+        self.now = Timestamp::now();
+    }
+
+    fn is_empty(&self) -> bool {
+        self.frames.is_empty() && self.events.is_empty() && self.queue.is_empty() && self.receipt.is_none()
+    }
+
+    fn stamp(&self) -> Stamp {
+        Stamp::daemon(self.now)
+    }
+
+    /// Numbers and keeps what was heard, and lets the Timeline make events of it.
+    pub(crate) fn absorb(&mut self, timeline: &mut Timeline, heard: Vec<Heard>) {
+        for Heard { frame, source, outputs } in heard {
+            let stamp = Stamp { now: self.now, source, frame: frame.clone().map(|bytes| self.keep(bytes)) };
+            for output in outputs {
+                self.output(timeline, output, frame.as_deref(), stamp);
+            }
+        }
+    }
+
+    fn keep(&mut self, bytes: Bytes) -> u64 {
+        self.last_frame += 1;
+        self.frames.push(Frame { no: self.last_frame, bytes });
+        self.last_frame
+    }
+
+    fn output(&mut self, timeline: &mut Timeline, output: Output, frame: Option<&[u8]>, stamp: Stamp) {
+        match output {
+            Output::Draft(draft) => timeline.apply(draft, stamp, &mut self.events),
+            Output::Dropped { reason } => timeline.dropped(reason),
+            Output::Unparsed(mut unparsed) => {
+                if unparsed.raw_hash.is_none() {
+                    unparsed.raw_hash = frame.map(sha256);
+                }
+                timeline.unparsed(unparsed, stamp, &mut self.events);
+            }
+            Output::Refused(refusal) => {
+                timeline.status(StatusLabel::Warning, refusal.message, stamp, &mut self.events);
+            }
+            // Carried out before; see `Heard`. The session itself looks out for the end of its settings.
+            Output::Send(_) | Output::Configured(_) => {}
+        }
+    }
+
+    pub(crate) fn draft(&mut self, timeline: &mut Timeline, draft: Draft) {
+        timeline.apply(draft, self.stamp(), &mut self.events);
+    }
+
+    /// Lets the caller use the Timeline with this step's stamp and events.
+    pub(crate) fn with<T>(&mut self, act: impl FnOnce(Stamp, &mut Vec<Emitted>) -> T) -> T {
+        act(self.stamp(), &mut self.events)
+    }
+
+    pub(crate) fn take_frames(&mut self) -> Vec<Frame> {
+        std::mem::take(&mut self.frames)
+    }
+
+    pub(crate) fn take_events(&mut self) -> Vec<NewEvent> {
+        // One allocation for the whole step: events are small and many.
+        let mut buffer = BytesMut::with_capacity(self.events.len() * USUAL_EVENT);
+        self.events.drain(..).map(|emitted| encode(emitted, &mut buffer)).collect()
+    }
+
+    pub(crate) fn last_frame(&self) -> u64 {
+        self.last_frame
+    }
+}
+
+impl Session {
+    pub(super) fn absorb(&mut self, heard: Vec<Heard>) {
+        self.configuring.hear(&heard);
+        self.step.absorb(&mut self.timeline, heard);
+    }
+
+    pub(super) fn draft(&mut self, draft: Draft) {
+        self.step.draft(&mut self.timeline, draft);
+    }
+
+    /// Appends the step; resolves when it is committed. The end of a turn is always power-safe.
+    pub(super) fn commit(&mut self, durability: Durability) -> Commit {
+        let record = self.step.events.iter().any(|emitted| matters(&self.timeline, emitted));
+        self.append(record, durability)
+    }
+
+    /// The last append of a session's life also keeps what was only counted.
+    pub(super) fn commit_last(&mut self) -> Commit {
+        self.append(true, Durability::Power)
+    }
+
+    fn append(&mut self, record: bool, durability: Durability) -> Commit {
+        let ends_turn = self.step.events.iter().any(|e| e.event.kind() == UniversalEventType::TurnEnded);
+        let batch = Batch {
+            session: self.facts.no,
+            frames: self.step.take_frames(),
+            events: self.step.take_events(),
+            blobs: take_blobs(&mut self.timeline),
+            record: record.then(|| record_of(&self.timeline)),
+            queue: std::mem::take(&mut self.step.queue),
+            receipt: self.step.receipt.take(),
+            durability: if ends_turn { Durability::Power } else { durability },
+        };
+        self.store.append(batch)
+    }
+
+    /// Appends the step, if there is anything in it, without waiting.
+    pub(super) fn commit_in_flight(&mut self) {
+        if !self.step.is_empty() {
+            let commit = self.commit(Durability::Crash);
+            self.in_flight.push_back(InFlight { commit, waiting: None });
+        }
+    }
+}
+
+/// Whether an event changes more of the session's row than its last sequence. Within a turn a restart
+/// reads the events themselves; outside one the row must be exact.
+fn matters(timeline: &Timeline, emitted: &Emitted) -> bool {
+    use UniversalEventType as Kind;
+    match emitted.event.kind() {
+        Kind::ItemStarted | Kind::ItemDelta | Kind::ItemCompleted | Kind::Error | Kind::AgentUnparsed => {
+            timeline.fold().open_turn.is_none()
+        }
+        Kind::SessionStarted
+        | Kind::SessionEnded
+        | Kind::SessionUpdated
+        | Kind::TurnStarted
+        | Kind::TurnEnded
+        | Kind::PermissionRequested
+        | Kind::PermissionResolved
+        | Kind::QuestionRequested
+        | Kind::QuestionResolved => true,
+    }
+}
+
+/// The blobs that the events of this step name.
+pub(crate) fn take_blobs(timeline: &mut Timeline) -> Vec<Blob> {
+    let keep = |blob: omniglot_timeline::Blob| {
+        let omniglot_timeline::Blob { name, mime, bytes } = blob;
+        Blob { name, mime, bytes: bytes.into() }
+    };
+    timeline.take_blobs().into_iter().map(keep).collect()
+}
+
+/// The session's row as it is now.
+pub(crate) fn record_of(timeline: &Timeline) -> RecordUpdate {
+    let fold = timeline.fold();
+    // A process is something to close, too: its state says that it is connected.
+    let connected = fold.state.connection.map(|_| fold.last_seq + 1);
+    RecordUpdate {
+        fold: json(&timeline.snapshot()),
+        ended: fold.ended,
+        open_from: fold.open_turn.as_ref().map(|turn| turn.seq).or(connected),
+    }
+}
+
+fn encode(emitted: Emitted, buffer: &mut BytesMut) -> NewEvent {
+    let Emitted { event, frame } = emitted;
+    if let Err(error) = serde_json::to_writer(buffer.writer(), &event) {
+        // Our own types always serialise; see `json`.
+        tracing::error!(%error, "an event did not serialise");
+    }
+    NewEvent {
+        seq: event.sequence,
+        kind: event.kind(),
+        time_us: event.time.as_microsecond(),
+        json: buffer.split().freeze(),
+        frame_no: frame,
+    }
+}
+
+/// Our own types always serialise: their maps have string keys and their numbers are finite or null.
+fn json<T: serde::Serialize>(value: &T) -> String {
+    serde_json::to_string(value).unwrap_or_else(|error| {
+        tracing::error!(%error, "a value of ours did not serialise");
+        "null".to_owned()
+    })
+}

@@ -1,0 +1,68 @@
+//! What a process is born with.
+
+use omniglot_runtime::process::{Launch, Limits};
+use rustix::process::{Pid, getpgid, getsid};
+
+use crate::support::{Running, guard_program, launch, shell, start, start_with};
+
+#[tokio::test]
+async fn the_daemons_own_variables_do_not_reach_an_agent() {
+    let run_dir = tempfile::tempdir().unwrap();
+    let output = tokio::process::Command::new(guard_program())
+        .arg("own")
+        .arg(run_dir.path())
+        .arg("env")
+        .env("OMNIGLOT_TOKEN", "secret")
+        .env("OTHER", "kept")
+        .output()
+        .await
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("OTHER=kept"), "{text}");
+    assert!(!text.contains("OMNIGLOT_"), "{text}");
+}
+
+#[tokio::test]
+async fn a_cleared_environment_has_only_what_was_added() {
+    let env = [("ADDED".to_owned(), "yes".to_owned())].into_iter().collect();
+    let launch = Launch { env, env_clear: true, ..launch("env", &[]) };
+    let mut agent = start_with(launch, Limits::default()).await.unwrap();
+    assert_eq!(agent.all_text().await, ["ADDED=yes"]);
+}
+
+#[tokio::test]
+async fn an_agent_works_in_its_sessions_directory() {
+    let dir = tempfile::tempdir().unwrap();
+    let launch = Launch { cwd: dir.path().to_owned(), ..launch("pwd", &["-P"]) };
+    let mut agent = start_with(launch, Limits::default()).await.unwrap();
+    assert_eq!(agent.line().await, dir.path().canonicalize().unwrap().to_str().unwrap());
+}
+
+#[tokio::test]
+async fn nothing_that_belongs_to_the_guard_is_open_in_an_agent() {
+    let mut agent = start("ls", &["/proc/self/fd"]).await.unwrap();
+    // Whoever started the tests may have left files open for all; no more than those.
+    let plain = tokio::process::Command::new("ls").arg("/proc/self/fd").output().await.unwrap();
+    let plain = String::from_utf8(plain.stdout).unwrap();
+    assert_eq!(agent.all_text().await, plain.lines().collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn no_signal_is_blocked_or_ignored_in_an_agent() {
+    let mut agent = start("grep", &["-E", "Sig(Blk|Ign)", "/proc/self/status"]).await.unwrap();
+    let lines = agent.all_text().await;
+    let masks = lines.iter().map(|line| {
+        let (_, mask) = line.split_once('\t').unwrap();
+        u64::from_str_radix(mask, 16).unwrap()
+    });
+    let of_interest = [1, 2, 3, 13, 15, 17].iter().fold(0u64, |mask, signal| mask | 1 << (signal - 1));
+    assert_eq!(masks.map(|mask| mask & of_interest).collect::<Vec<_>>(), [0, 0]);
+}
+
+#[tokio::test]
+async fn ctrl_c_in_the_daemons_terminal_does_not_reach_an_agent() {
+    let Running { process, .. } = shell("exec sleep 1000").await;
+    let pid = Pid::from_raw(process.pid().try_into().unwrap()).unwrap();
+    assert_eq!(getpgid(Some(pid)).unwrap(), pid);
+    assert_ne!(getsid(Some(pid)).unwrap(), getsid(None).unwrap());
+}

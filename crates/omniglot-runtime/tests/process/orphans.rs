@@ -1,0 +1,130 @@
+//! Nothing is left of an agent, however it or its owner ends: not even a double fork in its own session.
+
+use std::process::Stdio;
+
+use rustix::process::{Pid, Signal, getppid, kill_process};
+use tokio::io::{AsyncBufReadExt, BufReader};
+
+use crate::support::{Running, Watched, guard_program, shell, within};
+
+/// An agent with a descendant that left its session and whose parent is gone.
+async fn with_runaway(rest: &str) -> (Running, Watched) {
+    let mut agent = shell(&format!("\"$0\" leave sleep 1000; {rest}")).await;
+    let runaway = agent.pid_line().await;
+    (agent, runaway)
+}
+
+#[tokio::test]
+async fn a_runaway_dies_when_its_agent_is_killed() {
+    let (agent, runaway) = with_runaway("exec sleep 1000").await;
+    agent.process.kill();
+    runaway.ended().await;
+    within(agent.process.gone()).await;
+}
+
+#[tokio::test]
+async fn a_runaway_dies_when_its_agent_ends_by_itself() {
+    let (agent, runaway) = with_runaway("exit 0").await;
+    runaway.ended().await;
+    assert_eq!(within(agent.process.gone()).await.code, Some(0));
+}
+
+#[tokio::test]
+async fn a_runaway_dies_when_the_handle_is_dropped() {
+    let (Running { process, io, run_dir: _kept }, runaway) = with_runaway("exec sleep 1000").await;
+    let gone = process.gone();
+    drop((process, io));
+    runaway.ended().await;
+    assert_eq!(within(gone).await.signal, Some(9));
+}
+
+#[tokio::test]
+async fn a_runaway_dies_when_the_daemon_is_killed() {
+    let run_dir = tempfile::tempdir().unwrap();
+    let program = guard_program();
+    let mut owner = tokio::process::Command::new(&program)
+        .arg("own")
+        .arg(run_dir.path())
+        .args(["sh", "-c", "echo $$; echo $PPID; \"$0\" leave sleep 1000; exec sleep 1000"])
+        .arg(&program)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(owner.stdout.take().unwrap()).lines();
+    let mut all = Vec::new();
+    while all.len() < 3 {
+        let line = within(lines.next_line()).await.unwrap().unwrap();
+        let digits: String = line.chars().filter(char::is_ascii_digit).collect();
+        all.push(Watched::new(digits.parse().unwrap()));
+    }
+    assert_eq!(std::fs::read_dir(run_dir.path()).unwrap().count(), 1, "the guard is recorded");
+
+    owner.start_kill().unwrap();
+    within(owner.wait()).await.unwrap();
+    for process in all {
+        process.ended().await;
+    }
+    assert_eq!(omniglot_runtime::sweep::sweep(run_dir.path()), [0; 0], "nothing was left to sweep");
+    assert_eq!(std::fs::read_dir(run_dir.path()).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn a_crowd_that_keeps_forking_dies() {
+    let mut agent = shell(
+        "i=0; while [ $i -lt 20 ]; do i=$((i+1)); \"$0\" leave sh -c 'while :; do sleep 0.01 & sleep 0.02; done'; done
+         echo done; exec sleep 1000",
+    )
+    .await;
+    let mut crowd = Vec::new();
+    'all: loop {
+        for line in within(agent.io.lines.recv()).await.unwrap() {
+            match crate::support::text(&line).parse() {
+                Ok(pid) => crowd.push(Watched::new(pid)),
+                Err(_) => break 'all,
+            }
+        }
+    }
+    assert_eq!(crowd.len(), 20);
+    agent.process.kill();
+    for process in crowd {
+        process.ended().await;
+    }
+    within(agent.process.gone()).await;
+}
+
+#[tokio::test]
+async fn an_agent_dies_with_its_guard() {
+    let mut agent = shell("echo $PPID; exec sleep 1000").await;
+    let guard = Pid::from_raw(agent.line().await.parse().unwrap()).unwrap();
+    assert_ne!(Some(guard), getppid());
+    let watched = Watched::new(agent.process.pid().try_into().unwrap());
+    kill_process(guard, Signal::KILL).unwrap();
+    watched.ended().await;
+    assert_eq!(within(agent.process.wait()).await.signal, Some(9));
+}
+
+#[tokio::test]
+async fn a_guard_shrugs_off_signals_and_is_small() {
+    let mut agent = shell("echo $PPID; exec cat").await;
+    let guard = Pid::from_raw(agent.line().await.parse().unwrap()).unwrap();
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        kill_process(guard, signal).unwrap();
+    }
+    let status = std::fs::read_to_string(format!("/proc/{guard}/status")).unwrap();
+    for line in status.lines().filter(|line| line.contains("Rss") || line.starts_with("Threads")) {
+        println!("guard {line}");
+    }
+    assert!(status.contains("Threads:\t1\n"), "{status}");
+    // A report that comes after the signals shows that it lives.
+    agent.io.frames = tokio::sync::mpsc::channel(1).0;
+    assert_eq!(within(agent.process.wait()).await.code, Some(0));
+}
+
+#[tokio::test]
+async fn a_record_lives_as_long_as_its_guard() {
+    let agent = shell("exec sleep 1000").await;
+    assert_eq!(std::fs::read_dir(agent.run_dir.path()).unwrap().count(), 1);
+    agent.process.kill();
+    within(agent.process.gone()).await;
+    assert_eq!(std::fs::read_dir(agent.run_dir.path()).unwrap().count(), 0);
+}
