@@ -1,0 +1,328 @@
+//! The routes as methods.
+
+use omniglot_schema::{
+    AgentListResponse, AgentModelsResponse, AgentModesResponse, CancelRequest, CreateSessionRequest,
+    CreateSessionResponse, Delivered, EventsResponse, ForkRequest, HealthResponse, MessageId, MessageRequest,
+    PermissionReplyRequest, ProblemDetails, QuestionReplyRequest, QueueOnCancel, SessionDetail, SessionId,
+    SessionInfo, SessionListResponse, SessionPatch, UniversalEventType,
+};
+use reqwest::header::{ACCEPT, HeaderMap};
+use reqwest::{Method, RequestBuilder, Response, Url};
+use serde::de::DeserializeOwned;
+
+use crate::error::ClientError;
+use crate::stream::{EventStream, FrameStream};
+
+/// Talks to one daemon. Cheap to clone.
+#[derive(Clone)]
+pub struct Client {
+    http: reqwest::Client,
+    base: Url,
+    token: Option<String>,
+}
+
+/// The daemon has committed a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Receipt {
+    pub message_id: MessageId,
+    pub delivered: Delivered,
+}
+
+/// Which sessions to list.
+#[derive(Debug, Clone, Default)]
+pub struct SessionFilter {
+    pub limit: Option<u64>,
+    /// Only sessions created before this one.
+    pub after: Option<SessionId>,
+    pub agent: Option<String>,
+    pub ended: Option<bool>,
+}
+
+/// Which events to read.
+#[derive(Debug, Clone, Default)]
+pub struct EventsQuery {
+    /// The last sequence seen.
+    pub offset: u64,
+    pub limit: Option<u64>,
+    /// All when empty.
+    pub types: Vec<UniversalEventType>,
+    pub include_raw: bool,
+}
+
+/// Where an event stream begins.
+#[derive(Debug, Clone, Default)]
+pub enum StreamFrom {
+    #[default]
+    Start,
+    /// After this sequence.
+    Offset(u64),
+    /// After the event with this id; refused if the log is another one.
+    Id(String),
+}
+
+impl Client {
+    /// `base_url` such as `http://127.0.0.1:2468`.
+    pub fn new(base_url: &str, token: Option<String>) -> Result<Self, ClientError> {
+        let base = Url::parse(base_url).ok().filter(|url| !url.cannot_be_a_base());
+        let base = base.ok_or_else(|| ClientError::Url(base_url.to_owned()))?;
+        let http = reqwest::Client::builder().tcp_nodelay(true).build()?;
+        Ok(Self { http, base, token })
+    }
+
+    pub async fn health(&self) -> Result<HealthResponse, ClientError> {
+        read(self.get(&["v1", "health"]).send().await?).await
+    }
+
+    /// `Err` with the reason while the daemon cannot serve sessions.
+    pub async fn ready(&self) -> Result<(), ClientError> {
+        accepted(self.get(&["readyz"]).send().await?).await.map(drop)
+    }
+
+    pub async fn agents(&self) -> Result<AgentListResponse, ClientError> {
+        read(self.get(&["v1", "agents"]).send().await?).await
+    }
+
+    pub async fn models(&self, agent: &str) -> Result<AgentModelsResponse, ClientError> {
+        read(self.get(&["v1", "agents", agent, "models"]).send().await?).await
+    }
+
+    pub async fn modes(&self, agent: &str) -> Result<AgentModesResponse, ClientError> {
+        read(self.get(&["v1", "agents", agent, "modes"]).send().await?).await
+    }
+
+    pub async fn list(&self, filter: &SessionFilter) -> Result<Vec<SessionInfo>, ClientError> {
+        let query = [
+            ("limit", filter.limit.map(|limit| limit.to_string())),
+            ("after", filter.after.as_ref().map(ToString::to_string)),
+            ("agent", filter.agent.clone()),
+            ("ended", filter.ended.map(|ended| ended.to_string())),
+        ];
+        let request = self.request(Method::GET, &["v1", "sessions"], &query);
+        Ok(read::<SessionListResponse>(request.send().await?).await?.sessions)
+    }
+
+    pub async fn create(
+        &self,
+        id: &SessionId,
+        request: &CreateSessionRequest,
+    ) -> Result<CreateSessionResponse, ClientError> {
+        read(self.post_to(id, &[]).json(request).send().await?).await
+    }
+
+    pub async fn detail(&self, id: &SessionId) -> Result<SessionDetail, ClientError> {
+        read(self.get(&["v1", "sessions", id.as_str()]).send().await?).await
+    }
+
+    /// Returns the session as it is then.
+    pub async fn patch(&self, id: &SessionId, patch: &SessionPatch) -> Result<SessionDetail, ClientError> {
+        let request = self.request(Method::PATCH, &["v1", "sessions", id.as_str()], &[]);
+        read(request.json(patch).send().await?).await
+    }
+
+    /// Makes `new` a session that goes on from where `id` is.
+    pub async fn fork(&self, id: &SessionId, new: &SessionId) -> Result<CreateSessionResponse, ClientError> {
+        let request = ForkRequest { session_id: new.clone() };
+        read(self.post_to(id, &["fork"]).json(&request).send().await?).await
+    }
+
+    /// Lets the agent shorten what it remembers, in a turn of its own.
+    pub async fn compact(&self, id: &SessionId) -> Result<Receipt, ClientError> {
+        receipt(&accepted(self.post_to(id, &["compact"]).send().await?).await?)
+    }
+
+    pub async fn delete(&self, id: &SessionId) -> Result<(), ClientError> {
+        let request = self.request(Method::DELETE, &["v1", "sessions", id.as_str()], &[]);
+        accepted(request.send().await?).await.map(drop)
+    }
+
+    /// Returns once the message is committed. With a `key` it can be repeated without harm.
+    pub async fn post(
+        &self,
+        id: &SessionId,
+        message: &MessageRequest,
+        key: Option<&str>,
+    ) -> Result<Receipt, ClientError> {
+        let request = with_key(self.post_to(id, &["messages"]), key);
+        receipt(&accepted(request.json(message).send().await?).await?)
+    }
+
+    /// Posts a message and streams the turn that takes it.
+    pub async fn post_stream(
+        &self,
+        id: &SessionId,
+        message: &MessageRequest,
+        key: Option<&str>,
+    ) -> Result<(Receipt, EventStream), ClientError> {
+        let request = with_key(self.post_to(id, &["messages", "stream"]), key);
+        let response = accepted(request.json(message).send().await?).await?;
+        Ok((receipt(&response)?, events_of(response)))
+    }
+
+    /// Takes a queued message back.
+    pub async fn remove_queued(&self, id: &SessionId, message: &MessageId) -> Result<(), ClientError> {
+        let path = ["v1", "sessions", id.as_str(), "messages", message.as_str()];
+        accepted(self.request(Method::DELETE, &path, &[]).send().await?).await.map(drop)
+    }
+
+    /// The bytes of a blob, by the path that an event or the state names it with.
+    pub async fn blob(&self, path: &str) -> Result<Vec<u8>, ClientError> {
+        let path: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+        Ok(accepted(self.get(&path).send().await?).await?.bytes().await?.into())
+    }
+
+    pub async fn events(&self, id: &SessionId, query: &EventsQuery) -> Result<EventsResponse, ClientError> {
+        let types: Vec<&str> = query.types.iter().map(|kind| kind.as_str()).collect();
+        let pairs = [
+            ("offset", Some(query.offset.to_string())),
+            ("limit", query.limit.map(|limit| limit.to_string())),
+            ("types", (!types.is_empty()).then(|| types.join(","))),
+            ("include_raw", query.include_raw.then(|| "true".to_owned())),
+        ];
+        let path = ["v1", "sessions", id.as_str(), "events"];
+        read(self.request(Method::GET, &path, &pairs).send().await?).await
+    }
+
+    /// All events from there on, then live ones.
+    pub async fn sse(
+        &self,
+        id: &SessionId,
+        from: &StreamFrom,
+        include_raw: bool,
+    ) -> Result<EventStream, ClientError> {
+        let offset = match from {
+            StreamFrom::Offset(offset) => Some(offset.to_string()),
+            StreamFrom::Start | StreamFrom::Id(_) => None,
+        };
+        let pairs = [("offset", offset), ("include_raw", include_raw.then(|| "true".to_owned()))];
+        let mut request =
+            self.request(Method::GET, &["v1", "sessions", id.as_str(), "events", "sse"], &pairs);
+        if let StreamFrom::Id(id) = from {
+            request = request.header("last-event-id", id);
+        }
+        let response = accepted(request.header(ACCEPT, "text/event-stream").send().await?).await?;
+        Ok(events_of(response))
+    }
+
+    pub async fn reply_permission(
+        &self,
+        id: &SessionId,
+        permission: &str,
+        reply: &PermissionReplyRequest,
+    ) -> Result<(), ClientError> {
+        let request = self.post_to(id, &["permissions", permission, "reply"]);
+        accepted(request.json(reply).send().await?).await.map(drop)
+    }
+
+    pub async fn reply_question(
+        &self,
+        id: &SessionId,
+        question: &str,
+        reply: &QuestionReplyRequest,
+    ) -> Result<(), ClientError> {
+        let request = self.post_to(id, &["questions", question, "reply"]);
+        accepted(request.json(reply).send().await?).await.map(drop)
+    }
+
+    pub async fn reject_question(&self, id: &SessionId, question: &str) -> Result<(), ClientError> {
+        accepted(self.post_to(id, &["questions", question, "reject"]).send().await?).await.map(drop)
+    }
+
+    pub async fn cancel(&self, id: &SessionId, queue: QueueOnCancel) -> Result<(), ClientError> {
+        let request = self.post_to(id, &["cancel"]).json(&CancelRequest { queue: Some(queue) });
+        accepted(request.send().await?).await.map(drop)
+    }
+
+    pub async fn terminate(&self, id: &SessionId) -> Result<(), ClientError> {
+        accepted(self.post_to(id, &["terminate"]).send().await?).await.map(drop)
+    }
+
+    fn get(&self, path: &[&str]) -> RequestBuilder {
+        self.request(Method::GET, path, &[])
+    }
+
+    fn post_to(&self, id: &SessionId, rest: &[&str]) -> RequestBuilder {
+        let path = [&["v1", "sessions", id.as_str()], rest].concat();
+        self.request(Method::POST, &path, &[])
+    }
+
+    fn request(&self, method: Method, path: &[&str], query: &[(&str, Option<String>)]) -> RequestBuilder {
+        let mut url = self.base.clone();
+        // Never refused: `new` has checked that this address can have a path.
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().extend(path);
+        }
+        for (name, value) in query {
+            if let Some(value) = value {
+                url.query_pairs_mut().append_pair(name, value);
+            }
+        }
+        let request = self.http.request(method, url);
+        match &self.token {
+            Some(token) => request.bearer_auth(token),
+            None => request,
+        }
+    }
+}
+
+fn with_key(request: RequestBuilder, key: Option<&str>) -> RequestBuilder {
+    match key {
+        Some(key) => request.header("idempotency-key", key),
+        None => request,
+    }
+}
+
+fn events_of(response: Response) -> EventStream {
+    EventStream::new(FrameStream::new(response.bytes_stream()))
+}
+
+async fn read<T: DeserializeOwned>(response: Response) -> Result<T, ClientError> {
+    let bytes = accepted(response).await?.bytes().await?;
+    Ok(serde_json::from_slice(&bytes)?)
+}
+
+async fn accepted(response: Response) -> Result<Response, ClientError> {
+    let status = response.status();
+    if status.is_success() {
+        return Ok(response);
+    }
+    let bytes = response.bytes().await?;
+    match serde_json::from_slice::<ProblemDetails>(&bytes) {
+        Ok(problem) => Err(ClientError::Problem(Box::new(problem))),
+        Err(_) => Err(ClientError::Unexpected(status)),
+    }
+}
+
+fn receipt(response: &Response) -> Result<Receipt, ClientError> {
+    let header = |name| header(response.headers(), name);
+    let found = header("omniglot-message-id").zip(header("omniglot-delivery"));
+    let (id, delivery) = found.ok_or(ClientError::Unexpected(response.status()))?;
+    let delivered = serde_json::from_value(delivery.into())?;
+    Ok(Receipt { message_id: MessageId(id.to_owned()), delivered })
+}
+
+fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_and_queries_are_escaped_below_the_base() {
+        let client = Client::new("http://h:1/below/", None).unwrap();
+        let request =
+            client.request(Method::GET, &["v1", "agents", "a/b c"], &[("agent", Some("ä&b".into()))]);
+        assert_eq!(
+            request.build().unwrap().url().as_str(),
+            "http://h:1/below/v1/agents/a%2Fb%20c?agent=%C3%A4%26b"
+        );
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused() {
+        for bad in ["", "127.0.0.1:1", "mailto:a@b"] {
+            assert!(matches!(Client::new(bad, None), Err(ClientError::Url(_))), "{bad}");
+        }
+    }
+}

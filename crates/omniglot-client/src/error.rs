@@ -1,0 +1,51 @@
+//! What can go wrong between a client and the daemon.
+
+use omniglot_schema::ProblemDetails;
+use reqwest::StatusCode;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The daemon refused; the problem says why and what to do.
+    #[error("{}", .0.detail.as_deref().unwrap_or(&.0.title))]
+    Problem(Box<ProblemDetails>),
+    /// Nobody listens, or the network is in the way. Nothing was sent.
+    #[error("cannot reach the daemon")]
+    Connect(#[source] reqwest::Error),
+    /// The connection broke in the middle.
+    #[error("the connection to the daemon broke")]
+    Transport(#[source] reqwest::Error),
+    /// Not even a heartbeat came.
+    #[error("the daemon has been silent for {0} s")]
+    Silent(u64),
+    #[error("the daemon's answer cannot be read")]
+    Decode(#[from] serde_json::Error),
+    /// An answer that is neither ours nor a problem: something else listens there.
+    #[error("unexpected answer with status {0}")]
+    Unexpected(StatusCode),
+    #[error("`{0}` is not the address of a daemon")]
+    Url(String),
+}
+
+impl ClientError {
+    pub fn problem(&self) -> Option<&ProblemDetails> {
+        match self {
+            Self::Problem(problem) => Some(problem),
+            _ => None,
+        }
+    }
+
+    /// The status of a refusal.
+    pub fn status(&self) -> Option<u16> {
+        match self {
+            Self::Problem(problem) => Some(problem.status),
+            Self::Unexpected(status) => Some(status.as_u16()),
+            _ => None,
+        }
+    }
+}
+
+impl From<reqwest::Error> for ClientError {
+    fn from(error: reqwest::Error) -> Self {
+        if error.is_connect() { Self::Connect(error) } else { Self::Transport(error) }
+    }
+}

@@ -1,0 +1,242 @@
+//! Listens, accepts connections and ends them: one task per connection, all of them awaited at the end.
+//!
+//! The loop is our own because a connection needs what ready-made ones do not give: small buffers, a
+//! stall guard below HTTP, and a stop that ends event streams only after what ended their turns was sent.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use axum::Router;
+use http::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use omniglot_runtime::Hub;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt as _;
+
+use crate::access::{Access, PeerAddr};
+use crate::app::{App, Limits};
+use crate::config::ServerConfig;
+use crate::stall::StallGuard;
+use crate::v1;
+
+/// What hyper may hold of a response; a stopped reader costs little more than this.
+const WRITE_BUFFER: usize = 32 << 10;
+
+/// What the kernel may hold for one client.
+const SEND_BUFFER: u32 = 256 << 10;
+
+/// Longer than clients keep an idle connection, so that it is they who close it.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// How long clients may take to read what is left for them once nothing more comes.
+const GRACE: Duration = Duration::from_secs(2);
+
+const BACKLOG: u32 = 1024;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    #[error("{0} is not a loopback address, and there is no token")]
+    OpenToTheNetwork(SocketAddr),
+    #[error("cannot listen on {addr}")]
+    Listen {
+        addr: SocketAddr,
+        #[source]
+        cause: io::Error,
+    },
+}
+
+impl ServeError {
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::OpenToTheNetwork(_) => {
+                Some("give a token with --token-file or OMNIGLOT_TOKEN, or listen on 127.0.0.1")
+            }
+            Self::Listen { cause, .. } if cause.kind() == io::ErrorKind::AddrInUse => {
+                Some("another program listens there; choose another --port, or 0 for any free one")
+            }
+            Self::Listen { .. } => None,
+        }
+    }
+}
+
+/// A bound server; it answers once it runs.
+pub struct Server {
+    listener: TcpListener,
+    addr: SocketAddr,
+    router: Router,
+    stop: Stop,
+    stall: Duration,
+}
+
+/// The two halves of a stop.
+#[derive(Debug, Clone, Default)]
+struct Stop {
+    /// No connection takes another request.
+    requests: CancellationToken,
+    /// Every event stream ends as soon as it has sent what is committed.
+    streams: CancellationToken,
+}
+
+impl Server {
+    pub async fn bind(config: ServerConfig, hub: Hub) -> Result<Self, ServeError> {
+        if config.token.is_none() && !config.addr.ip().is_loopback() {
+            return Err(ServeError::OpenToTheNetwork(config.addr));
+        }
+        let listen = |cause| ServeError::Listen { addr: config.addr, cause };
+        let listener = listener(config.addr).map_err(listen)?;
+        let addr = listener.local_addr().map_err(listen)?;
+        let stop = Stop::default();
+        let limits = Limits { max_body: config.max_body, stall: config.stall, heartbeat: config.heartbeat };
+        let app = App { hub, limits, stop: stop.streams.clone() };
+        let router = Access::new(&config, addr).guard(v1::router(app));
+        Ok(Self { listener, addr, router, stop, stall: config.stall })
+    }
+
+    /// The address that was really taken.
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// Serves until `shutdown`. From then on no request is taken; once `settle` is done, which is the time
+    /// to commit what ends the running turns, event streams send what is committed and end.
+    pub async fn run(self, shutdown: impl Future<Output = ()>, settle: impl Future<Output = ()>) {
+        let mut connections = JoinSet::new();
+        tokio::pin!(shutdown);
+        loop {
+            tokio::select! {
+                () = &mut shutdown => break,
+                accepted = self.listener.accept() => match accepted {
+                    Ok((stream, peer)) => _ = connections.spawn(self.connection(stream, peer)),
+                    Err(error) => after_failed_accept(&error).await,
+                },
+                Some(ended) = connections.join_next() => report(ended),
+            }
+        }
+        drop(self.listener);
+        self.stop.requests.cancel();
+        settle.await;
+        self.stop.streams.cancel();
+        let all = async {
+            while let Some(ended) = connections.join_next().await {
+                report(ended)
+            }
+        };
+        if tokio::time::timeout(GRACE, all).await.is_err() {
+            connections.shutdown().await;
+        }
+    }
+
+    fn connection(&self, stream: TcpStream, peer: SocketAddr) -> impl Future<Output = ()> + Send + 'static {
+        let (router, stop, stall) = (self.router.clone(), self.stop.requests.clone(), self.stall);
+        async move {
+            // Events are small and must not wait for each other.
+            let _ = stream.set_nodelay(true).inspect_err(|error| tracing::debug!(%error, "no TCP_NODELAY"));
+            serve(StallGuard::new(stream, stall), PeerAddr(peer.ip()), router, stop).await;
+        }
+    }
+}
+
+fn listener(addr: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if addr.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    socket.set_reuseaddr(true)?;
+    // Accepted sockets inherit it. Left to itself the kernel would keep megabytes for a stopped reader.
+    socket.set_send_buffer_size(SEND_BUFFER)?;
+    socket.bind(addr)?;
+    socket.listen(BACKLOG)
+}
+
+async fn serve(stream: StallGuard<TcpStream>, peer: PeerAddr, router: Router, stop: CancellationToken) {
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(peer);
+        let router = router.clone();
+        async move { Ok::<_, Infallible>(router.oneshot(request).await.unwrap_or_else(|never| match never {})) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIMEOUT)
+        .max_buf_size(WRITE_BUFFER)
+        .serve_connection(TokioIo::new(stream), service);
+    tokio::pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = stop.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(error = &error as &dyn std::error::Error, "a connection broke");
+    }
+}
+
+/// Out of file descriptors, most likely: they come back as connections end.
+async fn after_failed_accept(error: &io::Error) {
+    tracing::warn!(%error, "a connection was not accepted");
+    tokio::time::sleep(Duration::from_millis(50)).await;
+}
+
+fn report(ended: Result<(), tokio::task::JoinError>) {
+    if let Err(error) = ended
+        && error.is_panic()
+    {
+        tracing::error!(%error, "a connection's task panicked");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use axum::body::Body;
+    use axum::routing::get;
+    use bytes::Bytes;
+    use futures_util::stream;
+    use tokio::io::AsyncWriteExt as _;
+
+    use super::*;
+
+    const CHUNK: usize = 32 << 10;
+
+    /// A route whose body never ends, and how many chunks were taken of it.
+    fn endless() -> (Router, Arc<AtomicUsize>) {
+        let taken = Arc::new(AtomicUsize::new(0));
+        let counter = taken.clone();
+        let body = move || async move {
+            Body::from_stream(stream::repeat_with(move || {
+                counter.fetch_add(1, Ordering::Relaxed);
+                Ok::<_, Infallible>(Bytes::from(vec![0; CHUNK]))
+            }))
+        };
+        (Router::new().route("/", get(body)), taken)
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_stops_is_cut_and_holds_little() {
+        let listener = listener("127.0.0.1:0".parse().unwrap()).unwrap();
+        let mut reader = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (stream, peer) = listener.accept().await.unwrap();
+        reader.write_all(b"GET / HTTP/1.1\r\nhost: h\r\n\r\n").await.unwrap();
+        let (router, taken) = endless();
+        // Returns only because the reader takes nothing: the body has no end and the socket stays open.
+        let stream = StallGuard::new(stream, Duration::from_millis(50));
+        serve(stream, PeerAddr(peer.ip()), router, CancellationToken::new()).await;
+        let bytes = taken.load(Ordering::Relaxed) * CHUNK;
+        assert!(bytes < 16 << 20, "{bytes} bytes were taken for a reader that read none");
+        drop(reader);
+    }
+
+    #[test]
+    fn an_open_address_needs_a_token() {
+        let refused = ServeError::OpenToTheNetwork("0.0.0.0:1".parse().unwrap());
+        assert!(refused.hint().unwrap().contains("--token-file"));
+    }
+}

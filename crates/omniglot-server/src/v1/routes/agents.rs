@@ -1,0 +1,47 @@
+//! The agents that the daemon can drive.
+
+use axum::Json;
+use axum::extract::State;
+use omniglot_schema::{AgentListResponse, AgentModelsResponse, AgentModesResponse};
+
+use crate::app::App;
+use crate::problem::Problem;
+use crate::v1::extract::{NoQuery, PathOf};
+use crate::v1::routes::Refusals;
+
+/// List Agents
+///
+/// Returns all available coding agents and their installation status.
+#[utoipa::path(get, path = "/v1/agents", tag = "agents",
+    responses((status = 200, description = "List of available agents", body = AgentListResponse), Refusals))]
+pub(crate) async fn list_agents(State(app): State<App>, _: NoQuery) -> Json<AgentListResponse> {
+    Json(AgentListResponse { agents: app.hub.agents() })
+}
+
+/// List Agent Models
+///
+/// Returns the available LLM models for an agent.
+#[utoipa::path(get, path = "/v1/agents/{agent}/models", tag = "agents",
+    params(("agent" = String, Path, description = "Agent id")),
+    responses((status = 200, description = "Available models", body = AgentModelsResponse), Refusals))]
+pub(crate) async fn get_agent_models(
+    State(app): State<App>,
+    PathOf(agent): PathOf<String>,
+    _: NoQuery,
+) -> Result<Json<AgentModelsResponse>, Problem> {
+    Ok(Json(app.hub.models(&agent).await?))
+}
+
+/// List Agent Modes
+///
+/// Returns the available interaction modes for an agent.
+#[utoipa::path(get, path = "/v1/agents/{agent}/modes", tag = "agents",
+    params(("agent" = String, Path, description = "Agent id")),
+    responses((status = 200, description = "Available modes", body = AgentModesResponse), Refusals))]
+pub(crate) async fn get_agent_modes(
+    State(app): State<App>,
+    PathOf(agent): PathOf<String>,
+    _: NoQuery,
+) -> Result<Json<AgentModesResponse>, Problem> {
+    Ok(Json(app.hub.modes(&agent).await?))
+}

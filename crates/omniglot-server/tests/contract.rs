@@ -1,0 +1,143 @@
+//! Proves that whoever speaks the published contract can speak to us: each of its operations, parameters,
+//! properties, enum values and required fields exists in our description, by the same name and type.
+//!
+//! We may offer more. `tests/contract/openapi.json` is the contract, verbatim; it is OpenAPI 3.0 and ours is
+//! 3.1, so both are brought to one form first (`contract/shape.rs`).
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test; helpers beside test functions count as code"
+)]
+
+#[path = "contract/compare.rs"]
+mod compare;
+#[path = "contract/shape.rs"]
+mod shape;
+
+use compare::Documents;
+use serde_json::Value;
+
+/// What the contract has and we do not yet. It only shrinks: an entry that came true fails the test.
+const LATER: &[&str] = &[
+    "path /v1/agents/{agent}/install",
+    "path /v1/fs/entries",
+    "path /v1/fs/entry",
+    "path /v1/fs/file",
+    "path /v1/fs/mkdir",
+    "path /v1/fs/move",
+    "path /v1/fs/stat",
+    "path /v1/fs/upload-batch",
+    "schema AgentInstallRequest",
+    "schema FsActionResponse",
+    "schema FsEntry",
+    "schema FsEntryType",
+    "schema FsMoveRequest",
+    "schema FsMoveResponse",
+    "schema FsStat",
+    "schema FsUploadBatchResponse",
+    "schema FsWriteResponse",
+    "schema FsDeleteQuery",
+    "schema FsEntriesQuery",
+    "schema FsPathQuery",
+    "schema FsSessionQuery",
+    "schema FsUploadBatchQuery",
+];
+
+/// Where we take less than the contract, with the reason.
+const STRICTER: &[(&str, &str)] = &[
+    // A page of no events that says there are more would send a client that follows it round for ever.
+    (r#"get /v1/sessions/{session_id}/events parameter "limit""#, "minimum"),
+];
+
+/// Schemas of the contract that no operation refers to: what they hold are the query parameters of an
+/// operation, and that is where we describe them.
+const DESCRIBED_AS_PARAMETERS: &[(&str, &str)] = &[
+    ("EventsQuery", "/paths/~1v1~1sessions~1{session_id}~1events/get/parameters"),
+    ("TurnStreamQuery", "/paths/~1v1~1sessions~1{session_id}~1messages~1stream/post/parameters"),
+];
+
+/// Everything that need not be found under its own name.
+fn excused() -> Vec<String> {
+    let schemas = DESCRIBED_AS_PARAMETERS.iter().map(|(name, _)| format!("schema {name}"));
+    LATER.iter().map(|entry| (*entry).to_owned()).chain(schemas).collect()
+}
+
+fn documents() -> Documents {
+    let theirs = serde_json::from_str(include_str!("contract/openapi.json")).unwrap();
+    let ours = serde_json::to_value(omniglot_server::openapi()).unwrap();
+    Documents { theirs, ours }
+}
+
+#[test]
+fn the_contract_is_kept_but_for_what_comes_later() {
+    let differences = documents().differences(&excused());
+    assert!(differences.is_empty(), "{} differences:\n{}", differences.len(), differences.join("\n"));
+}
+
+#[test]
+fn what_is_said_to_come_later_is_in_the_contract_and_not_here_yet() {
+    let documents = documents();
+    for entry in LATER {
+        let (kind, name) = entry.split_once(' ').unwrap();
+        let pointer = if kind == "path" { "/paths" } else { "/components/schemas" };
+        let has = |document: &Value| document.pointer(pointer).unwrap().get(name).is_some();
+        assert!(has(&documents.theirs), "{entry} is not in the contract");
+        assert!(!has(&documents.ours), "{entry} exists now: take it off the list");
+    }
+}
+
+#[test]
+fn what_is_described_as_parameters_is_complete() {
+    let documents = documents();
+    for (schema, pointer) in DESCRIBED_AS_PARAMETERS {
+        let properties = documents.theirs["components"]["schemas"][schema]["properties"].as_object().unwrap();
+        let parameters = documents.ours.pointer(pointer).unwrap().as_array().unwrap();
+        for name in properties.keys() {
+            // The contract names schemas' members in camelCase, the same parameters in snake_case.
+            let same = |p: &Value| p["name"] == snake_case(name) && p["in"] == "query";
+            assert!(parameters.iter().any(same), "{schema}: {name}");
+        }
+    }
+}
+
+fn snake_case(name: &str) -> String {
+    let parts = name.chars().map(|c| match c.is_ascii_uppercase() {
+        true => format!("_{}", c.to_ascii_lowercase()),
+        false => c.to_string(),
+    });
+    parts.collect()
+}
+
+#[test]
+fn the_contract_has_the_operations_we_think_it_has() {
+    let documents = documents();
+    let paths = documents.theirs["paths"].as_object().unwrap();
+    assert_eq!(paths.values().map(|item| item.as_object().unwrap().len()).sum::<usize>(), 23);
+}
+
+#[test]
+fn a_missing_property_type_or_enum_value_is_noticed() {
+    let broken = [
+        ("/components/schemas/SessionInfo/properties/ended", Value::Null),
+        ("/components/schemas/SessionInfo/properties/agent/type", "integer".into()),
+        ("/components/schemas/ItemKind/enum/0", "nonsense".into()),
+        ("/components/schemas/MessageRequest/required/0", "nonsense".into()),
+        ("/paths/~1v1~1sessions/get/operationId", "nonsense".into()),
+        ("/paths/~1v1~1sessions~1{session_id}~1events/get/parameters/1/name", "nonsense".into()),
+    ];
+    for (pointer, value) in broken {
+        let mut documents = documents();
+        *documents.ours.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer}")) = value;
+        assert!(!documents.differences(&excused()).is_empty(), "{pointer}");
+    }
+}
+
+#[test]
+fn the_description_is_openapi_3_1_and_refers_to_nothing_that_is_missing() {
+    let Documents { ours, .. } = documents();
+    assert!(ours["openapi"].as_str().unwrap().starts_with("3.1"));
+    for name in shape::references(&ours) {
+        assert!(ours["components"]["schemas"].get(&name).is_some(), "{name} is not described");
+    }
+}

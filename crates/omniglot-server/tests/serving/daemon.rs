@@ -1,0 +1,104 @@
+//! A server over a real log, without agents: the test itself writes what an agent would have caused.
+
+use bytes::Bytes;
+use omniglot_client::Client;
+use omniglot_runtime::config::Config;
+use omniglot_runtime::{Deadlines, Hub, HubConfig};
+use omniglot_schema::{SessionId, UniversalEventType};
+use omniglot_server::{Server, ServerConfig, Token};
+use omniglot_store::{Batch, Frame, NewEvent, NewSession, Options, RecordUpdate, SessionRecord, Store};
+use omniglot_testkit::validate::validate_event;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+pub(crate) struct Daemon {
+    pub(crate) url: String,
+    pub(crate) client: Client,
+    pub(crate) store: Store,
+    pub(crate) hub: Hub,
+    stop: Option<oneshot::Sender<()>>,
+    /// Sessions count as settled once it is dropped.
+    settled: oneshot::Sender<()>,
+    running: JoinHandle<()>,
+    _dir: tempfile::TempDir,
+}
+
+impl Daemon {
+    pub(crate) async fn start() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path(), Options::default()).unwrap();
+        let hub = Hub::start(HubConfig {
+            data_dir: dir.path().to_owned(),
+            program: "/bin/false".into(),
+            config: Config::default(),
+            store: store.clone(),
+            deadlines: Deadlines::default(),
+        })
+        .await
+        .unwrap();
+        let mut config = ServerConfig::new("127.0.0.1:0".parse().unwrap());
+        config.token = Some(Token::new("t"));
+        config.max_body = 1 << 20;
+        let server = Server::bind(config, hub.clone()).await.unwrap();
+        let url = format!("http://{}", server.addr());
+        let (stop, stopped) = oneshot::channel::<()>();
+        let (settled, settle) = oneshot::channel::<()>();
+        let running = server.run(async move { drop(stopped.await) }, async move { drop(settle.await) });
+        let running = tokio::spawn(running);
+        let client = Client::new(&url, Some("t".into())).unwrap();
+        Self { url, client, store, hub, stop: Some(stop), settled, running, _dir: dir }
+    }
+
+    /// Begins the stop; the server waits for sessions to settle until [`Daemon::stop`].
+    pub(crate) fn begin_stop(&mut self) {
+        drop(self.stop.take());
+    }
+
+    /// Waits until every connection is closed.
+    pub(crate) async fn stop(mut self) {
+        self.begin_stop();
+        drop(self.settled);
+        self.running.await.unwrap();
+    }
+
+    /// A session whose log holds `session.started` alone.
+    pub(crate) async fn session(&self, id: &SessionId) -> SessionRecord {
+        let new = NewSession {
+            id: id.clone(),
+            agent: "mock".into(),
+            request: r#"{"agent":"mock"}"#.into(),
+            created_ms: 1,
+            record: RecordUpdate { fold: "{}".into(), ended: false, open_from: None },
+            frames: vec![],
+            events: vec![event(id, 1, UniversalEventType::SessionStarted, "{}", None)],
+            blobs: vec![],
+        };
+        self.store.create(new).await.unwrap().unwrap()
+    }
+
+    /// Appends deltas `from..=to`, each made from a frame of its own.
+    pub(crate) async fn deltas(&self, record: &SessionRecord, from: u64, to: u64) {
+        let mut batch = Batch::new(record.no);
+        for seq in from..=to {
+            // `session.started` had no frame.
+            let frame = seq - 1;
+            let data = format!(r#"{{"item_id":"itm_1","delta":"{seq}"}}"#);
+            batch.frames.push(Frame { no: frame, bytes: Bytes::from(format!(r#"{{"frame":{frame}}}"#)) });
+            batch.events.push(event(&record.id, seq, UniversalEventType::ItemDelta, &data, Some(frame)));
+        }
+        self.store.append(batch).await.unwrap().unwrap();
+    }
+}
+
+fn event(id: &SessionId, seq: u64, kind: UniversalEventType, data: &str, frame_no: Option<u64>) -> NewEvent {
+    let json = format!(
+        r#"{{"event_id":"evt_{seq}","sequence":{seq},"time":"2026-01-01T00:00:00Z","session_id":"{id}","native_session_id":null,"source":"agent","synthetic":false,"type":"{}","data":{data},"raw":null}}"#,
+        kind.as_str()
+    );
+    assert_eq!(validate_event(&serde_json::from_str(&json).unwrap()), Ok(()), "{json}");
+    NewEvent { seq, kind, time_us: 1, json: json.into(), frame_no }
+}
+
+pub(crate) fn id(text: &str) -> SessionId {
+    SessionId::parse(text).unwrap()
+}
