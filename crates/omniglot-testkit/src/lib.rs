@@ -1,1 +1,8 @@
-//! 
+//! Test support: what the tests of several crates share. A dev-dependency only, never part of the product.
+
+#![allow(clippy::expect_used, reason = "a test that cannot go on panics")]
+
+pub mod daemon;
+pub mod drive;
+pub mod judge;
+pub mod validate;

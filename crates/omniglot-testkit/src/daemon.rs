@@ -1,0 +1,188 @@
+//! A real daemon under test: its own process, data directory, HOME and environment.
+//!
+//! Nothing of the machine's own configuration or credentials reaches it. When dropped every session that it
+//! has is judged, it is stopped as a user would stop it, and a process that it leaves behind fails the test.
+
+use std::io::{BufRead, BufReader};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use omniglot_client::Client;
+use tempfile::TempDir;
+
+use crate::judge;
+
+/// How a daemon under test is started.
+pub struct Setup {
+    pub program: PathBuf,
+    pub args: Vec<String>,
+    pub config: Option<String>,
+}
+
+impl Setup {
+    pub fn new(program: impl Into<PathBuf>) -> Self {
+        Self { program: program.into(), args: vec![], config: None }
+    }
+
+    pub fn config(mut self, toml: impl Into<String>) -> Self {
+        self.config = Some(toml.into());
+        self
+    }
+
+    pub fn start(self) -> Daemon {
+        let home = TempDir::new().expect("a temporary directory");
+        std::fs::create_dir(home.path().join("work")).expect("a working directory");
+        std::fs::create_dir(home.path().join("data")).expect("a data directory");
+        if let Some(config) = &self.config {
+            std::fs::write(home.path().join("data/omniglot.toml"), config).expect("the configuration");
+        }
+        Daemon::spawn(self, home)
+    }
+}
+
+pub struct Daemon {
+    setup: Setup,
+    home: Option<TempDir>,
+    child: Child,
+    pub url: String,
+    pub token: String,
+    pub client: Client,
+}
+
+impl Daemon {
+    fn spawn(setup: Setup, home: TempDir) -> Self {
+        let mut child = Command::new(&setup.program)
+            .args(["serve", "--port", "0"])
+            .args(&setup.args)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", home.path())
+            .env("OMNIGLOT_HOME", home.path().join("data"))
+            .current_dir(home.path().join("work"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the daemon starts");
+        let stdout = child.stdout.take().expect("its stdout");
+        let mut line = String::new();
+        BufReader::new(stdout).read_line(&mut line).expect("its first line");
+        let url = line.split_whitespace().find(|word| word.starts_with("http://"));
+        let url = url.unwrap_or_else(|| panic!("no address in {line:?}")).to_owned();
+        let token = std::fs::read_to_string(home.path().join("data/token")).expect("its token");
+        let token = token.trim().to_owned();
+        let client = Client::new(&url, Some(token.clone())).expect("a client");
+        Self { setup, home: Some(home), child, url, token, client }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn home(&self) -> &Path {
+        self.home.as_ref().expect("a home").path()
+    }
+
+    /// The directory that sessions work in by default.
+    pub fn work(&self) -> PathBuf {
+        self.home().join("work")
+    }
+
+    pub fn data(&self) -> PathBuf {
+        self.home().join("data")
+    }
+
+    /// As `kill -9` does.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("a signal");
+        self.child.wait().expect("its end");
+    }
+
+    /// As Ctrl-C does, and waits until it has left.
+    pub fn stop(&mut self) {
+        signal(self.child.id(), "-TERM");
+        let status = self.child.wait().expect("its end");
+        assert!(status.success(), "the daemon ended with {status}");
+    }
+
+    /// Starts it anew on the same data.
+    pub fn restart(mut self) -> Self {
+        let home = self.home.take().expect("a home");
+        let setup = Setup { config: None, ..std::mem::replace(&mut self.setup, Setup::new("")) };
+        Self::spawn(setup, home)
+    }
+
+    /// Every process below this daemon: guards, agents and what they started.
+    pub fn descendants(&self) -> Vec<u32> {
+        descendants(self.child.id())
+    }
+
+    /// Resident memory in bytes.
+    pub fn rss(&self) -> u64 {
+        let status =
+            std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("its status");
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("its memory");
+        line.split_whitespace().nth(1).and_then(|kb| kb.parse::<u64>().ok()).expect("a number") * 1024
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        if self.home.is_none() || !matches!(self.child.try_wait(), Ok(None)) {
+            return;
+        }
+        // The daemon ends also when a session is found wanting; no process may outlive a test.
+        let verdict = (!std::thread::panicking())
+            .then(|| catch_unwind(AssertUnwindSafe(|| judge::all_sessions(&self.url, &self.token))));
+        let below = self.descendants();
+        signal(self.child.id(), "-TERM");
+        let status = self.child.wait();
+        match verdict {
+            None => return,
+            Some(Err(complaint)) => resume_unwind(complaint),
+            Some(Ok(())) => {}
+        }
+        assert!(status.is_ok_and(|status| status.success()), "the daemon did not stop cleanly");
+        for pid in below {
+            wait_gone(pid);
+        }
+    }
+}
+
+fn signal(pid: u32, signal: &str) {
+    let sent = Command::new("kill").args([signal, &pid.to_string()]).status();
+    assert!(sent.is_ok_and(|status| status.success()), "kill {signal} {pid}");
+}
+
+/// All processes below `root`, by the parents that the kernel tells.
+pub fn descendants(root: u32) -> Vec<u32> {
+    let mut found = vec![];
+    let mut todo = vec![root];
+    while let Some(parent) = todo.pop() {
+        let tasks = std::fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().flatten();
+        for task in tasks {
+            let children = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+            let children: Vec<u32> = children.split_whitespace().filter_map(|pid| pid.parse().ok()).collect();
+            found.extend(&children);
+            todo.extend(&children);
+        }
+    }
+    found
+}
+
+pub fn is_alive(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // A zombie is dead; it only waits for its parent to notice.
+    stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
+}
+
+/// Waits until a process is gone; fails after ten seconds (P8).
+#[track_caller]
+pub fn wait_gone(pid: u32) {
+    let began = Instant::now();
+    while is_alive(pid) {
+        assert!(began.elapsed() < Duration::from_secs(10), "process {pid} is still alive");
+        std::thread::yield_now();
+    }
+}

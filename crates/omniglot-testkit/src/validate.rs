@@ -1,0 +1,149 @@
+//! Holds every event of a test against the JSON Schema that the code publishes, and against the rules
+//! of the stream.
+//!
+//! The schemas are the components of the OpenAPI document, so that what clients are promised is what
+//! is checked. The rules themselves are the stream checker's.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::sync::OnceLock;
+
+use jsonschema::Validator;
+use omniglot_schema::{UniversalEvent, UniversalEventType};
+use omniglot_timeline::check::{Allow, check};
+use serde_json::{Value, json};
+use utoipa::{PartialSchema as _, ToSchema as _};
+
+/// Checks the envelope, and `data` against exactly the component that `type` names.
+pub fn validate_event(json: &Value) -> Result<(), String> {
+    let validators = validators();
+    first_error(&validators.envelope, json).map_err(|error| format!("envelope: {error}"))?;
+    let name = json.get("type").and_then(Value::as_str).unwrap_or_default();
+    let kind = UniversalEventType::parse(name).ok_or_else(|| format!("unknown type {name:?}"))?;
+    let component = kind.data_schema();
+    let validator = validators.data.get(component).ok_or_else(|| format!("no schema {component}"))?;
+    first_error(validator, json.get("data").unwrap_or(&Value::Null))
+        .map_err(|error| format!("{name} as {component}: {error}"))
+}
+
+/// Fails with a readable list unless the whole stream keeps every rule and every event its schema.
+#[track_caller]
+pub fn assert_lawful(events: &[UniversalEvent]) {
+    assert_lawful_but(events, Allow::default());
+}
+
+/// As [`assert_lawful`], for a stream that was cut, or whose agent spoke nonsense on purpose.
+#[track_caller]
+pub fn assert_lawful_but(events: &[UniversalEvent], allow: Allow) {
+    let report = check(events, allow);
+    let mut complaints = String::new();
+    for event in events {
+        if let Err(error) = serialised(event).and_then(|json| validate_event(&json)) {
+            let _ = writeln!(complaints, "schema                 #{:<5} {error}", event.sequence);
+        }
+    }
+    if !complaints.is_empty() || !report.is_lawful() {
+        panic!("the stream is not lawful:\n{complaints}{report}\n\n{}", outline(events));
+    }
+}
+
+/// One line per event, so that a complaint can be read in its place.
+pub fn outline(events: &[UniversalEvent]) -> String {
+    let mut text = String::new();
+    for event in events {
+        let data = serde_json::to_string(&event.data).unwrap_or_default();
+        let data: String = data.chars().take(160).collect();
+        let _ = writeln!(text, "#{:<5} {:<20} {data}", event.sequence, event.kind().as_str());
+    }
+    text
+}
+
+fn serialised(event: &UniversalEvent) -> Result<Value, String> {
+    serde_json::to_value(event).map_err(|error| error.to_string())
+}
+
+fn first_error(validator: &Validator, json: &Value) -> Result<(), String> {
+    validator.validate(json).map_err(|error| format!("{error} at {:?}", error.instance_path().as_str()))
+}
+
+struct Validators {
+    envelope: Validator,
+    data: HashMap<&'static str, Validator>,
+}
+
+fn validators() -> &'static Validators {
+    static VALIDATORS: OnceLock<Validators> = OnceLock::new();
+    VALIDATORS.get_or_init(|| {
+        let schemas = components();
+        let data = UniversalEventType::ALL.iter().map(|kind| kind.data_schema());
+        let data = data.map(|name| (name, compile(&schemas, name))).collect();
+        let mut open = schemas;
+        // The contract joins all data types by `oneOf`, of which a real event often fits several; `data`
+        // is held against the one right component instead.
+        if let Some(member) = open.pointer_mut("/UniversalEvent/properties/data") {
+            *member = json!({});
+        }
+        Validators { envelope: compile(&open, "UniversalEvent"), data }
+    })
+}
+
+/// All components that an event can reach, itself included, by name.
+fn components() -> Value {
+    let mut found = vec![("UniversalEvent".to_owned(), UniversalEvent::schema())];
+    UniversalEvent::schemas(&mut found);
+    let named =
+        found.into_iter().map(|(name, schema)| (name, serde_json::to_value(schema).unwrap_or_default()));
+    Value::Object(named.collect())
+}
+
+/// Panics on a schema that does not compile: a bug that every test should show.
+fn compile(schemas: &Value, name: &str) -> Validator {
+    let document = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$ref": format!("#/components/schemas/{name}"),
+        "components": { "schemas": schemas },
+    });
+    jsonschema::draft202012::new(&document).unwrap_or_else(|error| panic!("schema {name}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(kind: &str, data: Value) -> Value {
+        json!({
+            "event_id": "evt_1", "sequence": 1, "time": "2026-01-01T00:00:00Z", "session_id": "s",
+            "native_session_id": null, "source": "daemon", "synthetic": true, "type": kind, "data": data, "raw": null,
+        })
+    }
+
+    #[test]
+    fn each_event_is_held_against_the_schema_of_its_own_type() {
+        let turn = json!({"phase": "started", "turn_id": "turn_1", "metadata": {"origin": "user"}});
+        assert_eq!(validate_event(&event("turn.started", turn.clone())), Ok(()));
+        assert_eq!(
+            validate_event(&event("session.updated", json!({"title": null, "cost_usd": 0.5}))),
+            Ok(())
+        );
+        for (kind, data) in
+            [("turn.ended", turn), ("error", json!({})), ("session.updated", json!({"title": 1}))]
+        {
+            assert!(validate_event(&event(kind, data)).unwrap_err().starts_with(kind), "{kind}");
+        }
+    }
+
+    #[test]
+    fn the_envelope_is_checked_too() {
+        let mut wrong = event("session.started", json!({}));
+        wrong["sequence"] = json!("1");
+        assert!(validate_event(&wrong).unwrap_err().starts_with("envelope"));
+        assert!(validate_event(&event("session.paused", json!({}))).is_err());
+    }
+
+    #[test]
+    #[should_panic(expected = "session_first")]
+    fn an_unlawful_stream_is_told_with_its_events() {
+        let event = event("session.updated", json!({"title": "t"})).to_string();
+        assert_lawful(&[serde_json::from_str(&event).unwrap()]);
+    }
+}
