@@ -1,1 +1,69 @@
-fn main() {}
+//! Omniglot: one daemon that drives every coding agent. This file picks the command; each has its module.
+
+mod cli;
+mod daemon;
+mod data_dir;
+mod db;
+mod logging;
+mod mock_agent;
+mod run;
+mod serve;
+mod signals;
+mod token;
+mod usage;
+
+use std::future::Future;
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser as _;
+
+use cli::{Cli, Command};
+use logging::Verbosity;
+use usage::UsageError;
+
+fn main() -> ExitCode {
+    let mut args = std::env::args_os().skip(1).peekable();
+    // A guard must be a single small thread, so it starts before anything else of the program does.
+    if args.next_if(|first| first == "guard").is_some() {
+        return omniglot_runtime::guard::run(args);
+    }
+    let done = match Cli::parse().command {
+        Command::MockAgent(args) => return mock_agent::run(&args),
+        Command::Serve(args) => block_on(Verbosity::Normal, serve::serve(args)),
+        Command::Run(args) => block_on(Verbosity::Quiet, run::run(args)),
+        Command::Db(args) => db::run(&args),
+        Command::Openapi => openapi(),
+        Command::Guard => Err(UsageError::new("only the daemon starts a guard").into()),
+    };
+    done.unwrap_or_else(|error| complain(&error))
+}
+
+fn block_on(
+    verbosity: Verbosity,
+    command: impl Future<Output = anyhow::Result<ExitCode>>,
+) -> anyhow::Result<ExitCode> {
+    logging::init(verbosity);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let done = runtime.block_on(command);
+    // What still blocks a thread has nobody left to work for.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    done
+}
+
+fn openapi() -> anyhow::Result<ExitCode> {
+    let mut text = serde_json::to_string_pretty(&omniglot_server::openapi())?;
+    text.push('\n');
+    io::stdout().write_all(text.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn complain(error: &anyhow::Error) -> ExitCode {
+    let code = if error.is::<UsageError>() { 2 } else { 1 };
+    match writeln!(io::stderr(), "omniglot: {error:#}") {
+        Ok(()) => ExitCode::from(code),
+        // Nobody is left to read it, but the code still tells.
+        Err(_) => ExitCode::from(code),
+    }
+}

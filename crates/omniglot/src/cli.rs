@@ -1,0 +1,234 @@
+//! The command line as types. What the commands do is in the module named after each.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use omniglot_server::{AllowedHost, AllowedOrigin};
+
+use crate::mock_agent::MockAgentArgs;
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "omniglot",
+    version,
+    about = "One daemon that drives every coding agent",
+    max_term_width = 100
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve sessions over HTTP until stopped
+    #[command(after_help = SERVE_VARIABLES)]
+    Serve(ServeArgs),
+    /// Give an agent one task and watch it work
+    Run(RunArgs),
+    /// Speak ACP on stdio as the built-in demo agent
+    MockAgent(MockAgentArgs),
+    /// Look after the database of a data directory
+    Db(DbArgs),
+    /// Hold an agent's processes, so that none outlives the daemon
+    ///
+    /// Taken before the command line is parsed; listed here so that the name stays reserved.
+    #[command(hide = true)]
+    Guard,
+    /// Print the OpenAPI document of the REST face
+    #[command(hide = true)]
+    Openapi,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DataDirArgs {
+    /// Where sessions are kept [default: $OMNIGLOT_HOME, else omniglot in the XDG data dir]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// The configuration file [default: omniglot.toml in the data dir]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// The address to listen on; others than loopback need a token
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1", value_parser = parse_host)]
+    pub(crate) host: IpAddr,
+    /// The port to listen on; 0 picks a free one
+    #[arg(long, default_value_t = 2468)]
+    pub(crate) port: u16,
+    #[command(flatten)]
+    pub(crate) data: DataDirArgs,
+    #[command(flatten)]
+    pub(crate) token: TokenArgs,
+    /// Accept this Host header too: NAME or NAME:PORT (repeatable)
+    #[arg(long = "allow-host", value_name = "HOST")]
+    pub(crate) allow_hosts: Vec<AllowedHost>,
+    /// Accept browsers from this origin, such as `https://app.example.com` (repeatable)
+    #[arg(long = "allow-origin", value_name = "ORIGIN")]
+    pub(crate) allow_origins: Vec<AllowedOrigin>,
+}
+
+/// Where the daemon's token comes from; `OMNIGLOT_TOKEN` is read where these are resolved.
+#[derive(Default, Args)]
+pub(crate) struct TokenArgs {
+    /// Read the token from this file [default: $OMNIGLOT_TOKEN, else the file `token` in the data dir]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["no_token", "token"])]
+    pub(crate) token_file: Option<PathBuf>,
+    /// The token itself; everybody on this machine can see it in the process list
+    #[arg(long, value_name = "TOKEN", conflicts_with = "no_token")]
+    pub(crate) token: Option<String>,
+    /// Let everybody in who can reach the address
+    #[arg(long)]
+    pub(crate) no_token: bool,
+}
+
+impl std::fmt::Debug for TokenArgs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let token = self.token.as_ref().map(|_| "***");
+        f.debug_struct("TokenArgs")
+            .field("token_file", &self.token_file)
+            .field("token", &token)
+            .field("no_token", &self.no_token)
+            .finish()
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// The agent to use [default: default_agent of omniglot.toml, else mock]
+    #[arg(long, value_name = "ID")]
+    pub(crate) agent: Option<String>,
+    /// The directory to work in [default: the current one]
+    #[arg(long, value_name = "DIR", conflicts_with = "scratch")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// Work in a fresh small demo project
+    #[arg(long)]
+    pub(crate) scratch: bool,
+    /// The model to use
+    #[arg(long)]
+    pub(crate) model: Option<String>,
+    /// How much the agent may do unasked
+    #[arg(long, value_name = "MODE")]
+    pub(crate) permission_mode: Option<String>,
+    /// How to answer permission requests [default: ask on a terminal, else reject]
+    #[arg(long, value_enum)]
+    pub(crate) approve: Option<Approve>,
+    /// Continue this session, or create it
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    #[command(flatten)]
+    pub(crate) data: DataDirArgs,
+    /// Print every event as one JSON line
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// What to do; - reads it from stdin
+    #[arg(value_name = "PROMPT")]
+    pub(crate) prompt: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DbArgs {
+    #[command(subcommand)]
+    pub(crate) command: DbCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DbCommand {
+    /// Read every row and name what is damaged; a daemon may go on meanwhile
+    ///
+    /// Exits with 0 when all is well, and with 1 when there are faults or the database cannot be read.
+    Check(DbCheckArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DbCheckArgs {
+    /// Where sessions are kept [default: $OMNIGLOT_HOME, else omniglot in the XDG data dir]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// Print each fault, and the summary, as one JSON line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Approve {
+    /// Allow every request, one at a time
+    Once,
+    /// Allow every request and all like it in this session
+    Always,
+    /// Refuse every request
+    Reject,
+    /// Ask at the keyboard
+    Ask,
+}
+
+const SERVE_VARIABLES: &str = "\
+Environment:
+  OMNIGLOT_HOME   The data dir, unless --data-dir says otherwise
+  OMNIGLOT_TOKEN  The token that clients must show
+  OMNIGLOT_LOG    What the log on stderr tells: error, warn, info (default), debug, trace, or by
+                  module, such as warn,omniglot_runtime=debug";
+
+fn parse_host(text: &str) -> Result<IpAddr, String> {
+    if text == "localhost" {
+        return Ok(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    }
+    text.parse().map_err(|_| "give an IP address, such as 127.0.0.1, ::1 or 0.0.0.0, or localhost".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_host_or_origin_that_can_never_match_is_a_usage_error() {
+        for (option, value) in [
+            ("--allow-origin", "*"),
+            ("--allow-origin", "null"),
+            ("--allow-origin", "app.example.com"),
+            ("--allow-host", "https://box"),
+            ("--allow-host", "*.example.com"),
+        ] {
+            let error = Cli::try_parse_from(["omniglot", "serve", option, value]).unwrap_err();
+            assert_eq!(error.exit_code(), 2, "{option} {value}");
+            assert!(error.to_string().contains(option), "{error}");
+        }
+        let good = ["omniglot", "serve", "--allow-host", "box", "--allow-origin", "http://localhost:3000"];
+        assert!(Cli::try_parse_from(good).is_ok());
+    }
+
+    #[test]
+    fn the_help_of_serve_names_the_variables() {
+        let help = Cli::try_parse_from(["omniglot", "serve", "--help"]).unwrap_err().to_string();
+        for name in ["OMNIGLOT_LOG", "OMNIGLOT_TOKEN", "OMNIGLOT_HOME"] {
+            assert!(help.contains(name), "{help}");
+        }
+    }
+
+    #[test]
+    fn a_token_given_as_argument_is_not_shown() {
+        let cli = Cli::try_parse_from(["omniglot", "serve", "--token", "hush-hush"]).unwrap();
+        assert!(!format!("{cli:?}").contains("hush-hush"));
+    }
+
+    #[test]
+    fn scratch_and_cwd_exclude_each_other() {
+        assert!(Cli::try_parse_from(["omniglot", "run", "--scratch", "--cwd", ".", "x"]).is_err());
+    }
+
+    #[test]
+    fn a_dash_is_a_prompt() {
+        let cli = Cli::try_parse_from(["omniglot", "run", "-"]).unwrap();
+        assert!(matches!(cli.command, Command::Run(RunArgs { prompt, .. }) if prompt == "-"));
+    }
+}

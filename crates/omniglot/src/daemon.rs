@@ -1,0 +1,116 @@
+//! The parts of a daemon put together: log, sessions, server. Used by `serve` and, for one turn, by `run`.
+//!
+//! What to print, and when to stop, is left to those two.
+
+use std::future::Future;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow};
+use omniglot_runtime::config::Config;
+use omniglot_runtime::{Deadlines, Hub, HubConfig};
+use omniglot_server::{AllowedHost, AllowedOrigin, ServeError, Server, ServerConfig, Token};
+use omniglot_store::{Options, Store};
+
+use crate::cli::TokenArgs;
+use crate::token;
+
+/// What a daemon is told at its start.
+#[derive(Debug)]
+pub(crate) struct DaemonOptions {
+    pub(crate) dir: PathBuf,
+    pub(crate) config: Config,
+    pub(crate) addr: SocketAddr,
+    pub(crate) token: TokenArgs,
+    pub(crate) allow_hosts: Vec<AllowedHost>,
+    pub(crate) allow_origins: Vec<AllowedOrigin>,
+}
+
+impl DaemonOptions {
+    /// A daemon on a free loopback port.
+    pub(crate) fn new(dir: PathBuf, config: Config) -> Self {
+        Self {
+            dir,
+            config,
+            addr: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            token: TokenArgs::default(),
+            allow_hosts: vec![],
+            allow_origins: vec![],
+        }
+    }
+}
+
+/// A daemon that listens. It owns its data directory until [`Daemon::run`] returns.
+pub(crate) struct Daemon {
+    dir: PathBuf,
+    url: String,
+    token: token::Source,
+    store: Store,
+    hub: Hub,
+    server: Server,
+}
+
+impl Daemon {
+    pub(crate) async fn start(options: DaemonOptions) -> anyhow::Result<Self> {
+        let DaemonOptions { dir, config, addr, token, allow_hosts, allow_origins } = options;
+        let store_options =
+            Options { max_database_bytes: config.limits.database_bytes, ..Options::default() };
+        let store = Store::open(&dir, store_options)?;
+        let token = token::for_daemon(&token, &dir)?;
+        let program = std::env::current_exe().context("this program does not find itself")?;
+        let deadlines = Deadlines::of(&config.limits);
+        let hub_config =
+            HubConfig { data_dir: dir.clone(), program, config, store: store.clone(), deadlines };
+        let hub = Hub::start(hub_config).await?;
+        let server_config = ServerConfig {
+            token: token.secret.as_ref().map(|secret| Token::new(secret.reveal())),
+            token_hint: format!("send `Authorization: Bearer TOKEN`; {}", token.described),
+            allow_hosts,
+            allow_origins,
+            ..ServerConfig::new(addr)
+        };
+        let server = Server::bind(server_config, hub.clone()).await.map_err(with_hint)?;
+        let url = format!("http://{}", server.addr());
+        store.announce(std::process::id(), &url)?;
+        Ok(Self { dir, url, token, store, hub, server })
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Where the token is, in words.
+    pub(crate) fn token_described(&self) -> &str {
+        &self.token.described
+    }
+
+    pub(crate) fn secret(&self) -> Option<token::Secret> {
+        self.token.secret.clone()
+    }
+
+    pub(crate) fn hub(&self) -> Hub {
+        self.hub.clone()
+    }
+
+    /// Serves until `shutdown`, then ends the agents, lets clients read how their turns ended, and closes the
+    /// log.
+    pub(crate) async fn run(self, shutdown: impl Future<Output = ()> + Send + 'static) -> anyhow::Result<()> {
+        let Self { store, hub, server, .. } = self;
+        server.run(shutdown, hub.shutdown()).await;
+        Ok(store.close().await?)
+    }
+}
+
+/// What went wrong comes first, then what to do about it.
+fn with_hint(error: ServeError) -> anyhow::Error {
+    let hint = error.hint();
+    let error = anyhow::Error::new(error);
+    match hint {
+        Some(hint) => anyhow!("{error:#}; {hint}"),
+        None => error,
+    }
+}

@@ -1,0 +1,37 @@
+//! The daemon's own log, on stderr, so that stdout carries answers only.
+//!
+//! Tokens and environment values never reach it: they live in types that do not print themselves.
+
+use std::io::IsTerminal as _;
+
+use tracing_subscriber::EnvFilter;
+
+/// How much is told when `OMNIGLOT_LOG` does not say.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Verbosity {
+    /// A person watches an agent: only what went wrong.
+    Quiet,
+    /// A daemon: what it does.
+    Normal,
+}
+
+/// Which events are told, by level and module; as `EnvFilter` reads it.
+const VARIABLE: &str = "OMNIGLOT_LOG";
+
+pub(crate) fn init(verbosity: Verbosity) {
+    let default = match verbosity {
+        Verbosity::Quiet => "error",
+        Verbosity::Normal => "info",
+    };
+    let wish = std::env::var(VARIABLE).ok().filter(|wish| !wish.is_empty());
+    let filter = EnvFilter::try_new(wish.as_deref().unwrap_or(default));
+    let refused = filter.as_ref().err().map(ToString::to_string);
+    tracing_subscriber::fmt()
+        .with_env_filter(filter.unwrap_or_else(|_| EnvFilter::new(default)))
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
+        .init();
+    if let Some(error) = refused {
+        tracing::error!("{VARIABLE} is not understood and ignored: {error}");
+    }
+}

@@ -1,0 +1,164 @@
+//! `omniglot run`: one task for one agent, watched to its end.
+//!
+//! Speaks the REST face like every other client, also when the daemon is in this very process.
+
+mod answer;
+mod begin;
+mod connect;
+mod errands;
+mod keyboard;
+mod outcome;
+mod output;
+mod prompt;
+mod render;
+mod scratch;
+mod session;
+mod spinner;
+mod turn;
+
+use std::io::Read as _;
+use std::pin::pin;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use omniglot_client::StreamFrom;
+use omniglot_schema::{Delivered, MessageRequest};
+use uuid::Uuid;
+
+use crate::cli::RunArgs;
+use crate::data_dir;
+use crate::signals::StopSignals;
+use crate::usage::UsageError;
+use answer::{Answering, Stdin};
+use begin::{ATTEMPTS, Begun, Task};
+use connect::{Connection, Home};
+use outcome::Outcome;
+use output::{Form, Output};
+use session::{Opened, Wanted};
+use turn::{Turn, Watched, Wishes};
+
+pub(crate) async fn run(args: RunArgs) -> anyhow::Result<ExitCode> {
+    let (text, stdin) = prompt_text(&args.prompt)?;
+    let dir = data_dir::prepare(&args.data)?;
+    let config = data_dir::config(&args.data, &dir)?;
+    let wanted = Wanted::new(&args, config.default_agent())?;
+    let form = if args.json { Form::Json } else { Form::Readable };
+    let run = Run {
+        task: Task {
+            home: Home { dir, config },
+            wanted,
+            message: MessageRequest { message: text, attachments: vec![], delivery: None },
+            key: Uuid::new_v4().to_string(),
+        },
+        output: Output::new(form),
+        signals: StopSignals::listen()?,
+    };
+    let outcome = run.go(Answering::new(args.approve, form, stdin)).await?;
+    Ok(ExitCode::from(outcome.exit_code()))
+}
+
+struct Run {
+    task: Task,
+    output: Output,
+    signals: StopSignals,
+}
+
+impl Run {
+    async fn go(mut self, answering: Answering) -> anyhow::Result<Outcome> {
+        let Some(Begun { connection, opened, receipt }) = self.begin().await? else {
+            return Ok(Outcome::Interrupted);
+        };
+        self.announce(&opened);
+        let from = if opened.new { StreamFrom::Start } else { StreamFrom::Offset(opened.after) };
+        let mut turn = Turn::new(self.task.wanted.id.clone(), receipt.message_id, from, answering);
+        // Between the message and its turn an agent that was started anew may say that it has forgotten.
+        let anew = receipt.delivered == Delivered::Started && self.output.is_readable();
+        turn.prelude = opened.new || anew;
+        if receipt.delivered == Delivered::Queued {
+            self.output.note("· another turn runs in this session; this one waits for its end");
+        }
+        let (connection, outcome) = self.watch(connection, &mut turn).await?;
+        if let (true, Some(place)) = (opened.scratch, &opened.directory) {
+            self.output.note(&format!("the project stays in {place}"));
+        }
+        if turn.wishes() != Wishes::Leave {
+            self.linger(&connection).await?;
+        }
+        tokio::select! {
+            closed = connection.close() => closed?,
+            // The guards see our end and leave no agent behind.
+            () = self.signals.next() => {}
+        }
+        Ok(outcome)
+    }
+
+    /// Connects, opens the session and posts the message; `None` when the person stopped it.
+    async fn begin(&mut self) -> anyhow::Result<Option<Begun>> {
+        let Self { task, output, signals } = self;
+        let mut begun = pin!(task.begin());
+        let begun = loop {
+            tokio::select! {
+                begun = &mut begun => break begun.map(Some),
+                () = signals.next() => break Ok(None),
+                // An agent may take its time to start.
+                () = output.silence() => output.spin(),
+            }
+        };
+        output.hush();
+        begun
+    }
+
+    fn announce(&mut self, opened: &Opened) {
+        let place = opened.directory.as_deref().unwrap_or("?");
+        self.output.work_in(place);
+        let kind = if opened.scratch { "a scratch project in " } else { "" };
+        self.output.note(&format!("{} · session {} · {kind}{place}", opened.agent, self.task.wanted.id));
+    }
+
+    /// Watches the turn to its end, over as many connections as it takes.
+    async fn watch(
+        &mut self,
+        mut connection: Connection,
+        turn: &mut Turn,
+    ) -> anyhow::Result<(Connection, Outcome)> {
+        let mut attempt = 1;
+        loop {
+            let before = turn.seen;
+            let lost = match turn.watch(&connection.client, &mut self.output, &mut self.signals).await? {
+                Watched::Ended(outcome) => return Ok((connection, outcome)),
+                Watched::Lost(reason) => reason,
+            };
+            attempt = if turn.seen > before { 1 } else { attempt + 1 };
+            anyhow::ensure!(attempt <= ATTEMPTS, "{lost}, and does not come back; the turn may still run");
+            self.output.note(&format!("· {lost}; looking for it again"));
+            connection.close().await?;
+            connection = self.task.home.connect().await.context(lost)?;
+        }
+    }
+
+    /// A daemon of our own stays while others use it.
+    async fn linger(&mut self, connection: &Connection) -> anyhow::Result<()> {
+        if !connection.is_busy() {
+            return Ok(());
+        }
+        self.output.note("· other turns still run here; Ctrl-C stops them");
+        tokio::select! {
+            () = connection.idle() => Ok(()),
+            () = self.signals.next() => Ok(()),
+        }
+    }
+}
+
+fn prompt_text(argument: &str) -> anyhow::Result<(String, Stdin)> {
+    let (text, stdin) = if argument == "-" {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).context("the prompt on stdin cannot be read")?;
+        (text, Stdin::Consumed)
+    } else {
+        (argument.to_owned(), Stdin::Free)
+    };
+    if text.trim().is_empty() {
+        return Err(UsageError::new("the prompt is empty; say what to do").into());
+    }
+    Ok((text, stdin))
+}

@@ -1,0 +1,182 @@
+//! Where a run's words go: readable text or JSON lines on stdout, everything beside them on stderr.
+
+use std::future::pending;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::time::Instant;
+
+use omniglot_schema::UniversalEvent;
+use rustix::termios::tcgetwinsize;
+use tokio::time::sleep_until;
+
+use super::render::{Ink, Paper, Renderer, Style};
+use super::spinner::{ROOM, Spinner};
+
+/// Narrower than this nothing reads well, and terminals that know no better say 0.
+const NARROWEST: usize = 20;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Readable,
+    /// Each event as one JSON line, and nothing else on stdout.
+    Json,
+}
+
+pub(crate) struct Output {
+    form: Form,
+    style: Style,
+    renderer: Renderer,
+    /// Only where a person watches the events.
+    spinner: Option<Spinner>,
+    /// Nobody reads stdout any more. The turn goes on: its work is not lost with its reader.
+    closed: bool,
+}
+
+impl Output {
+    pub(crate) fn new(form: Form) -> Self {
+        let terminal = people_read(form);
+        let colours = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let style = if colours { Style::Colour } else { Style::Plain };
+        let paper = columns().filter(|_| terminal).map_or(Paper::Endless, Paper::Screen);
+        let able = std::env::var_os("TERM").is_some_and(|term| term != "dumb");
+        let spins = able && form == Form::Readable && matches!(paper, Paper::Screen(_));
+        Self {
+            form,
+            style,
+            renderer: Renderer::new(style, paper),
+            spinner: spins.then(|| Spinner::new(Instant::now())),
+            closed: false,
+        }
+    }
+
+    /// Shows paths inside `directory` relative to it.
+    pub(crate) fn work_in(&mut self, directory: &str) {
+        self.renderer.work_in(directory);
+    }
+
+    /// Whether people read this.
+    pub(crate) fn is_readable(&self) -> bool {
+        !matches!(self.form, Form::Json)
+    }
+
+    /// The text of an event for [`Output::stdout`]; `json` is the event as it came.
+    pub(crate) fn render(&mut self, event: &UniversalEvent, json: &str) -> String {
+        self.measure();
+        match self.form {
+            Form::Readable => self.renderer.event(event),
+            Form::Json => format!("{json}\n"),
+        }
+    }
+
+    /// The window may have changed its size since the last line.
+    fn measure(&mut self) {
+        if people_read(self.form)
+            && let Some(columns) = columns()
+        {
+            self.renderer.resize(columns);
+        }
+    }
+
+    /// Waits until there is something to do about the silence. Cancel-safe.
+    pub(crate) async fn silence(&self) {
+        match &self.spinner {
+            Some(spinner) => sleep_until(spinner.next().into()).await,
+            None => pending().await,
+        }
+    }
+
+    /// Shows that the run is alive although nothing is said.
+    pub(crate) fn spin(&mut self) {
+        self.measure();
+        let Some(spinner) = &mut self.spinner else { return };
+        let now = Instant::now();
+        // What is held back goes before the mark, without ending the silence.
+        let held = self.renderer.pause(ROOM);
+        let mut text = if held.is_empty() { held } else { spinner.erase() + &held };
+        let (column, room) = self.renderer.cursor();
+        text.push_str(&if room >= ROOM || column == 0 {
+            let style = self.style;
+            spinner.turn(now, column, |mark| style.paint(Ink::Dim, mark))
+        } else {
+            spinner.skip(now)
+        });
+        self.write(&text);
+    }
+
+    /// Whether what is written for people stands among the events.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.form == Form::Readable
+    }
+
+    /// A line of our own among those of the agent.
+    pub(crate) fn note(&mut self, text: &str) {
+        let text = self.renderer.note(text);
+        self.people(&text);
+    }
+
+    /// Words for the person beside the events: on stderr when stdout is for programs.
+    pub(crate) fn people(&mut self, text: &str) {
+        match self.form {
+            Form::Readable => self.stdout(text),
+            Form::Json => stderr(text),
+        }
+    }
+
+    /// The request itself, where the form does not show it to people.
+    pub(crate) fn request(&mut self, event: &UniversalEvent) {
+        if self.form == Form::Json {
+            stderr(&self.renderer.event(event));
+        }
+    }
+
+    /// Trouble that the turn survives.
+    pub(crate) fn complain(&mut self, text: &str) {
+        self.hush();
+        stderr(&format!("omniglot: {text}\n"));
+    }
+
+    pub(crate) fn stdout(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.hush();
+            self.write(text);
+        }
+    }
+
+    /// Takes the spinner away.
+    pub(crate) fn hush(&mut self) {
+        if let Some(spinner) = &mut self.spinner {
+            let erase = spinner.hush(Instant::now());
+            self.write(&erase);
+        }
+    }
+
+    fn write(&mut self, text: &str) {
+        if self.closed || text.is_empty() {
+            return;
+        }
+        let mut stdout = io::stdout().lock();
+        if let Err(error) = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+            tracing::debug!(%error, "nobody reads stdout");
+            self.closed = true;
+        }
+    }
+}
+
+/// Whether a person sees what is written for people in this form.
+pub(crate) fn people_read(form: Form) -> bool {
+    match form {
+        Form::Readable => io::stdout().is_terminal(),
+        Form::Json => io::stderr().is_terminal(),
+    }
+}
+
+pub(crate) fn stderr(text: &str) {
+    if let Err(error) = io::stderr().write_all(text.as_bytes()) {
+        tracing::debug!(%error, "nobody reads stderr");
+    }
+}
+
+/// The columns of the terminal, if there is one.
+fn columns() -> Option<usize> {
+    let size = tcgetwinsize(io::stdout()).or_else(|_| tcgetwinsize(io::stderr())).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns >= NARROWEST)
+}

@@ -1,0 +1,294 @@
+//! Universal events as text for a person at a terminal.
+//!
+//! Pure: the same events give the same text. Writing it, and asking the person, is left to others.
+
+mod closing;
+mod items;
+mod paint;
+mod request;
+#[cfg(test)]
+mod tests;
+mod tool;
+mod wrap;
+
+use std::collections::{HashMap, HashSet};
+
+use omniglot_schema::{
+    AgentUnparsedData, CallId, Connection, ContextFill, ErrorData, EventData, ItemId, Listed, Resume,
+    SessionEndedData, SessionStartedData, StatePatch, Todo, TodoStatus, UniversalEvent,
+};
+
+pub(crate) use paint::{Ink, Style};
+use paint::{clean, one_line};
+pub(crate) use request::questions_of;
+use wrap::{Wrap, wrapped};
+
+/// Where lines end when nobody tells the width.
+const WIDTH: usize = 100;
+
+/// What the text is written on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Paper {
+    /// A terminal with so many columns: prose is broken between words.
+    Screen(usize),
+    /// A pipe or a file: the agent's words stay as they are.
+    Endless,
+}
+
+/// Turns the events of one session into text, in order.
+pub(crate) struct Renderer {
+    style: Style,
+    width: usize,
+    /// The line that the agent's words are written on.
+    wrap: Wrap,
+    /// The session's directory; paths inside are shown without it.
+    root: String,
+    last: Last,
+    /// Messages that are being written, and whether anything of them was shown.
+    open: HashMap<ItemId, Open>,
+    calls: HashMap<CallId, String>,
+    /// A permission shows the diff before its result does; it is not shown twice.
+    shown_diffs: HashSet<(String, String)>,
+    todos: Vec<String>,
+    context: Option<ContextFill>,
+}
+
+/// What stands at the end of the output so far.
+#[derive(PartialEq, Eq)]
+enum Last {
+    Nothing,
+    Prose { item: ItemId, voice: Voice },
+    Call(CallId),
+    Block,
+}
+
+struct Open {
+    voice: Voice,
+    streamed: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Voice {
+    Says,
+    Thinks,
+    /// The person's own words are not repeated to them.
+    Silent,
+}
+
+impl Renderer {
+    pub(crate) fn new(style: Style, paper: Paper) -> Self {
+        let columns = match paper {
+            Paper::Screen(columns) => Some(columns),
+            Paper::Endless => None,
+        };
+        Self {
+            style,
+            width: columns.unwrap_or(WIDTH),
+            wrap: Wrap::new(columns),
+            root: String::new(),
+            last: Last::Nothing,
+            open: HashMap::new(),
+            calls: HashMap::new(),
+            shown_diffs: HashSet::new(),
+            todos: vec![],
+            context: None,
+        }
+    }
+
+    /// The terminal has this many columns now.
+    pub(crate) fn resize(&mut self, columns: usize) {
+        if columns != self.width {
+            self.width = columns;
+            self.wrap.resize(columns);
+        }
+    }
+
+    /// Shows what is held back because the agent pauses, and ends the line if `room` columns do not fit.
+    pub(crate) fn pause(&mut self, room: usize) -> String {
+        let held = self.held();
+        held + &self.wrap.make_room(room)
+    }
+
+    /// Where the cursor stands, and how many columns are left of the line.
+    pub(crate) fn cursor(&self) -> (usize, usize) {
+        (self.wrap.column(), self.wrap.room())
+    }
+
+    /// Shows paths inside `directory` relative to it.
+    pub(crate) fn work_in(&mut self, directory: &str) {
+        self.root = format!("{}/", directory.trim_end_matches('/'));
+    }
+
+    pub(crate) fn event(&mut self, event: &UniversalEvent) -> String {
+        match &event.data {
+            EventData::SessionStarted(data) => self.session_started(data),
+            EventData::SessionEnded(data) => self.session_ended(data),
+            EventData::SessionUpdated(patch) => self.updated(patch),
+            EventData::TurnStarted(_) => String::new(),
+            EventData::TurnEnded(data) => self.turn_ended(data),
+            EventData::ItemStarted(data) => self.item_started(&data.item),
+            EventData::ItemDelta(data) => self.delta(data),
+            EventData::ItemCompleted(data) => self.item_completed(&data.item),
+            EventData::Error(data) => self.error(data),
+            EventData::PermissionRequested(data) => self.permission_requested(data),
+            EventData::PermissionResolved(data) => self.permission_resolved(data),
+            EventData::QuestionRequested(data) => self.question_requested(data),
+            EventData::QuestionResolved(data) => self.question_resolved(data),
+            EventData::AgentUnparsed(data) => self.unparsed(data),
+        }
+    }
+
+    /// A line of ours between those of the agent.
+    pub(crate) fn note(&mut self, text: &str) -> String {
+        let text = self.style.paint(Ink::Dim, &self.wrapped(text));
+        self.block(&text)
+    }
+
+    /// `text` broken between words on a screen.
+    fn wrapped(&self, text: &str) -> String {
+        wrapped(text, self.wrap.width())
+    }
+
+    fn session_started(&mut self, data: &SessionStartedData) -> String {
+        let resume = data.metadata.as_ref().and_then(|m| m.resume);
+        match resume {
+            Some(Resume::Native | Resume::Load) => self.note("· the session goes on"),
+            Some(Resume::None) => self.note("· the session goes on, but the agent has forgotten it"),
+            None => String::new(),
+        }
+    }
+
+    fn session_ended(&mut self, data: &SessionEndedData) -> String {
+        let mut text = "! the session ended".to_owned();
+        if let Some(message) = &data.message {
+            text.push_str(&format!(": {}", clean(message.trim_end())));
+        }
+        let mut text = self.style.paint(Ink::Yellow, &self.wrapped(&text));
+        if let Some(stderr) = &data.stderr
+            && let Some(words) = stderr.tail.as_ref().or(stderr.head.as_ref())
+        {
+            text.push('\n');
+            text.push_str(&tool::output(self.style, words, self.width));
+        }
+        self.block(&text)
+    }
+
+    fn updated(&mut self, patch: &StatePatch) -> String {
+        let mut out = String::new();
+        match &patch.todos {
+            Some(Some(Listed::Inline(todos))) => out.push_str(&self.todos(todos)),
+            Some(Some(Listed::Blob(_))) => out.push_str(&self.block("☰ plan: too long to show here")),
+            Some(None) | None => {}
+        }
+        if let Some(context) = &patch.context {
+            self.context.clone_from(context);
+        }
+        if let Some(Some(plan)) = &patch.plan {
+            let text = format!("☰ plan\n{}", tool::output(self.style, &plan.text, self.width));
+            out.push_str(&self.block(&text));
+        }
+        if let Some(Some(Connection::Lost | Connection::Stale)) = patch.connection {
+            out.push_str(&self.warning("the connection to the agent is lost; reconnecting"));
+        }
+        out
+    }
+
+    /// The whole list when it is new, else one line about how far it is.
+    fn todos(&mut self, todos: &[Todo]) -> String {
+        let texts: Vec<String> = todos.iter().map(|todo| todo.text.clone()).collect();
+        let done = todos.iter().filter(|todo| todo.status == TodoStatus::Completed).count();
+        let mut text = format!("☰ plan {done}/{}", todos.len());
+        if texts == self.todos {
+            if let Some(now) = todos.iter().find(|todo| todo.status == TodoStatus::InProgress) {
+                text = one_line(&format!("{text}: {}", now.text.trim()), self.width);
+            }
+        } else {
+            for todo in todos {
+                let line = format!("  {} {}", mark(todo.status), todo.text.trim());
+                text.push_str(&format!("\n{}", one_line(&line, self.width)));
+            }
+            self.todos = texts;
+        }
+        self.block(&text)
+    }
+
+    fn error(&mut self, data: &ErrorData) -> String {
+        let code = data.code.map(|code| format!(" {}", wire_name(&code))).unwrap_or_default();
+        let text = format!("✗ error{code}: {}", clean(data.message.trim_end()));
+        self.block(&self.style.paint(Ink::Red, &self.wrapped(&text)))
+    }
+
+    fn unparsed(&mut self, data: &AgentUnparsedData) -> String {
+        let text = format!("not understood: {} ({})", data.error, data.location);
+        self.warning(&one_line(&text, self.width.saturating_sub(2)))
+    }
+
+    pub(crate) fn warning(&mut self, text: &str) -> String {
+        self.block(&self.style.paint(Ink::Yellow, &self.wrapped(&format!("! {text}"))))
+    }
+
+    /// `text` with paths inside the session's directory made short.
+    fn relative(&self, text: &str) -> String {
+        if self.root.len() > 1 { text.replace(&self.root, "") } else { text.to_owned() }
+    }
+
+    /// Words of the agent, as they come.
+    fn prose(&mut self, item: &ItemId, voice: Voice, text: &str) -> String {
+        let text = clean(text);
+        if text.is_empty() {
+            return text;
+        }
+        let goes_on = matches!(&self.last, Last::Prose { item: current, .. } if current == item);
+        let mut out = String::new();
+        if !goes_on {
+            out.push_str(&self.end_prose());
+            out.push_str(if self.last == Last::Nothing { "" } else { "\n" });
+        }
+        self.last = Last::Prose { item: item.clone(), voice };
+        let text = self.wrap.push(&text);
+        out.push_str(&self.voiced(voice, &text));
+        out
+    }
+
+    fn voiced(&self, voice: Voice, text: &str) -> String {
+        if voice == Voice::Thinks { self.style.paint(Ink::Dim, text) } else { text.to_owned() }
+    }
+
+    /// The word of the prose that was not whole yet.
+    fn held(&mut self) -> String {
+        let Last::Prose { voice, .. } = self.last else { return String::new() };
+        let word = self.wrap.flush();
+        self.voiced(voice, &word)
+    }
+
+    /// Whole lines that are no prose; a blank line keeps the two apart.
+    fn block(&mut self, text: &str) -> String {
+        let after_prose = matches!(self.last, Last::Prose { .. });
+        let mut out = self.end_prose();
+        out.push_str(if after_prose { "\n" } else { "" });
+        out.push_str(text.trim_end_matches('\n'));
+        out.push('\n');
+        self.last = Last::Block;
+        out
+    }
+
+    fn end_prose(&mut self) -> String {
+        let mut out = self.held();
+        out.push_str(if self.wrap.column() > 0 { "\n" } else { "" });
+        self.wrap.restart();
+        out
+    }
+}
+
+fn mark(status: TodoStatus) -> char {
+    match status {
+        TodoStatus::Pending => '·',
+        TodoStatus::InProgress => '▸',
+        TodoStatus::Completed => '✓',
+    }
+}
+
+/// The name that a unit variant has on the wire, so that people and programs read the same word.
+fn wire_name(value: &impl serde::Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
+}

@@ -1,0 +1,48 @@
+//! The line that closes a turn: how it ended, what it took, and how full the context is.
+
+use omniglot_schema::{ContextFill, StopReason, TurnEndedData, Usage};
+
+use super::paint::{Ink, duration, grouped, rounded};
+use super::{Last, Renderer, wire_name};
+
+impl Renderer {
+    pub(super) fn turn_ended(&mut self, data: &TurnEndedData) -> String {
+        let meta = &data.metadata;
+        let mut words = vec![wire_name(&meta.stop_reason)];
+        words.extend(meta.usage.as_ref().and_then(tokens));
+        words.extend(meta.cost_usd.map(|cost| format!("${cost:.4}")));
+        words.extend(self.context.as_ref().and_then(fill));
+        words.push(duration(meta.duration_ms));
+        let ink = if meta.stop_reason == StopReason::EndTurn { Ink::Dim } else { Ink::Yellow };
+        // Lines end between the words of the list, not inside of one.
+        let list = words.join(" · ").replace(' ', "\u{a0}").replace("\u{a0}·\u{a0}", " · ");
+        let list = self.wrapped(&format!("──\u{a0}{list}")).replace('\u{a0}', " ");
+        let line = self.style.paint(ink, &list);
+        let gap = if self.last == Last::Nothing { "" } else { "\n" };
+        let text = format!("{}{gap}{line}\n", self.end_prose());
+        self.last = Last::Block;
+        text
+    }
+}
+
+/// How full the context is.
+fn fill(context: &ContextFill) -> Option<String> {
+    let percent = match (context.used * 100).checked_div(context.window)? {
+        0 if context.used > 0 => "<1".to_owned(),
+        percent => percent.to_string(),
+    };
+    Some(format!("context {percent}% of {}", rounded(context.window)))
+}
+
+fn tokens(usage: &Usage) -> Option<String> {
+    let parts: Vec<String> = [("in", usage.input_tokens), ("out", usage.output_tokens)]
+        .into_iter()
+        .filter_map(|(name, count)| count.map(|count| format!("{name} {}", grouped(count))))
+        .collect();
+    match usage.total_tokens {
+        Some(total) if parts.is_empty() => Some(format!("{} tokens", grouped(total))),
+        Some(total) => Some(format!("{} tokens ({})", grouped(total), parts.join(", "))),
+        None if parts.is_empty() => None,
+        None => Some(format!("tokens: {}", parts.join(", "))),
+    }
+}

@@ -1,0 +1,100 @@
+//! Permissions and questions as text. Reading the answer is left to `prompt`.
+
+use omniglot_schema::{
+    ContentPart, PermissionEventData, PermissionStatus, QuestionEventData, QuestionInfo, QuestionOption,
+    QuestionStatus, RequestMetadata, ResolvedBy,
+};
+
+use super::paint::{Ink, clean, one_line};
+use super::{Renderer, wire_name};
+
+impl Renderer {
+    pub(super) fn permission_requested(&mut self, data: &PermissionEventData) -> String {
+        // Never cut: nobody should allow what they have not read.
+        let action = clean(self.relative(&data.action).trim());
+        let head = self.wrapped(&format!("? permission: {action}"));
+        let mut text = self.style.paint(Ink::Yellow, &head);
+        text.push('\n');
+        for part in data.metadata.iter().flat_map(|m| &m.files) {
+            if let ContentPart::FileRef { path, action, diff } = part {
+                let shown = diff.as_deref().and_then(|diff| self.diff_once(path, diff));
+                text.push_str(&shown.unwrap_or_else(|| self.touched(path, *action)));
+            }
+        }
+        self.block(&text)
+    }
+
+    pub(super) fn permission_resolved(&mut self, data: &PermissionEventData) -> String {
+        let by = by(data.metadata.as_ref());
+        let (ink, words) = match data.status {
+            PermissionStatus::Accept => (Ink::Green, "✓ allowed once"),
+            PermissionStatus::AcceptForSession => (Ink::Green, "✓ allowed for this session"),
+            PermissionStatus::Reject => (Ink::Red, "✗ rejected"),
+            PermissionStatus::Requested => return String::new(),
+        };
+        self.block(&self.style.paint(ink, &format!("  {words}{by}")))
+    }
+
+    pub(super) fn question_requested(&mut self, data: &QuestionEventData) -> String {
+        let questions = questions_of(data);
+        let several = questions.len() > 1;
+        let mut text = String::new();
+        for (index, question) in questions.iter().enumerate() {
+            let number = if several { format!(" {}/{}", index + 1, questions.len()) } else { String::new() };
+            let head = self.wrapped(&format!("?{number} {}", clean(question.prompt.trim())));
+            text.push_str(&self.style.paint(Ink::Yellow, &head));
+            text.push('\n');
+            for (index, option) in question.options.iter().enumerate() {
+                text.push_str(&one_line(&format!("  {}", option_line(index, option)), self.width));
+                text.push('\n');
+            }
+        }
+        self.block(&text)
+    }
+
+    pub(super) fn question_resolved(&mut self, data: &QuestionEventData) -> String {
+        let by = by(data.metadata.as_ref());
+        let (ink, words) = match data.status {
+            QuestionStatus::Answered => {
+                (Ink::Green, format!("✓ answered: {}", data.response.as_deref().unwrap_or_default()))
+            }
+            QuestionStatus::Rejected => (Ink::Red, "✗ not answered".to_owned()),
+            QuestionStatus::Requested => return String::new(),
+        };
+        self.block(&self.style.paint(ink, &one_line(&format!("  {words}{by}"), self.width)))
+    }
+}
+
+/// All questions of a request; the contract's own fields when there is no list.
+pub(crate) fn questions_of(data: &QuestionEventData) -> Vec<QuestionInfo> {
+    match &data.metadata {
+        Some(metadata) if !metadata.questions.is_empty() => metadata.questions.clone(),
+        _ => vec![QuestionInfo {
+            prompt: data.prompt.clone(),
+            header: None,
+            options: data
+                .options
+                .iter()
+                .map(|l| QuestionOption { label: l.clone(), description: None })
+                .collect(),
+            multi_select: false,
+            free_text: data.options.is_empty(),
+            format: None,
+        }],
+    }
+}
+
+fn option_line(index: usize, option: &QuestionOption) -> String {
+    match &option.description {
+        Some(description) => format!("{}) {}: {description}", index + 1, option.label),
+        None => format!("{}) {}", index + 1, option.label),
+    }
+}
+
+/// Who resolved a request, unless it was a person.
+fn by(metadata: Option<&RequestMetadata>) -> String {
+    match metadata.and_then(|m| m.resolved_by) {
+        None | Some(ResolvedBy::Person) => String::new(),
+        Some(other) => format!(" ({})", wire_name(&other)),
+    }
+}

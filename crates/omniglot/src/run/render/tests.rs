@@ -1,0 +1,388 @@
+//! One hand-made turn with everything in it, plain and coloured.
+
+use jiff::Timestamp;
+use omniglot_schema::*;
+use unicode_width::UnicodeWidthStr as _;
+
+use super::*;
+
+#[test]
+fn a_whole_turn_reads_well_without_colours() {
+    insta::assert_snapshot!(shown(Style::Plain, 60, turn()));
+}
+
+#[test]
+fn a_whole_turn_reads_well_in_colours() {
+    insta::assert_snapshot!(shown(Style::Colour, 60, turn()).replace('\x1b', "␛"));
+}
+
+#[test]
+fn a_whole_turn_fits_on_a_narrow_screen() {
+    let text = shown(Style::Plain, 32, turn());
+    let wide: Vec<&str> = text.lines().filter(|line| line.width() > 32).collect();
+    assert!(wide.is_empty(), "{wide:?}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn the_colours_of_a_narrow_screen_change_no_word() {
+    let coloured = shown(Style::Colour, 32, turn());
+    let mut bare = String::new();
+    for (index, piece) in coloured.split('\x1b').enumerate() {
+        bare.push_str(if index == 0 { piece } else { piece.split_once('m').unwrap().1 });
+    }
+    assert_eq!(bare, shown(Style::Plain, 32, turn()));
+}
+
+#[test]
+fn prose_stays_as_it_is_on_endless_paper() {
+    let long = "word ".repeat(60);
+    let events =
+        vec![message("m", ItemRole::Assistant), delta_of("m", None, &long), delta_of("m", None, "e")];
+    assert_eq!(written(Renderer::new(Style::Plain, Paper::Endless), events), format!("{long}e"));
+}
+
+#[test]
+fn a_screen_that_changes_its_width_changes_the_next_lines() {
+    let mut renderer = Renderer::new(Style::Plain, Paper::Screen(40));
+    let say = |renderer: &mut Renderer, text: &str| written_by(renderer, vec![delta_of("m", None, text)]);
+    written_by(&mut renderer, vec![message("m", ItemRole::Assistant)]);
+    assert_eq!(say(&mut renderer, "some words for a start and "), "some words for a start and");
+    renderer.resize(20);
+    assert_eq!(say(&mut renderer, "some more of these "), " some more of\nthese");
+    assert_eq!(renderer.cursor(), (5, 15));
+}
+
+#[test]
+fn a_pause_shows_the_word_that_was_held_back() {
+    let mut renderer = Renderer::new(Style::Colour, Paper::Screen(40));
+    let begun = vec![message("m", ItemRole::Assistant), delta_of("m", Some(DeltaPart::Reasoning), "I thi")];
+    assert_eq!(written_by(&mut renderer, begun), "\x1b[2mI\x1b[0m");
+    assert_eq!(renderer.pause(10), "\x1b[2m thi\x1b[0m");
+    assert_eq!(renderer.pause(10), "");
+}
+
+#[test]
+fn a_complete_message_leaves_the_cursor_at_the_beginning_of_a_line() {
+    let mut renderer = Renderer::new(Style::Plain, Paper::Screen(40));
+    let part = vec![ContentPart::text("Done.")];
+    let events = vec![
+        message("m", ItemRole::Assistant),
+        delta_of("m", None, "Done."),
+        completed(item("m", ItemKind::Message, Some(ItemRole::Assistant), part)),
+    ];
+    assert_eq!(written_by(&mut renderer, events), "Done.\n");
+    assert_eq!(renderer.cursor().0, 0);
+}
+
+#[test]
+fn the_closing_line_tells_how_full_the_context_is() {
+    for (used, window, words) in
+        [(24_000, 200_000, "context 12% of 200k"), (70, 1_000_000, "context <1% of 1M")]
+    {
+        let context = Some(Some(ContextFill { used, window }));
+        let events = vec![
+            EventData::SessionUpdated(StatePatch { context, ..StatePatch::default() }),
+            turn_ended(StopReason::EndTurn, None),
+        ];
+        assert_eq!(shown(Style::Plain, 60, events), format!("── end_turn · {words} · 1.2 s\n"));
+    }
+}
+
+#[test]
+fn a_failed_turn_names_its_error() {
+    let events = vec![
+        delta_of("m", None, "Let me"),
+        EventData::Error(ErrorData {
+            message: "the provider is overloaded".into(),
+            code: Some(ErrorCode::ApiError),
+            details: None,
+        }),
+        turn_ended(StopReason::Error, None),
+    ];
+    let events = [vec![message("m", ItemRole::Assistant)], events].concat();
+    insta::assert_snapshot!(shown(Style::Plain, 60, events), @r"
+    Let me
+
+    ✗ error api_error: the provider is overloaded
+
+    ── error · 1.2 s
+    ");
+}
+
+#[test]
+fn a_message_without_deltas_is_shown_when_it_is_complete() {
+    let events = vec![
+        message("m", ItemRole::Assistant),
+        completed(item(
+            "m",
+            ItemKind::Message,
+            Some(ItemRole::Assistant),
+            vec![ContentPart::text("All at once.\n")],
+        )),
+        turn_ended(StopReason::EndTurn, None),
+    ];
+    insta::assert_snapshot!(shown(Style::Plain, 60, events), @r"
+    All at once.
+
+    ── end_turn · 1.2 s
+    ");
+}
+
+#[test]
+fn results_of_parallel_calls_name_their_call() {
+    let events = vec![
+        call("c1", "read", r#"{"path":"a"}"#),
+        call("c2", "read", r#"{"path":"b"}"#),
+        result("c1", "one", None, vec![]),
+        result("c2", "two", None, vec![]),
+    ];
+    insta::assert_snapshot!(shown(Style::Plain, 60, events), @r"
+    ● read a
+    ● read b
+    ↳ read a
+      │ one
+    ↳ read b
+      │ two
+    ");
+}
+
+#[test]
+fn structured_output_is_shown_only_when_a_result_has_nothing_else() {
+    let json = || ContentPart::Json { json: serde_json::json!({"written": 163}) };
+    let diff = Some("--- a\n+++ a\n@@ -1 +1 @@\n-old\n+new\n".to_owned());
+    let file = ContentPart::FileRef { path: "a".into(), action: FileAction::Patch, diff };
+    let events = vec![
+        call("c1", "edit", "{}"),
+        result("c1", "", None, vec![json(), file]),
+        call("c2", "read", "{}"),
+        result("c2", "hello", None, vec![json()]),
+        call("c3", "count", "{}"),
+        result("c3", "", None, vec![json()]),
+    ];
+    insta::assert_snapshot!(shown(Style::Plain, 60, events), @r#"
+    ● edit
+      a
+      @@ -1 +1 @@
+      -old
+      +new
+    ● read
+      │ hello
+    ● count
+      │ {"written":163}
+    "#);
+}
+
+fn shown(style: Style, width: usize, events: Vec<EventData>) -> String {
+    written(Renderer::new(style, Paper::Screen(width)), events)
+}
+
+fn written(mut renderer: Renderer, events: Vec<EventData>) -> String {
+    written_by(&mut renderer, events)
+}
+
+fn written_by(renderer: &mut Renderer, events: Vec<EventData>) -> String {
+    renderer.work_in("/home/dev/project");
+    let session_id = SessionId::parse("s").unwrap();
+    (1..)
+        .zip(events)
+        .map(|(sequence, data)| UniversalEvent {
+            event_id: EventId(format!("evt_{sequence}")),
+            sequence,
+            time: Timestamp::UNIX_EPOCH,
+            session_id: session_id.clone(),
+            native_session_id: None,
+            source: EventSource::Agent,
+            synthetic: false,
+            data,
+            raw: None,
+        })
+        .map(|event| renderer.event(&event))
+        .collect()
+}
+
+fn turn() -> Vec<EventData> {
+    [opening(), working(), asking(), closing()].concat()
+}
+
+fn opening() -> Vec<EventData> {
+    vec![
+        EventData::SessionStarted(SessionStartedData::default()),
+        EventData::TurnStarted(TurnStartedData {
+            phase: TurnPhase::Started,
+            turn_id: TurnId("turn_1".into()),
+            metadata: TurnStartedMetadata { origin: TurnOrigin::User, message_id: None },
+        }),
+        message("user", ItemRole::User),
+        delta_of("user", None, "Add a line"),
+        completed(item(
+            "user",
+            ItemKind::Message,
+            Some(ItemRole::User),
+            vec![ContentPart::text("Add a line")],
+        )),
+        message("thought", ItemRole::Assistant),
+        delta_of("thought", Some(DeltaPart::Reasoning), "First I look"),
+        delta_of("thought", Some(DeltaPart::Reasoning), " at the file."),
+        completed(item(
+            "thought",
+            ItemKind::Message,
+            Some(ItemRole::Assistant),
+            vec![ContentPart::Reasoning {
+                text: "First I look at the file.".into(),
+                visibility: ReasoningVisibility::Public,
+            }],
+        )),
+        message("answer", ItemRole::Assistant),
+        delta_of("answer", None, "I'll read "),
+        delta_of("answer", None, "it \x1b[2Jfirst."),
+        todos(&[("Read", TodoStatus::InProgress), ("Add the line", TodoStatus::Pending)]),
+    ]
+}
+
+fn working() -> Vec<EventData> {
+    let numbered: String = (1..=8).map(|n| format!("line {n}\n")).collect();
+    vec![
+        call("c1", "read", r#"{"path":"/home/dev/project/README.md"}"#),
+        result("c1", &numbered, None, vec![]),
+        call(
+            "c2",
+            "bash",
+            r#"{"command":"make test && echo a very long command line that goes on and on and on"}"#,
+        ),
+        result("c2", "boom\n", Some(2), vec![]),
+        todos(&[("Read", TodoStatus::Completed), ("Add the line", TodoStatus::InProgress)]),
+        completed(item(
+            "warned",
+            ItemKind::Status,
+            None,
+            vec![ContentPart::Status {
+                label: "mock.warning".into(),
+                detail: Some("the model is unknown".into()),
+            }],
+        )),
+        completed(item(
+            "packed",
+            ItemKind::Status,
+            None,
+            vec![ContentPart::Status {
+                label: "mock.compaction".into(),
+                detail: Some("history packed".into()),
+            }],
+        )),
+    ]
+}
+
+fn asking() -> Vec<EventData> {
+    let diff = "--- a/README.md\n+++ b/README.md\n@@ -1,2 +1,2 @@\n # Hello\n-old\n+new\n";
+    let file =
+        ContentPart::FileRef { path: "README.md".into(), action: FileAction::Patch, diff: Some(diff.into()) };
+    let metadata = RequestMetadata { files: vec![file.clone()], ..RequestMetadata::default() };
+    let permission = |status, metadata| PermissionEventData {
+        permission_id: PermissionId("perm_1".into()),
+        action: "Edit README.md".into(),
+        status,
+        metadata,
+    };
+    let question = |status, response: Option<&str>| QuestionEventData {
+        question_id: QuestionId("qst_1".into()),
+        prompt: "Which colour?".into(),
+        options: vec!["red".into(), "blue".into()],
+        status,
+        response: response.map(str::to_owned),
+        metadata: None,
+    };
+    vec![
+        call("c3", "edit", r#"{"path":"README.md"}"#),
+        EventData::PermissionRequested(permission(PermissionStatus::Requested, Some(metadata))),
+        EventData::PermissionResolved(permission(PermissionStatus::Accept, None)),
+        result("c3", "", None, vec![file]),
+        EventData::QuestionRequested(question(QuestionStatus::Requested, None)),
+        EventData::QuestionResolved(question(QuestionStatus::Answered, Some("blue"))),
+    ]
+}
+
+fn closing() -> Vec<EventData> {
+    let usage = Usage { input_tokens: Some(1_200), output_tokens: Some(34), ..Usage::default() }.with_total();
+    vec![
+        EventData::AgentUnparsed(AgentUnparsedData {
+            error: "expected value".into(),
+            location: "stdout".into(),
+            raw_hash: None,
+        }),
+        EventData::SessionUpdated(StatePatch {
+            context: Some(Some(ContextFill { used: 24_000, window: 200_000 })),
+            ..StatePatch::default()
+        }),
+        message("end", ItemRole::Assistant),
+        delta_of("end", None, "Done.\n"),
+        turn_ended(StopReason::EndTurn, Some(usage)),
+    ]
+}
+
+fn item(id: &str, kind: ItemKind, role: Option<ItemRole>, content: Vec<ContentPart>) -> UniversalItem {
+    UniversalItem {
+        item_id: ItemId(id.into()),
+        native_item_id: None,
+        parent_id: None,
+        kind,
+        role,
+        status: ItemStatus::Completed,
+        content,
+    }
+}
+
+fn message(id: &str, role: ItemRole) -> EventData {
+    EventData::ItemStarted(ItemEventData { item: item(id, ItemKind::Message, Some(role), vec![]) })
+}
+
+fn completed(item: UniversalItem) -> EventData {
+    EventData::ItemCompleted(ItemEventData { item })
+}
+
+fn delta_of(id: &str, part_type: Option<DeltaPart>, delta: &str) -> EventData {
+    EventData::ItemDelta(ItemDeltaData {
+        item_id: ItemId(id.into()),
+        native_item_id: None,
+        delta: delta.into(),
+        part_type,
+    })
+}
+
+fn call(id: &str, name: &str, arguments: &str) -> EventData {
+    let part =
+        ContentPart::ToolCall { name: name.into(), arguments: arguments.into(), call_id: CallId(id.into()) };
+    completed(item(id, ItemKind::ToolCall, Some(ItemRole::Assistant), vec![part]))
+}
+
+fn result(id: &str, output: &str, exit_code: Option<i64>, parts: Vec<ContentPart>) -> EventData {
+    let part = ContentPart::ToolResult {
+        call_id: CallId(id.into()),
+        output: output.into(),
+        is_error: None,
+        exit_code,
+        duration_ms: exit_code.map(|_| 1_500),
+    };
+    let content = [vec![part], parts].concat();
+    completed(item(&format!("{id}-result"), ItemKind::ToolResult, Some(ItemRole::Tool), content))
+}
+
+fn todos(list: &[(&str, TodoStatus)]) -> EventData {
+    let todos = list.iter().map(|(text, status)| Todo { text: (*text).into(), status: *status }).collect();
+    EventData::SessionUpdated(StatePatch { todos: Some(Some(todos)), ..StatePatch::default() })
+}
+
+fn turn_ended(stop_reason: StopReason, usage: Option<Usage>) -> EventData {
+    EventData::TurnEnded(TurnEndedData {
+        phase: TurnPhase::Ended,
+        turn_id: TurnId("turn_1".into()),
+        metadata: TurnEndedMetadata {
+            stop_reason,
+            model: None,
+            cost_usd: usage.as_ref().map(|_| 0.0123),
+            usage,
+            usage_subagents: None,
+            duration_ms: 1_234,
+        },
+    })
+}

@@ -1,0 +1,56 @@
+//! A fresh small project for an agent to play in.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+const FILES: &[(&str, &str)] = &[
+    (
+        "README.md",
+        "# Hello, agent\n\
+         \n\
+         A small project to try an agent on. Nothing here is precious.\n\
+         \n\
+         Run it with `python3 src/main.py`.\n",
+    ),
+    (
+        "src/main.py",
+        "def greet(name: str) -> str:\n    \
+             return f\"Hello, {name}!\"\n\
+         \n\
+         \n\
+         if __name__ == \"__main__\":\n    \
+             print(greet(\"world\"))\n",
+    ),
+];
+
+/// Makes the project in a new temporary directory, which stays for the user to look at.
+pub(crate) fn make() -> io::Result<PathBuf> {
+    let dir = tempfile::Builder::new().prefix("omniglot-scratch-").tempdir()?;
+    fill(dir.path())?;
+    Ok(dir.keep())
+}
+
+fn fill(dir: &Path) -> io::Result<()> {
+    for (name, text) in FILES {
+        let path = dir.join(name);
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent)?;
+        }
+        std::fs::write(path, text)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_project_has_its_files() {
+        let dir = tempfile::tempdir().unwrap();
+        fill(dir.path()).unwrap();
+        let program = std::fs::read_to_string(dir.path().join("src/main.py")).unwrap();
+        assert!(program.contains("\n    print(greet(\"world\"))\n"), "{program}");
+        assert!(dir.path().join("README.md").is_file());
+    }
+}

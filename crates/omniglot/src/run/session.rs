@@ -1,0 +1,183 @@
+//! Opens the session of a run: continues the one that was named, or makes one.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, bail};
+use omniglot_client::Client;
+use omniglot_schema::{CreateSessionRequest, SessionDetail, SessionId, SessionInfo, SessionPatch};
+
+use super::scratch;
+use crate::cli::RunArgs;
+use crate::usage::UsageError;
+
+const RANDOM_BYTES: usize = 5;
+
+/// What a run wants of its session, checked as far as this side can.
+#[derive(Debug)]
+pub(crate) struct Wanted {
+    pub(crate) id: SessionId,
+    agent: Option<String>,
+    default_agent: String,
+    place: Place,
+    model: Option<String>,
+    permission_mode: Option<String>,
+    /// Ours since an earlier attempt, which the connection did not survive.
+    made: Option<Opened>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Place {
+    Current,
+    Named(PathBuf),
+    Scratch,
+}
+
+/// A session that is ready for a message.
+#[derive(Debug, Clone)]
+pub(crate) struct Opened {
+    pub(crate) agent: String,
+    pub(crate) directory: Option<String>,
+    /// The last event before ours; 0 in a session made for this run.
+    pub(crate) after: u64,
+    pub(crate) scratch: bool,
+    pub(crate) new: bool,
+}
+
+impl Wanted {
+    pub(crate) fn new(args: &RunArgs, default_agent: &str) -> anyhow::Result<Self> {
+        let id = match &args.session {
+            Some(text) => {
+                SessionId::parse(text).map_err(|e| UsageError::new(format!("--session {text}: {e}")))?
+            }
+            None => random_id()?,
+        };
+        let place = match &args.cwd {
+            Some(dir) => Place::Named(directory(dir.clone())?),
+            None if args.scratch => Place::Scratch,
+            None => Place::Current,
+        };
+        Ok(Self {
+            id,
+            agent: args.agent.clone(),
+            default_agent: default_agent.to_owned(),
+            place,
+            model: args.model.clone(),
+            permission_mode: args.permission_mode.clone(),
+            made: None,
+        })
+    }
+
+    pub(crate) async fn open(&mut self, client: &Client) -> anyhow::Result<Opened> {
+        match client.detail(&self.id).await {
+            Ok(_) if let Some(made) = &self.made => Ok(made.clone()),
+            Ok(detail) => self.resume(client, detail).await,
+            Err(error) if error.status() == Some(404) => self.create(client).await,
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// What was fixed when the session was made cannot be asked for anew; the rest is changed.
+    async fn resume(&self, client: &Client, detail: SessionDetail) -> anyhow::Result<Opened> {
+        self.check(&detail.info)?;
+        let mut info = detail.info;
+        if self.model.is_some() || self.permission_mode.is_some() {
+            let (model, permission_mode) = (self.model.clone(), self.permission_mode.clone());
+            let patch = SessionPatch { model, permission_mode, ..SessionPatch::default() };
+            info = client.patch(&self.id, &patch).await?.info;
+        }
+        Ok(Opened {
+            agent: info.agent,
+            directory: info.directory,
+            after: info.event_count,
+            scratch: false,
+            new: false,
+        })
+    }
+
+    fn check(&self, info: &SessionInfo) -> anyhow::Result<()> {
+        let refuse = |what: &str| UsageError::new(format!("session {} exists: {what}", self.id));
+        if self.agent.as_ref().is_some_and(|agent| *agent != info.agent) {
+            bail!(refuse(&format!(
+                "its agent is {}; leave out --agent, or choose another --session",
+                info.agent
+            )));
+        }
+        if self.place == Place::Scratch {
+            bail!(refuse("it has its directory; leave out --scratch, or choose another --session"));
+        }
+        if let (Place::Named(dir), Some(current)) = (&self.place, &info.directory)
+            && dir.as_os_str() != current.as_str()
+        {
+            bail!(refuse(&format!("it works in {current}; leave out --cwd, or choose another --session")));
+        }
+        Ok(())
+    }
+
+    async fn create(&mut self, client: &Client) -> anyhow::Result<Opened> {
+        let agent = self.agent.clone().unwrap_or_else(|| self.default_agent.clone());
+        let directory = match &self.place {
+            Place::Named(dir) => dir.clone(),
+            Place::Current => {
+                std::env::current_dir().context("the current directory is gone; give --cwd DIR")?
+            }
+            Place::Scratch => scratch::make().context("the demo project cannot be made")?,
+        };
+        let directory = text(directory)?;
+        let request = CreateSessionRequest {
+            directory: Some(directory.clone()),
+            model: self.model.clone(),
+            permission_mode: self.permission_mode.clone(),
+            ..CreateSessionRequest::new(agent.clone())
+        };
+        let answer = client.create(&self.id, &request).await?;
+        if let Some(error) = answer.error.filter(|_| !answer.healthy) {
+            bail!("agent {agent} cannot work yet: {}", error.message);
+        }
+        let scratch = self.place == Place::Scratch;
+        let opened = Opened { agent, directory: Some(directory), after: 0, scratch, new: true };
+        Ok(self.made.insert(opened).clone())
+    }
+}
+
+fn random_id() -> anyhow::Result<SessionId> {
+    let mut bytes = [0; RANDOM_BYTES];
+    getrandom::fill(&mut bytes).map_err(|e| anyhow::anyhow!("no random numbers: {e}"))?;
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(SessionId::parse(&format!("run-{hex}"))?)
+}
+
+fn directory(dir: PathBuf) -> Result<PathBuf, UsageError> {
+    let real = dir.canonicalize().map_err(|e| UsageError::new(format!("--cwd {}: {e}", dir.display())))?;
+    if !real.is_dir() {
+        return Err(UsageError::new(format!("--cwd {}: not a directory", dir.display())));
+    }
+    Ok(real)
+}
+
+/// The REST face names directories in JSON, which is UTF-8.
+fn text(dir: PathBuf) -> Result<String, UsageError> {
+    dir.into_os_string()
+        .into_string()
+        .map_err(|dir| UsageError::new(format!("the name of the directory {} is not UTF-8", dir.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_made_up_session_id_is_short_and_new() {
+        let (first, second) = (random_id().unwrap(), random_id().unwrap());
+        assert_ne!(first, second);
+        assert_eq!(first.as_str().len(), "run-".len() + 2 * RANDOM_BYTES);
+    }
+
+    #[test]
+    fn a_working_directory_must_be_one() {
+        assert!(
+            directory("/no/such/place".into()).unwrap_err().to_string().starts_with("--cwd /no/such/place: ")
+        );
+        assert!(directory(file!().into()).is_err());
+        assert!(directory(".".into()).unwrap().is_absolute());
+    }
+}

@@ -1,0 +1,248 @@
+//! Watches one turn: shows its events, answers its requests, and cancels it when the person wants that.
+//!
+//! Remembers where it is, so that a broken connection is taken up again without loss or repeat.
+
+use std::time::Duration;
+
+use anyhow::bail;
+use futures_util::StreamExt as _;
+use omniglot_client::{Client, SseItem, StreamFrom};
+use omniglot_schema::{EventData, MessageId, QueueOnCancel, SessionId, StopReason, TurnId, UniversalEvent};
+use tokio::time::timeout;
+
+use super::answer::Answering;
+use super::connect::{explain, is_lost};
+use super::errands::{self, Errands};
+use super::outcome::Outcome;
+use super::output::Output;
+use super::prompt::Answer;
+use crate::signals::StopSignals;
+
+/// How long the daemon may take to obey somebody who wants to leave.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+pub(crate) struct Turn {
+    session: SessionId,
+    message: MessageId,
+    /// The place of the last event seen.
+    from: StreamFrom,
+    pub(crate) seen: u64,
+    /// Whether events before the turn are shown too: those of a session, or a process, made for it.
+    pub(crate) prelude: bool,
+    answering: Answering,
+    /// Said, but not seen in the stream yet: to be said again over another connection.
+    unconfirmed: Vec<Answer>,
+    id: Option<TurnId>,
+    wishes: Wishes,
+}
+
+/// How often the person wanted the turn to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wishes {
+    None,
+    /// The turn is being cancelled.
+    Cancel,
+    /// Nothing is waited for any more.
+    Leave,
+}
+
+/// Why watching stopped.
+pub(crate) enum Watched {
+    Ended(Outcome),
+    /// The connection is gone; the turn may still run.
+    Lost(String),
+}
+
+impl Turn {
+    pub(crate) fn new(
+        session: SessionId,
+        message: MessageId,
+        from: StreamFrom,
+        answering: Answering,
+    ) -> Self {
+        Self {
+            session,
+            message,
+            from,
+            seen: 0,
+            prelude: false,
+            answering,
+            unconfirmed: vec![],
+            id: None,
+            wishes: Wishes::None,
+        }
+    }
+
+    /// Watches until the turn has ended or the connection broke.
+    pub(crate) async fn watch(
+        &mut self,
+        client: &Client,
+        output: &mut Output,
+        signals: &mut StopSignals,
+    ) -> anyhow::Result<Watched> {
+        let mut stream = match client.sse(&self.session, &self.from, false).await {
+            Ok(stream) => stream,
+            Err(error) if is_lost(&error) => return Ok(Watched::Lost(error.to_string())),
+            Err(error) => return Err(explain(error)),
+        };
+        let mut errands = Errands::new();
+        self.repeat(client, &mut errands);
+        loop {
+            if self.wishes == Wishes::None {
+                self.answering.show_prompt(output);
+            }
+            let asking = self.answering.is_asking();
+            tokio::select! {
+                item = stream.next() => match item {
+                    Some(Ok(item)) => if let Some(stop) = self.item(item, client, output, &mut errands)? {
+                        errands::finish(errands, output).await;
+                        return Ok(Watched::Ended(self.outcome(stop)));
+                    },
+                    Some(Err(error)) if is_lost(&error) => return Ok(Watched::Lost(error.to_string())),
+                    Some(Err(error)) => return Err(explain(error)),
+                    None => return Ok(Watched::Lost("the daemon is stopping".to_owned())),
+                },
+                line = self.answering.typed(), if asking => {
+                    output.hush();
+                    let answer = self.answering.line(line.as_deref(), output);
+                    self.reply(answer, client, &mut errands);
+                },
+                () = signals.next() => if self.stop(client, output, &mut errands).await {
+                    return Ok(Watched::Ended(Outcome::Interrupted));
+                },
+                Some(done) = errands.join_next() => errands::report(done, output),
+                () = output.silence(), if !asking => output.spin(),
+            }
+        }
+    }
+
+    /// Says again what a broken connection may have swallowed.
+    fn repeat(&self, client: &Client, errands: &mut Errands) {
+        for answer in self.unconfirmed.iter().cloned() {
+            self.send(answer, client, errands);
+        }
+        if self.wishes != Wishes::None {
+            self.cancel(client, errands);
+        }
+    }
+
+    fn outcome(&self, stop: StopReason) -> Outcome {
+        if self.wishes == Wishes::None { Outcome::Stopped(stop) } else { Outcome::Interrupted }
+    }
+
+    pub(crate) fn wishes(&self) -> Wishes {
+        self.wishes
+    }
+
+    /// Shows an event of the turn; returns why it stopped when it did.
+    fn item(
+        &mut self,
+        item: SseItem,
+        client: &Client,
+        output: &mut Output,
+        errands: &mut Errands,
+    ) -> anyhow::Result<Option<StopReason>> {
+        let (id, event, json) = match item {
+            SseItem::Event { id, event, json } => (id, event, json),
+            SseItem::CaughtUp => return Ok(None),
+            SseItem::Deleted => bail!("the session was deleted while its turn ran"),
+        };
+        self.from = StreamFrom::Id(id);
+        self.seen = event.sequence;
+        self.recognise(&event);
+        if self.id.is_none() && !self.prelude {
+            return Ok(None);
+        }
+        self.show(&event, &json, output);
+        self.confirm(&event);
+        let answer = self.answering.event(&event, output);
+        self.reply(answer, client, errands);
+        Ok(match &event.data {
+            EventData::TurnEnded(data) if Some(&data.turn_id) == self.id.as_ref() => {
+                Some(data.metadata.stop_reason)
+            }
+            _ => None,
+        })
+    }
+
+    fn recognise(&mut self, event: &UniversalEvent) {
+        if let EventData::TurnStarted(data) = &event.data
+            && data.metadata.message_id.as_ref() == Some(&self.message)
+        {
+            self.id = Some(data.turn_id.clone());
+        }
+    }
+
+    fn show(&mut self, event: &UniversalEvent, json: &str, output: &mut Output) {
+        let text = output.render(event, json);
+        if !text.is_empty() && output.is_shared() {
+            self.answering.interrupt_prompt(output);
+        }
+        output.stdout(&text);
+    }
+
+    fn confirm(&mut self, event: &UniversalEvent) {
+        match &event.data {
+            EventData::PermissionResolved(data) => {
+                self.unconfirmed.retain(|answer| answer.id() != data.permission_id.as_str());
+            }
+            EventData::QuestionResolved(data) => {
+                self.unconfirmed.retain(|answer| answer.id() != data.question_id.as_str());
+            }
+            _ => {}
+        }
+    }
+
+    fn reply(&mut self, answer: Option<Answer>, client: &Client, errands: &mut Errands) {
+        if let Some(answer) = answer {
+            self.unconfirmed.push(answer.clone());
+            self.send(answer, client, errands);
+        }
+    }
+
+    /// Beside the stream, so that nothing waits for the daemon's answer.
+    fn send(&self, answer: Answer, client: &Client, errands: &mut Errands) {
+        let (client, session) = (client.clone(), self.session.clone());
+        errands.spawn(async move { errands::send(&client, &session, answer).await });
+    }
+
+    /// The first wish cancels and waits for the end; the second does not wait. Returns whether to leave.
+    async fn stop(&mut self, client: &Client, output: &mut Output, errands: &mut Errands) -> bool {
+        self.answering.interrupt_prompt(output);
+        if self.wishes != Wishes::None {
+            self.wishes = Wishes::Leave;
+            output.note("· ending the session");
+            if let Err(trouble) = self.terminate(client).await {
+                output.complain(&format!("the session goes on: {trouble}"));
+            }
+            return true;
+        }
+        self.wishes = Wishes::Cancel;
+        if self.id.is_none() && self.take_back(client).await {
+            output.note("· the message was taken back before its turn began");
+            return true;
+        }
+        output.note("· cancelling; once more ends the session");
+        self.cancel(client, errands);
+        false
+    }
+
+    fn cancel(&self, client: &Client, errands: &mut Errands) {
+        let (client, session) = (client.clone(), self.session.clone());
+        errands.spawn(async move {
+            let cancelled = client.cancel(&session, QueueOnCancel::Keep).await;
+            cancelled.map(drop).map_err(|error| format!("the turn was not cancelled: {error}"))
+        });
+    }
+
+    async fn terminate(&self, client: &Client) -> Result<(), String> {
+        match timeout(PATIENCE, client.terminate(&self.session)).await {
+            Ok(done) => done.map_err(|error| error.to_string()),
+            Err(_) => Err("the daemon does not answer".to_owned()),
+        }
+    }
+
+    async fn take_back(&self, client: &Client) -> bool {
+        matches!(timeout(PATIENCE, client.remove_queued(&self.session, &self.message)).await, Ok(Ok(())))
+    }
+}

@@ -1,0 +1,200 @@
+//! The daemon's token: where it comes from, and where a client finds it.
+//!
+//! Comparing it is the server's duty. A [`Secret`] never prints itself.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+use crate::cli::TokenArgs;
+use crate::usage::UsageError;
+
+/// The name of the token file within the data directory.
+const FILE_NAME: &str = "token";
+const VARIABLE: &str = "OMNIGLOT_TOKEN";
+const BYTES: usize = 16;
+
+/// A token that may be sent as a header, and is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Secret(String);
+
+/// The token of a daemon and the words that tell where it is.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) secret: Option<Secret>,
+    pub(crate) described: String,
+}
+
+/// The token that a daemon shall ask for; makes and keeps one if none is given.
+///
+/// Only the owner of the data directory's lock may call it, so that two starts never make two tokens.
+pub(crate) fn for_daemon(args: &TokenArgs, dir: &Path) -> anyhow::Result<Source> {
+    if args.no_token {
+        return Ok(Source { secret: None, described: "no token".into() });
+    }
+    if let Some(text) = &args.token {
+        let secret = Secret::parse(text).map_err(|e| UsageError::new(format!("--token: {e}")))?;
+        return Ok(Source { secret: Some(secret), described: "token from --token".into() });
+    }
+    if let Some(path) = &args.token_file {
+        let secret =
+            read(path).map_err(|e| UsageError::new(format!("--token-file {}: {e}", path.display())))?;
+        return Ok(Source { secret: Some(secret), described: format!("token in {}", path.display()) });
+    }
+    if let Some(secret) = from_environment()? {
+        return Ok(Source { secret: Some(secret), described: format!("token from {VARIABLE}") });
+    }
+    let (secret, path) = kept(dir)?;
+    Ok(Source { secret: Some(secret), described: format!("token in {}", path.display()) })
+}
+
+/// The token to show to the daemon that owns `dir`, if one can be found.
+pub(crate) fn for_client(dir: &Path) -> anyhow::Result<Option<Secret>> {
+    if let Some(secret) = from_environment()? {
+        return Ok(Some(secret));
+    }
+    match read(&dir.join(FILE_NAME)) {
+        Ok(secret) => Ok(Some(secret)),
+        Err(TokenError::Io(e)) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| dir.join(FILE_NAME).display().to_string()),
+    }
+}
+
+impl Secret {
+    /// The token itself, for those who must send or compare it.
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    fn parse(text: &str) -> Result<Self, TokenError> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(TokenError::Empty);
+        }
+        // A header carries nothing else faithfully.
+        if !text.bytes().all(|b| b.is_ascii_graphic()) {
+            return Err(TokenError::Unprintable);
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    fn random() -> Result<Self, TokenError> {
+        let mut bytes = [0; BYTES];
+        getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
+        Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("***")
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+enum TokenError {
+    #[error("the token is empty")]
+    Empty,
+    #[error("the token has characters other than visible ASCII ones")]
+    Unprintable,
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+fn from_environment() -> anyhow::Result<Option<Secret>> {
+    match std::env::var(VARIABLE) {
+        // An empty variable is how many tools say "unset".
+        Ok(text) if text.is_empty() => Ok(None),
+        Ok(text) => Ok(Some(Secret::parse(&text).map_err(|e| UsageError::new(format!("{VARIABLE}: {e}")))?)),
+        Err(std::env::VarError::NotPresent) => Ok(None),
+        Err(std::env::VarError::NotUnicode(_)) => {
+            Err(UsageError::new(format!("{VARIABLE} is not UTF-8")).into())
+        }
+    }
+}
+
+/// The token kept in the data directory, made on first use.
+fn kept(dir: &Path) -> anyhow::Result<(Secret, PathBuf)> {
+    let path = dir.join(FILE_NAME);
+    let secret = match read(&path) {
+        Ok(secret) => {
+            make_private(&path).with_context(|| format!("{} is not private", path.display()))?;
+            secret
+        }
+        Err(TokenError::Io(e)) if e.kind() == io::ErrorKind::NotFound => {
+            let secret = Secret::random()?;
+            write_new(&path, &secret).with_context(|| format!("{} cannot be written", path.display()))?;
+            secret
+        }
+        Err(error) => {
+            return Err(error).with_context(|| format!("{}; remove it to get a new one", path.display()));
+        }
+    };
+    Ok((secret, path))
+}
+
+fn read(path: &Path) -> Result<Secret, TokenError> {
+    Secret::parse(&fs::read_to_string(path)?)
+}
+
+fn make_private(path: &Path) -> io::Result<()> {
+    let mode = fs::metadata(path)?.permissions().mode();
+    if mode & 0o077 != 0 {
+        tracing::warn!(path = %path.display(), "others could read the token; it is private now");
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+    }
+    Ok(())
+}
+
+/// Written beside and renamed, so that no reader ever sees half of it.
+fn write_new(path: &Path, secret: &Secret) -> io::Result<()> {
+    let beside = path.with_extension("new");
+    match fs::remove_file(&beside) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+        Ok(()) | Err(_) => {}
+    }
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
+    writeln!(file, "{}", secret.0)?;
+    file.sync_all()?;
+    fs::rename(&beside, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_made_token_is_private_and_reused() {
+        let dir = tempfile::tempdir().unwrap();
+        let (first, path) = kept(dir.path()).unwrap();
+        assert_eq!(first.0.len(), 32);
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        let (second, _) = kept(dir.path()).unwrap();
+        assert!(first == second);
+    }
+
+    #[test]
+    fn a_kept_token_that_others_can_read_becomes_private() {
+        let dir = tempfile::tempdir().unwrap();
+        let (_, path) = kept(dir.path()).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        kept(dir.path()).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_token_is_never_shown() {
+        let source = Source { secret: Some(Secret::parse("hush").unwrap()), described: "somewhere".into() };
+        assert!(!format!("{source:?}").contains("hush"));
+    }
+
+    #[test]
+    fn a_token_that_no_header_carries_is_refused() {
+        assert!(matches!(Secret::parse(" \n"), Err(TokenError::Empty)));
+        assert!(matches!(Secret::parse("a b"), Err(TokenError::Unprintable)));
+        assert_eq!(Secret::parse("abc\n").unwrap().reveal(), "abc");
+    }
+}

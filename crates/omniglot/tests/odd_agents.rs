@@ -1,0 +1,227 @@
+//! Agents of a few lines of shell, each with one bad habit that the built-in agent does not have.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on panics"
+)]
+
+use omniglot_client::StreamFrom;
+use omniglot_schema::{
+    ContentPart, CreateSessionRequest, ErrorCode, EventData, PermissionReply, QueueOnCancel, StopReason,
+    UniversalEvent, UniversalEventType,
+};
+use omniglot_testkit::daemon::{Daemon, Setup};
+use omniglot_testkit::drive::{Driver, session_id, status_of};
+use omniglot_timeline::check::Allow;
+
+const OPEN: &str = r#"read l; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{}}}'
+read l; echo '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"x"}}'
+"#;
+const END: &str = r#"echo '{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}'
+"#;
+
+/// A text chunk of the agent.
+fn says(text: &str) -> String {
+    format!(
+        r#"echo '{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"x","update":{{"sessionUpdate":"agent_message_chunk","content":{{"type":"text","text":"{text}"}}}}}}}}'
+"#
+    )
+}
+
+/// A daemon whose agent `odd` runs `script`.
+fn daemon(script: &str, more: &str) -> Daemon {
+    let command = toml_string(script);
+    let config = format!("{more}\n[agents.odd]\nprotocol = \"acp\"\ncommand = [\"sh\", \"-c\", {command}]\n");
+    Setup::new(env!("CARGO_BIN_EXE_omniglot")).config(config).start()
+}
+
+fn toml_string(text: &str) -> String {
+    serde_json::to_string(text).unwrap()
+}
+
+async fn odd(daemon: &Daemon) -> Driver {
+    Driver::create_with(&daemon.client, "s", &CreateSessionRequest::new("odd")).await
+}
+
+fn is(kind: UniversalEventType) -> impl Fn(&UniversalEvent) -> bool {
+    move |event| event.kind() == kind
+}
+
+fn late(event: &UniversalEvent) -> Option<String> {
+    let EventData::ItemCompleted(data) = &event.data else { return None };
+    data.item.content.iter().find_map(|part| match part {
+        ContentPart::Status { label, detail } if label == "odd.late" => detail.clone(),
+        _ => None,
+    })
+}
+
+#[tokio::test]
+async fn an_agent_that_closes_its_stdout_and_lives_on_is_ended() {
+    let daemon = daemon(&format!("{OPEN} read l; exec 1>&-; exec sleep 600"), "");
+    let session = odd(&daemon).await;
+    let turn = session.turn("hello", PermissionReply::Once).await;
+    assert_eq!(turn.error().unwrap().code, Some(ErrorCode::AgentCrashed));
+    session.wait_for(0, is(UniversalEventType::SessionEnded)).await;
+    session.history().await;
+}
+
+#[tokio::test]
+async fn a_banner_that_never_ends_is_no_handshake() {
+    let daemon = daemon("while :; do echo welcome; sleep 0.1; done", "[limits]\nhandshake_seconds = 1");
+    let refused = daemon.client.create(&session_id("s"), &CreateSessionRequest::new("odd")).await;
+    assert_eq!(status_of(refused), 504);
+}
+
+#[tokio::test]
+async fn a_request_that_the_turn_outlived_is_answered_to_the_agent() {
+    let ask = r#"echo '{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":"x","toolCall":{"toolCallId":"t1","title":"do it","kind":"execute"},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"}]}}'
+"#;
+    let tell = says("told");
+    let script =
+        format!("{OPEN} read l; {ask} {END} read a; case \"$a\" in *cancelled*) {tell};; esac; read l");
+    let daemon = daemon(&script, "");
+    let session = odd(&daemon).await;
+    session.post("hello").await;
+    let told = session.wait_for(0, |event| late(event).is_some()).await;
+    assert_eq!(late(&told).as_deref(), Some("told"));
+    session.history().await;
+}
+
+#[tokio::test]
+async fn a_message_that_waits_is_not_given_to_a_process_on_its_way_out() {
+    let stop = r#"trap 'echo "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"stopReason\":\"cancelled\"}}"; sleep 0.3; exit 0' INT"#;
+    let wait = "while :; do sleep 0.05; done";
+    let answer = says("again");
+    // The first life hangs until it is interrupted, the second answers.
+    let script = format!(
+        "{stop}\n{OPEN} read l; if [ -e lived ]; then {answer} {END} read l; else : > lived; {wait}; fi"
+    );
+    let daemon = daemon(&script, "[limits]\ncancel_seconds = 1");
+    let session = odd(&daemon).await;
+    session.post("hang").await;
+    session.wait_for(0, is(UniversalEventType::TurnStarted)).await;
+    session.post("next").await;
+    daemon.client.cancel(&session.id, QueueOnCancel::Keep).await.unwrap();
+    let cancelled = session.wait_for(0, is(UniversalEventType::TurnEnded)).await;
+    let second = session.wait_for(cancelled.sequence, is(UniversalEventType::TurnEnded)).await;
+    let EventData::TurnEnded(end) = &second.data else { unreachable!() };
+    assert_eq!(end.metadata.stop_reason, StopReason::EndTurn);
+    let events = session.history().await;
+    assert!(!events.iter().any(is(UniversalEventType::SessionEnded)));
+}
+
+#[tokio::test]
+async fn a_session_outlives_its_agents_configuration() {
+    let mut daemon = daemon(&format!("{OPEN} read l; exec sleep 600"), "");
+    let session = odd(&daemon).await;
+    session.post("hello").await;
+    session.wait_for(0, is(UniversalEventType::TurnStarted)).await;
+    daemon.kill();
+    std::fs::write(daemon.data().join("omniglot.toml"), "").unwrap();
+    let daemon = daemon.restart();
+    let session = Driver::of(&daemon.client, "s");
+    session.wait_for(0, is(UniversalEventType::TurnEnded)).await;
+    let turn = session.turn("are you there?", PermissionReply::Once).await;
+    assert_eq!(turn.error().unwrap().code, Some(ErrorCode::AgentUnavailable));
+    session.history().await;
+    daemon.client.terminate(&session.id).await.unwrap();
+    daemon.client.delete(&session.id).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_agent_that_is_refused_after_a_crash_leaves_a_lawful_stream() {
+    let refuse = r#"echo '{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"not today"}}'"#;
+    let script =
+        format!("if [ -e lived ]; then read l; {refuse}; read l; fi; : > lived; {OPEN} read l; exit 4");
+    let daemon = daemon(&script, "");
+    let session = odd(&daemon).await;
+    session.turn("die", PermissionReply::Once).await;
+    session.wait_for(0, is(UniversalEventType::SessionEnded)).await;
+    let turn = session.turn("hello", PermissionReply::Once).await;
+    let error = turn.error().unwrap();
+    assert_eq!(error.code, Some(ErrorCode::AgentUnavailable));
+    assert!(error.message.contains("not today"), "{}", error.message);
+    session.history().await;
+}
+
+#[tokio::test]
+async fn secrets_of_the_configuration_are_hidden_in_all_that_the_agent_says() {
+    let script = format!(
+        "{OPEN} read l; echo \"my $API_KEY\" >&2; {} {END} read l; exit 1",
+        says("key '\"$API_KEY\"'")
+    );
+    let daemon = daemon(&script, "");
+    let config = std::fs::read_to_string(daemon.data().join("omniglot.toml")).unwrap();
+    drop(daemon);
+    let config = format!("{config}env = {{ API_KEY = \"canary-secret-123\" }}\n");
+    let daemon = Setup::new(env!("CARGO_BIN_EXE_omniglot")).config(config).start();
+    let session = odd(&daemon).await;
+    let turn = session.turn("tell me", PermissionReply::Once).await;
+    assert_eq!(turn.text(), "key ***");
+    session.post("bye").await;
+    session.wait_for(0, is(UniversalEventType::SessionEnded)).await;
+    let query = omniglot_client::EventsQuery { include_raw: true, ..Default::default() };
+    let all = daemon.client.events(&session.id, &query).await.unwrap();
+    let all = serde_json::to_string(&all).unwrap();
+    assert!(all.contains("my ***") && !all.contains("canary"), "{all}");
+}
+
+#[tokio::test]
+async fn a_session_that_is_posted_to_while_it_is_created_is_one_session() {
+    let daemon = daemon("exit 1", "");
+    for n in 0..10 {
+        let name = format!("race{n}");
+        let id = session_id(&name);
+        let post = async {
+            let message = omniglot_testkit::drive::message("[[text:1]]");
+            while daemon.client.post(&id, &message, None).await.is_err() {
+                tokio::task::yield_now().await;
+            }
+        };
+        let (session, ()) = tokio::join!(Driver::create(&daemon.client, &name), post);
+        session.wait_for(0, is(UniversalEventType::TurnEnded)).await;
+        session.history().await;
+    }
+    // One guard and one agent each.
+    assert_eq!(daemon.descendants().len(), 20);
+}
+
+#[tokio::test]
+async fn a_session_that_is_posted_to_while_it_is_deleted_leaves_nothing_behind() {
+    let daemon = daemon("exit 1", "");
+    for n in 0..10 {
+        let session = Driver::create(&daemon.client, &format!("race{n}")).await;
+        let post = async {
+            let message = omniglot_testkit::drive::message("[[text:1]]");
+            while daemon.client.post(&session.id, &message, None).await.is_ok() {}
+        };
+        let (deleted, ()) = tokio::join!(daemon.client.delete(&session.id), post);
+        deleted.unwrap();
+    }
+    for pid in daemon.descendants() {
+        omniglot_testkit::daemon::wait_gone(pid);
+    }
+    assert!(daemon.client.list(&Default::default()).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_full_log_does_not_keep_a_session_from_being_deleted() {
+    let daemon = daemon("exit 1", "[limits]\ndatabase_bytes = 1000000");
+    let session = Driver::create(&daemon.client, "s").await;
+    session.post("[[flood:20000]]").await;
+    while daemon.client.ready().await.is_ok() {
+        tokio::task::yield_now().await;
+    }
+    assert!(matches!(status_of(daemon.client.cancel(&session.id, QueueOnCancel::Keep).await), 429 | 503));
+    let stream = session.watch(StreamFrom::Start).await;
+    daemon.client.delete(&session.id).await.unwrap();
+    drop(stream);
+    while daemon.client.ready().await.is_err() {
+        tokio::task::yield_now().await;
+    }
+    let next = Driver::create(&daemon.client, "t").await;
+    assert_eq!(next.turn("[[text:1]]", PermissionReply::Once).await.stop_reason(), StopReason::EndTurn);
+    next.history_with(Allow::default()).await;
+}

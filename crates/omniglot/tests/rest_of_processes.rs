@@ -1,0 +1,81 @@
+//! A process is a cache: it is ended when it rests, and the session goes on with the next message.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on panics"
+)]
+
+use omniglot_schema::{
+    ContentPart, CreateSessionRequest, EventData, PermissionReply, StopReason, UniversalEvent,
+    UniversalEventType,
+};
+use omniglot_testkit::daemon::{Daemon, Setup, wait_gone};
+use omniglot_testkit::drive::{Driver, message};
+
+fn daemon(config: &str) -> Daemon {
+    Setup::new(env!("CARGO_BIN_EXE_omniglot")).config(config).start()
+}
+
+fn disconnected(event: &UniversalEvent) -> bool {
+    matches!(&event.data, EventData::SessionUpdated(patch) if patch.connection == Some(None))
+}
+
+#[tokio::test]
+async fn a_process_that_rests_is_ended_and_its_session_remembers() {
+    let daemon = daemon("[limits]\nidle_seconds = 1\n");
+    let session = Driver::create(&daemon.client, "s").await;
+    session.turn("[[text:2]]", PermissionReply::Once).await;
+    let below = daemon.descendants();
+    session.wait_for(0, disconnected).await;
+    below.into_iter().for_each(wait_gone);
+    let detail = daemon.client.detail(&session.id).await.unwrap();
+    assert!(!detail.info.ended && detail.state.connection.is_none());
+    let turn = session.turn("[[recall]]", PermissionReply::Once).await;
+    assert_eq!(turn.stop_reason(), StopReason::EndTurn);
+    assert!(turn.text().contains("[[text:2]]"), "{}", turn.text());
+    let events = session.history().await;
+    assert!(!events.iter().any(|event| event.kind() == UniversalEventType::SessionEnded));
+}
+
+#[tokio::test]
+async fn an_agent_that_cannot_remember_says_so_after_a_rest() {
+    // Without a state directory the built-in agent forgets with its process.
+    let program = env!("CARGO_BIN_EXE_omniglot");
+    let config = format!(
+        "[limits]\nidle_seconds = 1\n\n[agents.forgetful]\nprotocol = \"acp\"\ncommand = [\"{program}\", \"mock-agent\"]\n"
+    );
+    let daemon = daemon(&config);
+    let session = Driver::create_with(&daemon.client, "s", &CreateSessionRequest::new("forgetful")).await;
+    session.turn("[[text:2]]", PermissionReply::Once).await;
+    let rested = session.wait_for(0, disconnected).await;
+    session.turn("[[text:2]]", PermissionReply::Once).await;
+    let told = session.history().await.into_iter().find(|event| match &event.data {
+        EventData::ItemCompleted(data) => data.item.content.iter().any(
+            |part| matches!(part, ContentPart::Status { label, .. } if label == "forgetful.memory_lost"),
+        ),
+        _ => false,
+    });
+    assert!(told.unwrap().sequence > rested.sequence);
+}
+
+#[tokio::test]
+async fn the_longest_unused_process_makes_room_and_a_working_one_never_does() {
+    let daemon = daemon("[limits]\nlive_agents = 2\n");
+    let working = Driver::create(&daemon.client, "working").await;
+    working.post("[[silence]]").await;
+    let old = Driver::create(&daemon.client, "old").await;
+    let new = Driver::create(&daemon.client, "new").await;
+    old.wait_for(0, disconnected).await;
+    let connected = |detail: omniglot_schema::SessionDetail| detail.state.connection.is_some();
+    assert!(connected(daemon.client.detail(&working.id).await.unwrap()));
+    assert!(connected(daemon.client.detail(&new.id).await.unwrap()));
+    assert_eq!(old.turn("[[text:1]]", PermissionReply::Once).await.stop_reason(), StopReason::EndTurn);
+    new.wait_for(0, disconnected).await;
+    let busy = daemon.client.post(&working.id, &message("later"), None).await.unwrap();
+    assert_eq!(busy.delivered, omniglot_schema::Delivered::Queued);
+    for session in [&old, &new] {
+        session.history().await;
+    }
+}
