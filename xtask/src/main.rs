@@ -1,1 +1,63 @@
-fn main() {}
+//! The project's chores as one program: `cargo xtask test|bench|openapi|agents`.
+//!
+//! Only the command line is read here; each chore is a module. Everything runs in the root of the
+//! repository, needs no terminal and ends with a non-zero code when something is wrong.
+#![expect(clippy::print_stdout, reason = "a chore tells its progress to whoever started it")]
+
+mod agents;
+mod bench;
+mod openapi;
+mod shell;
+mod test;
+mod tools;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "xtask", bin_name = "cargo xtask", about = "The chores of this repository")]
+struct Cli {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Run every check that a commit must pass.
+    Test(test::Args),
+    /// Build for release, measure, and print the numbers beside their targets.
+    Bench {
+        /// Handed to the benchmark as they are.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Write docs/openapi.json as the code generates it.
+    Openapi {
+        /// Write nothing; fail when the file differs.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Install the pinned real agents below .agents/ (needs npm) and check their versions.
+    Agents {
+        /// Only these; all of them by default.
+        names: Vec<String>,
+    },
+}
+
+fn main() -> ExitCode {
+    let done = shell::enter_root().and_then(|()| match Cli::parse().chore {
+        Chore::Test(args) => test::run(&args),
+        Chore::Bench { args } => bench::run(&args),
+        Chore::Openapi { check: true } => openapi::check(),
+        Chore::Openapi { check: false } => openapi::write(),
+        Chore::Agents { names } => agents::run(&names),
+    });
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            println!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! `cargo xtask test`: every check that a commit must pass, the quick ones first, up to the first
+//! that fails.
+//!
+//! A step is one line of progress. What it wrote is shown only when it fails, with the command that
+//! repeats it.
+
+mod edges;
+mod sources;
+
+use std::fmt::Write as _;
+use std::io::{IsTerminal as _, Write as _};
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+
+use crate::shell::Line;
+use crate::tools::{DENY, NEXTEST};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Run only these steps.
+    #[arg(long, value_name = "STEP", value_parser = clap::builder::PossibleValuesParser::new(names()))]
+    only: Vec<String>,
+    /// Show what each step writes while it runs.
+    #[arg(long, short)]
+    verbose: bool,
+}
+
+struct Step {
+    name: &'static str,
+    work: Work,
+}
+
+enum Work {
+    /// A check of our own.
+    Own(fn() -> anyhow::Result<()>),
+    /// A command; made late, because its tool may have to be installed first.
+    Command(fn() -> anyhow::Result<Line>),
+}
+
+const STEPS: &[Step] = &[
+    Step { name: "fmt", work: Work::Command(|| Ok(Line::new("cargo fmt --all --check"))) },
+    Step { name: "sources", work: Work::Own(sources::check) },
+    Step { name: "edges", work: Work::Own(edges::check) },
+    Step {
+        name: "clippy",
+        work: Work::Command(|| Ok(Line::new("cargo clippy --workspace --all-targets -- -D warnings"))),
+    },
+    Step { name: "nextest", work: Work::Command(nextest) },
+    Step { name: "doctests", work: Work::Command(|| Ok(Line::new("cargo test --workspace --doc"))) },
+    Step {
+        name: "docs",
+        work: Work::Command(|| {
+            Ok(Line::new("cargo doc --workspace --no-deps").env("RUSTDOCFLAGS", "-D warnings"))
+        }),
+    },
+    // Not `advisories`: it fetches a database over the network and fails on news about code that did not
+    // change, which is for a scheduled job and not for a commit.
+    Step { name: "deny", work: Work::Command(|| DENY.line("check bans licenses sources")) },
+    Step { name: "openapi", work: Work::Command(|| Ok(Line::new("cargo xtask openapi --check"))) },
+];
+
+fn names() -> Vec<&'static str> {
+    STEPS.iter().map(|step| step.name).collect()
+}
+
+fn nextest() -> anyhow::Result<Line> {
+    let ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false");
+    NEXTEST.line(if ci { "run --workspace --profile ci" } else { "run --workspace" })
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    let chosen = |step: &&Step| args.only.is_empty() || args.only.iter().any(|name| name == step.name);
+    let steps: Vec<_> = STEPS.iter().filter(chosen).collect();
+    let began = Instant::now();
+    for (n, step) in steps.iter().enumerate() {
+        print!("[{}/{}] {:<9} ", n + 1, steps.len(), step.name);
+        std::io::stdout().flush()?;
+        let start = Instant::now();
+        match step.run(args.verbose) {
+            Ok(note) => println!("ok    {:>9}  {note}", seconds(start.elapsed())),
+            Err(failure) => {
+                println!("FAILED {:>8}\n\n{}\n", seconds(start.elapsed()), failure.output.trim_end());
+                let passed = format!("{n} of {} steps passed", steps.len());
+                bail!("step `{}` failed ({passed}); repeat it with\n    {}", step.name, failure.repeat);
+            }
+        }
+    }
+    println!("\nall {} steps passed in {}", steps.len(), seconds(began.elapsed()));
+    Ok(())
+}
+
+struct Failure {
+    output: String,
+    repeat: String,
+}
+
+impl Step {
+    /// Gives a word about what was done.
+    fn run(&self, verbose: bool) -> Result<String, Failure> {
+        let again = format!("cargo xtask test --only {}", self.name);
+        let own = |error: anyhow::Error| Failure { output: format!("{error:#}"), repeat: again.clone() };
+        match self.work {
+            Work::Own(check) => check().map(|()| String::new()).map_err(own),
+            Work::Command(line) => {
+                let mut line = line().map_err(own)?;
+                let repeat = line.typed();
+                if std::io::stdout().is_terminal() {
+                    line = line.env("CARGO_TERM_COLOR", "always");
+                }
+                if verbose {
+                    println!("{repeat}");
+                    return line.run().map(|()| String::new()).map_err(own);
+                }
+                let (success, output) = line.capture().map_err(own)?;
+                if success { Ok(note(&output)) } else { Err(Failure { output, repeat }) }
+            }
+        }
+    }
+}
+
+/// The count of a test run, if the output has one.
+fn note(output: &str) -> String {
+    let summary = output.lines().rfind(|line| line.contains("tests run:"));
+    summary.and_then(|line| line.rsplit(']').next()).unwrap_or_default().trim().to_owned()
+}
+
+fn seconds(time: Duration) -> String {
+    let (whole, mut text) = (time.as_secs(), String::new());
+    if whole >= 60 {
+        let _ = write!(text, "{} min ", whole / 60);
+    }
+    let _ = write!(text, "{:.1} s", time.as_secs_f64() - (whole / 60 * 60) as f64);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_read_well() {
+        assert_eq!(seconds(Duration::from_millis(1_250)), "1.2 s");
+        assert_eq!(seconds(Duration::from_secs(61)), "1 min 1.0 s");
+    }
+
+    #[test]
+    fn the_count_of_a_test_run_is_its_note() {
+        let output = "...\n     Summary [   0.174s] 3 tests run: 3 passed, 0 skipped\n";
+        assert_eq!(note(output), "3 tests run: 3 passed, 0 skipped");
+        assert_eq!(note("Finished"), "");
+    }
+}
