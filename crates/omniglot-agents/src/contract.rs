@@ -111,6 +111,8 @@ pub enum Command {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Open {
     pub cwd: PathBuf,
+    /// A fresh id, for agents that let us choose the native id of a new session.
+    pub new_id: String,
     /// The native session to continue.
     pub resume: Option<String>,
     /// Continue a copy of it, and leave it as it is.

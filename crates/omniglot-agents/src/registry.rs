@@ -7,7 +7,8 @@ use omniglot_schema::{AgentCapabilities, CommandInfo, SessionState};
 use serde::{Deserialize, Serialize};
 
 use crate::acp::{self, Acp};
-use crate::contract::{Foreseen, Refusal, Translator, Wish};
+use crate::contract::{Foreseen, Open, Refusal, Translator, Wish};
+use crate::launch::LaunchSpec;
 
 /// How an agent is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -38,6 +39,13 @@ pub struct AgentEntry {
 
 pub const AGENTS: &[AgentEntry] =
     &[AgentEntry { id: "mock", protocol: Protocol::Acp, program: Program::Own }];
+
+/// The command that starts an agent for this session: `base`, and what its protocol says on the command line.
+pub fn launch(protocol: Protocol, base: &LaunchSpec, _open: &Open) -> LaunchSpec {
+    match protocol {
+        Protocol::Acp => base.clone(),
+    }
+}
 
 /// A fresh adapter for one session.
 pub fn translator(protocol: Protocol) -> Box<dyn Translator> {

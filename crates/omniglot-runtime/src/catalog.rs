@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
 use omniglot_agents::registry::{self, Program, Protocol};
-use omniglot_agents::{LaunchSpec, Translator, acp};
+use omniglot_agents::{LaunchSpec, Open, Translator, acp};
 use omniglot_schema::AgentInfo;
 
 use crate::config::Config;
@@ -56,6 +56,11 @@ impl Catalog {
 impl Entry {
     pub fn translator(&self) -> Box<dyn Translator> {
         registry::translator(self.protocol)
+    }
+
+    /// What starts it for this session.
+    pub(crate) fn launch_for(&self, open: &Open) -> LaunchSpec {
+        registry::launch(self.protocol, &self.launch, open)
     }
 
     /// Where its program is, if it is installed.

@@ -56,7 +56,8 @@ pub(crate) enum Why {
 
 impl Launcher {
     /// Starts `agent` and opens a session. Dropping the future ends what was started.
-    pub(crate) async fn open(self, agent: String, open: Open) -> Result<Opened, NotOpened> {
+    pub(crate) async fn open(self, agent: String, mut open: Open) -> Result<Opened, NotOpened> {
+        open.new_id = uuid::Uuid::new_v4().to_string();
         let mut heard = vec![];
         match self.try_open(&agent, open, &mut heard).await {
             Ok(live) => Ok(Opened { agent: live, heard }),
@@ -66,7 +67,7 @@ impl Launcher {
 
     async fn try_open(&self, agent: &str, open: Open, heard: &mut Vec<Heard>) -> Result<Agent, Why> {
         let entry = self.catalog.get(agent).map_err(Why::Unknown)?;
-        let launch = Launch::new(entry.launch.clone(), open.cwd.clone());
+        let launch = Launch::new(entry.launch_for(&open), open.cwd.clone());
         let (process, io) = Process::spawn(&self.supervisor, &launch).await.map_err(Why::Spawn)?;
         let mut live = Agent::new(entry.translator(), Mask::of(&entry.launch.env), process, io);
         let mut news = live.started(&launch.argv());

@@ -187,8 +187,6 @@ impl Newborn {
 pub(super) fn open_of(request: &CreateSessionRequest) -> Open {
     Open {
         cwd: request.directory.as_deref().map(PathBuf::from).unwrap_or_default(),
-        resume: None,
-        fork: false,
         wish: Wish {
             model: request.model.clone(),
             variant: request.variant.clone(),
@@ -196,6 +194,7 @@ pub(super) fn open_of(request: &CreateSessionRequest) -> Open {
             permission_mode: request.permission_mode.clone(),
         },
         mcp: request.mcp.clone().unwrap_or_default(),
+        ..Open::default()
     }
 }
 
