@@ -17,9 +17,20 @@ pub struct AgentInfo {
     pub credentials_available: bool,
     pub version: Option<String>,
     pub path: Option<String>,
+    /// How the daemon comes to know it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<AgentSource>,
     pub capabilities: AgentCapabilities,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_status: Option<ServerStatusInfo>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentSource {
+    BuiltIn,
+    /// The configuration names it.
+    Configured,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]

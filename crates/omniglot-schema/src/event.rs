@@ -177,7 +177,7 @@ struct UniversalEventShape {
     synthetic: bool,
     r#type: UniversalEventType,
     data: UniversalEventData,
-    /// The native frame; null unless `include_raw=true`.
+    /// The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it is not kept any more.
     raw: Option<serde_json::Value>,
 }
 

@@ -4,8 +4,9 @@
 //! Timeline or the runtime.
 
 use std::fmt;
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use utoipa::ToSchema;
 
 macro_rules! id {
@@ -54,10 +55,11 @@ id!(/// One message that a client posted.
 /// A session's name, chosen by its client.
 ///
 /// Holds 1 to 128 of `A-Z a-z 0-9 . _ : -`. It is never used as a file name.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
-#[serde(try_from = "String", into = "String")]
+// Every event has it, so a copy must cost nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, ToSchema)]
+#[serde(try_from = "String")]
 #[schema(value_type = String)]
-pub struct SessionId(String);
+pub struct SessionId(Arc<str>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a session id has 1 to 128 characters of A-Z a-z 0-9 . _ : -")]
@@ -71,7 +73,7 @@ impl SessionId {
         if text.is_empty() || text.len() > Self::MAX_LEN || !text.bytes().all(allowed) {
             return Err(BadSessionId);
         }
-        Ok(Self(text.to_owned()))
+        Ok(Self(text.into()))
     }
 
     pub fn as_str(&self) -> &str {
@@ -94,7 +96,13 @@ impl TryFrom<String> for SessionId {
 
 impl From<SessionId> for String {
     fn from(id: SessionId) -> Self {
-        id.0
+        id.as_str().to_owned()
+    }
+}
+
+impl Serialize for SessionId {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_str(&self.0)
     }
 }
 

@@ -63,6 +63,9 @@ pub enum ContentPart {
         /// JSON text.
         arguments: String,
         call_id: CallId,
+        /// The agent's own words for what the call does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
     },
     ToolResult {
         call_id: CallId,

@@ -4,7 +4,11 @@
 //! optional fields and one event type, `session.updated`.
 
 pub mod agent;
+mod blob_paths;
+pub mod check;
+pub mod daemon;
 pub mod event;
+pub mod export;
 pub mod ids;
 pub mod item;
 pub mod lifecycle;
@@ -18,7 +22,10 @@ pub mod state;
 pub mod usage;
 
 pub use agent::*;
+pub use check::*;
+pub use daemon::*;
 pub use event::*;
+pub use export::*;
 pub use ids::*;
 pub use item::*;
 pub use lifecycle::*;

@@ -94,6 +94,9 @@ pub struct QuestionInfo {
     /// What a free text must be; absent means any text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<AnswerFormat>,
+    /// A longer text that the question is about, such as a plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
 }
 
 /// Free text that has to be more than text.

@@ -101,6 +101,9 @@ pub struct SessionInfo {
     pub variant: Option<String>,
     pub native_session_id: Option<String>,
     pub ended: bool,
+    /// In lists; one session has it beside its state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<SessionStatus>,
     pub event_count: u64,
     /// Milliseconds since 1970.
     pub created_at: i64,

@@ -153,10 +153,11 @@ pub enum Body {
         text: String,
         visibility: ReasoningVisibility,
     },
-    /// `arguments` is JSON text.
+    /// `arguments` is JSON text; `title` is what the agent says that the call does.
     ToolCall {
         name: String,
         arguments: String,
+        title: Option<String>,
     },
     ToolResult(ToolResult),
     System {
@@ -205,6 +206,11 @@ impl Body {
         let text = text.into();
         let parts = if text.is_empty() { vec![] } else { vec![ContentPart::Text { text }] };
         Self::Message { role, parts }
+    }
+
+    /// A call of which nothing but its name and arguments is known.
+    pub fn tool_call(name: impl Into<String>, arguments: impl Into<String>) -> Self {
+        Self::ToolCall { name: name.into(), arguments: arguments.into(), title: None }
     }
 
     pub fn kind(&self) -> ItemKind {

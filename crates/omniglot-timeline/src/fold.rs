@@ -6,8 +6,8 @@
 use indexmap::IndexMap;
 use jiff::Timestamp;
 use omniglot_schema::{
-    EventData, MessageId, PendingRequest, PermissionStatus, RequestMetadata, SessionState, SessionStats,
-    SessionStatus, TurnId, UniversalEvent,
+    EventData, EventSource, MessageId, PendingRequest, PermissionStatus, RequestMetadata, SessionState,
+    SessionStats, SessionStatus, TurnId, UniversalEvent,
 };
 use serde::{Deserialize, Serialize};
 
@@ -19,8 +19,14 @@ pub struct Fold {
     pub started: bool,
     pub ended: bool,
     pub native_session_id: Option<String>,
+    /// Since when the native session is this one.
+    #[serde(default)]
+    pub native_since: Option<Timestamp>,
     pub agent_version: Option<String>,
     pub state: SessionState,
+    /// Somebody gave the session its title; what its agent calls it does not count any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub titled: bool,
     pub turns: u64,
     pub open_turn: Option<OpenTurn>,
     /// Open permissions and questions by id, oldest first.
@@ -50,6 +56,9 @@ pub struct Snapshot {
     pub seed: String,
     pub fold: Fold,
     pub stats: SessionStats,
+    /// Imported: the native session that its events name is another's, and not continued.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub foreign: bool,
 }
 
 impl Fold {
@@ -69,8 +78,9 @@ impl Fold {
     pub fn apply(&mut self, event: &UniversalEvent) {
         self.last_seq = event.sequence;
         self.last_time = Some(event.time);
-        if event.native_session_id.is_some() {
+        if event.native_session_id.is_some() && event.native_session_id != self.native_session_id {
             self.native_session_id.clone_from(&event.native_session_id);
+            self.native_since = Some(event.time);
         }
         match &event.data {
             EventData::SessionStarted(data) => {
@@ -79,7 +89,12 @@ impl Fold {
                 self.agent_version = version.or(self.agent_version.take());
             }
             EventData::SessionEnded(_) => self.ended = true,
-            EventData::SessionUpdated(patch) => drop(self.state.apply(patch.clone())),
+            EventData::SessionUpdated(patch) => {
+                if let (EventSource::Daemon, Some(title)) = (event.source, &patch.title) {
+                    self.titled = title.is_some();
+                }
+                self.state.apply(patch.clone());
+            }
             EventData::TurnStarted(turn) => {
                 self.turns += 1;
                 self.open_turn = Some(OpenTurn {
@@ -120,5 +135,58 @@ impl Fold {
         if !self.grants.contains(&grant) {
             self.grants.push(grant);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+    use omniglot_schema::{SessionId, StatePatch};
+
+    use super::*;
+    use crate::{Draft, Identity, SessionStarted, Stamp, Timeline};
+
+    fn timeline() -> Timeline {
+        let identity = Identity { session_id: SessionId::parse("s").unwrap(), agent: "a".into() };
+        Timeline::new(identity, "s")
+    }
+
+    fn title(title: Option<&str>) -> Draft {
+        let title = Some(title.map(str::to_owned));
+        Draft::State(Box::new(StatePatch { title, ..StatePatch::default() }))
+    }
+
+    #[test]
+    fn a_title_that_somebody_gave_is_kept_until_it_is_taken_back() {
+        let (now, mut out) = (Timestamp::UNIX_EPOCH, vec![]);
+        let (agent, person) = (Stamp::agent(now, 1), Stamp::daemon(now));
+        let mut timeline = timeline();
+        let mut say = |draft, stamp| {
+            timeline.apply(draft, stamp, &mut out);
+            timeline.fold().state.title.clone().unwrap_or_default()
+        };
+        assert_eq!(say(title(Some("the agent's")), agent), "the agent's");
+        assert_eq!(say(title(Some("mine")), person), "mine");
+        assert_eq!(say(title(Some("the agent's again")), agent), "mine");
+        assert_eq!(say(title(None), agent), "mine");
+        assert_eq!(say(title(None), person), "");
+        assert_eq!(say(title(Some("another")), agent), "another");
+    }
+
+    #[test]
+    fn the_age_of_a_native_session_is_known() {
+        let mut timeline = timeline();
+        let mut open = |native: &str, at: Timestamp| {
+            let native_session_id = Some(native.to_owned());
+            let started = SessionStarted { native_session_id, ..SessionStarted::default() };
+            timeline.apply(Draft::SessionStarted(started), Stamp::agent(at, 1), &mut vec![]);
+            let state = StatePatch { title: Some(Some(format!("{native} {at}"))), ..StatePatch::default() };
+            timeline.apply(Draft::State(Box::new(state)), Stamp::agent(at, 2), &mut vec![]);
+            timeline.fold().native_since
+        };
+        let (early, late) = (Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH + SignedDuration::from_secs(60));
+        assert_eq!(open("one", early), Some(early));
+        assert_eq!(open("one", late), Some(early));
+        assert_eq!(open("two", late), Some(late));
     }
 }

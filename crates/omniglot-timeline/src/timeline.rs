@@ -26,7 +26,7 @@ use crate::draft::{
 };
 use crate::fold::{Fold, Snapshot};
 
-pub use blobs::{Blob, inline_image};
+pub use blobs::{Blob, inline_file, inline_image};
 use items::{Call, OpenItem};
 use requests::OpenRequest;
 use turns::Turn;
@@ -89,6 +89,8 @@ pub struct Timeline {
     fold: Fold,
     stats: SessionStats,
     native_session_id: Option<String>,
+    /// The native session belongs to the log that this one was imported from.
+    foreign: bool,
     /// The session that this one begins as a copy of, until that is told.
     forked_from: Option<SessionId>,
     turn: Option<Turn>,
@@ -129,6 +131,7 @@ impl Timeline {
             native_session_id: snapshot.fold.native_session_id.clone(),
             fold: snapshot.fold,
             stats: snapshot.stats,
+            foreign: snapshot.foreign,
             forked_from: None,
             turn: None,
             items: IndexMap::new(),
@@ -152,7 +155,17 @@ impl Timeline {
     }
 
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot { seed: self.seed.clone(), fold: self.fold.clone(), stats: self.stats.clone() }
+        Snapshot {
+            seed: self.seed.clone(),
+            fold: self.fold.clone(),
+            stats: self.stats.clone(),
+            foreign: self.foreign,
+        }
+    }
+
+    /// The native session that the agent is asked to continue, if it has one of its own.
+    pub fn resumable(&self) -> Option<&str> {
+        self.fold.native_session_id.as_deref().filter(|_| !self.foreign)
     }
 
     /// The requests that standing grants have answered since the last call; tell the agent.
@@ -284,6 +297,7 @@ impl Timeline {
         let SessionStarted { native_session_id, agent_version, resume } = started;
         if native_session_id.is_some() {
             self.native_session_id = native_session_id;
+            self.foreign = false;
         }
         let resume = resume.unwrap_or(Resume::None);
         let forgotten =
@@ -338,6 +352,10 @@ impl Timeline {
 
     fn state(&mut self, mut patch: StatePatch, stamp: Stamp, out: &mut Vec<Emitted>) {
         self.ensure_started(stamp, out);
+        if stamp.source == EventSource::Agent && self.fold.titled {
+            // A person's title stays.
+            patch.title = None;
+        }
         let mut blobs = self.shelve_lists(&mut patch);
         let changed = self.fold.state.clone().apply(patch);
         if changed.is_empty() {
@@ -376,6 +394,7 @@ impl Timeline {
 
     /// An id for what the next event brings into being.
     fn mint(&self, prefix: &str) -> String {
-        format!("{prefix}_{}_{}", self.seed, self.next_seq())
+        let mut digits = itoa::Buffer::new();
+        [prefix, "_", &self.seed, "_", digits.format(self.next_seq())].concat()
     }
 }

@@ -70,7 +70,7 @@ fn body() -> impl Strategy<Value = Body> {
     prop_oneof![
         3 => (role, parts()).prop_map(|(role, parts)| Body::Message { role, parts }),
         1 => text().prop_map(|text| Body::Reasoning { text, visibility: ReasoningVisibility::Public }),
-        2 => text().prop_map(|arguments| Body::ToolCall { name: "tool".into(), arguments }),
+        2 => text().prop_map(|arguments| Body::tool_call("tool", arguments)),
         2 => (key(), text()).prop_map(|(call, output)| {
             Body::ToolResult(ToolResult { output, ..ToolResult::of(call) })
         }),

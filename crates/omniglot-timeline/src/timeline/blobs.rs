@@ -5,7 +5,7 @@
 
 use base64::Engine as _;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use omniglot_schema::{BlobRef, ContentPart, Listed, SessionId, StatePatch};
+use omniglot_schema::{BlobRef, ContentPart, FileAction, Listed, SessionId, StatePatch};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -47,6 +47,12 @@ pub fn inline_image(mime: &str, base64: &str) -> ContentPart {
     ContentPart::Image { path: format!("data:{mime};base64,{base64}"), mime: Some(mime.to_owned()) }
 }
 
+/// Any other bytes that stand in the draft itself, such as sound; the Timeline makes a blob of them.
+pub fn inline_file(mime: &str, base64: &str) -> ContentPart {
+    let path = format!("data:{mime};base64,{base64}");
+    ContentPart::FileRef { path, action: FileAction::Read, diff: None }
+}
+
 impl Timeline {
     /// The blobs that events name since the last call; they must be kept no later than those events.
     pub fn take_blobs(&mut self) -> Vec<Blob> {
@@ -64,15 +70,15 @@ impl Timeline {
         }
     }
 
-    /// Replaces inline images by their paths. One that cannot be decoded is told and left out.
+    /// Replaces inline images and files by their paths. One that cannot be decoded is told and left out.
     pub(super) fn shelve_images(&mut self, draft: &mut Draft, stamp: Stamp, out: &mut Vec<Emitted>) {
         let Some(parts) = parts_of(draft) else { return };
         let (mut blobs, before) = (Vec::new(), parts.len());
-        parts.retain_mut(|part| shelve_image(part, &self.identity.session_id, &mut blobs));
+        parts.retain_mut(|part| shelve_part(part, &self.identity.session_id, &mut blobs));
         let unreadable = before - parts.len();
         self.blobs.append(&mut blobs);
         for _ in 0..unreadable {
-            let error = "an inline image is not base64".to_owned();
+            let error = "an inline image or file is not base64".to_owned();
             self.unparsed(Unparsed { error, location: "content".to_owned(), raw_hash: None }, stamp, out);
         }
     }
@@ -108,16 +114,22 @@ fn parts_of(draft: &mut Draft) -> Option<&mut Vec<ContentPart>> {
 }
 
 /// False when the part says that it is inline and is not.
-fn shelve_image(part: &mut ContentPart, session: &SessionId, blobs: &mut Vec<Blob>) -> bool {
-    let ContentPart::Image { path, mime } = part else { return true };
+fn shelve_part(part: &mut ContentPart, session: &SessionId, blobs: &mut Vec<Blob>) -> bool {
+    let (path, shown) = match part {
+        ContentPart::Image { path, mime } => (path, Some(mime)),
+        ContentPart::FileRef { path, .. } => (path, None),
+        _ => return true,
+    };
     let Some(uri) = path.strip_prefix("data:") else { return true };
     let decoded = uri.rsplit_once(";base64,").and_then(|(mime, data)| {
         let bytes = BASE64.decode(data).ok().filter(|bytes| !bytes.is_empty())?;
-        Some(Blob::new(image_type(mime), bytes))
+        Some(Blob::new(media_type(mime), bytes))
     });
     let Some(blob) = decoded else { return false };
     *path = blob.path(session);
-    *mime = Some(blob.mime.clone());
+    if let Some(mime) = shown {
+        *mime = Some(blob.mime.clone());
+    }
     blobs.push(blob);
     true
 }
@@ -130,11 +142,11 @@ fn shelve_list<T: Serialize>(list: &mut Option<Option<Listed<T>>>, session: &Ses
     Some(blob)
 }
 
-/// The type that a blob is served with. What does not name an image is served as mere bytes, because a
-/// browser must never take what an agent sent for a page.
-fn image_type(mime: &str) -> String {
+/// The type that a blob is served with. What names neither image nor sound is served as mere bytes, because
+/// a browser must never take what an agent sent for a page.
+fn media_type(mime: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b".+-".contains(&byte);
-    match mime.strip_prefix("image/") {
+    match mime.strip_prefix("image/").or_else(|| mime.strip_prefix("audio/")) {
         Some(kind) if !kind.is_empty() && kind.len() < 64 && kind.bytes().all(plain) => {
             mime.to_ascii_lowercase()
         }
@@ -152,6 +164,12 @@ fn extension(mime: &str) -> &'static str {
         "image/svg+xml" => "svg",
         "image/bmp" => "bmp",
         "image/avif" => "avif",
+        "audio/wav" | "audio/x-wav" => "wav",
+        "audio/mpeg" | "audio/mp3" => "mp3",
+        "audio/ogg" => "ogg",
+        "audio/flac" => "flac",
+        "audio/mp4" | "audio/aac" => "m4a",
+        "audio/webm" => "webm",
         _ => "bin",
     }
 }

@@ -110,7 +110,7 @@ pub(super) fn plain_text(body: &Body) -> String {
             parts.iter().cloned().filter_map(text_of).collect()
         }
         Body::Reasoning { text, .. } => text.clone(),
-        Body::ToolCall { name, arguments } => format!("{name} {arguments}"),
+        Body::ToolCall { name, arguments, .. } => format!("{name} {arguments}"),
         Body::ToolResult(result) => result.output.clone(),
         Body::Status { detail, .. } => detail.clone().unwrap_or_default(),
     }

@@ -258,7 +258,7 @@ impl Timeline {
             if self.item_id(call).is_some() {
                 return false;
             }
-            let body = Body::ToolCall { name: "unknown".to_owned(), arguments: "{}".to_owned() };
+            let body = Body::tool_call("unknown", "{}");
             self.open_item(call.clone(), None, None, body, stamp.synthetic(), out);
         }
         if self.items.contains_key(call) {
@@ -318,12 +318,12 @@ impl Timeline {
             Body::Reasoning { visibility, .. } => {
                 vec![ContentPart::Reasoning { text: streamed.to_owned(), visibility }]
             }
-            Body::ToolCall { name, arguments } => {
+            Body::ToolCall { name, arguments, title } => {
                 let arguments = match status {
                     ItemStatus::InProgress => arguments,
                     ItemStatus::Completed | ItemStatus::Failed => json_text(&arguments, streamed),
                 };
-                vec![ContentPart::ToolCall { name, arguments, call_id: self.call_id(key) }]
+                vec![ContentPart::ToolCall { name, arguments, call_id: self.call_id(key), title }]
             }
             Body::ToolResult(result) => {
                 let ToolResult { call, output, is_error, exit_code, duration_ms, parts } = result;

@@ -122,7 +122,7 @@ impl Timeline {
         let call = call.filter(|key| self.item_id(key).is_none());
         let made = call.is_none();
         let key = call.unwrap_or_else(|| ItemKey(format!("request:{}:{}", request.0, self.next_seq())));
-        let body = Body::ToolCall { name, arguments: "{}".to_owned() };
+        let body = Body::tool_call(name, "{}");
         let start = ItemStart { key: key.clone(), native_id: None, parent: None, body };
         self.item_started(start, stamp.synthetic(), out);
         let end = ItemEnd { key: key.clone(), outcome: Outcome::Completed, body: None };

@@ -109,8 +109,8 @@ impl Timeline {
                 Body::Reasoning { text: String::new(), visibility: *visibility }
             }
             (ItemKind::Message, _) => Body::Message { role: item.role.unwrap_or(ItemRole::Assistant), parts },
-            (ItemKind::ToolCall, Some(ContentPart::ToolCall { name, arguments, .. })) => {
-                Body::ToolCall { name: name.clone(), arguments: arguments.clone() }
+            (ItemKind::ToolCall, Some(ContentPart::ToolCall { name, arguments, title, .. })) => {
+                Body::ToolCall { name: name.clone(), arguments: arguments.clone(), title: title.clone() }
             }
             (ItemKind::ToolResult, Some(ContentPart::ToolResult { call_id, .. })) => {
                 let call =

@@ -107,3 +107,17 @@ fn a_long_list_stands_as_a_path_in_event_and_state_alike() {
     bench.commands(2);
     assert_eq!(bench.timeline.fold().state.commands.as_ref().unwrap().inline().unwrap().len(), 2);
 }
+
+#[test]
+fn sound_and_other_bytes_are_files_among_the_blobs() {
+    let mut bench = Bench::new();
+    bench.ask(vec![]);
+    bench.show("sound", inline_file("audio/wav", "AAEC"));
+    bench.show("page", inline_file("text/html", "PGI+"));
+    let blobs = bench.timeline.take_blobs();
+    let served: Vec<(&str, &str)> =
+        blobs.iter().map(|blob| (blob.name.rsplit('.').next().unwrap(), blob.mime.as_str())).collect();
+    assert_eq!(served, [("wav", "audio/wav"), ("bin", "application/octet-stream")]);
+    let shown = serde_json::to_string(&bench.out.last().unwrap().event).unwrap();
+    assert!(shown.contains(&format!("/v1/sessions/s/blobs/{}", blobs[1].name)), "{shown}");
+}
