@@ -5,28 +5,36 @@
 
 use std::collections::HashMap;
 
-use bytes::Bytes;
 use omniglot_schema::SessionId;
 
 use crate::pack::Pack;
+use crate::retention::{EndedSession, PackFacts};
 use crate::types::{
     Batch, Blob, ListFilter, NewSession, Page, QueuedRow, ReadQuery, Receipt, SessionNo, SessionRecord,
-    StoreError,
+    StoreError, StoredFrame,
 };
 
 /// One thing to write. `frames` of the batch or session inside are empty: they are in the pack.
 #[derive(Debug)]
 pub(crate) enum Change {
-    Append { batch: Box<Batch>, pack: Option<Pack> },
+    Append {
+        batch: Box<Batch>,
+        pack: Option<Pack>,
+    },
     Create(Box<Creation>),
     Delete(SessionNo),
+    /// Drops the oldest frames of a session, up to this one.
+    Trim {
+        session: SessionNo,
+        to: u64,
+    },
 }
 
 /// A new session and what the store adds to it.
 #[derive(Debug)]
 pub(crate) struct Creation {
     pub(crate) new: NewSession,
-    pub(crate) pack: Option<Pack>,
+    pub(crate) packs: Vec<Pack>,
     pub(crate) uuid: String,
     pub(crate) epoch: String,
 }
@@ -37,6 +45,7 @@ pub(crate) enum Done {
     Appended,
     Created(Box<SessionRecord>),
     Deleted,
+    Trimmed,
     Limited,
     Closed,
 }
@@ -71,6 +80,12 @@ pub(crate) trait Engine: Send + Sync + 'static {
     /// Readers see the old rows or the new one, with the same frames; so does a start after a crash.
     fn repack(&self, session: SessionNo) -> Result<Progress, StoreError>;
 
+    /// The deleted sessions of which rows are left.
+    fn leftovers(&self) -> Result<Vec<SessionNo>, StoreError>;
+
+    /// Does a small piece of removing the rows that a deleted session has left.
+    fn clear(&self, session: SessionNo) -> Result<Progress, StoreError>;
+
     /// Notes, durably, that everything was written; the last call before `close`.
     fn mark_clean(&self) -> Result<(), StoreError>;
 
@@ -84,10 +99,17 @@ pub(crate) trait Engine: Send + Sync + 'static {
     fn list(&self, filter: &ListFilter) -> Result<Vec<SessionRecord>, StoreError>;
     fn unfinished(&self) -> Result<Vec<SessionRecord>, StoreError>;
     fn read(&self, session: SessionNo, query: &ReadQuery) -> Result<Page, StoreError>;
-    fn frames(&self, session: SessionNo, numbers: &[u64]) -> Result<HashMap<u64, Bytes>, StoreError>;
+    fn frames(&self, session: SessionNo, numbers: &[u64]) -> Result<HashMap<u64, StoredFrame>, StoreError>;
     fn blob(&self, session: SessionNo, name: &str) -> Result<Option<Blob>, StoreError>;
     fn queue(&self, session: SessionNo) -> Result<Vec<QueuedRow>, StoreError>;
     fn receipt(&self, session: SessionNo, key: &str, now_ms: i64) -> Result<Option<Receipt>, StoreError>;
+
+    /// Tells `visit` of every pack of the session, oldest first.
+    fn packs(&self, session: SessionNo, visit: &mut dyn FnMut(PackFacts)) -> Result<(), StoreError>;
+    /// The sessions that have ended and that nothing waits for, the longest unchanged first.
+    fn ended(&self) -> Result<Vec<EndedSession>, StoreError>;
+    /// About how many bytes a session takes.
+    fn measure(&self, session: SessionNo, last_seq: u64) -> Result<u64, StoreError>;
 }
 
 impl Change {
@@ -103,9 +125,10 @@ impl Change {
                 events(&batch.events) + blobs(&batch.blobs) + pack(frames) + fold + ROW
             }
             Self::Create(c) => {
-                events(&c.new.events) + blobs(&c.new.blobs) + pack(&c.pack) + c.new.request.len() + ROW
+                let packs: usize = c.packs.iter().map(|pack| pack.data.len()).sum();
+                events(&c.new.events) + blobs(&c.new.blobs) + packs + c.new.request.len() + ROW
             }
-            Self::Delete(_) => ROW,
+            Self::Delete(_) | Self::Trim { .. } => ROW,
         }
     }
 
@@ -114,6 +137,12 @@ impl Change {
         match self {
             Self::Append { batch, .. } => batch.durability == crate::Durability::Power,
             Self::Create(_) | Self::Delete(_) => true,
+            Self::Trim { .. } => false,
         }
+    }
+
+    /// Whether it helps a log that has no room left.
+    pub(crate) fn makes_room(&self) -> bool {
+        matches!(self, Self::Delete(_) | Self::Trim { .. })
     }
 }

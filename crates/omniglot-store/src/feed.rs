@@ -48,6 +48,10 @@ impl Feeds {
         Self { ring_bytes, sessions: Mutex::new(heads.into_iter().map(entry).collect()) }
     }
 
+    pub(crate) fn count(&self) -> usize {
+        lock(&self.sessions).len()
+    }
+
     pub(crate) fn committed(&self, session: SessionNo) -> Option<u64> {
         lock(&self.sessions).get(&session).map(|entry| entry.committed)
     }

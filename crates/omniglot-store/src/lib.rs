@@ -9,6 +9,7 @@ mod feed;
 mod lock;
 mod pack;
 mod reads;
+mod retention;
 mod sqlite;
 mod store;
 mod subscription;
@@ -17,6 +18,7 @@ mod writer;
 
 pub use check::{CheckFault, CheckNews, CheckSummary, check};
 pub use lock::{LockHolder, lock_holder};
+pub use retention::{Dropped, EndedLimits, EndedSession, RawLimits};
 pub use sqlite::DATABASE;
 pub use store::{Options, Store};
 pub use subscription::{Next, Subscription};

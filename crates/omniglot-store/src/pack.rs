@@ -15,6 +15,12 @@ const LEVEL: i32 = 1;
 /// Of a turn, when nobody waits.
 const TURN_LEVEL: i32 = 3;
 
+/// To read one frame all of its pack are unpacked, so many frames get several packs; beyond this many
+/// small ones a pack saves hardly more.
+pub(crate) const MAX_FRAMES: usize = 4096;
+/// The same for large frames.
+pub(crate) const MAX_BYTES: usize = 8 << 20;
+
 /// Consecutive frames: zstd of each frame's length (4 bytes, little endian) and bytes.
 #[derive(Debug)]
 pub(crate) struct Pack {
@@ -43,6 +49,23 @@ impl Pack {
             plain.put_slice(&frame.bytes);
         }
         Ok(Some(Self { first, count: frames.len() as u64, data: compress(&plain)? }))
+    }
+
+    /// As many packs as these frames need, each small enough to be read for one frame.
+    pub(crate) fn several(frames: &[Frame]) -> Result<Vec<Self>, StoreError> {
+        let mut packs = vec![];
+        let mut rest = frames;
+        while !rest.is_empty() {
+            let mut bytes = 0;
+            let fits = rest.iter().take(MAX_FRAMES).take_while(|frame| {
+                bytes += frame.bytes.len();
+                bytes <= MAX_BYTES
+            });
+            let (head, tail) = rest.split_at(fits.count().max(1));
+            packs.extend(Self::new(head)?);
+            rest = tail;
+        }
+        Ok(packs)
     }
 
     pub(crate) fn last(&self) -> u64 {

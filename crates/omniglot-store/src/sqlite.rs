@@ -9,9 +9,11 @@ pub(crate) mod check;
 mod checksum;
 mod events;
 mod frames;
+mod leftovers;
 mod open;
 mod pool;
 mod repack;
+mod retention;
 mod rows;
 mod schema;
 mod session_row;
@@ -24,16 +26,17 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use bytes::Bytes;
 use omniglot_schema::SessionId;
 use rusqlite::Connection;
 
 use crate::engine::{Change, Engine, Outcomes, Progress};
+use crate::retention::{EndedSession, PackFacts};
 use crate::types::{
-    Blob, ListFilter, Page, QueuedRow, ReadQuery, Receipt, SessionNo, SessionRecord, StoreError,
+    Blob, ListFilter, Page, QueuedRow, ReadQuery, Receipt, SessionNo, SessionRecord, StoreError, StoredFrame,
 };
 use pool::Pool;
 use repack::Repack;
+use retention::Measured;
 use sessions::Listed;
 use wal::Wal;
 
@@ -50,6 +53,7 @@ pub(crate) struct Sqlite {
     readers: Pool,
     /// Sessions whose damaged rows were reported; once is enough for a log.
     reported: Mutex<BTreeSet<String>>,
+    measured: Measured,
 }
 
 /// The only connection that writes.
@@ -72,7 +76,8 @@ impl Sqlite {
         // The first flush of a new file is worth nothing while its name is not on disk.
         std::fs::File::open(dir).and_then(|dir| dir.sync_all()).map_err(StoreError::file(dir))?;
         let writing = Mutex::new(Some(Writing { connection, wal, limit, repack: None }));
-        Ok(Self { dir: dir.to_owned(), writing, readers: Pool::new(path), reported: Mutex::default() })
+        let (reported, measured) = (Mutex::default(), Measured::default());
+        Ok(Self { dir: dir.to_owned(), writing, readers: Pool::new(path), reported, measured })
     }
 
     fn writing(&self) -> MutexGuard<'_, Option<Writing>> {
@@ -103,7 +108,11 @@ impl Sqlite {
 
 impl Engine for Sqlite {
     fn commit(&self, changes: &[Change], now_ms: i64) -> Result<Outcomes, StoreError> {
-        self.with_writing(|w| write::commit(&mut w.connection, changes, now_ms))
+        self.with_writing(|w| {
+            // What a repacking has read of a session may be gone after this.
+            w.repack.take_if(|repack| changes.iter().any(|change| repack.is_disturbed_by(change)));
+            write::commit(&mut w.connection, changes, now_ms)
+        })
     }
 
     fn sync(&self) -> Result<(), StoreError> {
@@ -124,6 +133,14 @@ impl Engine for Sqlite {
 
     fn repack(&self, session: SessionNo) -> Result<Progress, StoreError> {
         self.with_writing(|w| repack::step(&mut w.connection, &mut w.repack, session))
+    }
+
+    fn leftovers(&self) -> Result<Vec<SessionNo>, StoreError> {
+        self.readers.with(|c| leftovers::list(c))
+    }
+
+    fn clear(&self, session: SessionNo) -> Result<Progress, StoreError> {
+        self.with_writing(|w| leftovers::clear(&mut w.connection, session))
     }
 
     fn mark_clean(&self) -> Result<(), StoreError> {
@@ -162,7 +179,7 @@ impl Engine for Sqlite {
         self.readers.with(|c| events::read(c, session, query))
     }
 
-    fn frames(&self, session: SessionNo, numbers: &[u64]) -> Result<HashMap<u64, Bytes>, StoreError> {
+    fn frames(&self, session: SessionNo, numbers: &[u64]) -> Result<HashMap<u64, StoredFrame>, StoreError> {
         self.readers.with(|c| frames::read(c, session, numbers))
     }
 
@@ -176,5 +193,19 @@ impl Engine for Sqlite {
 
     fn receipt(&self, session: SessionNo, key: &str, now_ms: i64) -> Result<Option<Receipt>, StoreError> {
         self.readers.with(|c| sessions::receipt(c, session, key, now_ms))
+    }
+
+    fn packs(&self, session: SessionNo, visit: &mut dyn FnMut(PackFacts)) -> Result<(), StoreError> {
+        self.readers.with(|c| retention::packs(c, session, visit))
+    }
+
+    fn ended(&self) -> Result<Vec<EndedSession>, StoreError> {
+        let ended = self.readers.with(|c| retention::ended(c))?;
+        self.measured.keep(&ended);
+        Ok(ended)
+    }
+
+    fn measure(&self, session: SessionNo, last_seq: u64) -> Result<u64, StoreError> {
+        self.readers.with(|c| self.measured.measure(c, session, last_seq))
     }
 }

@@ -1,6 +1,8 @@
 //! The log as the rest of the program sees it: opens a data directory, hands work to the writer and the
 //! readers. How it is kept is the engine's business, when it is written the writer's.
 
+mod retention;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::fs::DirBuilder;
@@ -8,7 +10,6 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bytes::Bytes;
 use omniglot_schema::SessionId;
 use tokio::sync::{oneshot, watch};
 
@@ -21,7 +22,7 @@ use crate::sqlite::Sqlite;
 use crate::subscription::Subscription;
 use crate::types::{
     Batch, Blob, ListFilter, NewSession, Page, QueuedRow, ReadQuery, Receipt, SessionNo, SessionRecord,
-    StoreError,
+    StoreError, StoredFrame,
 };
 use crate::writer::{Answer, Fault, Op, Writer, now_ms};
 
@@ -129,10 +130,10 @@ impl Store {
     pub fn create(&self, mut new: NewSession) -> Receiver<SessionRecord> {
         let (answer, created) = Answer::record();
         let frames = std::mem::take(&mut new.frames);
-        match Pack::new(&frames).and_then(|pack| Ok((pack, epoch()?))) {
-            Ok((pack, epoch)) => {
+        match Pack::several(&frames).and_then(|packs| Ok((packs, epoch()?))) {
+            Ok((packs, epoch)) => {
                 let uuid = uuid::Uuid::now_v7().to_string();
-                let change = Change::Create(Box::new(Creation { new, pack, uuid, epoch }));
+                let change = Change::Create(Box::new(Creation { new, packs, uuid, epoch }));
                 self.inner.writer.send(Op::Change(change, answer));
             }
             Err(error) => answer.send(Err(error)),
@@ -140,16 +141,27 @@ impl Store {
         created
     }
 
-    /// Removes a session and all that belongs to it; its id may be used again.
+    /// Removes a session and all that belongs to it; its id may be used again. Its rows go a little at a time,
+    /// when nothing else is to be written.
     pub fn delete(&self, session: SessionNo) -> Receiver<()> {
         let (answer, deleted) = Answer::unit();
         self.inner.writer.send(Op::Change(Change::Delete(session), answer));
         deleted
     }
 
+    /// How many sessions there are.
+    pub fn count(&self) -> usize {
+        self.inner.feeds.count()
+    }
+
     /// The last committed sequence; `None` when there is no such session.
     pub fn committed(&self, session: SessionNo) -> Option<u64> {
         self.inner.feeds.committed(session)
+    }
+
+    /// The rows of a deleted session may still be there; nobody shall see them.
+    fn is_gone(&self, session: SessionNo) -> bool {
+        self.committed(session).is_none()
     }
 
     /// Follows a session from the event after `after`.
@@ -177,18 +189,24 @@ impl Store {
         self.inner.reads.run(move |engine| engine.read(session, &query)).await
     }
 
-    /// The native frames of these numbers; those that are not stored are absent.
+    /// The native frames of these numbers; those that were never stored are absent.
     pub async fn frames(
         &self,
         session: SessionNo,
         numbers: &[u64],
-    ) -> Result<HashMap<u64, Bytes>, StoreError> {
+    ) -> Result<HashMap<u64, StoredFrame>, StoreError> {
+        if self.is_gone(session) {
+            return Ok(HashMap::new());
+        }
         let numbers = numbers.to_vec();
         self.inner.reads.run(move |engine| engine.frames(session, &numbers)).await
     }
 
     /// The blob of this name; `None` when the session has none such.
     pub async fn blob(&self, session: SessionNo, name: &str) -> Result<Option<Blob>, StoreError> {
+        if self.is_gone(session) {
+            return Ok(None);
+        }
         let name = name.to_owned();
         self.inner.reads.run(move |engine| engine.blob(session, &name)).await
     }

@@ -69,6 +69,20 @@ pub struct Frame {
     pub bytes: Bytes,
 }
 
+/// A native message as the log has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StoredFrame {
+    Kept(Bytes),
+    /// Retention has dropped it; the events that were made of it stay.
+    Dropped,
+}
+
+impl PartialEq<Bytes> for StoredFrame {
+    fn eq(&self, other: &Bytes) -> bool {
+        matches!(self, Self::Kept(bytes) if bytes == other)
+    }
+}
+
 /// Bytes that belong to a session and that its events name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blob {

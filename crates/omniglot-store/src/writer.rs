@@ -44,6 +44,7 @@ impl Writer {
         fault: Arc<Fault>,
     ) -> Result<Self, StoreError> {
         let (sender, ops) = mpsc::channel();
+        let tidy = Tidy::new(engine.leftovers()?);
         let state = Thread {
             ops,
             waiting: VecDeque::new(),
@@ -52,7 +53,7 @@ impl Writer {
             fault,
             unflushed: None,
             next_sweep: None,
-            tidy: Tidy::default(),
+            tidy,
         };
         let thread = std::thread::Builder::new().name("log-writer".into()).spawn(|| state.run())?;
         Ok(Self { ops: Some(sender), thread: Some(thread) })
@@ -190,6 +191,10 @@ impl Thread {
                 Ok(outcomes) => return self.conclude(group, outcomes),
                 Err(error) => error,
             };
+            // What deleted sessions have left is room that was promised.
+            if self.tidy.clear(&*self.engine) {
+                continue;
+            }
             self.fault.set(self.engine.explain(&error));
             // Deleting makes room, so it must not wait behind what has none.
             match self.delete_first(&mut group)? {
@@ -229,10 +234,10 @@ impl Thread {
             }
             (Change::Create(_), Done::Created(record)) => self.feeds.created(record.no, record.last_seq),
             (Change::Delete(session), _) => {
-                self.tidy.forget(session);
+                self.tidy.deleted(session);
                 self.feeds.deleted(session);
             }
-            (Change::Create(_), _) => {}
+            (Change::Create(_) | Change::Trim { .. }, _) => {}
         }
     }
 
@@ -278,8 +283,8 @@ impl Thread {
                     self.set_limit(limit, answer);
                     return Ok(());
                 }
-                Ok(op @ Op::Change(Change::Delete(_), _)) => {
-                    self.waiting.push_back(op);
+                Ok(Op::Change(change, answer)) if change.makes_room() => {
+                    self.waiting.push_back(Op::Change(change, answer));
                     return Ok(());
                 }
                 Ok(op) => self.waiting.push_back(op),

@@ -9,12 +9,12 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 
 use super::open::Meta;
-use super::{DATABASE, schema};
+use super::{DATABASE, leftovers, schema};
 use crate::check::{CheckFault, CheckNews, CheckSummary};
 use crate::types::{SessionNo, StoreError};
 
 /// The tables with rows that belong to sessions.
-const OWNED: [&str; 5] = ["events", "frames", "blobs", "queue", "receipts"];
+const OWNED: [&str; 6] = ["events", "frames", "blobs", "queue", "receipts", "trims"];
 const NEWS_EVERY: u64 = 1000;
 
 pub(crate) fn run(dir: &Path, news: &mut dyn FnMut(CheckNews<'_>)) -> Result<CheckSummary, StoreError> {
@@ -25,6 +25,7 @@ pub(crate) fn run(dir: &Path, news: &mut dyn FnMut(CheckNews<'_>)) -> Result<Che
     let mut findings = Findings { news, summary: CheckSummary::default(), rows: 0 };
     findings.noting("database", None, |findings| structure(&connection, findings));
     findings.noting("meta", None, |findings| meta(&connection, findings));
+    findings.noting("leftovers", None, |findings| leftover_rows(&connection, findings));
     let mut last = None;
     while let Some(no) = next_session(&connection, "sessions", "no", last)? {
         session::check(&mut connection, no, &mut findings)?;
@@ -106,7 +107,19 @@ fn meta(connection: &Connection, findings: &mut Findings<'_>) -> Result<(), Stor
     Ok(())
 }
 
-/// Rows of sessions that do not exist.
+fn leftover_rows(connection: &Connection, findings: &mut Findings<'_>) -> Result<(), StoreError> {
+    let mut statement = connection.prepare("SELECT session_no, crc FROM leftovers")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        findings.row();
+        if leftovers::leftover(row).is_none() {
+            findings.fault("leftovers", None, None, "a row does not match its checksum");
+        }
+    }
+    Ok(())
+}
+
+/// Rows of sessions that do not exist, and were not deleted: what those have left is removed later.
 fn orphans(
     connection: &mut Connection,
     table: &'static str,
@@ -118,7 +131,8 @@ fn orphans(
         let Some(session) = next_session(&transaction, table, "session_no", last)? else { return Ok(()) };
         last = Some(session);
         let sql = "SELECT 1 FROM sessions WHERE no = ?1";
-        if transaction.query_row(sql, [session.0], |_| Ok(())).optional()?.is_none() {
+        let exists = transaction.query_row(sql, [session.0], |_| Ok(())).optional()?.is_some();
+        if !exists && !leftovers::list(&transaction)?.contains(&session) {
             let name = format!("number {}", session.0);
             findings.fault(table, Some(&name), None, "rows of a session that does not exist");
         }

@@ -31,10 +31,14 @@ impl EventRow<'_> {
     }
 }
 
-pub(super) fn of_pack(session: SessionNo, first: i64, count: i64, data: &[u8]) -> u32 {
+pub(super) fn of_pack(session: SessionNo, first: i64, count: i64, stored_ms: i64, data: &[u8]) -> u32 {
     let mut hasher = Hasher::new();
     for number in [session.0, first, count] {
         hasher.update(&number.to_le_bytes());
+    }
+    // Packs from before there was a time have 0, and a checksum without it.
+    if stored_ms != 0 {
+        hasher.update(&stored_ms.to_le_bytes());
     }
     hasher.update(data);
     hasher.finalize()

@@ -8,15 +8,10 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use super::frames;
 use super::rows::{insert_pack, int, uint};
 use super::session_row::{Extent, SessionRow};
-use crate::engine::Progress;
-use crate::pack::{OpenPack, Repacker};
+use crate::engine::{Change, Progress};
+use crate::pack::{MAX_BYTES, MAX_FRAMES, OpenPack, Repacker};
 use crate::types::{SessionNo, StoreError};
 
-/// To read one frame all of its row are unpacked, so a large turn gets several rows; beyond this many
-/// small frames a row saves hardly more.
-const MAX_FRAMES: u64 = 4096;
-/// The same for large frames.
-const MAX_PLAIN: usize = 8 << 20;
 /// How much is read and compressed in one piece.
 const PIECE: usize = 256 << 10;
 /// What opening a row costs, however small it is.
@@ -35,6 +30,8 @@ pub(super) struct Repack {
 /// The rows read so far, which will become one.
 struct Taken {
     rows: usize,
+    /// When the newest of them was stored.
+    stored_ms: i64,
     repacker: Repacker,
 }
 
@@ -70,13 +67,18 @@ pub(super) fn step(
 }
 
 impl Repack {
+    /// Whether rows that were read may be gone after it.
+    pub(super) fn is_disturbed_by(&self, change: &Change) -> bool {
+        matches!(change, Change::Trim { session, .. } | Change::Delete(session) if *session == self.session)
+    }
+
     fn begin(connection: &Connection, session: SessionNo) -> Result<Self, StoreError> {
         let row = SessionRow::load(connection, session)?;
         Ok(Self { session, next: row.packed_frame + 1, until: row.record.last_frame, taken: None })
     }
 
     fn read(&mut self, connection: &Connection) -> Result<Piece, StoreError> {
-        let sql = "SELECT first_no, count, data, crc FROM frames
+        let sql = "SELECT first_no, count, data, crc, stored_ms FROM frames
                    WHERE session_no = ?1 AND first_no BETWEEN ?2 AND ?3 ORDER BY first_no";
         let mut statement = connection.prepare_cached(sql)?;
         let mut rows = statement.query(params![self.session.0, int(self.next), int(self.until)])?;
@@ -94,7 +96,7 @@ impl Repack {
                 self.next = first + 1;
                 return Ok(Piece::Full);
             };
-            if !self.take(first, &opened)? {
+            if !self.take(first, row.get(4)?, &opened)? {
                 return Ok(Piece::Full);
             }
             work += opened.plain_bytes() + ROW;
@@ -103,20 +105,21 @@ impl Repack {
     }
 
     /// Whether there was room for it.
-    fn take(&mut self, first: u64, pack: &OpenPack) -> Result<bool, StoreError> {
+    fn take(&mut self, first: u64, stored_ms: i64, pack: &OpenPack) -> Result<bool, StoreError> {
         let taken = match &mut self.taken {
             Some(taken) if !taken.has_room(first, pack) => return Ok(false),
             Some(taken) => taken,
-            None => self.taken.insert(Taken { rows: 0, repacker: Repacker::new(first)? }),
+            None => self.taken.insert(Taken { rows: 0, stored_ms, repacker: Repacker::new(first)? }),
         };
         taken.repacker.push(pack)?;
         taken.rows += 1;
+        taken.stored_ms = taken.stored_ms.max(stored_ms);
         self.next = taken.repacker.next();
         Ok(true)
     }
 
     fn write(&mut self, connection: &mut Connection) -> Result<(), StoreError> {
-        let Some(Taken { rows, repacker }) = self.taken.take() else { return Ok(()) };
+        let Some(Taken { rows, stored_ms, repacker }) = self.taken.take() else { return Ok(()) };
         if rows < 2 {
             return Ok(());
         }
@@ -128,7 +131,7 @@ impl Repack {
         if transaction.prepare_cached(sql)?.execute(range)? != rows {
             return Err(StoreError::DamagedFrame { no: pack.first });
         }
-        insert_pack(&transaction, self.session, Some(&pack))?;
+        insert_pack(&transaction, self.session, Some(&pack), stored_ms)?;
         session.packed_frame = pack.last();
         session.save(&transaction, Extent::Counters)?;
         Ok(transaction.commit()?)
@@ -139,7 +142,7 @@ impl Taken {
     fn has_room(&self, first: u64, pack: &OpenPack) -> bool {
         let follows = first == self.repacker.next();
         follows
-            && self.repacker.count() + pack.count() <= MAX_FRAMES
-            && self.repacker.plain_bytes().saturating_add(pack.plain_bytes()) <= MAX_PLAIN
+            && self.repacker.count() + pack.count() <= MAX_FRAMES as u64
+            && self.repacker.plain_bytes().saturating_add(pack.plain_bytes()) <= MAX_BYTES
     }
 }

@@ -61,15 +61,17 @@ pub(super) fn insert_pack(
     transaction: &Transaction<'_>,
     session: SessionNo,
     pack: Option<&Pack>,
+    stored_ms: i64,
 ) -> Result<(), StoreError> {
     let Some(Pack { first, count, data }) = pack else { return Ok(()) };
     let (first, count) = (int(*first), int(*count));
-    let crc = checksum::of_pack(session, first, count, data);
+    let crc = checksum::of_pack(session, first, count, stored_ms, data);
     transaction
         .prepare_cached(
-            "INSERT INTO frames (session_no, first_no, count, data, crc) VALUES (?1, ?2, ?3, ?4, ?5)",
+            "INSERT INTO frames (session_no, first_no, count, stored_ms, crc, data)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )?
-        .execute(params![session.0, first, count, data, crc])?;
+        .execute(params![session.0, first, count, stored_ms, crc, data])?;
     Ok(())
 }
 

@@ -5,7 +5,7 @@
 use rusqlite::Connection;
 use rusqlite_migration::{M, Migrations};
 
-use super::blobs;
+use super::{blobs, leftovers, retention};
 use crate::types::StoreError;
 
 /// Small columns stand before large ones: reading or overwriting them does not touch overflow pages.
@@ -77,7 +77,8 @@ CREATE TABLE meta (
 ) STRICT, WITHOUT ROWID;
 ";
 
-const ALL: &[M<'static>] = &[M::up(FIRST), M::up(blobs::TABLE)];
+const ALL: &[M<'static>] =
+    &[M::up(FIRST), M::up(blobs::TABLE), M::up(retention::TABLES), M::up(leftovers::TABLE)];
 
 /// Refuses a database that a newer program has changed, before anything is written to it.
 pub(super) fn check_version(connection: &Connection) -> Result<(), StoreError> {

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::blobs;
 use super::rows::{change_queue, insert_events, insert_pack, insert_receipt};
 use super::session_row::{Extent, SessionRow};
 use super::trouble::concerns_one_change;
+use super::{blobs, leftovers, retention};
 use crate::engine::{Change, Creation, Done, Outcomes};
 use crate::pack::Pack;
 use crate::types::{Batch, NewEvent, RecordUpdate, SessionNo, SessionRecord, StoreError};
@@ -72,8 +72,9 @@ fn attempt(
 fn apply(transaction: &Transaction<'_>, change: &Change, now_ms: i64) -> Result<Done, StoreError> {
     match change {
         Change::Append { batch, pack } => append(transaction, batch, pack.as_ref(), now_ms),
-        Change::Create(creation) => create(transaction, creation),
+        Change::Create(creation) => create(transaction, creation, now_ms),
         Change::Delete(session) => delete(transaction, *session),
+        Change::Trim { session, to } => retention::trim(transaction, *session, *to),
     }
 }
 
@@ -86,7 +87,7 @@ fn append(
     dense(&batch.events)?;
     advance(transaction, batch, pack)?;
     insert_events(transaction, batch.session, &batch.events)?;
-    insert_pack(transaction, batch.session, pack)?;
+    insert_pack(transaction, batch.session, pack, now_ms)?;
     blobs::insert(transaction, batch.session, &batch.blobs)?;
     for op in &batch.queue {
         change_queue(transaction, batch.session, op)?;
@@ -134,23 +135,25 @@ fn follows(what: &'static str, last: u64, first: Option<u64>) -> Result<(), Stor
     }
 }
 
-fn create(transaction: &Transaction<'_>, creation: &Creation) -> Result<Done, StoreError> {
-    let Creation { new, pack, .. } = creation;
+fn create(transaction: &Transaction<'_>, creation: &Creation, now_ms: i64) -> Result<Done, StoreError> {
+    let Creation { new, packs, .. } = creation;
     dense(&new.events)?;
     follows("sequence", 0, new.events.first().map(|e| e.seq))?;
-    follows("frame", 0, pack.as_ref().map(|p| p.first))?;
+    follows("frame", 0, packs.first().map(|p| p.first))?;
     let mut row = SessionRow { record: first_record(creation), uuid: creation.uuid.clone(), packed_frame: 0 };
     if !row.insert(transaction)? {
         return Err(StoreError::Exists);
     }
     let record = row.record;
     insert_events(transaction, record.no, &new.events)?;
-    insert_pack(transaction, record.no, pack.as_ref())?;
+    for pack in packs {
+        insert_pack(transaction, record.no, Some(pack), now_ms)?;
+    }
     blobs::insert(transaction, record.no, &new.blobs)?;
     Ok(Done::Created(Box::new(record)))
 }
 
-fn first_record(Creation { new, pack, epoch, .. }: &Creation) -> SessionRecord {
+fn first_record(Creation { new, packs, epoch, .. }: &Creation) -> SessionRecord {
     SessionRecord {
         no: SessionNo(0),
         id: new.id.clone(),
@@ -164,7 +167,7 @@ fn first_record(Creation { new, pack, epoch, .. }: &Creation) -> SessionRecord {
         ended: new.record.ended,
         open_from: new.record.open_from,
         last_seq: new.events.last().map_or(0, |e| e.seq),
-        last_frame: pack.as_ref().map_or(0, Pack::last),
+        last_frame: packs.last().map_or(0, Pack::last),
     }
 }
 
@@ -172,8 +175,10 @@ fn delete(transaction: &Transaction<'_>, session: SessionNo) -> Result<Done, Sto
     if transaction.execute("DELETE FROM sessions WHERE no = ?1", [session.0])? == 0 {
         return Err(StoreError::NoSession);
     }
-    for table in ["events", "frames", "blobs", "queue", "receipts"] {
+    for table in ["queue", "receipts", "trims"] {
         transaction.execute(&format!("DELETE FROM {table} WHERE session_no = ?1"), [session.0])?;
     }
+    // The rest may be much, and nobody can ask for it any more.
+    leftovers::note(transaction, session)?;
     Ok(Done::Deleted)
 }

@@ -87,7 +87,7 @@ impl Group {
         let mut deletions = Self::default();
         let mut rest = Self::default();
         for (change, answer) in std::mem::take(self).into_iter() {
-            let side = if matches!(change, Change::Delete(_)) { &mut deletions } else { &mut rest };
+            let side = if change.makes_room() { &mut deletions } else { &mut rest };
             side.push(change, answer);
         }
         *self = rest;
@@ -97,7 +97,7 @@ impl Group {
     /// Takes `op` if it is a deletion, else gives it back.
     pub(super) fn take_deletion(&mut self, op: Op) -> Option<Op> {
         match op {
-            Op::Change(change @ Change::Delete(_), answer) => {
+            Op::Change(change, answer) if change.makes_room() => {
                 self.push(change, answer);
                 None
             }

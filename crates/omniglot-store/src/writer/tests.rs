@@ -10,6 +10,7 @@ use tokio::sync::oneshot::{self, error::TryRecvError};
 
 use super::*;
 use crate::engine::Progress;
+use crate::retention::{EndedSession, PackFacts};
 use crate::types::*;
 
 /// What the writer asked of the engine, and what it is told.
@@ -46,6 +47,7 @@ fn describe(change: &Change) -> String {
         Change::Append { batch, .. } => format!("append {}", batch.session.0),
         Change::Create(_) => "create".into(),
         Change::Delete(session) => format!("delete {}", session.0),
+        Change::Trim { session, to } => format!("trim {} to {to}", session.0),
     }
 }
 
@@ -79,6 +81,15 @@ impl Engine for Notes {
         Ok(Progress::Finished)
     }
 
+    fn leftovers(&self) -> Result<Vec<SessionNo>, StoreError> {
+        Ok(vec![])
+    }
+
+    fn clear(&self, session: SessionNo) -> Result<Progress, StoreError> {
+        self.call(format!("clear {}", session.0));
+        Ok(Progress::Finished)
+    }
+
     fn mark_clean(&self) -> Result<(), StoreError> {
         self.call("mark clean".into());
         Ok(())
@@ -101,7 +112,7 @@ impl Engine for Notes {
     fn read(&self, _: SessionNo, _: &ReadQuery) -> Result<Page, StoreError> {
         Err(StoreError::Closed)
     }
-    fn frames(&self, _: SessionNo, _: &[u64]) -> Result<HashMap<u64, Bytes>, StoreError> {
+    fn frames(&self, _: SessionNo, _: &[u64]) -> Result<HashMap<u64, StoredFrame>, StoreError> {
         Err(StoreError::Closed)
     }
     fn blob(&self, _: SessionNo, _: &str) -> Result<Option<Blob>, StoreError> {
@@ -111,6 +122,18 @@ impl Engine for Notes {
         Err(StoreError::Closed)
     }
     fn receipt(&self, _: SessionNo, _: &str, _: i64) -> Result<Option<Receipt>, StoreError> {
+        Err(StoreError::Closed)
+    }
+
+    fn packs(&self, _: SessionNo, _: &mut dyn FnMut(PackFacts)) -> Result<(), StoreError> {
+        Err(StoreError::Closed)
+    }
+
+    fn ended(&self) -> Result<Vec<EndedSession>, StoreError> {
+        Err(StoreError::Closed)
+    }
+
+    fn measure(&self, _: SessionNo, _: u64) -> Result<u64, StoreError> {
         Err(StoreError::Closed)
     }
 }

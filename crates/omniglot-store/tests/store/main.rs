@@ -10,5 +10,6 @@ mod kill;
 mod read;
 mod reopen;
 mod repack;
+mod retention;
 mod support;
 mod trouble;

@@ -6,7 +6,7 @@ use serde::de::IgnoredAny;
 use super::Findings;
 use crate::sqlite::rows::uint;
 use crate::sqlite::session_row::{COLUMNS, SessionRow};
-use crate::sqlite::{blobs, events, frames, sessions};
+use crate::sqlite::{blobs, events, frames, retention, sessions};
 use crate::types::{SessionNo, SessionRecord, StoreError};
 
 const CHECKSUM: &str = "does not match its checksum";
@@ -17,7 +17,14 @@ pub(super) fn check(
     findings: &mut Findings<'_>,
 ) -> Result<(), StoreError> {
     let transaction = connection.transaction()?;
-    let mut walk = Walk { transaction, no, name: format!("number {}", no.0), record: None, stored: vec![] };
+    let mut walk = Walk {
+        transaction,
+        no,
+        name: format!("number {}", no.0),
+        record: None,
+        stored: vec![],
+        dropped_to: 0,
+    };
     let mut exists = false;
     findings.noting("sessions", Some(&walk.name.clone()), |findings| {
         exists = walk.row(findings)?;
@@ -42,6 +49,8 @@ struct Walk<'c> {
     record: Option<SessionRecord>,
     /// The ranges of frames that can be read, first and last, in order.
     stored: Vec<(u64, u64)>,
+    /// Up to this one retention has dropped the frames.
+    dropped_to: u64,
 }
 
 impl Walk<'_> {
@@ -74,7 +83,8 @@ impl Walk<'_> {
                 findings.fault("sessions", Some(&self.name), None, format!("{column} is not JSON"));
             }
         }
-        if record.open_from.is_some_and(|from| from > record.last_seq) {
+        // One further than the last: a process lives, and the next event may be about it.
+        if record.open_from.is_some_and(|from| from > record.last_seq + 1) {
             findings.fault("sessions", Some(&self.name), None, "open_from lies behind the last event");
         }
         if *packed_frame > record.last_frame {
@@ -83,10 +93,12 @@ impl Walk<'_> {
     }
 
     fn frames(&mut self, findings: &mut Findings<'_>) -> Result<(), StoreError> {
-        let sql = "SELECT first_no, count, data, crc FROM frames WHERE session_no = ?1 ORDER BY first_no";
+        self.dropped_to = self.trim(findings)?;
+        let sql = "SELECT first_no, count, data, crc, stored_ms FROM frames WHERE session_no = ?1
+                   ORDER BY first_no";
         let mut statement = self.transaction.prepare(sql)?;
         let mut rows = statement.query([self.no.0])?;
-        let mut dense = Dense { table: "frames", what: "frame", next: 1 };
+        let mut dense = Dense { table: "frames", what: "frame", next: self.dropped_to + 1 };
         while let Some(row) = rows.next()? {
             findings.row();
             let first = uint(row.get(0)?);
@@ -108,6 +120,17 @@ impl Walk<'_> {
         }
         dense.end(self.record.as_ref().map(|r| r.last_frame), &self.name, findings);
         Ok(())
+    }
+
+    fn trim(&self, findings: &mut Findings<'_>) -> Result<u64, StoreError> {
+        match retention::trim_of(&self.transaction, self.no)? {
+            None => Ok(0),
+            Some(Some(dropped_to)) => Ok(dropped_to),
+            Some(None) => {
+                findings.fault("trims", Some(&self.name), None, CHECKSUM);
+                Ok(0)
+            }
+        }
     }
 
     fn events(&mut self, findings: &mut Findings<'_>) -> Result<(), StoreError> {
@@ -135,7 +158,7 @@ impl Walk<'_> {
         if !is_json(&event.json) {
             return Some("the payload is not JSON".to_owned());
         }
-        let frame = event.frame_no.filter(|no| !self.is_stored(*no))?;
+        let frame = event.frame_no.filter(|no| *no > self.dropped_to && !self.is_stored(*no))?;
         Some(format!("refers to frame {frame}, which cannot be read"))
     }
 
