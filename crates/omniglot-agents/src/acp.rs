@@ -8,21 +8,25 @@
 //! at once, and nothing that we do not serve is advertised.
 
 mod attach;
+mod auth;
 mod caps;
 mod command;
 mod compaction;
 mod diff;
 mod elicitation;
 mod failure;
-mod launch;
+mod host;
+pub mod launch;
 mod mcp;
 mod open;
 mod output;
 mod permission;
-mod quirks;
+mod plain;
+pub mod quirks;
 mod settings;
 mod settle;
 mod state;
+mod terminal;
 mod text;
 mod tool;
 mod translate;
@@ -36,7 +40,7 @@ mod wishes;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use omniglot_schema::Resume;
 use serde_json::value::RawValue;
@@ -47,9 +51,12 @@ pub use launch::{custom, mock};
 pub use wishes::foresee;
 
 use crate::contract::{Input, LineFault, Open, Output, Translator};
+use compaction::Compactions;
 use elicitation::Elicitations;
+use host::Duties;
 use open::{Agent, Session};
 use permission::Requests;
+use quirks::Quirks;
 use settle::Settling;
 use text::Texts;
 use tool::Tools;
@@ -59,6 +66,8 @@ use wire::{RpcId, unparsed};
 /// One session with an ACP agent. What is remembered lasts as long as the agent's process.
 #[derive(Debug, Default)]
 pub struct Acp {
+    /// The set of quirks that was chosen for the agent; without one its own name decides.
+    quirks: Option<&'static Quirks>,
     /// The last id that we gave to a request of ours.
     last_id: u64,
     /// Our requests that wait for an answer; the agent's own are in `requests`.
@@ -73,8 +82,8 @@ pub struct Acp {
     tools: Tools,
     requests: Requests,
     elicitations: Elicitations,
-    /// Compactions whose summary is being told.
-    summaries: HashSet<String>,
+    duties: Duties,
+    compactions: Compactions,
     /// How many status items there were.
     statuses: u64,
 }
@@ -92,12 +101,18 @@ pub(crate) enum Asked {
     SetMode(String),
     SetModel(String),
     SetOption(String),
+    Close,
     Other,
 }
 
 impl Acp {
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A session with an agent that is known to have these quirks.
+    pub fn with(quirks: Option<&'static Quirks>) -> Self {
+        Self { quirks, agent: Agent::unheard(quirks), ..Self::default() }
     }
 }
 
@@ -109,8 +124,9 @@ impl Translator for Acp {
             Input::Sent(frame) => self.sent(frame, out),
             Input::Garbage { line, fault } => out.push(garbage(line, fault)),
             Input::Command(command) => self.command(command, out),
+            Input::Host { key, news } => self.host_news(key, news, out),
             // Ids, calls and messages of a process mean nothing to the next one.
-            Input::Exited { .. } => *self = Self::default(),
+            Input::Exited { .. } => *self = Self::with(self.quirks),
         }
     }
 }

@@ -14,6 +14,41 @@ pub struct LaunchSpec {
     pub env: IndexMap<String, String>,
 }
 
+/// How an agent that somebody has installed is started, and what to do until it can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Start {
+    /// Program and arguments.
+    pub command: &'static [&'static str],
+    /// Switches: no telemetry, no search for updates.
+    pub env: &'static [(&'static str, &'static str)],
+    /// Settings that the agent reads from a file only.
+    pub settings: Option<SettingsFile>,
+    /// What installs it: a command, or the page that says how.
+    pub install: &'static str,
+    /// How to log in.
+    pub login: &'static str,
+}
+
+/// A file of settings whose path the agent reads from a variable. The runtime writes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SettingsFile {
+    pub variable: &'static str,
+    pub content: &'static str,
+}
+
+impl Start {
+    /// The command with its switches; `None` when it names no program.
+    pub fn spec(&self) -> Option<LaunchSpec> {
+        let (program, args) = self.command.split_first()?;
+        let env = self.env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        Some(LaunchSpec {
+            program: (*program).to_owned(),
+            args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+            env: env.collect(),
+        })
+    }
+}
+
 /// Values in `env` are often secrets, so only their names are shown.
 impl fmt::Debug for LaunchSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -19,8 +19,7 @@ pub fn capabilities() -> AgentCapabilities {
         status: true,
         command_execution: true,
         file_changes: true,
-        // Sessions with MCP servers are refused for now.
-        mcp_tools: false,
+        mcp_tools: true,
         streaming_deltas: true,
         item_started: true,
         shared_process: false,

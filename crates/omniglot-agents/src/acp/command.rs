@@ -5,10 +5,10 @@
 
 use agent_client_protocol_schema::ProtocolVersion;
 use agent_client_protocol_schema::v1::{
-    CancelNotification, ClientCapabilities, ContentBlock, ElicitationCapabilities,
-    ElicitationFormCapabilities, ForkSessionRequest, Implementation, InitializeRequest, LoadSessionRequest,
-    McpServer, NewSessionRequest, PromptRequest, ResumeSessionRequest, SetSessionConfigOptionRequest,
-    SetSessionModeRequest,
+    CancelNotification, ClientCapabilities, CloseSessionRequest, ContentBlock, ElicitationCapabilities,
+    ElicitationFormCapabilities, FileSystemCapabilities, ForkSessionRequest, Implementation,
+    InitializeRequest, LoadSessionRequest, McpServer, NewSessionRequest, PromptRequest, ResumeSessionRequest,
+    SetSessionConfigOptionRequest, SetSessionModeRequest,
 };
 use serde::Serialize;
 
@@ -24,7 +24,8 @@ impl Acp {
             Command::Open(open) => out.push(self.initialize(open)),
             Command::Configure(wish) => self.configure(wish, out),
             Command::Prompt(prompt) => out.push(self.prompt(prompt)),
-            Command::Cancel => out.extend(self.cancel()),
+            Command::Cancel => self.cancel(out),
+            Command::Close => out.push(self.close()),
             Command::ReplyPermission { key, reply, message } => {
                 out.extend(self.requests.reply(key, *reply, message.clone()));
             }
@@ -37,8 +38,8 @@ impl Acp {
         }
     }
 
-    /// Offers to answer forms, and nothing else beyond the protocol's base: what we do not serve, no
-    /// agent may ask for.
+    /// Offers to answer forms and, by the agent's quirks, files and terminals; nothing else beyond the
+    /// protocol's base: what we do not serve, no agent may ask for.
     fn initialize(&mut self, open: &Open) -> Output {
         if open.cwd.to_str().is_none() {
             let message = "the name of the working directory is not UTF-8, which ACP cannot carry";
@@ -47,30 +48,57 @@ impl Acp {
         self.open = Some(open.clone());
         let info = Implementation::new("omniglot", env!("CARGO_PKG_VERSION")).title("Omniglot".to_owned());
         let forms = ElicitationCapabilities::new().form(ElicitationFormCapabilities::new());
-        let request = InitializeRequest::new(ProtocolVersion::V1)
-            .client_capabilities(ClientCapabilities::new().elicitation(forms))
-            .client_info(info);
+        let offers = self.agent.quirks.offers;
+        let files = FileSystemCapabilities::new()
+            .read_text_file(offers.read_files)
+            .write_text_file(offers.write_files);
+        let capabilities = ClientCapabilities::new()
+            .elicitation(forms)
+            .fs(files)
+            .terminal(offers.terminals)
+            .meta(serde_json::Map::from_iter([("terminal-auth".to_owned(), true.into())]));
+        let request =
+            InitializeRequest::new(ProtocolVersion::V1).client_capabilities(capabilities).client_info(info);
         self.request("initialize", &request).1
     }
 
     pub(crate) fn new_session(&mut self, open: &Open) -> Output {
-        let servers = self.mcp_servers(open);
-        self.request("session/new", &NewSessionRequest::new(&open.cwd).mcp_servers(servers)).1
+        let request = NewSessionRequest::new(&open.cwd);
+        self.open_session("session/new", open, |servers| request.clone().mcp_servers(servers))
     }
 
     pub(crate) fn load_session(&mut self, id: String, open: &Open) -> Output {
-        let servers = self.mcp_servers(open);
-        self.request("session/load", &LoadSessionRequest::new(id, &open.cwd).mcp_servers(servers)).1
+        let request = LoadSessionRequest::new(id, &open.cwd);
+        self.open_session("session/load", open, |servers| request.clone().mcp_servers(servers))
     }
 
     pub(crate) fn resume_session(&mut self, id: String, open: &Open) -> Output {
-        let servers = self.mcp_servers(open);
-        self.request("session/resume", &ResumeSessionRequest::new(id, &open.cwd).mcp_servers(servers)).1
+        let request = ResumeSessionRequest::new(id, &open.cwd);
+        self.open_session("session/resume", open, |servers| request.clone().mcp_servers(servers))
     }
 
     pub(crate) fn fork_session(&mut self, id: String, open: &Open) -> Output {
-        let servers = self.mcp_servers(open);
-        self.request("session/fork", &ForkSessionRequest::new(id, &open.cwd).mcp_servers(servers)).1
+        let request = ForkSessionRequest::new(id, &open.cwd);
+        self.open_session("session/fork", open, |servers| request.clone().mcp_servers(servers))
+    }
+
+    /// The values of the servers' variables and headers are for the agent alone.
+    fn open_session<T: Serialize>(
+        &mut self,
+        method: &str,
+        open: &Open,
+        with: impl Fn(Vec<McpServer>) -> T,
+    ) -> Output {
+        let (servers, problems) = mcp::to_wire(&open.mcp, &self.agent.capabilities.mcp_capabilities);
+        self.session.cwd.clone_from(&open.cwd);
+        self.session.warnings = problems;
+        let shown = mcp::hidden(&servers).map(&with);
+        let (id, output) = self.request(method, &with(servers));
+        let shown = shown.and_then(|shown| wire::request(&id, method, &shown));
+        match (output, shown) {
+            (Output::Send(message), Some(shown)) => Output::SendSecret { message, shown },
+            (output, _) => output,
+        }
     }
 
     pub(crate) fn set(&mut self, control: &Control, value: &str) -> (RpcId, Output) {
@@ -108,16 +136,20 @@ impl Acp {
         output
     }
 
-    fn cancel(&self) -> Option<Output> {
-        let session = self.session.id.clone().filter(|_| self.turns.is_running())?;
-        Some(send(wire::notification("session/cancel", &CancelNotification::new(session))))
+    /// Commands that somebody waits for are ended as well, so that no request of the agent stays open.
+    fn cancel(&mut self, out: &mut Vec<Output>) {
+        let Some(session) = self.session.id.clone().filter(|_| self.turns.is_running()) else { return };
+        out.push(send(wire::notification("session/cancel", &CancelNotification::new(session))));
+        self.end_awaited_terminals(out);
     }
 
-    fn mcp_servers(&mut self, open: &Open) -> Vec<McpServer> {
-        let (servers, warnings) = mcp::to_wire(&open.mcp, &self.agent.capabilities.mcp_capabilities);
-        self.session.cwd.clone_from(&open.cwd);
-        self.session.warnings = warnings;
-        servers
+    /// An agent without a word for it is left by closing its stdin.
+    fn close(&mut self) -> Output {
+        let offers = self.agent.capabilities.session_capabilities.close.is_some();
+        match self.session.id.clone().filter(|_| offers) {
+            Some(session) => self.request("session/close", &CloseSessionRequest::new(session)).1,
+            None => Output::Closed,
+        }
     }
 
     fn request<T: Serialize>(&mut self, method: &str, params: &T) -> (RpcId, Output) {

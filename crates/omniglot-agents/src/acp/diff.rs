@@ -2,7 +2,8 @@
 
 use agent_client_protocol_schema::v1::Diff;
 use omniglot_schema::{ContentPart, FileAction};
-use similar::TextDiff;
+
+use crate::diff::unified;
 
 /// What one edit does to one file.
 ///
@@ -14,16 +15,6 @@ pub(crate) fn file_ref(diff: &Diff) -> ContentPart {
     let old = diff.old_text.as_deref().unwrap_or_default();
     let action = if old.is_empty() { FileAction::Write } else { FileAction::Patch };
     ContentPart::FileRef { diff: Some(unified(&path, old, &diff.new_text)), path, action }
-}
-
-fn unified(path: &str, old: &str, new: &str) -> String {
-    // Snippets come without their last line break. Only a difference in it tells about the file.
-    if !old.is_empty() && !old.ends_with('\n') && !new.ends_with('\n') {
-        return unified(path, &format!("{old}\n"), &format!("{new}\n"));
-    }
-    let path = path.trim_start_matches('/');
-    let before = if old.is_empty() { "/dev/null".to_owned() } else { format!("a/{path}") };
-    TextDiff::from_lines(old, new).unified_diff().header(&before, &format!("b/{path}")).to_string()
 }
 
 #[cfg(test)]

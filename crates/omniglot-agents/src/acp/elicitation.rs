@@ -3,8 +3,6 @@
 //! What a form asks, and how an answer becomes its value, is left to `form`. Forms alone are served: a
 //! page to be opened somewhere else is not ours to open.
 
-mod form;
-
 #[cfg(test)]
 mod tests;
 
@@ -22,7 +20,7 @@ use super::update::ToolFields;
 use super::wire::{self, RpcError, RpcId, unparsed};
 use super::{Acp, send};
 use crate::contract::{Draft, Output, RequestKey, Unparsed, decode};
-use form::Form;
+use crate::form::Form;
 
 const METHOD: &str = "elicitation/create";
 
@@ -63,6 +61,10 @@ impl Elicitations {
         key
     }
 
+    pub(crate) fn is_open(&self, id: &RpcId) -> bool {
+        self.open.values().any(|open| open.id == *id)
+    }
+
     fn take_by_id(&mut self, id: &RpcId) -> Option<(RequestKey, OpenForm)> {
         let key = self.open.iter().find(|(_, open)| open.id == *id).map(|(key, _)| key.clone())?;
         self.open.shift_remove_entry(&key)
@@ -71,11 +73,18 @@ impl Elicitations {
     /// The answer to give, or nothing if the form is no longer open. Without answers it is declined.
     pub(crate) fn reply(&self, key: &RequestKey, answers: Option<&[Vec<String>]>) -> Option<Output> {
         let open = self.open.get(key)?;
-        let content = answers.and_then(|answers| open.form.write(answers));
-        let accepted = |content| ElicitationAcceptAction::new().content(content);
-        let action = content
-            .map_or(ElicitationAction::Decline, |content| ElicitationAction::Accept(accepted(content)));
-        Some(answer(&open.id, action))
+        let Some(content) = answers.and_then(|answers| open.form.write(answers)) else {
+            return Some(answer(&open.id, ElicitationAction::Decline));
+        };
+        let accept = |content| {
+            let action = ElicitationAcceptAction::new().content(content);
+            answer(&open.id, ElicitationAction::Accept(action))
+        };
+        let shown = open.form.hidden(&content).map(accept);
+        Some(match (accept(content), shown) {
+            (Output::Send(message), Some(Output::Send(shown))) => Output::SendSecret { message, shown },
+            (output, _) => output,
+        })
     }
 
     pub(crate) fn withdraw(&self, key: &RequestKey) -> Option<Output> {

@@ -21,7 +21,8 @@ pub(crate) fn failure(error: &RpcError) -> Failure {
 /// What a failure that is only told in words means.
 pub(crate) fn failure_in_words(message: &str) -> Failure {
     let code = in_words(message).or_else(|| http_status_in(message).map(http)).unwrap_or(ErrorCode::ApiError);
-    Failure::new(code, message)
+    let kind = limit_kind(code, message).map(|kind| serde_json::json!({ "kind": kind }));
+    Failure { details: kind, ..Failure::new(code, message) }
 }
 
 /// The words for a person: the innermost message there is.
@@ -116,9 +117,11 @@ fn http_status(error: &RpcError) -> Option<u16> {
         .filter(is_http_error)
 }
 
-/// The status in "last status: 429 Too Many Requests", "unexpected status 401 Unauthorized".
+/// The status in "last status: 429 Too Many Requests", "unexpected status 401 Unauthorized",
+/// "API Error: 400 …" and "500 An internal error …".
 fn http_status_in(message: &str) -> Option<u16> {
-    let (_, rest) = message.split_once("status")?;
+    let after = |word: &str| message.split_once(word).map(|(_, rest)| rest);
+    let rest = after("status").or_else(|| after("API Error")).unwrap_or(message);
     let digits: String =
         rest.trim_start_matches([':', ' ']).chars().take_while(char::is_ascii_digit).collect();
     digits.parse().ok().filter(is_http_error)
@@ -165,16 +168,21 @@ fn in_words(message: &str) -> Option<ErrorCode> {
 
 fn details(error: &RpcError, code: ErrorCode, message: &str) -> Value {
     let mut details = serde_json::Map::new();
-    if code == ErrorCode::RateLimit {
-        let lower = message.to_lowercase();
-        let quota = ["quota", "billing", "credit", "usage limit"].iter().any(|sign| lower.contains(sign));
-        details.insert("kind".into(), if quota { "quota" } else { "rate" }.into());
+    if let Some(kind) = limit_kind(code, message) {
+        details.insert("kind".into(), kind.into());
     }
     details.insert("native_code".into(), error.code.into());
     if let Some(data) = &error.data {
         details.insert("data".into(), data.clone());
     }
     Value::Object(details)
+}
+
+/// Which limit was reached.
+fn limit_kind(code: ErrorCode, message: &str) -> Option<&'static str> {
+    let lower = message.to_lowercase();
+    let quota = ["quota", "billing", "credit", "usage limit"].iter().any(|sign| lower.contains(sign));
+    (code == ErrorCode::RateLimit).then_some(if quota { "quota" } else { "rate" })
 }
 
 #[cfg(test)]

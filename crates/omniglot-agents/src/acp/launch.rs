@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 
-use crate::launch::LaunchSpec;
+use crate::launch::{LaunchSpec, Start};
 
 /// The built-in agent: a child of Omniglot's own program, which keeps its sessions in `state_dir`.
 pub fn mock(own_program: impl Into<String>, state_dir: impl Into<String>) -> LaunchSpec {
@@ -15,3 +15,39 @@ pub fn custom(command: &[String], env: IndexMap<String, String>) -> Option<Launc
     let (program, args) = command.split_first()?;
     Some(LaunchSpec { program: program.clone(), args: args.to_vec(), env })
 }
+
+/// Read about, never recorded: <https://block.github.io/goose/docs/guides/acp-clients>.
+pub const GOOSE: Start = Start {
+    command: &["goose", "acp"],
+    env: &[],
+    settings: None,
+    install: "see https://block.github.io/goose/docs/getting-started/installation",
+    login: "run `goose configure`",
+};
+
+/// Read about, never recorded: <https://cursor.com/docs/cli/acp>.
+pub const CURSOR: Start = Start {
+    command: &["cursor-agent", "acp"],
+    env: &[],
+    settings: None,
+    install: "see https://cursor.com/docs/cli/installation",
+    login: "run `cursor-agent login`, or set CURSOR_API_KEY",
+};
+
+/// Read about, never recorded: <https://docs.cline.bot/cline-cli/acp-editor-integrations>.
+pub const CLINE: Start = Start {
+    command: &["cline", "--acp"],
+    env: &[],
+    settings: None,
+    install: "npm install -g cline",
+    login: "run `cline auth`",
+};
+
+/// Read about, never recorded: <https://moonshotai.github.io/kimi-cli/en/reference/kimi-acp.html>.
+pub const KIMI: Start = Start {
+    command: &["kimi", "acp"],
+    env: &[],
+    settings: None,
+    install: "see https://moonshotai.github.io/kimi-cli/en/guides/getting-started.html",
+    login: "run `kimi login`",
+};

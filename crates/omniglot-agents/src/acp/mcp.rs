@@ -1,23 +1,50 @@
-//! The session's MCP servers in the protocol's own form.
+//! The session's MCP servers in the protocol's own form, and in the form that others may see.
 
 use agent_client_protocol_schema::v1::{
     EnvVariable, HttpHeader, McpCapabilities, McpServer, McpServerHttp, McpServerSse, McpServerStdio,
 };
 use indexmap::IndexMap;
-use omniglot_schema::{McpCommand, McpRemoteTransport, McpServerConfig, McpServers};
+use omniglot_schema::{
+    McpCommand, McpOAuthConfigOrDisabled, McpRemoteTransport, McpServerConfig, McpServers,
+};
 
-/// The servers that the agent can use, and a warning for each that it cannot.
+/// The servers that the agent can use, and what is the matter with each other one.
 pub(crate) fn to_wire(servers: &McpServers, agent: &McpCapabilities) -> (Vec<McpServer>, Vec<String>) {
     let mut wire = Vec::new();
-    let mut warnings = Vec::new();
+    let mut problems = Vec::new();
     for (name, config) in servers {
         match server(name, config, agent) {
             Ok(server) => wire.extend(server),
-            Err(reason) => warnings.push(format!("the MCP server {name} was left out: {reason}")),
+            Err(reason) => problems.push(format!("the agent cannot use the MCP server {name}: {reason}")),
         }
     }
-    (wire, warnings)
+    (wire, problems)
 }
+
+/// The same servers with every secret value shown as `***`; `None` when there is none to hide.
+pub(crate) fn hidden(servers: &[McpServer]) -> Option<Vec<McpServer>> {
+    let mut shown = servers.to_vec();
+    let mut values: Vec<&mut String> = shown.iter_mut().flat_map(values).collect();
+    if values.is_empty() {
+        return None;
+    }
+    for value in &mut values {
+        HIDDEN.clone_into(value);
+    }
+    Some(shown)
+}
+
+fn values(server: &mut McpServer) -> Vec<&mut String> {
+    match server {
+        McpServer::Stdio(server) => server.env.iter_mut().map(|variable| &mut variable.value).collect(),
+        McpServer::Http(server) => server.headers.iter_mut().map(|header| &mut header.value).collect(),
+        McpServer::Sse(server) => server.headers.iter_mut().map(|header| &mut header.value).collect(),
+        // We send none of these.
+        McpServer::Acp(_) | _ => vec![],
+    }
+}
+
+const HIDDEN: &str = "***";
 
 fn server(
     name: &str,
@@ -27,6 +54,17 @@ fn server(
     match config {
         McpServerConfig::Local { enabled: Some(false), .. }
         | McpServerConfig::Remote { enabled: Some(false), .. } => Ok(None),
+        McpServerConfig::Local { cwd: Some(_), .. } => {
+            Err("ACP starts servers in the session's directory; leave `cwd` out")
+        }
+        McpServerConfig::Local { timeout_ms: Some(_), .. }
+        | McpServerConfig::Remote { timeout_ms: Some(_), .. } => {
+            Err("ACP carries no time limit of a server; leave `timeoutMs` out")
+        }
+        McpServerConfig::Remote {
+            oauth: Some(McpOAuthConfigOrDisabled::Config(_) | McpOAuthConfigOrDisabled::Switch(true)),
+            ..
+        } => Err("ACP carries no OAuth settings; give it a header instead"),
         McpServerConfig::Local { command, args, env, .. } => {
             local(name, command, args, env.as_ref()).map(Some)
         }
@@ -66,4 +104,28 @@ fn local(
 
 fn pairs<T>(map: Option<&IndexMap<String, String>>, make: impl Fn(String, String) -> T) -> Vec<T> {
     map.into_iter().flatten().map(|(name, value)| make(name.clone(), value.clone())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::acp::Acp;
+    use crate::contract::{Command, Input, Open, Output, Translator};
+
+    #[test]
+    fn the_values_of_servers_are_sent_and_shown_to_nobody() {
+        let mcp = r#"{"a":{"type":"local","command":"x","env":{"SHORT":"v1"}},
+            "b":{"type":"remote","url":"http://x","headers":{"H":"v2"}}}"#;
+        let mcp = serde_json::from_str(mcp).unwrap();
+        let mut acp = Acp::new();
+        let mut out = Vec::new();
+        let open = Command::Open(Open { cwd: "/w".into(), mcp, ..Open::default() });
+        acp.handle(Input::Command(&open), &mut out);
+        let Some(Output::Send(hello)) = out.pop() else { panic!("{out:?}") };
+        acp.handle(Input::Sent(&hello), &mut out);
+        let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"http":true}}}}"#;
+        acp.handle(Input::Frame(serde_json::from_str(answer).unwrap()), &mut out);
+        let Some(Output::SendSecret { message, shown }) = out.pop() else { panic!("{out:?}") };
+        assert!(message.get().contains(r#""value":"v1""#) && message.get().contains(r#""value":"v2""#));
+        insta::assert_snapshot!(shown.get(), @r#"{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"/w","mcpServers":[{"name":"a","command":"x","args":[],"env":[{"name":"SHORT","value":"***"}]},{"type":"http","name":"b","url":"http://x","headers":[{"name":"H","value":"***"}]}]}}"#);
+    }
 }

@@ -5,12 +5,14 @@
 use std::path::PathBuf;
 
 use agent_client_protocol_schema::v1::AgentCapabilities;
-use omniglot_schema::{AuthMethodInfo, AuthState, AuthStatus, Resume, StatePatch};
+use omniglot_schema::{AuthStatus, Resume, StatePatch};
 use omniglot_timeline::SessionStarted;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::auth::AuthMethod;
 use super::failure::message;
+use super::mcp;
 use super::quirks::Quirks;
 use super::settings::{SessionAnswer, Settings};
 use super::wire::{RpcError, entries, field};
@@ -23,10 +25,10 @@ pub(crate) const PROTOCOL_VERSION: u64 = 1;
 /// What the agent said about itself.
 #[derive(Debug, Default)]
 pub(crate) struct Agent {
-    pub(crate) quirks: Quirks,
+    pub(crate) quirks: &'static Quirks,
     version: Option<String>,
     pub(crate) capabilities: AgentCapabilities,
-    auth_methods: Vec<AuthMethodInfo>,
+    pub(crate) auth_methods: Vec<AuthMethod>,
 }
 
 /// The session as far as it is known.
@@ -69,10 +71,14 @@ struct AgentInfo {
 }
 
 impl Agent {
-    fn read(answer: &InitializeAnswer<'_>, faults: &mut Vec<Unparsed>) -> Self {
+    fn read(
+        answer: &InitializeAnswer<'_>,
+        chosen: Option<&'static Quirks>,
+        faults: &mut Vec<Unparsed>,
+    ) -> Self {
         let info: AgentInfo = field("initialize.agentInfo", answer.agent_info, faults).unwrap_or_default();
         Self {
-            quirks: Quirks::of(&info.name),
+            quirks: chosen.unwrap_or_else(|| Quirks::of_agent(&info.name)),
             version: info.version,
             capabilities: field("initialize.agentCapabilities", answer.agent_capabilities, faults)
                 .unwrap_or_default(),
@@ -80,17 +86,9 @@ impl Agent {
         }
     }
 
-    pub(crate) fn auth(&self, state: AuthStatus) -> AuthState {
-        AuthState { state, methods: self.auth_methods.clone() }
-    }
-
-    fn auth_refusal(&self, error: &RpcError) -> Refusal {
-        let ways: Vec<&str> = self.auth_methods.iter().map(|method| method.name.as_str()).collect();
-        let hint = match ways.as_slice() {
-            [] => "log in with the agent's own command, or give it its key in the environment".to_owned(),
-            ways => format!("authenticate the agent first; it offers: {}", ways.join(", ")),
-        };
-        Refusal { kind: RefusalKind::Auth, message: message(error), hint: Some(hint) }
+    /// Before it has said a word.
+    pub(crate) fn unheard(quirks: Option<&'static Quirks>) -> Self {
+        Self { quirks: quirks.unwrap_or_default(), ..Self::default() }
     }
 }
 
@@ -105,7 +103,7 @@ impl Acp {
         };
         let mut faults = Vec::new();
         let answer: InitializeAnswer<'_> = field("initialize", Some(raw), &mut faults).unwrap_or_default();
-        self.agent = Agent::read(&answer, &mut faults);
+        self.agent = Agent::read(&answer, self.quirks, &mut faults);
         out.extend(faults.into_iter().map(Output::Unparsed));
         if answer.protocol_version != Some(PROTOCOL_VERSION) {
             let version = answer.protocol_version.map_or_else(|| "unknown".to_owned(), |v| v.to_string());
@@ -119,9 +117,16 @@ impl Acp {
         }
     }
 
+    /// Whoever begins a session is told what it cannot have; one that comes back goes on without it.
     fn session_request(&mut self, open: &Open) -> Output {
         let capabilities = &self.agent.capabilities;
+        let (_, problems) = mcp::to_wire(&open.mcp, &capabilities.mcp_capabilities);
         match open.resume.clone() {
+            id if !problems.is_empty() && (id.is_none() || open.fork) => {
+                self.open = None;
+                let message = problems.join("; ");
+                Output::Refused(Refusal { kind: RefusalKind::BadRequest, message, hint: None })
+            }
             Some(_) if open.fork && capabilities.session_capabilities.fork.is_none() => {
                 self.open = None;
                 Output::Refused(Refusal {
@@ -148,9 +153,7 @@ impl Acp {
         match result {
             Ok(raw) => self.session_opened(resume, native, raw, out),
             Err(error) if native.is_some() => self.session_is_gone(&error, out),
-            Err(error) if error.code == RpcError::AUTH_REQUIRED => {
-                self.refuse(self.agent.auth_refusal(&error), out);
-            }
+            Err(error) if error.code == RpcError::AUTH_REQUIRED => self.refuse_for_auth(&error, out),
             Err(error) => {
                 let reason = format!("the agent opened no session: {}", message(&error));
                 self.refuse(unavailable(reason, Some("see what the agent wrote to stderr")), out);
@@ -163,9 +166,7 @@ impl Acp {
         self.session.replaying = false;
         self.session.early.clear();
         match self.open.clone() {
-            Some(_) if error.code == RpcError::AUTH_REQUIRED => {
-                self.refuse(self.agent.auth_refusal(error), out)
-            }
+            Some(_) if error.code == RpcError::AUTH_REQUIRED => self.refuse_for_auth(error, out),
             Some(open) => out.push(self.new_session(&open)),
             None => out.push(Output::Dropped { reason: DropReason::Internal }),
         }

@@ -4,7 +4,7 @@
 
 use agent_client_protocol_schema::v1::{ContentBlock, EmbeddedResourceResource, ToolCallContent};
 use omniglot_schema::{ContentPart, FileAction};
-use omniglot_timeline::inline_image;
+use omniglot_timeline::{inline_file, inline_image};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -13,27 +13,33 @@ use super::diff::file_ref;
 use super::wire::unparsed;
 use crate::contract::Unparsed;
 
-/// Text of a block, or a part beside the text, or nothing that we can carry yet.
+/// Text of a block, or a part beside the text.
 pub(crate) enum Piece {
     Text(String),
     Part(ContentPart),
 }
 
-/// Reads one content block; sound and binary resources cannot be carried yet.
+/// Reads one content block.
 pub(crate) fn piece(block: ContentBlock) -> Result<Piece, Unparsed> {
     match block {
         ContentBlock::Text(text) => Ok(Piece::Text(text.text)),
         ContentBlock::ResourceLink(link) => Ok(Piece::Part(file_read(&link.uri))),
         ContentBlock::Resource(embedded) => match embedded.resource {
             EmbeddedResourceResource::TextResourceContents(text) => Ok(Piece::Text(text.text)),
-            EmbeddedResourceResource::BlobResourceContents(_) | _ => {
-                Err(unparsed("content", "a binary resource cannot be carried yet"))
+            EmbeddedResourceResource::BlobResourceContents(blob) => {
+                Ok(Piece::Part(inline(blob.mime_type.as_deref().unwrap_or_default(), &blob.blob)))
             }
+            _ => Err(unparsed("content", "unknown kind of resource")),
         },
         ContentBlock::Image(image) => Ok(Piece::Part(inline_image(&image.mime_type, &image.data))),
-        ContentBlock::Audio(_) => Err(unparsed("content", "inline audio cannot be carried yet")),
+        ContentBlock::Audio(audio) => Ok(Piece::Part(inline(&audio.mime_type, &audio.data))),
         _ => Err(unparsed("content", "unknown content block")),
     }
+}
+
+/// Bytes within a message; a picture is shown as one.
+fn inline(mime: &str, base64: &str) -> ContentPart {
+    if mime.starts_with("image/") { inline_image(mime, base64) } else { inline_file(mime, base64) }
 }
 
 /// A file that somebody points at.
@@ -48,6 +54,8 @@ pub(crate) struct Content {
     pub(crate) text: String,
     /// `file_ref` parts of the edits in it.
     pub(crate) edits: Vec<ContentPart>,
+    /// The names of the terminals in it.
+    pub(crate) terminals: Vec<String>,
     pub(crate) parts: Vec<ContentPart>,
 }
 
@@ -62,8 +70,10 @@ impl Content {
                     Err(fault) => faults.push(fault),
                 },
                 ToolCallContent::Diff(diff) => read.edits.push(file_ref(&diff)),
-                // We offer no terminals; codex-acp points at one of its own and tells its output apart.
-                ToolCallContent::Terminal(_) => {}
+                // It may be none of ours: codex-acp points at one of its own and tells its output apart.
+                ToolCallContent::Terminal(terminal) => {
+                    read.terminals.push(terminal.terminal_id.0.as_ref().to_owned());
+                }
                 _ => faults.push(unparsed("tool_call.content", "unknown kind of content")),
             }
         }
@@ -76,6 +86,15 @@ impl Content {
         }
         self.text.push_str(text);
     }
+}
+
+/// What is within a code fence, if the text is nothing but one.
+pub(crate) fn unfenced(text: &str) -> Option<&str> {
+    let (first, rest) = text.split_once('\n')?;
+    let marks = first.len() - first.trim_start_matches('`').len();
+    let fence = first.get(..marks).filter(|_| marks >= 3)?;
+    let (inner, last) = rest.rsplit_once('\n').unwrap_or(("", rest));
+    (last == fence).then_some(inner)
 }
 
 /// What `rawOutput` says.
@@ -130,12 +149,14 @@ impl RawOutput {
     }
 
     fn read_object(value: Value) -> Self {
+        let value = within_result(value);
         let known: Known = serde_json::from_value(value.clone()).unwrap_or_default();
         let duration =
             known.duration.map(|d| d.secs.saturating_mul(1000).saturating_add(d.nanos / 1_000_000));
         let shell = known.stdout.map(|out| out + known.stderr.as_deref().unwrap_or_default());
         let (mcp, images) = known.content.as_deref().and_then(read_blocks).unzip();
-        let text = known.formatted_output.or(known.aggregated_output).or(shell).or(known.output).or(mcp);
+        // What codex formats for its model is cut.
+        let text = known.aggregated_output.or(shell).or(known.output).or(known.formatted_output).or(mcp);
         let understood = text.is_some() || known.exit_code.is_some() || known.structured_content.is_some();
         Self {
             text: text.unwrap_or_default(),
@@ -145,6 +166,12 @@ impl RawOutput {
             images: images.unwrap_or_default(),
         }
     }
+}
+
+/// What an MCP tool gave, which codex-acp 2.6 wraps as `{result, error}`.
+fn within_result(mut value: Value) -> Value {
+    let inner = value.get_mut("result").filter(|inner| inner.get("content").is_some_and(Value::is_array));
+    inner.map(Value::take).unwrap_or(value)
 }
 
 /// The texts and pictures of a list of blocks; `None` when there is anything else in it.
@@ -182,14 +209,26 @@ mod tests {
     }
 
     #[test]
+    fn a_fence_is_taken_off_only_whole() {
+        assert_eq!(unfenced("```console\nhello\noops\n```"), Some("hello\noops"));
+        assert_eq!(unfenced("````\n```\n````"), Some("```"));
+        assert_eq!(unfenced("```\n```"), Some(""));
+        assert_eq!(unfenced("```\nhello"), None);
+        assert_eq!(unfenced("see:\n```\nhello\n```"), None);
+    }
+
+    #[test]
     fn output_is_found_wherever_the_agent_puts_it() {
         insta::assert_snapshot!(read(r#""done""#), @r#""done" None None null"#);
         insta::assert_snapshot!(read(r#"[{"type":"text","text":"a"},{"type":"text","text":"b"}]"#), @r#""a\nb" None None null"#);
         let codex = r#"{"stdout":"x","stderr":"","formatted_output":"f\n","exit_code":3,"duration":{"secs":1,"nanos":2000000}}"#;
-        insta::assert_snapshot!(read(codex), @r#""f\n" Some(3) Some(1002) null"#);
+        insta::assert_snapshot!(read(codex), @r#""x" Some(3) Some(1002) null"#);
         insta::assert_snapshot!(read(r#"{"exit_code":0}"#), @r#""" Some(0) None null"#);
         let mcp = r#"{"content":[{"type":"text","text":"5"}],"structuredContent":{"sum":5}}"#;
         insta::assert_snapshot!(read(mcp), @r#""5" None None {"sum":5}"#);
+        let wrapped =
+            r#"{"result":{"content":[{"type":"text","text":"5"}],"structuredContent":null},"error":null}"#;
+        insta::assert_snapshot!(read(wrapped), @r#""5" None None null"#);
         let picture =
             r#"[{"type":"text","text":"see"},{"type":"image","data":"AA==","mimeType":"image/png"}]"#;
         insta::assert_snapshot!(read(picture), @r#""see" None None null [Image { path: "data:image/png;base64,AA==", mime: Some("image/png") }]"#);

@@ -1,49 +1,267 @@
-//! What single ACP agents do beside the protocol, keyed by the name they give themselves.
+//! What single ACP agents do beside the protocol, as data: one file per agent that was recorded.
 //!
-//! Each entry was seen in a recording; an agent without one is taken at its word.
+//! A set is chosen by the agent's name in the registry or in the configuration, else by the name that the
+//! agent gives itself in the handshake. Each entry was seen in a recording; an agent without a set is taken
+//! at its word. Nothing here acts: the modules that read a field do what it says.
 
-/// The peculiarities of the agent at the other end.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Quirks {
-    gemini: bool,
+mod claude_acp;
+mod codex_acp;
+mod copilot;
+mod gemini;
+mod qwen;
+
+pub use claude_acp::CLAUDE_ACP;
+pub use codex_acp::CODEX_ACP;
+pub use copilot::COPILOT;
+pub use gemini::GEMINI;
+pub use qwen::QWEN;
+
+use jiff::{SignedDuration, Timestamp};
+use omniglot_schema::StatusLabel;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::launch::Start;
+
+/// Every set that has a name.
+pub const ALL: &[&Quirks] = &[&GEMINI, &QWEN, &COPILOT, &CLAUDE_ACP, &CODEX_ACP];
+
+/// For an agent that nobody has recorded.
+pub const NONE: Quirks = Quirks {
+    name: "none",
+    calls_itself: &[],
+    start: Start { command: &[], env: &[], settings: None, install: "", login: "" },
+    offers: Offers { read_files: true, write_files: true, terminals: true, forms: true },
+    permission_modes: &[],
+    resume: Resumable::Anytime,
+    repairs: Repairs::NONE,
+};
+
+/// The peculiarities of one agent.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Quirks {
+    /// The name of this set, which is also the agent's in the registry.
+    pub name: &'static str,
+    /// The names that the agent gives itself in the handshake.
+    pub calls_itself: &'static [&'static str],
+    pub start: Start,
+    pub offers: Offers,
+    /// Our permission modes that it has under another name, each with that name.
+    pub permission_modes: &'static [(&'static str, &'static str)],
+    pub resume: Resumable,
+    pub repairs: Repairs,
+}
+
+/// What we offer to do for the agent; what is not offered, it does itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Offers {
+    pub read_files: bool,
+    pub write_files: bool,
+    pub terminals: bool,
+    /// Elicitation: without it some agents have no tool to ask with.
+    pub forms: bool,
+}
+
+/// When an earlier session may be loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resumable {
+    Anytime,
+    /// Not in the UTC minute in which it was created.
+    AfterItsMinute,
+}
+
+/// What is said in an odd place, and what it means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Repairs {
+    /// A call's id is `<tool>__<call>`, and the tool's name stands nowhere else.
+    pub tool_name_in_call_id: bool,
+    /// Each chunk of thought is a whole thought, with nothing between two of them.
+    pub whole_thoughts: bool,
+    /// A chunk of thought that is exactly this stands before each thought.
+    pub thought_break: Option<&'static str>,
+    /// A chunk of assistant text that begins so names the mode that the agent is in now.
+    pub mode_announcement: Option<&'static str>,
+    /// A chunk of assistant text without a message id that begins so is a notice of the agent.
+    pub notices: &'static [&'static str],
+    /// One that begins so tells about the compaction of the context.
+    pub compaction_texts: &'static [&'static str],
+    /// A call with this title is the compaction of the context.
+    pub compaction_call: Option<&'static str>,
+    /// The output of a command that failed begins with this and the exit code.
+    pub exit_code_line: Option<&'static str>,
+    /// The arguments of an MCP tool's call are `{server, tool, arguments}`, and the call has no name.
+    pub mcp_in_arguments: bool,
+    /// Methods that begin so are the agent's own, though they lack the underscore of extensions.
+    pub own_methods: &'static [&'static str],
+}
+
+impl Repairs {
+    const NONE: Self = Self {
+        tool_name_in_call_id: false,
+        whole_thoughts: false,
+        thought_break: None,
+        mode_announcement: None,
+        notices: &[],
+        compaction_texts: &[],
+        compaction_call: None,
+        exit_code_line: None,
+        mcp_in_arguments: false,
+        own_methods: &[],
+    };
+}
+
+impl Default for &'static Quirks {
+    fn default() -> Self {
+        &NONE
+    }
 }
 
 impl Quirks {
-    pub(crate) fn of(agent_name: &str) -> Self {
-        Self { gemini: agent_name == "gemini-cli" }
+    /// The set with this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        ALL.iter().copied().find(|quirks| quirks.name == name)
     }
 
-    /// gemini-cli 0.61 gives the tool's name only as `<tool>__<call>` in the call's id.
-    pub(crate) fn tool_name(self, call_id: &str) -> Option<String> {
-        let (name, _) = call_id.split_once("__").filter(|_| self.gemini)?;
+    /// The set of an agent that calls itself so.
+    pub(crate) fn of_agent(called: &str) -> &'static Self {
+        ALL.iter().copied().find(|quirks| quirks.calls_itself.contains(&called)).unwrap_or(&NONE)
+    }
+
+    /// When a session that began at `created` may be loaded; `None` for at once.
+    pub fn resumable_from(&self, created: Timestamp) -> Option<Timestamp> {
+        const MINUTE: i64 = 60;
+        match self.resume {
+            Resumable::Anytime => None,
+            Resumable::AfterItsMinute => {
+                let into_minute = created.as_second().rem_euclid(MINUTE);
+                let rest = SignedDuration::from_secs(MINUTE - into_minute);
+                Timestamp::from_second(created.as_second()).ok()?.checked_add(rest).ok()
+            }
+        }
+    }
+
+    pub(crate) fn tool_name(&self, call_id: &str) -> Option<String> {
+        let (name, _) = call_id.split_once("__").filter(|_| self.repairs.tool_name_in_call_id)?;
         (!name.is_empty()).then(|| name.to_owned())
     }
 
-    /// gemini-cli 0.61 sends each thought whole in one chunk, with nothing between two of them.
-    pub(crate) fn thoughts_are_whole(self) -> bool {
-        self.gemini
+    pub(crate) fn is_own_method(&self, method: &str) -> bool {
+        self.repairs.own_methods.iter().any(|own| method.starts_with(own))
     }
 
-    /// gemini-cli 0.61 announces a mode change as a chunk of assistant text.
-    pub(crate) fn announced_mode(self, text: &str) -> Option<&str> {
-        let mode = text.strip_prefix("[MODE_UPDATE] ").filter(|_| self.gemini)?;
+    pub(crate) fn announced_mode<'t>(&self, text: &'t str) -> Option<&'t str> {
+        let mode = text.strip_prefix(self.repairs.mode_announcement?)?;
         let is_word = !mode.is_empty() && mode.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
         is_word.then_some(mode)
     }
+
+    /// What happened, if a chunk that belongs to no message tells it in words.
+    pub(crate) fn happening_in(&self, text: &str) -> Option<StatusLabel> {
+        let begins = |starts: &[&str]| starts.iter().any(|start| text.starts_with(start));
+        if begins(self.repairs.compaction_texts) {
+            Some(StatusLabel::Compaction)
+        } else {
+            begins(self.repairs.notices).then_some(StatusLabel::Warning)
+        }
+    }
+
+    pub(crate) fn is_compaction(&self, title: Option<&str>) -> bool {
+        self.repairs.compaction_call.is_some_and(|call| title == Some(call))
+    }
+
+    /// The exit code that the output of a command begins with.
+    pub(crate) fn exit_code_in(&self, output: &str) -> Option<i64> {
+        let rest = output.strip_prefix(self.repairs.exit_code_line?)?;
+        rest.split(['\n', ' ']).next()?.parse().ok()
+    }
+
+    /// Name and arguments of an MCP tool's call.
+    pub(crate) fn mcp_call(&self, arguments: &str) -> Option<(String, String)> {
+        #[derive(Deserialize)]
+        struct Call<'a> {
+            server: String,
+            tool: String,
+            #[serde(borrow)]
+            arguments: &'a RawValue,
+        }
+        let call = self.repairs.mcp_in_arguments.then(|| serde_json::from_str::<Call<'_>>(arguments).ok());
+        call.flatten().map(|call| (format!("{}/{}", call.server, call.tool), call.arguments.get().to_owned()))
+    }
+
+    /// The names under which the agent may know one of our permission modes; the first that it lists counts.
+    pub(crate) fn mode_names(&self, permission_mode: &str) -> impl Iterator<Item = &'static str> {
+        let own = self.permission_modes.iter().filter(move |(ours, _)| *ours == permission_mode);
+        own.map(|(_, theirs)| *theirs).chain(usual_names(permission_mode).iter().copied())
+    }
+
+    /// Our permission mode that an agent's mode stands for; its own name where it has none of ours.
+    pub(crate) fn permission_mode_of<'m>(&self, mode: &'m str) -> &'m str {
+        if let Some((ours, _)) = self.permission_modes.iter().find(|(_, theirs)| *theirs == mode) {
+            return ours;
+        }
+        let mut ours = ["acceptEdits", "plan", "bypass"].into_iter();
+        ours.find(|ours| usual_names(ours).contains(&mode)).unwrap_or(mode)
+    }
 }
 
-/// The names under which agents know our permission modes; the first that is listed is used.
-pub(crate) fn mode_aliases(permission_mode: &str) -> &'static [&'static str] {
+/// What several agents call our permission modes.
+fn usual_names(permission_mode: &str) -> &'static [&'static str] {
     match permission_mode {
         "acceptEdits" => &["acceptEdits", "autoEdit", "auto-edit"],
         "plan" => &["plan"],
-        "bypass" => &["bypass", "bypassPermissions", "yolo", "full-access", "agent-full-access"],
+        "bypass" => &["bypass", "bypassPermissions", "yolo"],
         _ => &[],
     }
 }
 
-/// Our permission mode that an agent's mode stands for; its own name where it has none of ours.
-pub(crate) fn permission_mode_of(mode: &str) -> &str {
-    let mut ours = ["acceptEdits", "plan", "bypass"].into_iter();
-    ours.find(|ours| mode_aliases(ours).contains(&mode)).unwrap_or(mode)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_is_found_by_its_name_and_by_what_the_agent_calls_itself() {
+        for quirks in ALL {
+            assert_eq!(Quirks::named(quirks.name), Some(*quirks));
+            assert!(quirks.start.spec().is_some(), "{} has no command", quirks.name);
+            for called in quirks.calls_itself {
+                assert_eq!(Quirks::of_agent(called), *quirks);
+            }
+        }
+        assert_eq!(Quirks::of_agent("somebody"), &NONE);
+        assert_eq!(Quirks::named("none"), None);
+    }
+
+    #[test]
+    fn our_permission_modes_are_known_under_the_names_of_each_agent() {
+        let first = |quirks: &Quirks, ours| quirks.mode_names(ours).next();
+        assert_eq!(first(&CODEX_ACP, "plan"), Some("read-only"));
+        assert_eq!(first(&NONE, "plan"), Some("plan"));
+        assert_eq!(CODEX_ACP.permission_mode_of("agent-full-access"), "bypass");
+        assert_eq!(GEMINI.permission_mode_of("autoEdit"), "acceptEdits");
+        assert_eq!(GEMINI.permission_mode_of("strange"), "strange");
+    }
+
+    #[test]
+    fn a_session_of_gemini_is_not_loaded_in_the_minute_of_its_creation() {
+        let created: Timestamp = "2026-01-01T10:00:59.5Z".parse().unwrap();
+        let from = GEMINI.resumable_from(created).unwrap();
+        assert_eq!(from.to_string(), "2026-01-01T10:01:00Z");
+        assert_eq!(QWEN.resumable_from(created), None);
+    }
+
+    #[test]
+    fn an_mcp_call_of_codex_is_named_after_its_tool() {
+        let input = r#"{"server":"tiny","tool":"add","arguments":{"a": 2}}"#;
+        assert_eq!(CODEX_ACP.mcp_call(input), Some(("tiny/add".into(), r#"{"a": 2}"#.into())));
+        assert_eq!(CODEX_ACP.mcp_call(r#"{"command":"ls"}"#), None);
+        assert_eq!(GEMINI.mcp_call(input), None);
+    }
+
+    #[test]
+    fn an_exit_code_is_read_from_the_first_line_alone() {
+        assert_eq!(CLAUDE_ACP.exit_code_in("Exit code 3\nls: no such file"), Some(3));
+        assert_eq!(CLAUDE_ACP.exit_code_in("Exit code"), None);
+        assert_eq!(CLAUDE_ACP.exit_code_in("ok\nExit code 3"), None);
+        assert_eq!(GEMINI.exit_code_in("Exit code 3"), None);
+    }
 }

@@ -3,6 +3,8 @@
 //! Three generations coexist: `modes`, the removed `models` that gemini, qwen and codex still send, and
 //! `configOptions`, which replaces both. All are read from raw JSON, entry by entry.
 
+use std::collections::HashMap;
+
 use agent_client_protocol_schema::v1::{SessionConfigSelectOption, SessionMode};
 use omniglot_schema::{AgentModeInfo, AgentModelInfo, Listed, SessionState, StatePatch};
 use serde::Deserialize;
@@ -20,6 +22,8 @@ pub(crate) struct Settings {
     pub(crate) variant: Option<Choice>,
     /// The model before had efforts, and this one has none.
     variant_is_gone: bool,
+    /// The efforts of each model, from a list of models whose ids are `model[effort]`.
+    efforts: HashMap<String, Vec<String>>,
 }
 
 /// One setting with its values.
@@ -75,6 +79,7 @@ impl Settings {
             model: field("models", answer.models, faults).map(|models| read_models(&models, faults)),
             ..Self::default()
         };
+        settings.efforts = settings.model.as_ref().map(efforts_in).unwrap_or_default();
         settings.read_options(answer.config_options, faults);
         settings
     }
@@ -156,11 +161,14 @@ impl Settings {
         patch
     }
 
-    /// The efforts are known for the current model only.
+    /// Options list the efforts of the current model; those of others only codex tells.
     fn models(&self, model: &Choice) -> Vec<AgentModelInfo> {
-        let variants =
-            self.variant.as_ref().map(|v| v.values.iter().map(|v| v.id.clone()).collect::<Vec<_>>());
-        let variants_of = |id: &str| variants.clone().filter(|_| model.current.as_deref() == Some(id));
+        let current = self.variant.as_ref().filter(|_| model.current.is_some());
+        let current: Option<Vec<_>> = current.map(|v| v.values.iter().map(|v| v.id.clone()).collect());
+        let variants_of = |id: &str| match model.current.as_deref() == Some(id) {
+            true => current.clone(),
+            false => self.efforts.get(id).cloned(),
+        };
         let info = |value: &Value| AgentModelInfo {
             id: value.id.clone(),
             name: Some(value.name.clone()),
@@ -190,6 +198,17 @@ impl Value {
             description: self.description.clone().unwrap_or_default(),
         }
     }
+}
+
+/// codex-acp 2.6 lists each model once for each of its efforts.
+fn efforts_in(models: &Choice) -> HashMap<String, Vec<String>> {
+    let mut efforts: HashMap<String, Vec<String>> = HashMap::new();
+    for value in &models.values {
+        if let Some((model, effort)) = value.id.strip_suffix(']').and_then(|id| id.rsplit_once('[')) {
+            efforts.entry(model.to_owned()).or_default().push(effort.to_owned());
+        }
+    }
+    efforts
 }
 
 #[derive(Deserialize)]

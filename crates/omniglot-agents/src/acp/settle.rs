@@ -10,7 +10,6 @@ use omniglot_schema::{StatePatch, StatusLabel};
 use omniglot_timeline::SessionStarted;
 
 use super::Acp;
-use super::quirks::permission_mode_of;
 use super::settings::Control;
 use super::wire::RpcId;
 use super::wishes::{Occasion, Wishes, wanted_variant};
@@ -65,10 +64,11 @@ impl Acp {
     }
 
     fn settle(&mut self, purpose: Purpose, wish: Wish, out: &mut Vec<Output>) {
-        let (wishes, refusal) = match Wishes::of(&wish, &self.session.settings, purpose.occasion()) {
-            Ok(wishes) => (wishes, None),
-            Err(refusal) => (Wishes::default(), Some(refusal)),
-        };
+        let (wishes, refusal) =
+            match Wishes::of(&wish, &self.session.settings, self.agent.quirks, purpose.occasion()) {
+                Ok(wishes) => (wishes, None),
+                Err(refusal) => (Wishes::default(), Some(refusal)),
+            };
         let mode = self.wish(wishes.mode, out);
         let model = self.wish(wishes.model, out);
         let mut warnings = std::mem::take(&mut self.session.warnings);
@@ -188,7 +188,7 @@ impl Acp {
         let (Some(Some(mode)), Some(shown)) = (&patch.agent_mode, &self.session.permission_mode) else {
             return;
         };
-        let follows = permission_mode_of(mode);
+        let follows = self.agent.quirks.permission_mode_of(mode);
         if shown != mode && shown != follows {
             self.session.permission_mode = Some(follows.to_owned());
             patch.permission_mode = Some(self.session.permission_mode.clone());

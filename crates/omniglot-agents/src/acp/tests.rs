@@ -107,7 +107,7 @@ fn opening_offers_nothing_that_we_do_not_serve() {
     );
     bench.hear(r#"{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}"#);
     insta::assert_snapshot!(bench.said(), @r#"
-    send {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":false,"writeTextFile":false},"terminal":false,"auth":{"terminal":false},"elicitation":{"form":{}}},"clientInfo":{"name":"omniglot","title":"Omniglot","version":"0.1.0"}}}
+    send {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":true,"writeTextFile":true},"terminal":true,"auth":{"terminal":false},"elicitation":{"form":{}},"_meta":{"terminal-auth":true}},"clientInfo":{"name":"omniglot","title":"Omniglot","version":"0.1.0"}}}
     send {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}
     session "s" version="7" resume=null
     "#);
@@ -127,7 +127,10 @@ fn a_missing_login_names_the_ways_to_log_in() {
     bench.hear(r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"authMethods":[{"id":"k","name":"API key"}]}}"#);
     bench.said();
     bench.hear(r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"Authentication required"}}"#);
-    insta::assert_snapshot!(bench.said(), @r#"refused Auth Authentication required "authenticate the agent first; it offers: API key""#);
+    insta::assert_snapshot!(bench.said(), @r#"
+    state {"auth":{"state":"required","methods":[{"id":"k","name":"API key"}]}}
+    refused Auth Authentication required "log in first; its ways are: API key"
+    "#);
 }
 
 #[test]
@@ -287,11 +290,12 @@ fn a_block_that_we_cannot_carry_is_named_and_the_message_stays() {
     insta::assert_snapshot!(bench.said(), @r#"
     item + text:1: native=null message "assistant" []
     item ~ text:1: "see "
-    unparsed content: inline audio cannot be carried yet
-    unparsed content: unknown variant `hologram`, expected one of `text`, `image`, `audio`, `resource_link`, `resource` at line 1 column 18
     item . text:1:
-    item + text:2: native=null message "assistant" [{"type":"file_ref","path":"/w/a b","action":"read"}]
+    item + text:2: native=null message "assistant" [{"type":"file_ref","path":"data:audio/wav;base64,AA==","action":"read"}]
     item . text:2:
+    unparsed content: unknown variant `hologram`, expected one of `text`, `image`, `audio`, `resource_link`, `resource` at line 1 column 18
+    item + text:3: native=null message "assistant" [{"type":"file_ref","path":"/w/a b","action":"read"}]
+    item . text:3:
     "#);
 }
 
@@ -312,8 +316,8 @@ fn growing_output_is_previewed_and_the_last_word_is_the_truth() {
     bench.update(&news("completed", "final"));
     bench.update(&news("completed", "again"));
     insta::assert_snapshot!(bench.said(), @r#"
-    item + call:1:c native="c" tool_call execute {}
-    item . call:1:c tool_call execute {}
+    item + call:1:c native="c" tool_call execute {} "run"
+    item . call:1:c tool_call execute {} "run"
     item + result:1:c native=null tool_result of call:1:c ""
     item ~ result:1:c "one"
     item ~ result:1:c " two"
@@ -335,7 +339,7 @@ fn bad_entries_are_reported_one_by_one() {
     insta::assert_snapshot!(bench.said(), @r#"
     state {"todos":[{"text":"a","status":"completed"}]}
     unparsed plan.entries[1]: unknown variant `maybe`, expected one of `pending`, `in_progress`, `completed` at line 1 column 51
-    item + call:1:c native="c" tool_call other {}
+    item + call:1:c native="c" tool_call other {} "t"
     unparsed tool_call.status: unknown variant `paused`, expected one of `pending`, `in_progress`, `completed`, `failed` at line 1 column 8
     unparsed tool_call.content[0]: unknown variant `smell`, expected one of `content`, `diff`, `terminal` at line 1 column 15
     "#);
@@ -347,8 +351,8 @@ fn a_call_that_never_ran_is_still_completed_at_the_end_of_the_turn() {
     bench.update(r#"{"sessionUpdate":"tool_call","toolCallId":"c","title":"t","kind":"read"}"#);
     bench.hear(r#"{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#);
     insta::assert_snapshot!(bench.said(), @r#"
-    item + call:1:c native="c" tool_call read {}
-    item . call:1:c tool_call read {}
+    item + call:1:c native="c" tool_call read {} "t"
+    item . call:1:c tool_call read {} "t"
     turn . "end_turn"
     "#);
 }
@@ -389,8 +393,8 @@ fn a_permission_shows_its_call_first() {
     let mut bench = Bench::prompted();
     bench.hear(&permission(OPTIONS));
     insta::assert_snapshot!(bench.said(), @r#"
-    item + call:1:c1 native="c1" tool_call edit {"path":"n"}
-    item . call:1:c1 tool_call edit {"path":"n"}
+    item + call:1:c1 native="c1" tool_call edit {"path":"n"} "Write note"
+    item . call:1:c1 tool_call edit {"path":"n"} "Write note"
     permission + 1:0 native=0 "Write note" tool="edit" call="call:1:c1" options=[{"id":"y","name":"Yes","kind":"allow_once"},{"id":"a","name":"Always","kind":"allow_always"},{"id":"n","name":"No","kind":"reject_once"}] files=[]
     "#);
 }
@@ -426,12 +430,12 @@ fn the_agent_may_take_its_question_back() {
 #[test]
 fn requests_that_we_do_not_serve_are_refused_at_once() {
     let mut bench = Bench::prompted();
-    bench.hear(r#"{"jsonrpc":"2.0","id":"x","method":"fs/read_text_file","params":{"path":"/etc/passwd"}}"#);
+    bench.hear(r#"{"jsonrpc":"2.0","id":"x","method":"fs/list_directory","params":{"path":"/etc/passwd"}}"#);
     bench.hear(r#"{"jsonrpc":"2.0","id":null,"method":"_vendor/ask"}"#);
     bench.hear(r#"{"jsonrpc":"2.0","id":5,"method":"session/request_permission","params":{}}"#);
     insta::assert_snapshot!(bench.said(), @r#"
-    send {"jsonrpc":"2.0","id":"x","error":{"code":-32601,"message":"method not found: fs/read_text_file"}}
-    unparsed fs/read_text_file: a request that we do not serve
+    send {"jsonrpc":"2.0","id":"x","error":{"code":-32601,"message":"method not found: fs/list_directory"}}
+    unparsed fs/list_directory: a request that we do not serve
     send {"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"method not found: _vendor/ask"}}
     unparsed _vendor/ask: a request that we do not serve
     send {"jsonrpc":"2.0","id":5,"error":{"code":-32602,"message":"missing field `toolCall` at line 1 column 2"}}
@@ -583,8 +587,8 @@ fn pictures_of_the_agent_and_its_tools_are_parts_beside_the_text() {
     insta::assert_snapshot!(bench.said(), @r#"
     item + text:1: native=null message "assistant" [{"type":"image","path":"data:image/png;base64,AA==","mime":"image/png"}]
     item . text:1:
-    item + call:1:c native="c" tool_call read {}
-    item . call:1:c tool_call read {}
+    item + call:1:c native="c" tool_call read {} "t"
+    item . call:1:c tool_call read {} "t"
     item + result:1:c native=null tool_result of call:1:c ""
     item . result:1:c tool_result of call:1:c "x" error=false parts=[{"type":"image","path":"data:image/png;base64,AA==","mime":"image/png"}]
     "#);
@@ -750,7 +754,7 @@ fn what_a_wish_comes_to_is_known_without_the_agent() {
         models: Some(vec![model_info("small", None), model_info("large", Some(vec!["low".into()]))].into()),
         ..SessionState::default()
     };
-    let tell = |wish: Wish| match super::foresee(&state, &wish) {
+    let tell = |wish: Wish| match super::foresee(&state, &wish, &super::quirks::NONE) {
         Ok(foreseen) => {
             format!("{} {:?}", serde_json::to_string(&foreseen.patch).unwrap(), foreseen.warnings)
         }

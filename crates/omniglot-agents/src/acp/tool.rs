@@ -10,11 +10,13 @@ use agent_client_protocol_schema::v1::{ToolCallStatus, ToolKind};
 use omniglot_schema::ContentPart;
 use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome, ToolResult};
 
-use super::output::{Content, RawOutput};
+use super::output::{Content, RawOutput, unfenced};
 use super::quirks::Quirks;
+use super::terminal::{Terminal, Terminals};
 use super::update::ToolFields;
 use super::wire::unparsed;
 use crate::contract::{Draft, DropReason, Output, Unparsed};
+use crate::host::{HostKey, TerminalText};
 
 #[derive(Debug, Default)]
 pub(crate) struct Tools {
@@ -24,6 +26,10 @@ pub(crate) struct Tools {
     turn: u64,
     /// How many calls there were: keys stay unique when an agent repeats its ids.
     made: u64,
+    /// A turn is running: the items of its calls may still grow.
+    in_turn: bool,
+    /// Those that we run for the agent; calls show them.
+    pub(crate) terminals: Terminals,
 }
 
 /// How far the items of a call have come; only forwards.
@@ -41,6 +47,7 @@ enum Phase {
 
 #[derive(Debug)]
 struct Tool {
+    quirks: &'static Quirks,
     number: u64,
     call: ItemKey,
     result: ItemKey,
@@ -56,6 +63,8 @@ struct Tool {
     content_is_output: bool,
     raw: RawOutput,
     terminal: String,
+    /// Every terminal that it has shown; its content may be replaced.
+    shown: Vec<String>,
     exit_code: Option<i64>,
     /// The output that went out as a preview.
     streamed: String,
@@ -80,6 +89,18 @@ pub(crate) enum Mention {
 impl Tools {
     pub(crate) fn turn_started(&mut self) {
         self.turn += 1;
+        self.in_turn = true;
+    }
+
+    /// A command has written something: the call that shows its terminal passes it on.
+    pub(crate) fn terminal_said(&mut self, key: HostKey, said: &TerminalText, out: &mut Vec<Output>) {
+        let Some(terminal) = self.terminals.by_key(key) else { return };
+        terminal.said(said);
+        let Some(name) = self.terminals.name_of(key).map(str::to_owned) else { return };
+        let shows = |tool: &&mut Tool| tool.turn == self.turn && tool.content.terminals.contains(&name);
+        if let Some(tool) = self.calls.values_mut().find(shows).filter(|_| self.in_turn) {
+            tool.preview(&mut self.terminals, out);
+        }
     }
 
     /// Takes in what was said about a call and moves its items on.
@@ -87,7 +108,7 @@ impl Tools {
         &mut self,
         said: ToolFields,
         mention: Mention,
-        quirks: Quirks,
+        quirks: &'static Quirks,
         out: &mut Vec<Output>,
     ) {
         if self.is_over(&said, mention) {
@@ -101,7 +122,7 @@ impl Tools {
         let status = said.status;
         let mut faults = Vec::new();
         tool.learn(said, &mut faults);
-        tool.advance(status, mention, out);
+        tool.advance(status, mention, &mut self.terminals, out);
         self.calls.insert(id, tool);
         out.extend(faults.into_iter().map(Output::Unparsed));
         if out.len() == before && mention != Mention::Request {
@@ -142,6 +163,8 @@ impl Tools {
         for tool in open {
             tool.complete_call(out);
         }
+        self.in_turn = false;
+        self.terminals.turn_ended();
     }
 
     /// Whether this is more talk about a call that has its result, rather than a new call.
@@ -152,8 +175,13 @@ impl Tools {
             && (tool.turn == self.turn || said.status.is_none())
     }
 
-    fn announce(&mut self, said: &ToolFields, quirks: Quirks, out: &mut Vec<Output>) -> Tool {
+    fn announce(&mut self, said: &ToolFields, quirks: &'static Quirks, out: &mut Vec<Output>) -> Tool {
         self.made += 1;
+        let spawning = said.meta.claude.parent_tool_use_id.as_deref();
+        if let Some(spawning) = spawning.and_then(|id| self.calls.get_mut(id)) {
+            // What it spawned is at work, so it runs.
+            spawning.run(out);
+        }
         let parent = self.spawning(said.meta.claude.parent_tool_use_id.as_deref());
         let tool = Tool::new(said, self.made, self.turn, parent, quirks);
         out.push(tool.start_call(&said.id));
@@ -162,8 +190,15 @@ impl Tools {
 }
 
 impl Tool {
-    fn new(said: &ToolFields, number: u64, turn: u64, parent: Option<ItemKey>, quirks: Quirks) -> Self {
+    fn new(
+        said: &ToolFields,
+        number: u64,
+        turn: u64,
+        parent: Option<ItemKey>,
+        quirks: &'static Quirks,
+    ) -> Self {
         Self {
+            quirks,
             number,
             call: ItemKey(format!("call:{number}:{}", said.id)),
             result: ItemKey(format!("result:{number}:{}", said.id)),
@@ -178,6 +213,7 @@ impl Tool {
             content_is_output: false,
             raw: RawOutput::default(),
             terminal: String::new(),
+            shown: Vec::new(),
             exit_code: None,
             streamed: String::new(),
         }
@@ -192,6 +228,7 @@ impl Tool {
         }
         if let Some(content) = said.content {
             self.content = Content::read(content, faults);
+            self.shown.extend_from_slice(&self.content.terminals);
             self.content_is_output = runs;
         }
         if let Some(raw) = &said.raw_output {
@@ -206,19 +243,31 @@ impl Tool {
         self.arguments = said.raw_input.or(self.arguments.take());
     }
 
-    fn advance(&mut self, status: Option<ToolCallStatus>, mention: Mention, out: &mut Vec<Output>) {
+    fn advance(
+        &mut self,
+        status: Option<ToolCallStatus>,
+        mention: Mention,
+        terminals: &mut Terminals,
+        out: &mut Vec<Output>,
+    ) {
         if mention == Mention::Request {
             self.complete_call(out);
             return;
         }
         match status {
-            Some(ToolCallStatus::Pending) | None => self.preview(out),
+            Some(ToolCallStatus::Pending) | None => {
+                // A command that has a terminal runs, whatever the call says.
+                if self.terminals(terminals).next().is_some() {
+                    self.run(out);
+                }
+                self.preview(terminals, out);
+            }
             Some(ToolCallStatus::InProgress) => {
                 self.run(out);
-                self.preview(out);
+                self.preview(terminals, out);
             }
-            Some(ToolCallStatus::Completed) => self.finish(Outcome::Completed, out),
-            Some(ToolCallStatus::Failed) => self.finish(Outcome::Failed, out),
+            Some(ToolCallStatus::Completed) => self.finish(Outcome::Completed, terminals, out),
+            Some(ToolCallStatus::Failed) => self.finish(Outcome::Failed, terminals, out),
             Some(other) => {
                 out.push(Output::Unparsed(unparsed("tool_call.status", format!("unknown {other:?}"))))
             }
@@ -255,9 +304,14 @@ impl Tool {
     }
 
     /// Output that only grew goes out at once; output that was replaced waits for the end (T7).
-    fn preview(&mut self, out: &mut Vec<Output>) {
+    fn preview(&mut self, terminals: &mut Terminals, out: &mut Vec<Output>) {
         if self.phase != Phase::Running {
             return;
+        }
+        if self.terminals(terminals).next().is_some() {
+            let news = self.content.terminals.iter().filter_map(|name| terminals.get_mut(name)?.preview());
+            let delta = |delta| Draft::ItemDelta { key: self.result.clone(), delta }.into();
+            return out.extend(news.map(delta));
         }
         let delta = match self.output().strip_prefix(self.streamed.as_str()) {
             Some(delta) if !delta.is_empty() => delta.to_owned(),
@@ -267,8 +321,9 @@ impl Tool {
         out.push(Draft::ItemDelta { key: self.result.clone(), delta }.into());
     }
 
-    fn finish(&mut self, outcome: Outcome, out: &mut Vec<Output>) {
+    fn finish(&mut self, outcome: Outcome, terminals: &mut Terminals, out: &mut Vec<Output>) {
         self.run(out);
+        self.read_terminals(terminals);
         self.phase = Phase::Done;
         let body = Some(Body::ToolResult(self.result_body(outcome)));
         out.push(Draft::ItemCompleted(ItemEnd { key: self.result.clone(), outcome, body }).into());
@@ -279,10 +334,9 @@ impl Tool {
     }
 
     fn call_body(&self) -> Body {
-        Body::ToolCall {
-            name: self.name(),
-            arguments: self.arguments.clone().unwrap_or_else(|| "{}".to_owned()),
-        }
+        let (name, arguments) = self.name_and_arguments();
+        let title = self.title.clone().filter(|title| *title != name);
+        Body::ToolCall { name, arguments: arguments.unwrap_or_else(|| "{}".to_owned()), title }
     }
 
     fn result_body(&mut self, outcome: Outcome) -> ToolResult {
@@ -299,24 +353,56 @@ impl Tool {
             call: self.call.clone(),
             output: self.output().to_owned(),
             is_error: Some(outcome == Outcome::Failed),
-            exit_code: self.exit_code.or(self.raw.exit_code),
+            exit_code: self.told_exit_code(outcome).or(self.exit_code).or(self.raw.exit_code),
             duration_ms: self.raw.duration_ms,
             parts,
         }
+    }
+
+    /// The terminals of ours that this call shows.
+    fn terminals<'a>(&'a self, terminals: &'a Terminals) -> impl Iterator<Item = &'a Terminal> {
+        self.content.terminals.iter().filter_map(|name| terminals.get(name))
+    }
+
+    /// What its commands have said and how the last of them ended.
+    fn read_terminals(&mut self, terminals: &Terminals) {
+        let said: String = self.terminals(terminals).map(Terminal::output).collect();
+        let exit_code = self.shown.iter().filter_map(|name| terminals.get(name)?.exit_code()).next_back();
+        self.terminal.push_str(&said);
+        self.exit_code = self.exit_code.or(exit_code);
     }
 
     fn output(&self) -> &str {
         if !self.terminal.is_empty() {
             &self.terminal
         } else if self.content_is_output && !self.content.text.is_empty() {
-            &self.content.text
+            // Some agents put a fence around what they also give as it is, or cut.
+            let fenced = !self.raw.text.is_empty();
+            unfenced(&self.content.text).filter(|_| fenced).unwrap_or(&self.content.text)
         } else {
             &self.raw.text
         }
     }
 
+    /// The exit code that a failed command's output begins with.
+    fn told_exit_code(&self, outcome: Outcome) -> Option<i64> {
+        let failed = outcome == Outcome::Failed && self.kind == ToolKind::Execute;
+        self.quirks.exit_code_in(self.output()).filter(|_| failed)
+    }
+
     fn name(&self) -> String {
-        self.name.clone().unwrap_or_else(|| kind_name(self.kind).to_owned())
+        self.name_and_arguments().0
+    }
+
+    fn name_and_arguments(&self) -> (String, Option<String>) {
+        let arguments = self.arguments.clone();
+        match (&self.name, &arguments) {
+            (Some(name), _) => (name.clone(), arguments),
+            (None, Some(text)) if let Some((name, arguments)) = self.quirks.mcp_call(text) => {
+                (name, Some(arguments))
+            }
+            (None, _) => (kind_name(self.kind).to_owned(), arguments),
+        }
     }
 }
 

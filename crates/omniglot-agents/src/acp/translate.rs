@@ -9,10 +9,11 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::output::{Piece, piece};
+use super::plain::PlainChunk;
 use super::state::setting;
 use super::text::{Place, Voice};
 use super::tool::Mention;
-use super::update::{Chunk, NoticeFields, SessionUpdate, ToolFields, Update};
+use super::update::{Chunk, ChunkMeta, NoticeFields, SessionUpdate, ToolFields, Update};
 use super::wire::{self, Message, RpcError, RpcId, unparsed};
 use super::{Acp, Asked, send};
 use crate::contract::{Draft, DropReason, Output, Unparsed, decode};
@@ -21,15 +22,34 @@ impl Acp {
     /// One message of the agent; it always leaves at least one output.
     pub(crate) fn frame(&mut self, frame: &RawValue, out: &mut Vec<Output>) {
         let before = out.len();
+        match PlainChunk::read(frame).filter(|chunk| self.is_live(chunk.session_id)) {
+            Some(chunk) => self.plain_chunk(chunk, out),
+            None => self.message(frame, out),
+        }
+        if out.len() == before {
+            out.push(Output::Dropped { reason: DropReason::Internal });
+        }
+    }
+
+    fn message(&mut self, frame: &RawValue, out: &mut Vec<Output>) {
         match Message::parse(frame) {
             Ok(Message::Request { id, method, params }) => self.requested(id, &method, params, out),
             Ok(Message::Notification { method, params }) => self.notified(&method, params, out),
             Ok(Message::Answer { id, result }) => self.answered(&id, result, out),
             Err(fault) => out.push(Output::Unparsed(fault)),
         }
-        if out.len() == before {
-            out.push(Output::Dropped { reason: DropReason::Internal });
-        }
+    }
+
+    /// Whether this is our session, and what it says is news.
+    fn is_live(&self, session: &str) -> bool {
+        self.session.id.as_deref() == Some(session) && !self.session.replaying
+    }
+
+    fn plain_chunk(&mut self, chunk: PlainChunk<'_>, out: &mut Vec<Output>) {
+        let meta = chunk.meta();
+        self.count_tokens(&meta);
+        let message_id = chunk.message_id.map(str::to_owned);
+        self.spoken(chunk.voice, Piece::Text(chunk.text.into_owned()), message_id, &meta, out);
     }
 
     /// One message that really went to the agent.
@@ -49,14 +69,19 @@ impl Acp {
     fn answer_sent(&mut self, id: &RpcId, result: Result<&RawValue, RpcError>, out: &mut Vec<Output>) {
         if self.requests.is_open(id) {
             self.requests.answered(id, result, out);
-        } else {
+        } else if self.elicitations.is_open(id) {
             self.elicitations.answered(id, result, out);
+        } else {
+            self.duty_answered(id, result);
         }
     }
 
     fn request_sent(&mut self, id: RpcId, method: &str, params: &RawValue, out: &mut Vec<Output>) {
         let asked = match method {
-            "initialize" => Asked::Initialize,
+            "initialize" => {
+                self.initialize_sent(params);
+                Asked::Initialize
+            }
             "session/new" | "session/load" | "session/resume" | "session/fork" => {
                 self.session_sent(method, params)
             }
@@ -64,6 +89,7 @@ impl Acp {
                 self.prompt_sent(id.clone(), params, out);
                 Asked::Prompt
             }
+            "session/close" => Asked::Close,
             "session/set_mode" => Asked::SetMode(setting(params)),
             "session/set_model" => Asked::SetModel(setting(params)),
             "session/set_config_option" => Asked::SetOption(setting(params)),
@@ -82,6 +108,8 @@ impl Acp {
             Some(Asked::SetMode(mode)) => self.mode_answered(id, mode, result, out),
             Some(Asked::SetModel(model)) => self.model_answered(id, model, result, out),
             Some(Asked::SetOption(value)) => self.option_answered(id, &value, result, out),
+            // One that refuses is left all the same.
+            Some(Asked::Close) => out.push(Output::Closed),
             Some(Asked::Other) => out.push(Output::Dropped { reason: DropReason::Internal }),
             None => out.push(Output::Unparsed(unparsed(
                 "json-rpc",
@@ -94,10 +122,15 @@ impl Acp {
         match method {
             "session/request_permission" => self.permission_requested(id, params, out),
             "elicitation/create" => self.elicitation_requested(id, params, out),
+            _ if self.duty_requested(&id, method, params, out) => {}
             _ => {
                 let error = RpcError::new(RpcError::METHOD_NOT_FOUND, format!("method not found: {method}"));
                 out.push(send(wire::refusal(&id, &error)));
-                out.push(Output::Unparsed(unparsed(method, "a request that we do not serve")));
+                out.push(if self.agent.quirks.is_own_method(method) {
+                    Output::Dropped { reason: DropReason::Extension }
+                } else {
+                    Output::Unparsed(unparsed(method, "a request that we do not serve"))
+                });
             }
         }
     }
@@ -106,7 +139,9 @@ impl Acp {
         match method {
             "session/update" => self.session_update(params, out),
             "$/cancel_request" => self.request_cancelled(params, out),
-            _ if method.starts_with('_') => out.push(Output::Dropped { reason: DropReason::Extension }),
+            _ if method.starts_with('_') || self.agent.quirks.is_own_method(method) => {
+                out.push(Output::Dropped { reason: DropReason::Extension });
+            }
             _ => out.push(Output::Unparsed(unparsed(method, "unknown notification"))),
         }
     }
@@ -121,7 +156,8 @@ impl Acp {
         match decode::<Params>("$/cancel_request", params) {
             Ok(Params { request_id }) => {
                 let found = self.requests.cancelled(&request_id, by, out)
-                    || self.elicitations.cancelled(&request_id, by, out);
+                    || self.elicitations.cancelled(&request_id, by, out)
+                    || self.duty_cancelled(&request_id, out);
                 if !found {
                     // Our answer and this notice have crossed: there is nothing left to cancel.
                     out.push(Output::Dropped { reason: DropReason::Superseded });
@@ -175,15 +211,29 @@ impl Acp {
 
     fn chunk(&mut self, voice: Voice, chunk: Chunk<'_>, faults: &mut Vec<Unparsed>, out: &mut Vec<Output>) {
         let meta = chunk.meta();
+        self.count_tokens(&meta);
+        match chunk.content().and_then(piece) {
+            Ok(piece) => self.spoken(voice, piece, chunk.message_id, &meta, out),
+            Err(fault) => faults.push(fault),
+        }
+    }
+
+    fn count_tokens(&mut self, meta: &ChunkMeta) {
         if let Some(tokens) = meta.usage {
             self.turns.add_tokens(tokens);
         }
-        let piece = match chunk.content().and_then(piece) {
-            Ok(piece) => piece,
-            Err(fault) => return faults.push(fault),
-        };
+    }
+
+    fn spoken(
+        &mut self,
+        voice: Voice,
+        piece: Piece,
+        message_id: Option<String>,
+        meta: &ChunkMeta,
+        out: &mut Vec<Output>,
+    ) {
         let parent = self.tools.spawning(meta.claude.parent_tool_use_id.as_deref());
-        let place = Place { voice, message_id: chunk.message_id, parent };
+        let place = Place { voice, message_id, parent };
         match piece {
             // Some agents open each block with an empty chunk; there is nothing to show yet.
             Piece::Text(text) if text.is_empty() => {
@@ -192,21 +242,45 @@ impl Acp {
             Piece::Text(text) if meta.claude.kind.as_deref() == Some("informational") => {
                 self.status(StatusLabel::Warning, Some(text), out);
             }
-            Piece::Text(text) => match self.agent.quirks.announced_mode(&text) {
-                Some(mode) => self.mode_changed(mode.to_owned(), out),
-                None => {
-                    self.turns.heard(&text);
-                    if voice == Voice::Thought && self.agent.quirks.thoughts_are_whole() {
-                        self.texts.interrupt(out);
-                    }
-                    self.texts.extend(place, text, out);
-                }
+            Piece::Text(text) => match voice {
+                Voice::Answer => self.answer(place, text, out),
+                Voice::Thought => self.thought(place, text, out),
             },
             Piece::Part(part) => self.texts.part(place, part, out),
         }
     }
 
+    /// Assistant text, unless the agent says something else in the form of it.
+    fn answer(&mut self, place: Place, text: String, out: &mut Vec<Output>) {
+        let quirks = self.agent.quirks;
+        if let Some(mode) = quirks.announced_mode(&text) {
+            return self.mode_changed(mode.to_owned(), out);
+        }
+        if let Some(label) = quirks.happening_in(&text).filter(|_| place.message_id.is_none()) {
+            self.texts.interrupt(out);
+            return self.status(label, Some(text.trim().to_owned()), out);
+        }
+        self.turns.heard(&text);
+        self.texts.extend(place, text, out);
+    }
+
+    fn thought(&mut self, place: Place, text: String, out: &mut Vec<Output>) {
+        let repairs = self.agent.quirks.repairs;
+        let is_break = repairs.thought_break.is_some_and(|sign| sign == text);
+        if is_break || repairs.whole_thoughts {
+            self.texts.interrupt(out);
+        }
+        if is_break {
+            return out.push(Output::Dropped { reason: DropReason::Internal });
+        }
+        self.texts.extend(place, text, out);
+    }
+
     fn tool_mentioned(&mut self, call: ToolFields, mention: Mention, out: &mut Vec<Output>) {
+        if self.compactions.calls.contains(&call.id) || self.agent.quirks.is_compaction(call.title.as_deref())
+        {
+            return self.compaction_called(call, out);
+        }
         // A new call ends the message before it; news of a running one may come amid a message.
         if self.tools.is_new(&call, mention) {
             self.texts.interrupt(out);

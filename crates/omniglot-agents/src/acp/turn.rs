@@ -179,6 +179,7 @@ impl Acp {
             | StopReason::Refusal => self.texts.interrupt(out),
         }
         self.tools.turn_ended(out);
+        self.compactions_end(out);
         out.push(Draft::TurnEnded(end).into());
         if let Some(next) = self.turns.waiting.pop_front() {
             self.begin_turn(next, out);

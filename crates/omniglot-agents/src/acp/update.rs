@@ -146,7 +146,7 @@ impl Chunk<'_> {
 
     /// Extensions are free-form: what does not have the known shape says nothing to us.
     pub(crate) fn meta(&self) -> ChunkMeta {
-        self.meta.and_then(|meta| serde_json::from_str(meta.get()).ok()).unwrap_or_default()
+        ChunkMeta::read(self.meta)
     }
 }
 
@@ -158,6 +158,12 @@ pub(crate) struct ChunkMeta {
     pub(crate) claude: ClaudeMeta,
     /// What qwen-code reports per model call, instead of with the prompt's answer.
     pub(crate) usage: Option<super::usage::TokenCount>,
+}
+
+impl ChunkMeta {
+    pub(crate) fn read(meta: Option<&RawValue>) -> Self {
+        meta.and_then(|meta| serde_json::from_str(meta.get()).ok()).unwrap_or_default()
+    }
 }
 
 /// What claude-agent-acp adds to chunks and tool calls.

@@ -41,6 +41,8 @@ impl RpcError {
     pub(crate) const AUTH_REQUIRED: i64 = -32000;
     pub(crate) const INVALID_PARAMS: i64 = -32602;
     pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
+    pub(crate) const INTERNAL: i64 = -32603;
+    pub(crate) const NOT_FOUND: i64 = -32002;
     pub(crate) const CANCELLED: i64 = -32800;
 
     pub(crate) fn new(code: i64, message: impl Into<String>) -> Self {

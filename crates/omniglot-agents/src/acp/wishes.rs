@@ -5,7 +5,7 @@
 
 use omniglot_schema::{SessionState, StatePatch};
 
-use super::quirks::{mode_aliases, permission_mode_of};
+use super::quirks::Quirks;
 use super::settings::{Choice, Control, Settings};
 use crate::contract::{Foreseen, Refusal, RefusalKind, Wish};
 
@@ -27,9 +27,14 @@ pub(crate) enum Occasion {
 }
 
 impl Wishes {
-    pub(crate) fn of(wish: &Wish, settings: &Settings, occasion: Occasion) -> Result<Self, Refusal> {
+    pub(crate) fn of(
+        wish: &Wish,
+        settings: &Settings,
+        quirks: &Quirks,
+        occasion: Occasion,
+    ) -> Result<Self, Refusal> {
         let mut wishes = Self::default();
-        let mode = match wanted_mode(wish, settings.mode.as_ref(), occasion) {
+        let mode = match wanted_mode(wish, settings.mode.as_ref(), quirks, occasion) {
             Err(refusal) if occasion == Occasion::Return => {
                 wishes.warnings.extend(settings.mode.is_some().then_some(refusal.message));
                 None
@@ -95,9 +100,9 @@ pub(crate) fn wanted_variant(
 }
 
 /// What a wish comes to for a session whose agent is not asked now.
-pub fn foresee(state: &SessionState, wish: &Wish) -> Result<Foreseen, Refusal> {
+pub fn foresee(state: &SessionState, wish: &Wish, quirks: &Quirks) -> Result<Foreseen, Refusal> {
     let settings = Settings::of_state(state, wish);
-    let wishes = Wishes::of(wish, &settings, Occasion::Change)?;
+    let wishes = Wishes::of(wish, &settings, quirks, Occasion::Change)?;
     let mut patch = StatePatch::default();
     if let Some(variant) = &wish.variant {
         // A state that lists no efforts does not tell whether there are none: the agent will.
@@ -109,7 +114,7 @@ pub fn foresee(state: &SessionState, wish: &Wish) -> Result<Foreseen, Refusal> {
         patch.variant = Some(None);
     }
     if let Some((_, mode)) = wishes.mode {
-        patch.permission_mode = Some(Some(permission_mode_of(&mode).to_owned()));
+        patch.permission_mode = Some(Some(quirks.permission_mode_of(&mode).to_owned()));
         patch.agent_mode = Some(Some(mode));
     }
     if wish.permission_mode.is_some() {
@@ -120,7 +125,12 @@ pub fn foresee(state: &SessionState, wish: &Wish) -> Result<Foreseen, Refusal> {
 }
 
 /// ACP has one list of modes for what we call agent mode and permission mode.
-fn wanted_mode(wish: &Wish, choice: Option<&Choice>, occasion: Occasion) -> Result<Option<String>, Refusal> {
+fn wanted_mode(
+    wish: &Wish,
+    choice: Option<&Choice>,
+    quirks: &Quirks,
+    occasion: Occasion,
+) -> Result<Option<String>, Refusal> {
     let lists = |id: &str| choice.is_some_and(|choice| choice.lists(id));
     let planning = choice.is_some_and(|choice| choice.current.as_deref() == Some("plan"));
     let changing = occasion == Occasion::Change;
@@ -137,9 +147,9 @@ fn wanted_mode(wish: &Wish, choice: Option<&Choice>, occasion: Occasion) -> Resu
         None => None,
         Some("default") if agent_mode.is_some() => None,
         Some(mode) if lists(mode) => Some(mode),
-        Some("default") if !changing => None,
-        Some(mode) => match mode_aliases(mode).iter().find(|alias| lists(alias)) {
-            Some(alias) => Some(*alias),
+        Some("default") if !changing && !quirks.mode_names("default").any(lists) => None,
+        Some(mode) => match quirks.mode_names(mode).find(|name| lists(name)) {
+            Some(name) => Some(name),
             None => return Err(bad_mode(mode, choice)),
         },
     };

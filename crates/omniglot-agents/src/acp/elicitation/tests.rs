@@ -57,8 +57,8 @@ impl Bench {
             if let Output::Draft(Draft::QuestionRequested(ask)) = &output {
                 self.asked = Some(ask.key.clone());
             }
-            if let Output::Send(message) = output {
-                self.step(Input::Sent(&message));
+            if let Output::Send(shown) | Output::SendSecret { shown, .. } = output {
+                self.step(Input::Sent(&shown));
             }
         }
         self
@@ -219,8 +219,8 @@ fn a_question_belongs_to_the_call_that_asks_it() {
     };
     bench.hear(&form("c")).hear(&form("unheard"));
     insta::assert_snapshot!(bench.said(), @r#"
-    item + call:1:c native="c" tool_call ask {"q":1}
-    item . call:1:c tool_call ask {"q":1}
+    item + call:1:c native="c" tool_call ask {"q":1} "Ask"
+    item . call:1:c tool_call ask {"q":1} "Ask"
     question + form:1:0 native=0 call="call:1:c" [{"prompt":"Go on?","options":[{"label":"Yes"},{"label":"No"}],"multi_select":false,"free_text":false}]
     question + form:2:0 native=0 call=null [{"prompt":"Go on?","options":[{"label":"Yes"},{"label":"No"}],"multi_select":false,"free_text":false}]
     "#);
@@ -261,4 +261,23 @@ fn what_cannot_be_asked_is_answered_at_once() {
     send {"jsonrpc":"2.0","id":0,"result":{"action":"decline"}}
     unparsed elicitation/create: a question before there is a session that it could be asked in
     "#);
+}
+
+/// A question of codex-acp's own tool whose answer is for the agent alone.
+const SECRET: &str = r#"{"type":"object","properties":{
+    "token":{"type":"string","title":"Which token?","description":"Token","_meta":{"codex":{"isSecret":true}}},
+    "host":{"type":"string","title":"Which host?","description":"Host","_meta":{"codex":{"isSecret":false}}}}}"#;
+
+#[test]
+fn a_secret_answer_reaches_the_agent_and_nobody_else() {
+    let mut bench = Bench::form("", SECRET);
+    let key = bench.asked.clone().unwrap();
+    let answers = Some(vec![vec!["hush".to_owned()], vec!["here".to_owned()]]);
+    let mut out = Vec::new();
+    bench.acp.handle(Input::Command(&Command::ReplyQuestion { key, answers: answers.clone() }), &mut out);
+    let [Output::SendSecret { message, .. }] = out.as_slice() else { panic!("{out:?}") };
+    assert!(message.get().contains("hush"), "{message}");
+    let said = bench.answer(&[&["hush"], &["here"]]);
+    assert!(!said.contains("hush"), "{said}");
+    assert!(said.contains(r#"[["***"],["here"]]"#), "{said}");
 }

@@ -1,6 +1,7 @@
 //! A form as questions: one per property, and the way from an answer to the property's value and back.
 //!
-//! Pure; sending and remembering are left to `elicitation`, reading the schema to `property`.
+//! Pure, and shared by the adapters whose agents elicit: sending and remembering are theirs, reading the
+//! schema is left to `property`.
 
 mod property;
 
@@ -16,11 +17,11 @@ use property::{Kind, Schema};
 /// What codex-acp 2.6 adds to its options for an answer that stands in the note.
 const OTHER: &str = "None of the above";
 
-pub(super) type Content = BTreeMap<String, Value>;
+pub(crate) type Content = BTreeMap<String, Value>;
 
 /// The questions of one request.
 #[derive(Debug)]
-pub(super) enum Form {
+pub(crate) enum Form {
     /// Without properties there is only a yes or no to the message.
     Confirm(QuestionInfo),
     Fields(Vec<Field>),
@@ -28,7 +29,7 @@ pub(super) enum Form {
 
 /// One property, as a question.
 #[derive(Debug)]
-pub(super) struct Field {
+pub(crate) struct Field {
     name: String,
     info: QuestionInfo,
     kind: Kind,
@@ -37,15 +38,22 @@ pub(super) struct Field {
     required: bool,
     /// The property that takes an answer beside the options.
     companion: Option<String>,
+    /// What is answered is for the agent alone.
+    is_secret: bool,
 }
 
 impl Form {
-    pub(super) fn parse(message: &str, schema: &RawValue) -> Result<Self, Unparsed> {
+    pub(crate) fn parse(message: &str, schema: &RawValue) -> Result<Self, Unparsed> {
         let fields = Schema::parse(schema)?.fields(message);
-        Ok(if fields.is_empty() { Self::Confirm(confirm(message)) } else { Self::Fields(fields) })
+        Ok(if fields.is_empty() { Self::confirm(message) } else { Self::Fields(fields) })
     }
 
-    pub(super) fn questions(&self) -> Vec<QuestionInfo> {
+    /// A mere yes or no.
+    pub(crate) fn confirm(message: &str) -> Self {
+        Self::Confirm(confirm(message))
+    }
+
+    pub(crate) fn questions(&self) -> Vec<QuestionInfo> {
         match self {
             Self::Confirm(info) => vec![info.clone()],
             Self::Fields(fields) => fields.iter().map(|field| field.info.clone()).collect(),
@@ -53,7 +61,7 @@ impl Form {
     }
 
     /// The content that says these answers, one list per question; `None` declines.
-    pub(super) fn write(&self, answers: &[Vec<String>]) -> Option<Content> {
+    pub(crate) fn write(&self, answers: &[Vec<String>]) -> Option<Content> {
         let mut content = Content::new();
         match self {
             Self::Confirm(_) => {
@@ -68,8 +76,22 @@ impl Form {
         Some(content)
     }
 
+    /// The same content with secret answers shown as `***`; `None` when there is none to hide.
+    pub(crate) fn hidden(&self, content: &Content) -> Option<Content> {
+        let Self::Fields(fields) = self else { return None };
+        let mut shown = content.clone();
+        for field in fields.iter().filter(|field| field.is_secret) {
+            for name in std::iter::once(&field.name).chain(&field.companion) {
+                if let Some(value) = shown.get_mut(name) {
+                    *value = Value::String(HIDDEN.to_owned());
+                }
+            }
+        }
+        (shown != *content).then_some(shown)
+    }
+
     /// The answers that a content says. Questions left open at the end are left out.
-    pub(super) fn read(&self, content: &Content) -> Vec<Vec<String>> {
+    pub(crate) fn read(&self, content: &Content) -> Vec<Vec<String>> {
         let mut answers: Vec<Vec<String>> = match self {
             Self::Confirm(_) => vec![vec![YES.to_owned()]],
             Self::Fields(fields) => fields.iter().map(|field| field.read(content)).collect(),
@@ -148,6 +170,7 @@ fn text_of(value: &Value) -> String {
     }
 }
 
+const HIDDEN: &str = "***";
 const YES: &str = "Yes";
 const NO: &str = "No";
 

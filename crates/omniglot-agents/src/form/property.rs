@@ -10,7 +10,6 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{Field, NO, YES, option};
-use crate::acp::wire::unparsed;
 use crate::contract::{Unparsed, decode};
 
 /// What a property holds.
@@ -92,6 +91,7 @@ struct Meta {
 struct CodexMeta {
     question_id: Option<String>,
     role: Option<String>,
+    is_secret: bool,
 }
 
 #[derive(Default, Deserialize)]
@@ -114,7 +114,8 @@ impl Schema {
             let property = decode::<RawProperty>(&place, property)?;
             let kind = property.r#type.clone();
             let understood = Property::read(property).ok_or_else(|| {
-                unparsed(&place, format!("a property of type {kind} that we cannot ask for"))
+                let error = format!("a property of type {kind} that we cannot ask for");
+                Unparsed { error, location: place.clone(), raw_hash: None }
             })?;
             properties.insert(name, understood);
         }
@@ -194,7 +195,7 @@ impl Property {
 
     fn field(self, required: bool, companion: Option<String>, name: String) -> Field {
         // codex-acp puts the question into the title and its short name into the description.
-        let (long, short) = match self.codex {
+        let (long, short) = match &self.codex {
             Some(_) => (self.title, self.description),
             None => (self.description, self.title),
         };
@@ -214,8 +215,10 @@ impl Property {
             free_text: companion.is_some() || self.options.is_empty(),
             options: self.options,
             format,
+            detail: None,
         };
-        Field { name, info, kind: self.kind, values: self.values, required, companion }
+        let is_secret = self.codex.is_some_and(|codex| codex.is_secret);
+        Field { name, info, kind: self.kind, values: self.values, required, companion, is_secret }
     }
 }
 

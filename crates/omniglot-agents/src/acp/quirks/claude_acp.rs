@@ -1,0 +1,33 @@
+//! claude-agent-acp 0.49 and 0.99, the wrapper of the Claude Agent SDK. The agent `claude` is the native one.
+
+use super::{Offers, Quirks, Repairs, Resumable};
+use crate::launch::Start;
+
+pub const CLAUDE_ACP: Quirks = Quirks {
+    name: "claude-acp",
+    calls_itself: &["@agentclientprotocol/claude-agent-acp", "@zed-industries/claude-agent-acp"],
+    start: Start {
+        command: &["claude-agent-acp"],
+        env: &[
+            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+            ("DISABLE_TELEMETRY", "1"),
+            ("DISABLE_AUTOUPDATER", "1"),
+            ("DISABLE_ERROR_REPORTING", "1"),
+        ],
+        settings: None,
+        install: "npm install -g @agentclientprotocol/claude-agent-acp",
+        login: "run `claude /login`, or set ANTHROPIC_API_KEY",
+    },
+    // It reads, writes and runs by itself, whatever is offered.
+    offers: Offers { read_files: false, write_files: false, terminals: false, forms: true },
+    permission_modes: &[("default", "default"), ("acceptEdits", "acceptEdits"), ("plan", "plan")],
+    resume: Resumable::Anytime,
+    repairs: Repairs {
+        // 0.49 tells it in words, 0.99 as a call.
+        compaction_texts: &["Compacting...", "\n\nCompacting "],
+        compaction_call: Some("Compact conversation"),
+        // The code that 0.49 gives beside it is always 1.
+        exit_code_line: Some("Exit code "),
+        ..Repairs::NONE
+    },
+};

@@ -1,0 +1,40 @@
+//! codex-acp: 0.16, which links Codex, and its successor 2.6, which drives `codex app-server`. The agent
+//! `codex` is the native one.
+//!
+//! With 2.6 a failed model call is a state of its thread and a text, and the turn ends as if all were well:
+//! `turn` makes an error of it.
+
+use super::{Offers, Quirks, Repairs, Resumable};
+use crate::launch::Start;
+
+pub const CODEX_ACP: Quirks = Quirks {
+    name: "codex-acp",
+    calls_itself: &["@agentclientprotocol/codex-acp", "codex-acp"],
+    start: Start {
+        command: &["codex-acp"],
+        env: &[],
+        settings: None,
+        install: "npm install -g @agentclientprotocol/codex-acp",
+        login: "run `codex login`, or set OPENAI_API_KEY",
+    },
+    // It reads, writes and runs by itself, whatever is offered.
+    offers: Offers { read_files: false, write_files: false, terminals: false, forms: true },
+    permission_modes: &[
+        ("default", "agent"),
+        ("default", "auto"),
+        ("acceptEdits", "workspace-write"),
+        ("plan", "read-only"),
+        ("bypass", "agent-full-access"),
+        ("bypass", "full-access"),
+    ],
+    resume: Resumable::Anytime,
+    repairs: Repairs {
+        thought_break: Some("\n\n"),
+        notices: &["Warning: Model metadata for ", "Heads up: Long threads and multiple compactions "],
+        // 0.16 tells it in words, 2.6 as a call.
+        compaction_texts: &["Context compacted\n"],
+        compaction_call: Some("Compact conversation"),
+        mcp_in_arguments: true,
+        ..Repairs::NONE
+    },
+};

@@ -1,0 +1,23 @@
+//! GitHub Copilot CLI 1.0 in ACP mode. Its modes have addresses for names.
+
+use super::{Offers, Quirks, Repairs, Resumable};
+use crate::launch::Start;
+
+pub const COPILOT: Quirks = Quirks {
+    name: "copilot",
+    calls_itself: &["Copilot"],
+    start: Start {
+        command: &["copilot", "--acp", "--no-auto-update"],
+        env: &[("COPILOT_AUTO_UPDATE", "false")],
+        settings: None,
+        install: "npm install -g @github/copilot",
+        login: "run `copilot login`",
+    },
+    offers: Offers { read_files: true, write_files: true, terminals: true, forms: true },
+    permission_modes: &[
+        ("default", "https://agentclientprotocol.com/protocol/session-modes#agent"),
+        ("plan", "https://agentclientprotocol.com/protocol/session-modes#plan"),
+    ],
+    resume: Resumable::Anytime,
+    repairs: Repairs::NONE,
+};

@@ -1,0 +1,14 @@
+//! Unified diffs, in the one form in which clients see them.
+
+use similar::TextDiff;
+
+/// What makes `new` of `old`, which is empty for a file that did not exist.
+pub(crate) fn unified(path: &str, old: &str, new: &str) -> String {
+    // Snippets come without their last line break. Only a difference in it tells about the file.
+    if !old.is_empty() && !old.ends_with('\n') && !new.ends_with('\n') {
+        return unified(path, &format!("{old}\n"), &format!("{new}\n"));
+    }
+    let path = path.trim_start_matches('/');
+    let before = if old.is_empty() { "/dev/null".to_owned() } else { format!("a/{path}") };
+    TextDiff::from_lines(old, new).unified_diff().header(&before, &format!("b/{path}")).to_string()
+}
