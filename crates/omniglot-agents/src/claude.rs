@@ -1,0 +1,160 @@
+//! Claude Code, through its own bidirectional stream-json protocol.
+//!
+//! Transport: one JSON object per line both ways; `user` prompts and control requests go in, everything else
+//! comes out. One process per session that takes prompts as long as its stdin is open. Versions recorded:
+//! 2.1.197 and 2.1.325; `tests/captures.rs` replays them.
+//!
+//! A `result` is the end of a turn and of nothing else. The CLI merges prompts that it gets while it works,
+//! so prompts go one at a time. It also begins turns by itself, when something that runs in the background
+//! ends. What it says of itself at the start of every turn (`init`) is the only sign of such a turn.
+
+mod background;
+mod blocks;
+mod caps;
+mod command;
+mod failure;
+mod history;
+mod launch;
+mod mcp;
+mod open;
+mod output;
+mod patch;
+mod permission;
+mod prompt;
+mod question;
+mod request;
+mod settings;
+mod system;
+mod todo;
+mod tool;
+mod translate;
+mod turn;
+mod usage;
+mod wire;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+
+use omniglot_schema::{StatePatch, StatusLabel};
+use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome};
+use serde_json::value::RawValue;
+
+pub use caps::capabilities;
+pub use history::HISTORY;
+pub use launch::{START, launch};
+pub use settings::foresee;
+
+use crate::contract::{Draft, DropReason, Input, LineFault, Output, Translator, Unparsed};
+use background::Background;
+use blocks::Blocks;
+use open::Session;
+use request::Requests;
+use settings::Configuring;
+use todo::Todos;
+use tool::Tools;
+use turn::Turns;
+
+/// What makes it compact its context.
+pub const COMPACT: &str = "/compact";
+
+/// One session with Claude Code. What is remembered lasts as long as its process.
+#[derive(Debug, Default)]
+pub struct Claude {
+    /// How many requests of ours there were.
+    asked: u64,
+    /// Our requests that wait for an answer.
+    waiting: HashMap<String, wire::Request>,
+    session: Session,
+    configuring: Option<Configuring>,
+    turns: Turns,
+    blocks: Blocks,
+    tools: Tools,
+    todos: Todos,
+    background: Background,
+    requests: Requests,
+    /// What the CLI is busy with beside the turn.
+    activity: Option<omniglot_schema::Activity>,
+    /// How many status and system items there were.
+    notes: u64,
+}
+
+impl Claude {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn state(&self, patch: StatePatch, out: &mut Vec<Output>) {
+        out.push(Draft::State(Box::new(patch)).into());
+    }
+
+    fn status(&mut self, label: StatusLabel, detail: impl Into<String>, out: &mut Vec<Output>) {
+        let body = Body::Status { label, detail: Some(detail.into()) };
+        self.note(body, None, out);
+    }
+
+    /// An item that is complete from the start.
+    fn note(&mut self, body: Body, parent: Option<ItemKey>, out: &mut Vec<Output>) {
+        self.notes += 1;
+        let key = ItemKey(format!("note:{}", self.notes));
+        whole(key, None, parent, body, out);
+    }
+
+    /// Sends a message, or tells why it cannot be written.
+    fn send(message: Result<Box<RawValue>, Unparsed>, out: &mut Vec<Output>) {
+        out.push(match message {
+            Ok(message) => Output::Send(message),
+            Err(fault) => Output::Unparsed(fault),
+        });
+    }
+
+    /// The process is gone. What waited for the next turn is still told, as late as it is.
+    fn exited(&mut self, stderr: &omniglot_schema::StderrOutput, out: &mut Vec<Output>) {
+        out.extend(self.refused_by_exit(stderr).map(Output::Refused));
+        out.append(&mut self.background.take_later());
+        *self = Self::default();
+    }
+}
+
+impl Translator for Claude {
+    fn handle(&mut self, input: Input<'_>, out: &mut Vec<Output>) {
+        match input {
+            Input::Started { argv } => self.session.started_with(argv),
+            Input::Frame(frame) => self.frame(frame, out),
+            Input::Sent(frame) => self.sent(frame, out),
+            Input::Garbage { line, fault } => out.push(garbage(line, fault)),
+            Input::Command(command) => self.command(command, out),
+            // It asks nothing of the machine.
+            Input::Host { .. } => {}
+            Input::Exited { stderr, .. } => self.exited(stderr, out),
+        }
+    }
+}
+
+fn whole(
+    key: ItemKey,
+    native_id: Option<String>,
+    parent: Option<ItemKey>,
+    body: Body,
+    out: &mut Vec<Output>,
+) {
+    // Outside of a turn the start alone makes the item, and its end must not make another.
+    let end = ItemEnd { key: key.clone(), outcome: Outcome::Completed, body: None };
+    out.push(Draft::ItemStarted(ItemStart { key, native_id, parent, body }).into());
+    out.push(Draft::ItemCompleted(end).into());
+}
+
+fn dropped(reason: DropReason, out: &mut Vec<Output>) {
+    out.push(Output::Dropped { reason });
+}
+
+fn garbage(line: &[u8], fault: LineFault) -> Output {
+    let error = match fault {
+        LineFault::NotJson => "the line is not JSON".to_owned(),
+        LineFault::NotUtf8 => "the line is not UTF-8".to_owned(),
+        LineFault::TooLong(bytes) => format!("the line has {bytes} bytes, over the limit"),
+    };
+    let head: String = String::from_utf8_lossy(line).chars().take(200).collect();
+    Output::Unparsed(wire::unparsed("stdout", format!("{error}: {head}")))
+}

@@ -1,0 +1,69 @@
+//! Commands of the runtime as messages to the CLI.
+//!
+//! Builds and remembers nothing that the wire will tell: turns begin when a prompt was really sent.
+
+use super::settings::wanted_mode;
+use super::wire::Request;
+use super::wire::control::control_request;
+use super::{Claude, prompt};
+use crate::contract::{Command, Open, Output, Prompt, Refusal, RefusalKind};
+
+impl Claude {
+    pub(crate) fn command(&mut self, command: &Command, out: &mut Vec<Output>) {
+        match command {
+            Command::Open(open) => self.open(open, out),
+            Command::Configure(wish) => self.configure(wish, out),
+            Command::Prompt(prompt) => self.prompt(prompt, out),
+            Command::Cancel => self.cancel(out),
+            Command::ReplyPermission { key, reply, message } => {
+                self.reply_permission(key, *reply, message.clone(), out);
+            }
+            Command::ReplyQuestion { key, answers } => self.reply_question(key, answers.clone(), out),
+            Command::Withdraw { key } => self.withdraw(key, out),
+            // The transcript is on disk with every line: there is nothing to say before the process ends.
+            Command::Close => out.push(Output::Closed),
+        }
+    }
+
+    fn open(&mut self, open: &Open, out: &mut Vec<Output>) {
+        if open.resume.is_none()
+            && let Err(refusal) = wanted_mode(&open.wish, None)
+        {
+            return out.push(Output::Refused(refusal));
+        }
+        self.session.open = Some(open.clone());
+        self.ask_cli(&Request::Initialize { forward_subagent_text: true }, out);
+    }
+
+    fn prompt(&mut self, prompt: &Prompt, out: &mut Vec<Output>) {
+        if self.session.is_opening() {
+            let message = "a prompt came before the session was open".to_owned();
+            return out.push(Output::Refused(Refusal {
+                kind: RefusalKind::Unavailable,
+                message,
+                hint: None,
+            }));
+        }
+        let line = prompt::line(prompt);
+        if line.is_ok() {
+            self.turns.commanded.push_back(prompt.message_id.clone());
+        }
+        Self::send(line, out);
+    }
+
+    fn cancel(&mut self, out: &mut Vec<Output>) {
+        if self.turns.is_running() {
+            self.ask_cli(&Request::Interrupt, out);
+        }
+    }
+
+    fn ask_cli(&mut self, request: &Request, out: &mut Vec<Output>) {
+        let id = self.next_id();
+        Self::send(control_request(&id, request), out);
+    }
+
+    pub(crate) fn next_id(&mut self) -> String {
+        self.asked += 1;
+        format!("omniglot-{}", self.asked)
+    }
+}

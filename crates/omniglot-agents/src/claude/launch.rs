@@ -1,0 +1,70 @@
+//! How Claude Code is started, as data.
+
+use super::settings::{DEFAULT_MODEL, EFFORTS, wanted_mode};
+use crate::contract::Open;
+use crate::launch::{LaunchSpec, Start};
+
+/// The program itself, without what a session adds.
+pub const START: Start = Start {
+    command: &["claude"],
+    env: &[
+        ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+        ("DISABLE_AUTOUPDATER", "1"),
+        ("DISABLE_TELEMETRY", "1"),
+        ("DISABLE_ERROR_REPORTING", "1"),
+        ("DISABLE_BUG_COMMAND", "1"),
+        // Newer versions offer no tools for what is to do without it.
+        ("CLAUDE_CODE_ENABLE_TODO_TOOLS", "1"),
+    ],
+    settings: None,
+    install: "npm install -g @anthropic-ai/claude-code",
+    login: "run `claude /login` in a terminal, or set ANTHROPIC_API_KEY",
+};
+
+/// The whole command for a session: `base`, the protocol's switches, and the session's own.
+pub fn launch(base: &LaunchSpec, open: &Open) -> LaunchSpec {
+    let mut spec = base.clone();
+    for (name, value) in START.env {
+        spec.env.entry((*name).to_owned()).or_insert_with(|| (*value).to_owned());
+    }
+    spec.args.extend(PROTOCOL.iter().map(|arg| (*arg).to_owned()));
+    let mut add = |words: &[&str]| spec.args.extend(words.iter().map(|word| (*word).to_owned()));
+    match (&open.resume, open.fork) {
+        (Some(native), true) => {
+            add(&["--resume", native, "--fork-session", "--session-id", &open.new_id]);
+        }
+        (Some(native), false) => add(&["--resume", native]),
+        (None, _) => add(&["--session-id", &open.new_id]),
+    }
+    // A resumed session takes its model from the transcript, where a suffix is lost: it is named again.
+    if let Some(model) = open.wish.model.as_deref().filter(|model| *model != DEFAULT_MODEL) {
+        add(&["--model", model]);
+    }
+    // What the CLI would refuse is left out here: the adapter tells it better.
+    if let Some(effort) = open.wish.variant.as_deref().filter(|effort| EFFORTS.contains(effort)) {
+        add(&["--effort", effort]);
+    }
+    if let Ok(Some(mode)) = wanted_mode(&open.wish, None) {
+        add(&["--permission-mode", mode]);
+    }
+    if base.env.contains_key("IS_SANDBOX") {
+        add(&["--allow-dangerously-skip-permissions"]);
+    }
+    if !open.mcp.is_empty() {
+        add(&["--strict-mcp-config"]);
+    }
+    spec
+}
+
+/// Without a prompt tool nothing is ever asked, and the tools that ask are not even offered.
+const PROTOCOL: &[&str] = &[
+    "-p",
+    "--input-format",
+    "stream-json",
+    "--output-format",
+    "stream-json",
+    "--verbose",
+    "--include-partial-messages",
+    "--permission-prompt-tool",
+    "stdio",
+];

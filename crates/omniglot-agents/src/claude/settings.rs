@@ -1,0 +1,272 @@
+//! Model, effort and mode: what may be asked for, and how it is changed while the CLI runs.
+//!
+//! The CLI takes any model and finds out in the next turn; modes and efforts are checked here.
+
+use std::collections::HashSet;
+
+use omniglot_schema::{AgentModeInfo, AgentModelInfo, Listed, SessionState, StatePatch, StatusLabel};
+
+use super::wire::Request;
+use super::wire::control::{FlagSettings, control_request};
+use super::{Claude, dropped};
+use crate::contract::{DropReason, Foreseen, Output, Refusal, RefusalKind, Wish};
+
+/// The name under which the CLI lists its own choice.
+pub(crate) const DEFAULT_MODEL: &str = "default";
+
+/// What is set, and what could be.
+#[derive(Debug, Default)]
+pub(crate) struct Settings {
+    pub(crate) models: Vec<AgentModelInfo>,
+    pub(crate) model: Option<String>,
+    pub(crate) variant: Option<String>,
+    /// In the CLI's own words.
+    pub(crate) mode: Option<String>,
+}
+
+/// A change that waits for answers.
+#[derive(Debug, Default)]
+pub(crate) struct Configuring {
+    waiting: HashSet<String>,
+    refused: Option<Refusal>,
+}
+
+/// Ours first, and the CLI's own name for it.
+const MODES: [(&str, &str); 6] = [
+    ("default", "default"),
+    ("acceptEdits", "acceptEdits"),
+    ("plan", "plan"),
+    ("bypass", "bypassPermissions"),
+    ("dontAsk", "dontAsk"),
+    ("auto", "auto"),
+];
+
+pub(crate) const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
+
+pub(crate) fn native_mode(name: &str) -> Option<&'static str> {
+    MODES.iter().find(|(ours, native)| *ours == name || *native == name).map(|(_, native)| *native)
+}
+
+fn our_mode(native: &str) -> &str {
+    MODES.iter().find(|(_, known)| *known == native).map_or(native, |(ours, _)| ours)
+}
+
+/// The one mode of the CLI that a wish comes to. Planning is a permission mode to it.
+pub(crate) fn wanted_mode(wish: &Wish, current: Option<&str>) -> Result<Option<&'static str>, Refusal> {
+    let known = |name: &str| native_mode(name).ok_or_else(|| bad_mode(name));
+    let permission = wish.permission_mode.as_deref().map(known).transpose()?;
+    let agent = match wish.agent_mode.as_deref() {
+        None => None,
+        // Every mode builds, but for the one that plans.
+        Some("build") if permission.is_none() && current == Some("plan") => Some("default"),
+        Some("build") => None,
+        Some(name) => Some(known(name)?),
+    };
+    match (agent, permission) {
+        (Some(agent), Some(permission)) if agent != permission && permission != "default" => {
+            Err(bad_mode(&format!("{agent} with {permission}")))
+        }
+        (agent, permission) => Ok(agent.or(permission)),
+    }
+}
+
+fn bad_mode(name: &str) -> Refusal {
+    let listed = MODES.map(|(ours, _)| ours).join(", ");
+    bad(
+        format!("Claude Code has no mode {name}; its modes are build, {listed}"),
+        format!("use one of: {listed}"),
+    )
+}
+
+fn bad(message: String, hint: String) -> Refusal {
+    Refusal { kind: RefusalKind::BadMode, message, hint: Some(hint) }
+}
+
+pub(crate) fn mode_patch(native: &str) -> StatePatch {
+    let agent_mode = if native == "plan" { "plan" } else { "build" };
+    StatePatch {
+        permission_mode: Some(Some(our_mode(native).to_owned())),
+        agent_mode: Some(Some(agent_mode.to_owned())),
+        ..StatePatch::default()
+    }
+}
+
+pub(crate) fn modes() -> Listed<AgentModeInfo> {
+    let mode = |id: &str, name: &str, description: &str| AgentModeInfo {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        description: description.to_owned(),
+    };
+    vec![
+        mode("build", "Build", "Works, and asks according to the permission mode"),
+        mode("plan", "Plan", "Reads and plans, and changes nothing until the plan is approved"),
+    ]
+    .into()
+}
+
+impl Settings {
+    fn of_state(state: &SessionState) -> Self {
+        let models = state.models.as_ref().and_then(Listed::inline).unwrap_or_default().to_vec();
+        let mode = state.permission_mode.as_deref().and_then(native_mode).map(str::to_owned);
+        Self { models, model: state.model.clone(), variant: state.variant.clone(), mode }
+    }
+
+    /// An unknown model passes with a warning: the CLI knows models that it does not list.
+    pub(crate) fn unlisted(&self, model: &str) -> Option<String> {
+        let listed: Vec<&str> = self.models.iter().map(|known| known.id.as_str()).collect();
+        let unlisted = !listed.is_empty() && !listed.contains(&model);
+        unlisted.then(|| format!("the agent does not list the model {model}; it lists {}", listed.join(", ")))
+    }
+
+    /// Efforts of a listed model are checked against its list, those of another against all that there are.
+    pub(crate) fn check_variant(&self, model: Option<&str>, variant: &str) -> Result<(), Refusal> {
+        let model = model.or(self.model.as_deref()).unwrap_or(DEFAULT_MODEL);
+        let known = self.models.iter().find(|known| known.id == model);
+        let efforts: Vec<&str> = match known {
+            Some(known) => known.variants.iter().flatten().map(String::as_str).collect(),
+            None => EFFORTS.to_vec(),
+        };
+        if efforts.contains(&variant) {
+            return Ok(());
+        }
+        if efforts.is_empty() {
+            let message = format!("the model {model} has no efforts, so {variant} cannot be set");
+            return Err(bad(message, "leave the variant out, or choose another model".to_owned()));
+        }
+        let listed = efforts.join(", ");
+        let message = format!("the model {model} has no effort {variant}; its efforts are {listed}");
+        Err(bad(message, format!("use one of: {listed}")))
+    }
+}
+
+/// What a wish comes to for a session whose agent is not asked now.
+pub fn foresee(state: &SessionState, wish: &Wish) -> Result<Foreseen, Refusal> {
+    let settings = Settings::of_state(state);
+    if let Some(variant) = &wish.variant {
+        settings.check_variant(wish.model.as_deref(), variant)?;
+    }
+    let mode = wanted_mode(wish, settings.mode.as_deref())?;
+    let mut patch = mode.map(mode_patch).unwrap_or_default();
+    patch.model = wish.model.clone().map(Some);
+    patch.variant = wish.variant.clone().map(Some);
+    let warnings = wish.model.as_deref().and_then(|model| settings.unlisted(model));
+    Ok(Foreseen { patch, warnings: warnings.into_iter().collect() })
+}
+
+impl Claude {
+    pub(crate) fn configure(&mut self, wish: &Wish, out: &mut Vec<Output>) {
+        let settings = &self.session.settings;
+        let checked =
+            wish.variant.as_deref().map_or(Ok(()), |v| settings.check_variant(wish.model.as_deref(), v));
+        let mode = match checked.and_then(|()| wanted_mode(wish, settings.mode.as_deref())) {
+            Ok(mode) => mode.filter(|mode| settings.mode.as_deref() != Some(*mode)),
+            Err(refusal) => return out.push(Output::Configured(Err(refusal))),
+        };
+        let model_now = settings.model.as_deref().unwrap_or(DEFAULT_MODEL);
+        let model = wish.model.clone().filter(|model| model != model_now);
+        let effort_level = wish.variant.clone().filter(|_| wish.variant != settings.variant);
+        if let Some(warning) = model.as_deref().and_then(|model| settings.unlisted(model)) {
+            self.status(StatusLabel::Warning, warning, out);
+        }
+        let requests = [
+            model
+                .map(|model| Request::SetModel { model: Some(model).filter(|model| model != DEFAULT_MODEL) }),
+            effort_level.map(|effort| Request::ApplyFlagSettings {
+                settings: FlagSettings { effort_level: Some(effort) },
+            }),
+            mode.map(|mode| Request::SetPermissionMode { mode: mode.to_owned() }),
+        ];
+        self.configuring = Some(Configuring::default());
+        for request in requests.into_iter().flatten() {
+            let id = self.next_id();
+            Self::send(control_request(&id, &request), out);
+            if let Some(configuring) = &mut self.configuring {
+                configuring.waiting.insert(id);
+            }
+        }
+        self.configured(None, None, out);
+    }
+
+    /// An answer to a part of a change; the last one ends it.
+    fn configured(&mut self, id: Option<&str>, refused: Option<Refusal>, out: &mut Vec<Output>) {
+        let Some(configuring) = &mut self.configuring else { return };
+        if let Some(id) = id {
+            configuring.waiting.remove(id);
+        }
+        configuring.refused = configuring.refused.take().or(refused);
+        if configuring.waiting.is_empty() {
+            let refused = self.configuring.take().and_then(|configuring| configuring.refused);
+            out.push(Output::Configured(refused.map_or(Ok(()), Err)));
+        }
+    }
+
+    pub(crate) fn model_answered(
+        &mut self,
+        id: &str,
+        model: Option<String>,
+        refused: Option<String>,
+        out: &mut Vec<Output>,
+    ) {
+        match refused {
+            None => {
+                let model = model.unwrap_or_else(|| DEFAULT_MODEL.to_owned());
+                self.session.settings.model = Some(model.clone());
+                self.state(StatePatch { model: Some(Some(model)), ..StatePatch::default() }, out);
+            }
+            Some(words) => self.status(StatusLabel::Warning, format!("the model was not set: {words}"), out),
+        }
+        self.configured(Some(id), None, out);
+    }
+
+    pub(crate) fn effort_answered(
+        &mut self,
+        id: &str,
+        effort: Option<String>,
+        refused: Option<String>,
+        out: &mut Vec<Output>,
+    ) {
+        match (refused, effort) {
+            (Some(words), _) => {
+                self.status(StatusLabel::Warning, format!("the effort was not set: {words}"), out);
+            }
+            (None, Some(effort)) => {
+                self.session.settings.variant = Some(effort.clone());
+                self.state(StatePatch { variant: Some(Some(effort)), ..StatePatch::default() }, out);
+            }
+            (None, None) => dropped(DropReason::Internal, out),
+        }
+        self.configured(Some(id), None, out);
+    }
+
+    pub(crate) fn mode_answered(
+        &mut self,
+        id: &str,
+        mode: &str,
+        refused: Option<String>,
+        out: &mut Vec<Output>,
+    ) {
+        let refused = refused.map(|words| {
+            let hint = "start a session with this mode, or in a sandbox with sandbox = true".to_owned();
+            let hint = Some(hint).filter(|_| mode == "bypassPermissions");
+            Refusal { kind: RefusalKind::BadMode, message: words, hint }
+        });
+        // 2.1.197 takes any word for a mode.
+        if refused.is_none() && native_mode(mode).is_some() {
+            self.session.settings.mode = Some(mode.to_owned());
+            self.state(mode_patch(mode), out);
+        } else {
+            dropped(DropReason::Internal, out);
+        }
+        self.configured(Some(id), refused, out);
+    }
+
+    /// The mode as the CLI tells it: one that we did not ask for is news.
+    pub(crate) fn mode_is(&mut self, mode: &str, out: &mut Vec<Output>) {
+        if self.session.settings.mode.as_deref().unwrap_or("default") == mode {
+            return;
+        }
+        self.session.settings.mode = Some(mode.to_owned());
+        self.state(mode_patch(mode), out);
+        self.status(StatusLabel::ModeChanged, our_mode(mode), out);
+    }
+}
