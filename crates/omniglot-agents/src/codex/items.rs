@@ -1,0 +1,151 @@
+//! Items to drafts: the table of their kinds.
+//!
+//! How far the items of a call or a text have come is in `tool` and `text`.
+
+use omniglot_schema::{Activity, ContentPart, Plan, StatePatch, StatusLabel};
+use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome};
+
+use super::text::Spot;
+use super::tool::{Call, Done, Late, shape};
+use super::wire::{Item, ItemBody, ItemNews, TerminalInteraction};
+use super::{Codex, dropped};
+use crate::contract::{Draft, DropReason, Output};
+
+/// Which end of an item is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Started,
+    Completed,
+}
+
+impl Codex {
+    pub(crate) fn item(&mut self, news: &ItemNews<'_>, phase: Phase, out: &mut Vec<Output>) {
+        let item = match Item::parse(news.item) {
+            Ok(item) => item,
+            Err(fault) => return out.push(Output::Unparsed(fault)),
+        };
+        let spot = self.spot(&news.thread_id, &item.id);
+        if !matches!(item.body, ItemBody::UserMessage) {
+            self.progress(out);
+        }
+        match item.body {
+            // What a child agent is told stands in the call that starts it.
+            ItemBody::UserMessage => out.push(Output::Dropped { reason: DropReason::Echo }),
+            ItemBody::AgentMessage(message) => match phase {
+                Phase::Started => self.texts.begin(&spot, &message.text, out),
+                Phase::Completed => self.texts.message_done(&spot, message, out),
+            },
+            ItemBody::Plan(plan) => self.plan(&spot, plan.text, phase, out),
+            ItemBody::Reasoning(thought) => match phase {
+                Phase::Started => self.texts.begin_thought(&spot, out),
+                Phase::Completed => self.texts.thought_done(&spot, &thought, out),
+            },
+            ItemBody::Compaction => self.compaction(&spot, phase, out),
+            ItemBody::EnteredReview | ItemBody::ExitedReview => {
+                out.push(Output::Dropped { reason: DropReason::Duplicate });
+            }
+            ItemBody::HookPrompt(prompt) => {
+                let texts = prompt.fragments.into_iter().map(|part| ContentPart::text(part.text)).collect();
+                self.whole(&spot, Body::System { parts: texts }, phase, out);
+            }
+            ItemBody::Unknown(json) => {
+                self.whole(&spot, Body::Unknown { parts: vec![ContentPart::Json { json }] }, phase, out);
+            }
+            ItemBody::CollabAgent(item) => {
+                let (call, done) = shape::collab(&item);
+                let key = self.tool(&spot, call, done, phase, out);
+                self.collab_agents(&key, &item, out);
+            }
+            ItemBody::SubAgent(item) if item.kind == "started" => {
+                let (call, done) = shape::subagent(&item);
+                let key = self.tool(&spot, call, done, phase, out);
+                self.subagent(Some(key), &item, out);
+            }
+            ItemBody::SubAgent(item) => self.subagent(None, &item, out),
+            ItemBody::Command(item) => self.tool_of(&spot, shape::command(item), phase, out),
+            ItemBody::FileChange(item) => self.tool_of(&spot, shape::file_change(&item), phase, out),
+            ItemBody::McpToolCall(item) => self.tool_of(&spot, shape::mcp(item), phase, out),
+            ItemBody::DynamicToolCall(item) => self.tool_of(&spot, shape::dynamic(item), phase, out),
+            ItemBody::FunctionCallOutput(item) => {
+                self.tool_of(&spot, shape::function_output(item), phase, out);
+            }
+            ItemBody::WebSearch(item) => self.tool_of(&spot, shape::web_search(&item), phase, out),
+            ItemBody::ImageView(item) => self.tool_of(&spot, shape::image_view(item), phase, out),
+            ItemBody::ImageGeneration(item) => self.tool_of(&spot, shape::image_generation(item), phase, out),
+            ItemBody::Sleep(item) => self.tool_of(&spot, shape::sleep(&item), phase, out),
+        }
+    }
+
+    fn tool_of(&mut self, spot: &Spot, (call, done): (Call, Done), phase: Phase, out: &mut Vec<Output>) {
+        self.tool(spot, call, done, phase, out);
+    }
+
+    /// Moves the items of a call on; its key is that of the call's item.
+    fn tool(&mut self, spot: &Spot, call: Call, done: Done, phase: Phase, out: &mut Vec<Output>) -> ItemKey {
+        if phase == Phase::Started {
+            return self.tools.begin(spot, call, out);
+        }
+        let known = self.tools.asked(&spot.thread, &spot.id).map(|asked| asked.call);
+        let key = known.unwrap_or_else(|| self.tools.begin(spot, call, out));
+        if let Some(Late(text)) = self.tools.finish(spot, done, self.turns.ended, out) {
+            if text.is_empty() {
+                out.push(Output::Dropped { reason: DropReason::Superseded });
+            } else {
+                self.status(StatusLabel::Late, Some(text), out);
+            }
+        }
+        key
+    }
+
+    /// The plan of the plan mode is what Codex says; it is also what the session is at.
+    fn plan(&mut self, spot: &Spot, text: String, phase: Phase, out: &mut Vec<Output>) {
+        if phase == Phase::Started {
+            return self.texts.begin(spot, &text, out);
+        }
+        self.texts.plan_done(spot, text.clone(), out);
+        self.state(StatePatch { plan: Some(Some(Plan { text })), ..StatePatch::default() }, out);
+    }
+
+    fn compaction(&mut self, spot: &Spot, phase: Phase, out: &mut Vec<Output>) {
+        let body = Body::Status { label: StatusLabel::Compaction, detail: None };
+        let key = ItemKey(format!("compaction:{}", spot.id));
+        match phase {
+            Phase::Started => {
+                self.activity(Some(Activity::Compacting), out);
+                let (native_id, parent) = (Some(spot.id.clone()), spot.parent.clone());
+                out.push(Draft::ItemStarted(ItemStart { key, native_id, parent, body }).into());
+            }
+            Phase::Completed => {
+                self.activity(None, out);
+                out.push(
+                    Draft::ItemCompleted(ItemEnd { key, outcome: Outcome::Completed, body: None }).into(),
+                );
+            }
+        }
+    }
+
+    /// An item that is told once, when it is complete.
+    fn whole(&mut self, spot: &Spot, body: Body, phase: Phase, out: &mut Vec<Output>) {
+        if phase == Phase::Started {
+            return out.push(Output::Dropped { reason: DropReason::Superseded });
+        }
+        self.statuses += 1;
+        let key = ItemKey(format!("whole:{}:{}", self.statuses, spot.id));
+        let (native_id, parent) = (Some(spot.id.clone()), spot.parent.clone());
+        out.push(Draft::ItemStarted(ItemStart { key: key.clone(), native_id, parent, body }).into());
+        if self.turns.is_running() {
+            out.push(Draft::ItemCompleted(ItemEnd { key, outcome: Outcome::Completed, body: None }).into());
+        }
+    }
+
+    /// The model types into a running command: a call of its own, for which Codex has no item.
+    pub(crate) fn typed(&mut self, typed: TerminalInteraction, out: &mut Vec<Output>) {
+        if typed.stdin.is_empty() {
+            return out.push(dropped());
+        }
+        self.statuses += 1;
+        let spot = self.spot(&typed.thread_id, &format!("{}:stdin:{}", typed.item_id, self.statuses));
+        let (call, done) = shape::typed(typed.item_id, &typed.stdin);
+        self.tool(&spot, call, done, Phase::Completed, out);
+    }
+}

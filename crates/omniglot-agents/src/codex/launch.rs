@@ -1,0 +1,26 @@
+//! How Codex is started, as data: one server for all sessions, quiet.
+
+use crate::launch::Start;
+
+/// The plugin catalogue, updates, analytics and feedback are calls to the vendor that no session needs. A thread
+/// that its session has left is unloaded soon, and the MCP servers that it started with it.
+pub const START: Start = Start {
+    command: &[
+        "codex",
+        "app-server",
+        "--disable",
+        "plugins",
+        "-c",
+        "check_for_update_on_startup=false",
+        "-c",
+        "analytics.enabled=false",
+        "-c",
+        "feedback.enabled=false",
+        "-c",
+        "thread_unload_delay_secs=10",
+    ],
+    env: &[("NO_COLOR", "1")],
+    settings: None,
+    install: "npm install -g @openai/codex",
+    login: "codex login",
+};

@@ -1,0 +1,289 @@
+//! The opening of a session: a new thread, a resumed one, or a copy.
+//!
+//! Models and account are asked for first, so that a wish which cannot be is refused before anything is opened.
+//! The handshake of the connection is the link's.
+
+use std::path::PathBuf;
+
+use omniglot_schema::{AuthMethodInfo, AuthState, AuthStatus, Resume, StatePatch, StatusLabel};
+use omniglot_timeline::SessionStarted;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::modes::Collaboration;
+use super::settings::{Choice, Purpose, Settings};
+use super::wire::{
+    AccountAnswer, AccountParams, ModelList, ModelListParams, OpenThread, RpcError, ThreadAnswer, request,
+};
+use super::{Asked, Codex, Ids, commands, dropped, mcp, send};
+use crate::contract::{Draft, Open, Output, Refusal, RefusalKind, decode};
+
+/// What is to be opened, until it is.
+#[derive(Debug)]
+pub(crate) struct Opening {
+    open: Open,
+    /// The answers that are waited for before the thread is asked for.
+    waiting: u32,
+    choice: Choice,
+    started: Option<SessionStarted>,
+}
+
+/// The thread that is the session.
+#[derive(Debug, Default)]
+pub(crate) struct Thread {
+    pub(crate) id: Option<String>,
+    pub(crate) cwd: PathBuf,
+    pub(crate) settings: Settings,
+    pub(crate) started: bool,
+    auth: Option<AuthStatus>,
+    /// What was told of it before it was open.
+    early: Vec<StatePatch>,
+}
+
+impl Codex {
+    pub(crate) fn open(&mut self, open: &Open, out: &mut Vec<Output>) {
+        if open.cwd.to_str().is_none() {
+            let message = "the name of the working directory is not UTF-8, which Codex cannot take";
+            return out.push(Output::Refused(unavailable(message.to_owned(), Some("use another directory"))));
+        }
+        self.ids = Ids { prefix: open.new_id.clone(), last: 0 };
+        self.thread.cwd.clone_from(&open.cwd);
+        let opening = Opening { open: open.clone(), waiting: 2, choice: Choice::default(), started: None };
+        self.opening = Some(opening);
+        out.push(send(request(&self.ids.next(), "model/list", &ModelListParams { limit: 200 })));
+        out.push(send(request(&self.ids.next(), "account/read", &AccountParams { refresh_token: false })));
+    }
+
+    pub(crate) fn models_answered(&mut self, result: Result<&RawValue, RpcError>, out: &mut Vec<Output>) {
+        match result.map(|raw| decode::<ModelList>("model/list", raw)) {
+            Ok(Ok(list)) => self.thread.settings.list(list.data),
+            Ok(Err(fault)) => out.push(Output::Unparsed(fault)),
+            // Without a list every model is taken, and nobody is warned.
+            Err(_) => {}
+        }
+        self.asked_before(out);
+    }
+
+    pub(crate) fn account_answered(&mut self, result: Result<&RawValue, RpcError>, out: &mut Vec<Output>) {
+        match result.map(|raw| decode::<AccountAnswer>("account/read", raw)) {
+            Ok(Ok(answer)) => {
+                let ready = answer.account.is_some() || !answer.requires_openai_auth;
+                self.auth_is(if ready { AuthStatus::Ready } else { AuthStatus::Required }, out);
+            }
+            Ok(Err(fault)) => out.push(Output::Unparsed(fault)),
+            Err(_) => {}
+        }
+        self.asked_before(out);
+    }
+
+    pub(crate) fn auth_is(&mut self, status: AuthStatus, out: &mut Vec<Output>) {
+        self.thread.auth = Some(status);
+        let auth = Some(Some(AuthState { state: status, methods: auth_methods() }));
+        self.state(StatePatch { auth, ..StatePatch::default() }, out);
+    }
+
+    /// One of the two answers that the thread waits for is there.
+    fn asked_before(&mut self, out: &mut Vec<Output>) {
+        let Some(opening) = &mut self.opening else { return out.push(dropped()) };
+        opening.waiting = opening.waiting.saturating_sub(1);
+        if opening.waiting > 0 {
+            return out.push(dropped());
+        }
+        let open = opening.open.clone();
+        let resume = open.resume.clone();
+        match Choice::of(&open.wish, &self.thread.settings.models, None) {
+            Ok(choice) => {
+                opening.choice = choice;
+                self.open_thread(&open, resume, out);
+            }
+            Err(refusal) => self.refuse(refusal, out),
+        }
+    }
+
+    fn open_thread(&mut self, open: &Open, resume: Option<String>, out: &mut Vec<Output>) {
+        let method = match (&resume, open.fork) {
+            (Some(_), true) => "thread/fork",
+            (Some(_), false) => "thread/resume",
+            (None, _) => "thread/start",
+        };
+        let Some(choice) = self.opening.as_ref().map(|opening| opening.choice.clone()) else { return };
+        let id = self.ids.next();
+        let params = |open: &Open| {
+            let params = open_params(open, resume.clone(), &choice)?;
+            Ok(request(&id, method, &params))
+        };
+        match params(open) {
+            Err(refusal) => self.refuse(refusal, out),
+            Ok(None) => out.push(send(None)),
+            Ok(Some(message)) => {
+                let servers = open.mcp.iter();
+                let shown = servers.map(|(name, server)| (name.clone(), server.clone().redacted())).collect();
+                // What the sent message shows is what is kept of it; the values of servers may be secrets.
+                let shown = params(&Open { mcp: shown, ..open.clone() }).ok().flatten();
+                out.push(match shown {
+                    Some(shown) if !open.mcp.is_empty() => Output::SendSecret { message, shown },
+                    _ => Output::Send(message),
+                });
+            }
+        }
+    }
+
+    /// What kind of opening went out, learnt from the wire.
+    pub(crate) fn thread_sent(&mut self, method: &str, params: &RawValue) -> Asked {
+        let params: OpenThread = serde_json::from_str(params.get()).unwrap_or_default();
+        let came_back = self.opening.as_ref().is_some_and(|opening| opening.open.resume.is_some());
+        let resume = match method {
+            "thread/start" => came_back.then_some(Resume::None),
+            _ => Some(Resume::Native),
+        };
+        if let Some(cwd) = params.cwd {
+            self.thread.cwd = cwd.into();
+        }
+        let (forks, sandboxed) = (method == "thread/fork", params.sandbox.is_some());
+        Asked::Thread { resume, native: params.thread_id, forks, sandboxed }
+    }
+
+    pub(crate) fn thread_answered(
+        &mut self,
+        (resume, native, forks, sandboxed): (Option<Resume>, Option<String>, bool, bool),
+        result: Result<&RawValue, RpcError>,
+        out: &mut Vec<Output>,
+    ) {
+        match result {
+            Ok(raw) => match decode::<ThreadAnswer>("thread/start", raw) {
+                Ok(answer) => self.thread_opened(resume, sandboxed, answer, out),
+                Err(fault) => {
+                    let reason = format!("Codex opened a thread that we cannot read: {}", fault.error);
+                    out.push(Output::Unparsed(fault));
+                    self.refuse(unavailable(reason, None), out);
+                }
+            },
+            Err(error) if native.is_some() && !forks && is_gone(&error) => self.start_anew(out),
+            Err(error) => {
+                let reason = format!("Codex opened no thread: {}", error.shown());
+                self.refuse(unavailable(reason, None), out);
+            }
+        }
+    }
+
+    /// The thread had no first turn, or was deleted: there is nothing to come back to.
+    fn start_anew(&mut self, out: &mut Vec<Output>) {
+        match self.opening.as_ref().map(|opening| opening.open.clone()) {
+            Some(open) => self.open_thread(&open, None, out),
+            None => out.push(dropped()),
+        }
+    }
+
+    fn thread_opened(
+        &mut self,
+        resume: Option<Resume>,
+        sandboxed: bool,
+        answer: ThreadAnswer,
+        out: &mut Vec<Output>,
+    ) {
+        let choice = self.opening.as_ref().map(|opening| opening.choice.clone()).unwrap_or_default();
+        self.thread.settings.opened(&answer, choice.permission, sandboxed);
+        self.thread.id = Some(answer.thread.id.clone());
+        self.turns.thread_opened(resume != Some(Resume::Native));
+        let title = answer.thread.name.map(Some);
+        self.state(StatePatch { title, ..StatePatch::default() }, out);
+        let started = SessionStarted {
+            native_session_id: Some(answer.thread.id),
+            agent_version: answer.thread.cli_version,
+            resume,
+        };
+        let opening = self.opening.get_or_insert_with(|| Opening {
+            open: Open::default(),
+            waiting: 0,
+            choice: Choice::default(),
+            started: None,
+        });
+        opening.started = Some(started);
+        match choice.collaboration {
+            // A thread begins in the mode that builds, also one that comes back.
+            Some(Collaboration::Plan) => {
+                let plan = Choice { collaboration: Some(Collaboration::Plan), ..Choice::default() };
+                let settling = self.settle(plan, Purpose::Open);
+                out.push(settling);
+            }
+            Some(Collaboration::Build) | None => self.start(out),
+        }
+    }
+
+    /// The thread is open, with all its settings.
+    pub(crate) fn start(&mut self, out: &mut Vec<Output>) {
+        let Some(opening) = self.opening.take() else { return };
+        let Some(started) = opening.started else { return };
+        out.push(Draft::SessionStarted(started).into());
+        self.thread.started = true;
+        for patch in std::mem::take(&mut self.thread.early) {
+            self.state(patch, out);
+        }
+        let mut patch = self.thread.settings.patch();
+        patch.modes = Some(Some(Collaboration::list().into()));
+        patch.commands = Some(Some(commands().into()));
+        if !self.thread.settings.models.is_empty() {
+            patch.models = Some(Some(self.thread.settings.models.clone().into()));
+        }
+        self.state(patch, out);
+        for warning in opening.choice.warnings {
+            self.status(StatusLabel::Warning, Some(warning), out);
+        }
+    }
+
+    /// Tells what is now; before the session is open it is kept for then.
+    pub(crate) fn state(&mut self, patch: StatePatch, out: &mut Vec<Output>) {
+        if patch.is_empty() {
+            return;
+        }
+        if self.thread.started {
+            out.push(Draft::State(Box::new(patch)).into());
+        } else {
+            self.thread.early.push(patch);
+        }
+    }
+
+    pub(crate) fn refuse(&mut self, refusal: Refusal, out: &mut Vec<Output>) {
+        self.opening = None;
+        out.push(Output::Refused(refusal));
+    }
+}
+
+/// The sandbox is said again on every opening: a thread that comes back has forgotten it. So are all retries
+/// bounded: by itself Codex tries for ever when it finds no network.
+fn open_params(open: &Open, resume: Option<String>, choice: &Choice) -> Result<OpenThread, Refusal> {
+    let mut config = Map::new();
+    if let Some(servers) = mcp::to_config(&open.mcp)? {
+        config.insert("mcp_servers".to_owned(), servers);
+    }
+    if let Some(effort) = &choice.effort {
+        config.insert("model_reasoning_effort".to_owned(), effort.clone().into());
+    }
+    config.insert("features.unbounded_connection_retries".to_owned(), false.into());
+    Ok(OpenThread {
+        exclude_turns: resume.is_some().then_some(true),
+        thread_id: resume,
+        cwd: open.cwd.to_str().map(str::to_owned),
+        model: choice.model.clone(),
+        approval_policy: choice.permission.map(|mode| Value::from(mode.approval)),
+        sandbox: choice.permission.and_then(|mode| mode.sandbox).map(|sandbox| sandbox.mode().to_owned()),
+        config: Some(config),
+    })
+}
+
+/// A thread that another process holds is there, and must not be begun anew.
+fn is_gone(error: &RpcError) -> bool {
+    !error.message.contains("active writer")
+}
+
+fn auth_methods() -> Vec<AuthMethodInfo> {
+    vec![AuthMethodInfo {
+        id: "codex-login".to_owned(),
+        name: "codex login".to_owned(),
+        description: Some("Log in with ChatGPT or an API key in a terminal".to_owned()),
+    }]
+}
+
+pub(crate) fn unavailable(message: String, hint: Option<&str>) -> Refusal {
+    Refusal { kind: RefusalKind::Unavailable, message, hint: hint.map(str::to_owned) }
+}

@@ -1,0 +1,182 @@
+//! The calls of a session, and how far the two items of each have come (T5).
+//!
+//! What a kind of item is as a call is in `tool/shape`. Codex announces a call when its arguments are final, so
+//! its call item is whole at once; its result begins when it runs. Items that a turn leaves open are the
+//! Timeline's to close; what comes after that is late (T9).
+
+pub(crate) mod shape;
+
+use std::collections::HashMap;
+
+use omniglot_schema::ContentPart;
+use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome, ToolResult};
+
+pub(crate) use shape::{Call, Done};
+
+use super::text::Spot;
+use crate::contract::{Draft, DropReason, Output};
+
+#[derive(Debug, Default)]
+pub(crate) struct Tools {
+    /// Calls without their result, by thread and native id.
+    open: HashMap<(String, String), Tool>,
+    /// How many there were: keys stay unique when a model repeats its ids.
+    made: u64,
+}
+
+#[derive(Debug)]
+struct Tool {
+    number: u64,
+    call: ItemKey,
+    result: ItemKey,
+    parent: Option<ItemKey>,
+    /// The turn that it began in.
+    turn: u64,
+    name: String,
+    server: Option<String>,
+    files: Vec<ContentPart>,
+    command: Option<Command>,
+    /// The result's item was started.
+    running: bool,
+}
+
+#[derive(Debug)]
+struct Command {
+    process: Option<String>,
+}
+
+/// What a permission request needs to know about its call.
+pub(crate) struct Asked {
+    pub(crate) call: ItemKey,
+    pub(crate) name: String,
+    pub(crate) files: Vec<ContentPart>,
+}
+
+/// A result that has no place of its own any more.
+pub(crate) struct Late(pub(crate) String);
+
+impl Tools {
+    /// Only commands outlive the turn after theirs.
+    pub(crate) fn turn_started(&mut self, turn: u64) {
+        self.open.retain(|_, tool| tool.command.is_some() || tool.turn + 1 >= turn);
+    }
+
+    pub(crate) fn begin(&mut self, spot: &Spot, call: Call, out: &mut Vec<Output>) -> ItemKey {
+        self.made += 1;
+        let number = self.made;
+        let key = ItemKey(format!("call:{number}:{}", spot.id));
+        let tool = Tool {
+            number,
+            call: key.clone(),
+            result: ItemKey(format!("result:{number}:{}", spot.id)),
+            parent: spot.parent.clone(),
+            turn: spot.turn.unwrap_or(0),
+            name: call.name.clone(),
+            server: call.server,
+            files: call.files,
+            command: call.is_command.then_some(Command { process: call.process }),
+            running: false,
+        };
+        if spot.turn.is_some() {
+            let body = Body::tool_call(call.name, call.arguments);
+            let native_id = call.native.or_else(|| Some(spot.id.clone()));
+            let parent = spot.parent.clone();
+            out.push(Draft::ItemStarted(ItemStart { key: key.clone(), native_id, parent, body }).into());
+            let end = ItemEnd { key: key.clone(), outcome: Outcome::Completed, body: None };
+            out.push(Draft::ItemCompleted(end).into());
+        } else {
+            out.push(superseded());
+        }
+        let known = self.open.entry(spot.name()).insert_entry(tool);
+        if call.runs {
+            known.into_mut().run(spot.turn, out);
+        }
+        key
+    }
+
+    /// More output. That of a turn which has ended comes whole, at the end of the command.
+    pub(crate) fn output(&mut self, spot: &Spot, delta: String, out: &mut Vec<Output>) {
+        match self.open.get_mut(&spot.name()).filter(|tool| spot.turn == Some(tool.turn)) {
+            Some(tool) => {
+                tool.run(spot.turn, out);
+                out.push(Draft::ItemDelta { key: tool.result.clone(), delta }.into());
+            }
+            None => out.push(superseded()),
+        }
+    }
+
+    /// The call has its result. `ended` is how many turns have.
+    pub(crate) fn finish(
+        &mut self,
+        spot: &Spot,
+        done: Done,
+        ended: u64,
+        out: &mut Vec<Output>,
+    ) -> Option<Late> {
+        let mut tool = self.open.remove(&spot.name())?;
+        // The Timeline remembers what the last turn left open; nothing older, and nothing between turns.
+        if tool.turn < ended || tool.turn == 0 {
+            return Some(Late(done.output));
+        }
+        tool.run(spot.turn, out);
+        let Done { outcome, output, exit_code, duration_ms, parts } = done;
+        let result = ToolResult {
+            output,
+            is_error: Some(outcome == Outcome::Failed),
+            exit_code,
+            duration_ms,
+            parts,
+            ..ToolResult::of(tool.call)
+        };
+        let end = ItemEnd { key: tool.result, outcome, body: Some(Body::ToolResult(result)) };
+        out.push(Draft::ItemCompleted(end).into());
+        None
+    }
+
+    /// The call that an approval is about.
+    pub(crate) fn asked(&self, thread: &str, id: &str) -> Option<Asked> {
+        self.open.get(&(thread.to_owned(), id.to_owned())).map(Tool::asked)
+    }
+
+    /// The newest open call of an MCP server: its approval does not name the call.
+    pub(crate) fn asked_by_server(&self, thread: Option<&str>, server: &str) -> Option<Asked> {
+        let of_server = self.open.iter().filter(|((of, _), tool)| {
+            tool.server.as_deref() == Some(server) && thread.is_none_or(|thread| thread == of)
+        });
+        of_server.max_by_key(|(_, tool)| tool.number).map(|(_, tool)| tool.asked())
+    }
+
+    /// The commands of this turn that run: their thread, and their number if it is known.
+    pub(crate) fn running_commands(&self, turn: u64) -> Vec<(String, Option<String>)> {
+        let mut commands: Vec<(u64, String, Option<String>)> = self
+            .open
+            .iter()
+            .filter(|(_, tool)| tool.turn == turn)
+            .filter_map(|((thread, _), tool)| {
+                let command = tool.command.as_ref()?;
+                Some((tool.number, thread.clone(), command.process.clone()))
+            })
+            .collect();
+        commands.sort();
+        commands.into_iter().map(|(_, thread, process)| (thread, process)).collect()
+    }
+}
+
+impl Tool {
+    fn run(&mut self, turn: Option<u64>, out: &mut Vec<Output>) {
+        if turn != Some(self.turn) || std::mem::replace(&mut self.running, true) {
+            return;
+        }
+        let body = Body::ToolResult(ToolResult::of(self.call.clone()));
+        let (key, parent) = (self.result.clone(), self.parent.clone());
+        out.push(Draft::ItemStarted(ItemStart { key, native_id: None, parent, body }).into());
+    }
+
+    fn asked(&self) -> Asked {
+        Asked { call: self.call.clone(), name: self.name.clone(), files: self.files.clone() }
+    }
+}
+
+fn superseded() -> Output {
+    Output::Dropped { reason: DropReason::Superseded }
+}

@@ -1,0 +1,292 @@
+//! Turns: begun by what was really sent, or by Codex itself; ended by `turn/completed` and nothing else (T4).
+//!
+//! Only turns of the session's own thread are meant; those of child agents are in `agents`.
+
+use std::collections::{HashMap, VecDeque};
+
+use omniglot_schema::{
+    Activity, ContentPart, ContextFill, ErrorCode, ItemRole, MessageId, StatePatch, StatusLabel, StopReason,
+    Todo, TodoStatus,
+};
+use omniglot_timeline::{Body, Failure, ItemEnd, ItemKey, Origin, Outcome, TurnEnd};
+use serde_json::value::RawValue;
+
+use super::failure::failure;
+use super::usage::Meter;
+use super::wire::{
+    ErrorNews, PlanStep, RpcError, RpcId, Steer, TokenUsage, Tokens, Turn, TurnAnswer, unparsed,
+};
+use super::{Asked, Codex, dropped, input};
+use crate::contract::{Draft, DropReason, Output, Prompt};
+
+#[derive(Debug, Default)]
+pub(crate) struct Turns {
+    /// Prompts that were built but not seen on the wire yet.
+    pub(crate) commanded: HashMap<RpcId, MessageId>,
+    pub(crate) steering: HashMap<RpcId, Prompt>,
+    /// Prompts that came too late to steer, until the turn has ended for us as well.
+    held: VecDeque<Prompt>,
+    running: Option<Running>,
+    /// A turn that was cancelled and replaced before it had ended.
+    left_behind: Option<String>,
+    /// How many turns have begun and ended: what is said of an earlier one is late.
+    pub(crate) begun: u64,
+    pub(crate) ended: u64,
+    meter: Meter,
+    steered: u64,
+}
+
+#[derive(Debug, Default)]
+struct Running {
+    /// The request that began it, until it is answered.
+    request: Option<RpcId>,
+    native: Option<String>,
+    announced: bool,
+    cancelled: bool,
+    interrupt_due: bool,
+    activity: Option<Activity>,
+    subagents: Option<Tokens>,
+}
+
+impl Turns {
+    pub(crate) fn is_running(&self) -> bool {
+        self.running.is_some()
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.running.as_ref().is_some_and(|turn| turn.cancelled)
+    }
+
+    /// The turn that a prompt would steer. One that is being cancelled is over for whoever speaks now.
+    pub(crate) fn steerable(&self) -> Option<&str> {
+        self.running.as_ref().filter(|turn| !turn.cancelled)?.native.as_deref()
+    }
+
+    pub(crate) fn interruptible(&self) -> Option<String> {
+        self.running.as_ref().filter(|turn| turn.announced)?.native.clone()
+    }
+
+    pub(crate) fn interrupt_when_announced(&mut self) {
+        if let Some(turn) = &mut self.running {
+            turn.interrupt_due = true;
+        }
+    }
+
+    pub(crate) fn cancel_sent(&mut self) {
+        if let Some(turn) = &mut self.running {
+            turn.cancelled = true;
+        }
+    }
+
+    pub(crate) fn thread_opened(&mut self, is_new: bool) {
+        self.meter = if is_new { Meter::of_new_thread() } else { Meter::default() };
+    }
+
+    pub(crate) fn add_subagent_tokens(&mut self, tokens: Tokens) {
+        if let Some(turn) = &mut self.running {
+            turn.subagents = Some(turn.subagents.unwrap_or_default().plus(tokens));
+        }
+    }
+
+    fn begin(&mut self, turn: Running) {
+        let before = self.running.replace(turn);
+        self.left_behind = before.and_then(|turn| turn.native);
+        // One that was replaced has ended, too: nobody will say so any more.
+        self.ended = self.begun;
+        self.begun += 1;
+        self.meter.begin();
+    }
+}
+
+impl Codex {
+    /// `turn/start`, `review/start` or `thread/compact/start` went out.
+    pub(crate) fn turn_sent(&mut self, id: RpcId, content: Vec<ContentPart>, out: &mut Vec<Output>) -> Asked {
+        let message_id = self.turns.commanded.remove(&id);
+        if self.turns.is_running() && !self.turns.is_cancelled() {
+            // Codex takes this as a word to the turn that runs.
+            return Asked::Steer(None, content);
+        }
+        self.turns.begin(Running { request: Some(id), ..Running::default() });
+        out.push(Draft::TurnStarted(Origin::User { message_id, content }).into());
+        Asked::Turn
+    }
+
+    pub(crate) fn steer_sent(&mut self, id: &RpcId, params: &RawValue) -> Asked {
+        let steer: Steer = serde_json::from_str(params.get()).unwrap_or_default();
+        Asked::Steer(self.turns.steering.remove(id), input::from_wire(steer.input))
+    }
+
+    pub(crate) fn turn_answered(
+        &mut self,
+        id: &RpcId,
+        result: Result<&RawValue, RpcError>,
+        out: &mut Vec<Output>,
+    ) {
+        let mine = self.turns.running.as_mut().filter(|turn| turn.request.as_ref() == Some(id));
+        match (mine, result) {
+            (Some(turn), Ok(raw)) => {
+                // The answer to a compaction is empty; its turn is announced later.
+                let answer = serde_json::from_str::<TurnAnswer>(raw.get()).ok();
+                turn.native = answer.map(|answer| answer.turn.id).or(turn.native.take());
+                out.push(dropped());
+            }
+            (Some(_), Err(error)) => {
+                let code = ErrorCode::ExecutionError;
+                let reason = format!("Codex refused the prompt: {}", error.shown());
+                self.end_turn(TurnEnd::failed(Failure::new(code, reason)), out);
+            }
+            (None, _) => out.push(Output::Dropped { reason: DropReason::Superseded }),
+        }
+    }
+
+    /// What was said to a running turn stands in it once Codex has taken it; too late, it begins the next turn.
+    pub(crate) fn steer_answered(
+        &mut self,
+        prompt: Option<Prompt>,
+        content: Vec<ContentPart>,
+        result: Result<&RawValue, RpcError>,
+        out: &mut Vec<Output>,
+    ) {
+        match (result, prompt) {
+            (Ok(_), _) if self.turns.is_running() => {
+                self.turns.steered += 1;
+                let key = ItemKey(format!("steer:{}", self.turns.steered));
+                let body = Some(Body::Message { role: ItemRole::User, parts: content });
+                out.push(Draft::ItemCompleted(ItemEnd { key, outcome: Outcome::Completed, body }).into());
+            }
+            (Err(_), Some(prompt)) if self.turns.is_running() => {
+                self.turns.held.push_back(prompt);
+                out.push(dropped());
+            }
+            (Err(_), Some(prompt)) => {
+                let output = self.prompt(&prompt);
+                out.push(output);
+            }
+            (Ok(_) | Err(_), _) => out.push(dropped()),
+        }
+    }
+
+    pub(crate) fn turn_started(&mut self, turn: Turn, out: &mut Vec<Output>) {
+        if self.turns.left_behind.as_ref() == Some(&turn.id) {
+            return out.push(Output::Dropped { reason: DropReason::Superseded });
+        }
+        if !self.turns.is_running() {
+            // Nobody asked for it: a queue of Codex's own, or a shell command of the user.
+            self.turns.begin(Running::default());
+            out.push(Draft::TurnStarted(Origin::Agent).into());
+        }
+        let Some(running) = &mut self.turns.running else { return };
+        running.announced = true;
+        // A review is interrupted by the id that it ends with, which is the root of the announced one.
+        running.native = turn.root_turn_id.or(Some(turn.id));
+        let due = std::mem::take(&mut running.interrupt_due);
+        if let (true, Some(thread), Some(turn)) = (due, self.thread.id.clone(), self.turns.interruptible()) {
+            self.interrupt(&thread, &turn, out);
+        }
+    }
+
+    pub(crate) fn turn_completed(&mut self, turn: Turn, out: &mut Vec<Output>) {
+        if self.turns.left_behind.as_ref() == Some(&turn.id) {
+            self.turns.left_behind = None;
+            return out.push(Output::Dropped { reason: DropReason::Superseded });
+        }
+        if !self.turns.is_running() {
+            return out.push(Output::Dropped { reason: DropReason::Superseded });
+        }
+        let end = match turn.status.as_str() {
+            "completed" => TurnEnd::new(StopReason::EndTurn),
+            "interrupted" if self.turns.is_cancelled() => TurnEnd::new(StopReason::Cancelled),
+            "interrupted" => {
+                let reason = "Codex stopped the turn, and not because we asked for it";
+                TurnEnd::failed(Failure::new(ErrorCode::Aborted, reason))
+            }
+            "failed" => TurnEnd::failed(match &turn.error {
+                Some(error) => failure(error),
+                None => Failure::new(ErrorCode::Unknown, "Codex did not say what failed"),
+            }),
+            unknown => {
+                let reason = format!("unknown status {unknown}");
+                out.push(Output::Unparsed(unparsed("turn/completed", reason.clone())));
+                TurnEnd::failed(Failure::new(ErrorCode::Unknown, reason))
+            }
+        };
+        self.end_turn(end, out);
+    }
+
+    fn end_turn(&mut self, mut end: TurnEnd, out: &mut Vec<Output>) {
+        self.activity(None, out);
+        let running = self.turns.running.take().unwrap_or_default();
+        self.turns.ended = self.turns.begun;
+        end.model.clone_from(&self.thread.settings.model);
+        end.usage = self.turns.meter.of_turn().map(Tokens::to_usage);
+        end.usage_subagents = running.subagents.map(Tokens::to_usage);
+        out.push(Draft::TurnEnded(end).into());
+        if let Some(prompt) = self.turns.held.pop_front() {
+            let output = self.prompt(&prompt);
+            out.push(output);
+        }
+    }
+
+    /// What Codex is busy with beside the turn; the first sign of progress ends it.
+    pub(crate) fn activity(&mut self, activity: Option<Activity>, out: &mut Vec<Output>) {
+        let Some(turn) = self.turns.running.as_mut().filter(|turn| turn.activity != activity) else { return };
+        turn.activity = activity;
+        self.state(StatePatch { activity: Some(activity), ..StatePatch::default() }, out);
+    }
+
+    /// Something came of the model: what was retried has succeeded.
+    pub(crate) fn progress(&mut self, out: &mut Vec<Output>) {
+        let retrying = |turn: &Running| turn.activity == Some(Activity::Retrying);
+        if self.turns.running.as_ref().is_some_and(retrying) {
+            self.activity(None, out);
+        }
+    }
+
+    /// An error that is retried is no failure; the last one comes again with the end of the turn.
+    pub(crate) fn error(&mut self, news: ErrorNews, out: &mut Vec<Output>) {
+        let ErrorNews { thread_id, error, will_retry } = news;
+        let mut detail = error.message.clone();
+        if let Some(more) = &error.additional_details {
+            detail = format!("{detail}: {more}");
+        }
+        if will_retry {
+            self.activity(Some(Activity::Retrying), out);
+            self.status(StatusLabel::Retry, Some(detail), out);
+        } else if self.is_child(&thread_id) {
+            self.status(StatusLabel::Warning, Some(format!("a child agent failed: {detail}")), out);
+        } else {
+            out.push(Draft::Error(failure(&error)).into());
+        }
+    }
+
+    pub(crate) fn todos(&mut self, steps: Vec<PlanStep>, out: &mut Vec<Output>) {
+        let mut todos = Vec::with_capacity(steps.len());
+        for PlanStep { step, status } in steps {
+            let status = match status.as_str() {
+                "pending" => TodoStatus::Pending,
+                "inProgress" => TodoStatus::InProgress,
+                "completed" => TodoStatus::Completed,
+                unknown => {
+                    let fault = unparsed("turn/plan/updated", format!("unknown status {unknown}"));
+                    out.push(Output::Unparsed(fault));
+                    continue;
+                }
+            };
+            todos.push(Todo { text: step, status });
+        }
+        self.state(StatePatch { todos: Some(Some(todos.into())), ..StatePatch::default() }, out);
+    }
+
+    pub(crate) fn token_usage(&mut self, usage: &TokenUsage, out: &mut Vec<Output>) {
+        // A thread that came back tells what it had used before, perhaps when the next turn was asked for already.
+        let in_turn = self.turns.running.as_ref().is_some_and(|turn| turn.announced);
+        self.turns.meter.count(usage, in_turn);
+        let fill = |window| ContextFill { used: usage.last.total_tokens, window };
+        match usage.model_context_window {
+            Some(window) => {
+                self.state(StatePatch { context: Some(Some(fill(window))), ..StatePatch::default() }, out)
+            }
+            None => out.push(dropped()),
+        }
+    }
+}
