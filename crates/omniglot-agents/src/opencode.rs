@@ -1,0 +1,132 @@
+//! OpenCode through its own server, `opencode serve`: HTTP requests and one event stream per directory.
+//!
+//! Transport: the messages of [`crate::http`], on a server that all sessions of one environment share.
+//! Version recorded: 1.18.33; `tests/captures.rs` replays it. Events repeat whole records, so everything here
+//! is told once by its id however often it comes: what a broken stream has missed is read again and passes
+//! through the same functions.
+//!
+//! The first `idle` after `busy` ends a turn; a second one says nothing. An aborted turn ends when its abort
+//! is answered and its messages were read once more, because its last words come after its first `idle`.
+
+mod caps;
+mod command;
+mod failure;
+mod launch;
+mod link;
+mod message;
+mod open;
+mod part;
+mod question;
+mod request;
+mod resync;
+mod settings;
+mod tool;
+mod translate;
+mod turn;
+mod wire;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, HashSet};
+
+use omniglot_schema::{Activity, MessageId};
+use serde_json::value::RawValue;
+
+/// The prompt that makes OpenCode compact its context.
+pub const COMPACT: &str = "/compact";
+
+pub use caps::capabilities;
+pub use launch::{SERVING, START, launch};
+pub use link::OpenCodeLink;
+pub use settings::foresee;
+
+use crate::contract::{DropReason, Input, LineFault, Output, Translator, Unparsed, Wish};
+use message::Author;
+use open::Opening;
+use part::Part;
+use question::Requests;
+use request::Asked;
+use settings::Settings;
+use tool::Call;
+use turn::Turn;
+
+/// One session on the server. What is remembered lasts as long as the connection.
+#[derive(Debug, Default)]
+pub struct OpenCode {
+    /// What our request ids begin with, and the last number given.
+    prefix: String,
+    last_id: u64,
+    /// Requests that were really sent and wait for their answer.
+    asked: HashMap<String, Asked>,
+    opening: Option<Opening>,
+    directory: Option<String>,
+    session: Option<String>,
+    wish: Wish,
+    settings: Settings,
+    authors: HashMap<String, Author>,
+    /// Messages that a fork has copied.
+    copied: HashSet<String>,
+    parts: HashMap<String, Part>,
+    calls: HashMap<String, Call>,
+    /// Sessions of subagents, and the part of the call that began each.
+    children: HashMap<String, Option<String>>,
+    requests: Requests,
+    turn: Option<Turn>,
+    /// Messages whose prompts were built but not seen on the wire yet, by request id.
+    commanded: HashMap<String, MessageId>,
+    /// The newest message that is no news any more.
+    floor: String,
+    /// What it does beside answering, as it was told.
+    activity: Option<Activity>,
+    /// The event stream was cut, and what it missed was not read yet.
+    rereads: bool,
+    /// Ids of what is told only once and needs no other memory.
+    once: HashSet<String>,
+    /// How many status items there were.
+    statuses: u64,
+}
+
+impl OpenCode {
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl Translator for OpenCode {
+    fn handle(&mut self, input: Input<'_>, out: &mut Vec<Output>) {
+        match input {
+            Input::Started { .. } => {}
+            Input::Frame(frame) => self.frame(frame, out),
+            Input::Sent(frame) => self.sent(frame, out),
+            Input::Garbage { line, fault } => out.push(garbage(line, fault)),
+            Input::Command(command) => self.command(command, out),
+            // It never asks anything of the machine through us.
+            Input::Host { .. } => {}
+            Input::Exited { .. } => *self = Self::default(),
+        }
+    }
+}
+
+/// The server's own chatter on stdout is no message; a broken event is.
+fn garbage(line: &[u8], fault: LineFault) -> Output {
+    let text = String::from_utf8_lossy(line);
+    if fault == LineFault::NotJson && !text.starts_with("data:") {
+        return Output::Dropped { reason: DropReason::Internal };
+    }
+    let head: String = text.chars().take(200).collect();
+    Output::Unparsed(unparsed("event", format!("{fault:?}: {head}")))
+}
+
+fn unparsed(location: &str, error: impl Into<String>) -> Unparsed {
+    Unparsed { error: error.into(), location: location.to_owned(), raw_hash: None }
+}
+
+fn dropped(reason: DropReason) -> Output {
+    Output::Dropped { reason }
+}
+
+/// Everything we send is plain data and becomes JSON.
+fn json<T: serde::Serialize>(value: &T) -> Option<Box<RawValue>> {
+    serde_json::value::to_raw_value(value).ok()
+}

@@ -1,0 +1,60 @@
+//! OpenCode's errors in our codes (T16).
+
+use omniglot_schema::ErrorCode;
+use omniglot_timeline::Failure;
+use serde_json::json;
+
+use super::wire::NamedError;
+
+pub(crate) const ABORTED: &str = "MessageAbortedError";
+
+pub(crate) fn failure(error: &NamedError) -> Failure {
+    let message = error.data.message.clone().unwrap_or_else(|| error.name.clone());
+    let body = error.data.response_body.as_deref().unwrap_or_default();
+    let code = match error.name.as_str() {
+        ABORTED => ErrorCode::Aborted,
+        "ProviderAuthError" => ErrorCode::ProviderAuth,
+        "ContextOverflowError" => ErrorCode::ContextOverflow,
+        "MessageOutputLengthError" => ErrorCode::OutputLength,
+        "APIError" => api_code(error.data.status_code, &message, body),
+        // What it has no name for is most often a model or provider that it does not know.
+        "UnknownError" if is_unknown_model(&message) => ErrorCode::ApiError,
+        "StructuredOutputError" | "ContentFilterError" => ErrorCode::ExecutionError,
+        _ => ErrorCode::Unknown,
+    };
+    let details = json!({"name": error.name, "status": error.data.status_code});
+    Failure { code, message, details: Some(details) }
+}
+
+fn api_code(status: Option<u16>, message: &str, body: &str) -> ErrorCode {
+    let says = |word: &str| [message, body].iter().any(|text| text.to_ascii_lowercase().contains(word));
+    match status {
+        Some(401 | 403) => ErrorCode::ProviderAuth,
+        Some(402 | 429) => ErrorCode::RateLimit,
+        _ if says("insufficient_quota") || says("rate limit") || says("usage limit") => ErrorCode::RateLimit,
+        Some(400 | 413) if says("context length") || says("context_length") || says("too long") => {
+            ErrorCode::ContextOverflow
+        }
+        _ => ErrorCode::ApiError,
+    }
+}
+
+fn is_unknown_model(message: &str) -> bool {
+    message.starts_with("Model not found") || message.contains("ProviderModelNotFoundError")
+}
+
+/// An answer that is no success, in words.
+pub(crate) fn refused(answer: &crate::http::Answer) -> Failure {
+    let named: Option<NamedError> = serde_json::from_str(answer.body.get()).ok();
+    let said = named.as_ref().and_then(|error| error.data.message.clone());
+    let message = match (said, answer.status) {
+        (Some(said), _) => said,
+        (None, Some(status)) => format!("OpenCode answered {status}"),
+        (None, None) => {
+            let why: String = serde_json::from_str(answer.body.get()).unwrap_or_default();
+            format!("OpenCode did not answer: {why}")
+        }
+    };
+    let code = if answer.status.is_some() { ErrorCode::ExecutionError } else { ErrorCode::AgentUnavailable };
+    Failure { code, message, details: answer.status.map(|status| json!({"status": status})) }
+}

@@ -1,0 +1,73 @@
+//! How the server is started, as data. The port and the password are the runtime's.
+
+use omniglot_schema::{McpCommand, McpServerConfig, McpServers};
+use serde_json::{Map, Value, json};
+
+use crate::contract::Open;
+use crate::http::Serving;
+use crate::launch::{LaunchSpec, Start};
+
+pub const SERVING: Serving = Serving {
+    port_argument: "--port",
+    password_variable: "OPENCODE_SERVER_PASSWORD",
+    user: "opencode",
+    ready: "server listening on",
+    events_path: "/event",
+};
+
+pub const START: Start = Start {
+    command: &["opencode"],
+    env: QUIET,
+    settings: None,
+    install: "npm install -g opencode-ai",
+    login: "opencode auth login",
+};
+
+/// Switches against everything that is not the user's work: updates, downloads, sharing. Its plugin package
+/// comes from npm whatever they say, but npm obeys its own switch.
+const QUIET: &[(&str, &str)] = &[
+    ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
+    ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
+    ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1"),
+    ("OPENCODE_DISABLE_SHARE", "1"),
+    ("npm_config_offline", "true"),
+];
+
+const CONFIG: &str = "OPENCODE_CONFIG_CONTENT";
+
+/// The session's MCP servers are part of the server's configuration, and so of what makes two servers the same.
+pub fn launch(base: &LaunchSpec, open: &Open) -> LaunchSpec {
+    let mut launch = base.clone();
+    launch.args.extend(["serve", "--hostname", "127.0.0.1"].map(str::to_owned));
+    if !open.mcp.is_empty() {
+        let configured = launch.env.get(CONFIG).and_then(|text| serde_json::from_str(text).ok());
+        let mut config: Map<String, Value> = configured.unwrap_or_default();
+        let servers = config.entry("mcp").or_insert_with(|| Value::Object(Map::new()));
+        if let Value::Object(servers) = servers {
+            servers.extend(mcp(&open.mcp));
+        }
+        launch.env.insert(CONFIG.to_owned(), Value::Object(config).to_string());
+    }
+    launch
+}
+
+fn mcp(servers: &McpServers) -> impl Iterator<Item = (String, Value)> {
+    servers.iter().map(|(name, server)| (name.clone(), config(server)))
+}
+
+fn config(server: &McpServerConfig) -> Value {
+    match server {
+        McpServerConfig::Local { command, args, env, enabled, .. } => {
+            let line: Vec<&String> = match command {
+                McpCommand::Program(program) => std::iter::once(program).chain(args).collect(),
+                McpCommand::Line(line) => line.iter().chain(args).collect(),
+            };
+            let environment = env.clone().unwrap_or_default();
+            json!({"type": "local", "command": line, "environment": environment, "enabled": enabled.unwrap_or(true)})
+        }
+        McpServerConfig::Remote { url, headers, enabled, .. } => {
+            let headers = headers.clone().unwrap_or_default();
+            json!({"type": "remote", "url": url, "headers": headers, "enabled": enabled.unwrap_or(true)})
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Texts, thoughts and what else a message is made of. A part comes again, whole, whenever it has grown.
+
+use omniglot_schema::{
+    Activity, ContentPart, FileAction, ItemRole, ReasoningVisibility, StatePatch, StatusLabel,
+};
+use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome, inline_image};
+
+use super::message::Author;
+use super::translate::{Whose, state, whole_item};
+use super::wire::{File, PartBody, PartDelta, PartHead, PartUpdated, Text};
+use super::{OpenCode, dropped, unparsed};
+use crate::contract::{Draft, DropReason, Output};
+
+/// A part that becomes an item of text.
+#[derive(Debug)]
+pub(crate) struct Part {
+    voice: Voice,
+    /// What went out of it.
+    said: String,
+    /// Something of it was missed: it is told when it is whole, because halves are kept nowhere.
+    holed: bool,
+    done: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Voice {
+    Answer,
+    Thought,
+    /// For the model: shown when it is whole.
+    Summary,
+}
+
+impl Voice {
+    fn body(self, text: &str) -> Body {
+        match self {
+            Self::Answer => Body::message(ItemRole::Assistant, text),
+            Self::Thought => {
+                Body::Reasoning { text: text.to_owned(), visibility: ReasoningVisibility::Public }
+            }
+            Self::Summary => {
+                let text = text.to_owned();
+                let parts = if text.is_empty() { vec![] } else { vec![ContentPart::Text { text }] };
+                Body::System { parts }
+            }
+        }
+    }
+}
+
+impl Part {
+    fn new(voice: Voice, holed: bool) -> Self {
+        Self { voice, said: String::new(), holed, done: false }
+    }
+}
+
+impl OpenCode {
+    /// The event stream was cut: nobody knows what is missing of the parts under way.
+    pub(crate) fn parts_have_holes(&mut self) {
+        for part in self.parts.values_mut() {
+            part.holed = true;
+        }
+    }
+
+    pub(crate) fn part(&mut self, event: PartUpdated, out: &mut Vec<Output>) {
+        let PartUpdated { head, body } = event;
+        let whose = self.whose(&head.session);
+        let parent = match &whose {
+            Whose::Mine => None,
+            Whose::Child(call) => call.clone(),
+            Whose::Other => return,
+        };
+        // A part may overtake its message: what nobody is known to have written, the assistant has.
+        let author = self.authors.get(&head.message).copied().unwrap_or(Author::Assistant);
+        if self.copied.contains(&head.message) {
+            return out.push(dropped(DropReason::Replay));
+        }
+        if author == Author::User {
+            return self.user_part(&whose, &head, body, out);
+        }
+        if whose == Whose::Mine && !self.knows_part(&head.id) && !self.authors.contains_key(&head.message) {
+            self.ensure_turn(out);
+        }
+        match body {
+            PartBody::Text(text) if text.ignored => {}
+            PartBody::Text(text) => {
+                let voice = if author == Author::Summary { Voice::Summary } else { Voice::Answer };
+                self.text(&head, text, voice, parent, out);
+            }
+            PartBody::Reasoning(text) => self.text(&head, text, Voice::Thought, parent, out),
+            PartBody::Tool(tool) => self.tool(&head, *tool, parent, out),
+            PartBody::File(file) => self.file(&head, &file, parent, out),
+            PartBody::Retry(retry) => {
+                let why = retry.error.and_then(|error| error.data.message);
+                self.retry(retry.attempt, why, out);
+            }
+            PartBody::Compaction(_) | PartBody::Step | PartBody::Mention => {}
+            PartBody::Unknown { kind } => self.unknown(&head, &kind, parent, out),
+        }
+    }
+
+    fn knows_part(&self, id: &str) -> bool {
+        self.parts.contains_key(id) || self.calls.contains_key(id)
+    }
+
+    /// The user's own words are told by the prompt; what OpenCode writes in the user's name is for the model.
+    fn user_part(&mut self, whose: &Whose, head: &PartHead, body: PartBody, out: &mut Vec<Output>) {
+        match body {
+            PartBody::Text(text) if text.synthetic => out.push(dropped(DropReason::Internal)),
+            PartBody::Compaction(compaction) if *whose == Whose::Mine => {
+                if self.once.insert(head.id.clone()) {
+                    self.ensure_turn(out);
+                    let why = if compaction.auto { "the context is full" } else { "asked for" };
+                    self.told(StatusLabel::Compaction, format!("compacting: {why}"), None, out);
+                    self.show(Some(Activity::Compacting), out);
+                }
+            }
+            PartBody::Text(_)
+            | PartBody::Reasoning(_)
+            | PartBody::Tool(_)
+            | PartBody::File(_)
+            | PartBody::Compaction(_)
+            | PartBody::Retry(_)
+            | PartBody::Step
+            | PartBody::Mention
+            | PartBody::Unknown { .. } => out.push(dropped(DropReason::Echo)),
+        }
+    }
+
+    fn text(
+        &mut self,
+        head: &PartHead,
+        text: Text,
+        voice: Voice,
+        parent: Option<ItemKey>,
+        out: &mut Vec<Output>,
+    ) {
+        let key = ItemKey(head.id.clone());
+        let part = match self.parts.get_mut(&head.id) {
+            Some(part) => part,
+            None => {
+                out.push(started(&head.id, voice, parent));
+                self.parts.entry(head.id.clone()).or_insert(Part::new(voice, self.rereads))
+            }
+        };
+        if part.done {
+            return out.push(dropped(DropReason::Duplicate));
+        }
+        if text.time.end.is_some() {
+            part.done = true;
+            let body = Some(part.voice.body(&text.text));
+            part.said = String::new();
+            out.push(Draft::ItemCompleted(ItemEnd { key, outcome: Outcome::Completed, body }).into());
+        } else if let Some(rest) = text.text.strip_prefix(part.said.as_str())
+            && !rest.is_empty()
+            && part.voice != Voice::Summary
+        {
+            let delta = rest.to_owned();
+            part.said = text.text;
+            out.push(Draft::ItemDelta { key, delta }.into());
+        } else if out.is_empty() {
+            out.push(dropped(DropReason::Superseded));
+        }
+    }
+
+    pub(crate) fn delta(&mut self, event: PartDelta, out: &mut Vec<Output>) {
+        let parent = match self.whose(&event.session) {
+            Whose::Mine => None,
+            Whose::Child(call) => call,
+            Whose::Other => return,
+        };
+        if event.field != "text" {
+            return out.push(dropped(DropReason::Extension));
+        }
+        if !self.parts.contains_key(&event.part) {
+            if self.rereads {
+                // Its beginning was missed, and with it what it is.
+                return out.push(dropped(DropReason::Superseded));
+            }
+            self.ensure_turn(out);
+            out.push(started(&event.part, Voice::Answer, parent));
+            self.parts.insert(event.part.clone(), Part::new(Voice::Answer, false));
+        }
+        let Some(part) = self.parts.get_mut(&event.part) else { return };
+        if part.voice == Voice::Summary || part.done || part.holed {
+            return out.push(dropped(DropReason::Superseded));
+        }
+        part.said.push_str(&event.delta);
+        out.push(Draft::ItemDelta { key: ItemKey(event.part), delta: event.delta }.into());
+    }
+
+    fn file(&mut self, head: &PartHead, file: &File, parent: Option<ItemKey>, out: &mut Vec<Output>) {
+        if !self.once.insert(head.id.clone()) {
+            return out.push(dropped(DropReason::Duplicate));
+        }
+        let body = Body::Message { role: ItemRole::Assistant, parts: vec![file_part(file)] };
+        whole_item(ItemKey(head.id.clone()), parent, body, out);
+    }
+
+    fn unknown(&mut self, head: &PartHead, kind: &str, parent: Option<ItemKey>, out: &mut Vec<Output>) {
+        if self.once.insert(head.id.clone()) {
+            let text = format!("a part of the kind {kind}");
+            let parts = vec![ContentPart::Text { text }];
+            whole_item(ItemKey(head.id.clone()), parent, Body::Unknown { parts }, out);
+            out.push(Output::Unparsed(unparsed("message.part.updated", format!("unknown part {kind}"))));
+        }
+    }
+
+    pub(crate) fn compacted(&mut self, session: &str, out: &mut Vec<Output>) {
+        if self.whose(session) == Whose::Mine {
+            self.told(StatusLabel::Compaction, "the conversation was compacted".to_owned(), None, out);
+            self.show(None, out);
+        }
+    }
+
+    pub(crate) fn retry(&mut self, attempt: Option<u64>, why: Option<String>, out: &mut Vec<Output>) {
+        let attempt = attempt.map_or_else(String::new, |attempt| format!("attempt {attempt}: "));
+        let why = why.unwrap_or_else(|| "the model call failed".to_owned());
+        self.told(StatusLabel::Retry, format!("{attempt}{why}"), None, out);
+        self.show(Some(Activity::Retrying), out);
+    }
+}
+
+impl OpenCode {
+    pub(crate) fn show(&mut self, activity: Option<Activity>, out: &mut Vec<Output>) {
+        self.activity = activity;
+        state(StatePatch { activity: Some(activity), ..StatePatch::default() }, out);
+    }
+}
+
+fn started(part: &str, voice: Voice, parent: Option<ItemKey>) -> Output {
+    let (key, native_id) = (ItemKey(part.to_owned()), Some(part.to_owned()));
+    Draft::ItemStarted(ItemStart { key, native_id, parent, body: voice.body("") }).into()
+}
+
+/// A picture in line becomes a picture of ours; any other file is named.
+pub(crate) fn file_part(file: &File) -> ContentPart {
+    let picture = file.mime.starts_with("image/").then(|| file.url.split_once(";base64,")).flatten();
+    match picture {
+        Some((_, data)) => inline_image(&file.mime, data),
+        None => {
+            let inline = file.url.starts_with("data:");
+            let path = file
+                .filename
+                .clone()
+                .filter(|_| inline)
+                .unwrap_or_else(|| file.url.strip_prefix("file://").unwrap_or(&file.url).to_owned());
+            ContentPart::FileRef { path, action: FileAction::Read, diff: None }
+        }
+    }
+}

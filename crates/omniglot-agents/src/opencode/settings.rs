@@ -1,0 +1,249 @@
+//! Models, efforts, agents and rules: what is listed, what is chosen, what goes with a prompt.
+//!
+//! Modes are OpenCode's primary agents. A permission mode is a rule of the session, or the agent `plan`.
+//! Rules of a session can only be added to, and the last one that fits wins: to take one back, those of the
+//! agent are said once more.
+
+use std::collections::HashMap;
+
+use omniglot_schema::{
+    AgentModeInfo, AgentModelInfo, CommandInfo, Listed, SessionState, StatePatch, StatusLabel,
+};
+use serde_json::{Value, json};
+
+use super::OpenCode;
+use super::open::session_in;
+use super::translate::state;
+use super::wire::{Agent, Command, Providers};
+use crate::contract::{Foreseen, Output, Refusal, RefusalKind, Wish};
+use crate::http::{Answer, Method};
+
+#[derive(Debug, Default)]
+pub(crate) struct Settings {
+    pub(crate) models: Vec<AgentModelInfo>,
+    pub(crate) default_model: Option<String>,
+    /// The context of each model, in tokens.
+    pub(crate) windows: HashMap<String, u64>,
+    pub(crate) modes: Vec<AgentModeInfo>,
+    pub(crate) commands: Vec<CommandInfo>,
+    /// What each agent may do, as the user's configuration has it.
+    agent_rules: HashMap<String, Vec<Value>>,
+    /// The session's own rules, as the server has them.
+    pub(crate) rules: Vec<Value>,
+    /// The message that the conversation was taken back to, once that was told.
+    pub(crate) reverted: Option<String>,
+}
+
+const PERMISSION_MODES: &[&str] = &["default", "acceptEdits", "plan", "bypass"];
+
+/// The agent that does not work, as a mode of permissions and as an agent.
+const PLAN: &str = "plan";
+
+/// The agent that works.
+const BUILD: &str = "build";
+
+impl Settings {
+    pub(crate) fn learn_models(&mut self, listed: Providers) {
+        for provider in listed.providers {
+            for (id, model) in provider.models {
+                let id = format!("{}/{id}", provider.id);
+                self.windows.insert(id.clone(), model.limit.context);
+                let variants: Vec<String> = model.variants.into_keys().collect();
+                self.models.push(AgentModelInfo {
+                    id,
+                    name: model.name,
+                    variants: (!variants.is_empty()).then_some(variants),
+                    default_variant: None,
+                });
+            }
+        }
+        let default = listed.default.into_iter().next();
+        self.default_model = default.map(|(provider, model)| format!("{provider}/{model}"));
+    }
+
+    pub(crate) fn learn_modes(&mut self, agents: Vec<Agent>) {
+        let rules = agents
+            .iter()
+            .filter_map(|agent| Some((agent.name.clone(), agent.permission.as_array()?.clone())));
+        self.agent_rules = rules.collect();
+        let is_mode = |agent: &Agent| agent.hidden != Some(true) && agent.mode.as_deref() != Some("subagent");
+        let mode = |agent: Agent| AgentModeInfo {
+            id: agent.name.clone(),
+            name: agent.name,
+            description: agent.description.unwrap_or_default(),
+        };
+        self.modes = agents.into_iter().filter(is_mode).map(mode).collect();
+    }
+
+    pub(crate) fn learn_commands(&mut self, commands: Vec<Command>) {
+        let command = |command: Command| CommandInfo {
+            name: command.name,
+            description: command.description.unwrap_or_default(),
+            hint: None,
+        };
+        self.commands = commands.into_iter().map(command).collect();
+    }
+
+    pub(crate) fn has_mode(&self, agent: &str) -> bool {
+        self.modes.is_empty() || self.modes.iter().any(|mode| mode.id == agent)
+    }
+
+    /// The rules that the session lacks for this wish.
+    pub(crate) fn missing_rules(&self, wish: &Wish) -> Option<Vec<Value>> {
+        let wanted = rules(wish);
+        if self.rules == wanted {
+            return None;
+        }
+        if self.rules.is_empty() {
+            return Some(wanted);
+        }
+        let agent = wish.agent_mode.as_deref().unwrap_or(BUILD);
+        // Where nobody knows what it may do, a person decides.
+        let ask = || vec![json!({"permission": "*", "pattern": "*", "action": "ask"})];
+        let mut all = self.agent_rules.get(agent).cloned().unwrap_or_else(ask);
+        all.extend(wanted);
+        (!self.rules.ends_with(&all)).then_some(all)
+    }
+
+    pub(crate) fn patch(&self) -> StatePatch {
+        StatePatch {
+            models: Some(Some(self.models.clone().into())),
+            modes: Some(Some(self.modes.clone().into())),
+            commands: Some(Some(self.commands.clone().into())),
+            ..StatePatch::default()
+        }
+    }
+}
+
+/// What a wish comes to, judged by what is listed; empty lists judge nothing.
+pub(crate) fn judge(
+    wish: &Wish,
+    models: &[AgentModelInfo],
+    modes: &[AgentModeInfo],
+    current: Option<&str>,
+) -> Result<Foreseen, Refusal> {
+    let mode = wish.agent_mode.as_deref();
+    if let Some(mode) = mode
+        && !modes.is_empty()
+        && !modes.iter().any(|listed| listed.id == mode)
+    {
+        return Err(bad(format!("OpenCode has no agent {mode}"), modes.iter().map(|mode| mode.id.as_str())));
+    }
+    if let Some(mode) = wish.permission_mode.as_deref()
+        && !PERMISSION_MODES.contains(&mode)
+    {
+        let message = format!("OpenCode has no permission mode {mode}");
+        return Err(bad(message, PERMISSION_MODES.iter().copied()));
+    }
+    let used = wish.model.as_deref().or(current);
+    let listed = models.iter().find(|model| Some(model.id.as_str()) == used);
+    let mut warnings = Vec::new();
+    if let (Some(wished), None, false) = (&wish.model, listed, models.is_empty()) {
+        warnings.push(format!("OpenCode does not list the model {wished}"));
+    }
+    if let (Some(variant), Some(model)) = (&wish.variant, listed) {
+        let variants = model.variants.as_deref().unwrap_or_default();
+        if !variants.contains(variant) {
+            let message = format!("the model {} has no variant {variant}", model.id);
+            return Err(bad(message, variants.iter().map(String::as_str)));
+        }
+    }
+    let set = |value: &Option<String>| value.clone().map(Some);
+    let patch = StatePatch {
+        model: set(&wish.model),
+        variant: set(&wish.variant),
+        agent_mode: mode.map(|mode| Some(mode.to_owned())),
+        permission_mode: set(&wish.permission_mode),
+        ..StatePatch::default()
+    };
+    Ok(Foreseen { patch, warnings })
+}
+
+pub fn foresee(state: &SessionState, wish: &Wish) -> Result<Foreseen, Refusal> {
+    let models = state.models.as_ref().and_then(Listed::inline).unwrap_or_default();
+    let modes = state.modes.as_ref().and_then(Listed::inline).unwrap_or_default();
+    let now = (state.agent_mode.as_deref(), state.permission_mode.as_deref());
+    judge(&completed(wish.clone(), now), models, modes, state.model.as_deref())
+}
+
+/// Planning is an agent as well as a mode of permissions: who changes one changes the other.
+pub(crate) fn completed(mut wish: Wish, now: (Option<&str>, Option<&str>)) -> Wish {
+    match (wish.agent_mode.as_deref(), wish.permission_mode.as_deref()) {
+        (None, Some(PLAN)) => wish.agent_mode = Some(PLAN.to_owned()),
+        (None, Some(_)) if now.0 == Some(PLAN) => wish.agent_mode = Some(BUILD.to_owned()),
+        (Some(agent), None) if agent != PLAN && now.1 == Some(PLAN) => {
+            wish.permission_mode = Some("default".to_owned());
+        }
+        _ => {}
+    }
+    wish
+}
+
+/// The rules of a permission mode, beside the user's own. What plans is never allowed more than it is.
+pub(crate) fn rules(wish: &Wish) -> Vec<Value> {
+    let allow = |what: &str| vec![json!({"permission": what, "pattern": "*", "action": "allow"})];
+    match wish.permission_mode.as_deref() {
+        _ if wish.agent_mode.as_deref() == Some(PLAN) => vec![],
+        Some("acceptEdits") => allow("edit"),
+        Some("bypass") => allow("*"),
+        _ => vec![],
+    }
+}
+
+fn bad<'a>(message: String, allowed: impl Iterator<Item = &'a str>) -> Refusal {
+    let allowed = allowed.collect::<Vec<_>>().join(", ");
+    Refusal {
+        kind: RefusalKind::BadMode,
+        message: format!("{message}; it has {allowed}"),
+        hint: Some(format!("use one of: {allowed}")),
+    }
+}
+
+impl OpenCode {
+    /// Settings go with the next prompt; only rules are told to the server at once, those that it lacks.
+    pub(crate) fn configure(&mut self, wish: Wish, out: &mut Vec<Output>) {
+        let now = (self.wish.agent_mode.as_deref(), self.wish.permission_mode.as_deref());
+        let wish = completed(wish, now);
+        let current = self.wish.model.as_deref().or(self.settings.default_model.as_deref());
+        let foreseen = match judge(&wish, &self.settings.models, &self.settings.modes, current) {
+            Ok(foreseen) => foreseen,
+            Err(refusal) => return out.push(Output::Configured(Err(refusal))),
+        };
+        self.wish = wish.or(std::mem::take(&mut self.wish));
+        state(foreseen.patch, out);
+        self.warn(foreseen.warnings, out);
+        match self.settings.missing_rules(&self.wish) {
+            Some(rules) => self.add_rules(&rules, out),
+            None => out.push(Output::Configured(Ok(()))),
+        }
+    }
+
+    pub(crate) fn add_rules(&mut self, rules: &[Value], out: &mut Vec<Output>) {
+        self.ask_session(Method::Patch, "", super::json(&json!({"permission": rules})), out);
+    }
+
+    pub(crate) fn changed(&mut self, answer: &Answer, out: &mut Vec<Output>) {
+        let refusal = match session_in(answer) {
+            Some(session) => {
+                self.settings.rules = session.permission.unwrap_or_default();
+                None
+            }
+            None => {
+                let message = super::failure::refused(answer).message;
+                Some(Refusal { kind: RefusalKind::Unavailable, message, hint: None })
+            }
+        };
+        match (self.opening.is_some(), refusal) {
+            (true, Some(refusal)) => out.push(Output::Refused(refusal)),
+            (true, None) => self.opened(out),
+            (false, Some(refusal)) => out.push(Output::Configured(Err(refusal))),
+            (false, None) => out.push(Output::Configured(Ok(()))),
+        }
+    }
+
+    pub(crate) fn warn(&mut self, warnings: Vec<String>, out: &mut Vec<Output>) {
+        for warning in warnings {
+            self.told(StatusLabel::Warning, warning, None, out);
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Tool parts: pending, running, completed or failed, as a call and its result (T5).
+
+use omniglot_schema::{ContentPart, FileAction};
+use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome, ToolResult};
+
+use super::part::file_part;
+use super::wire::{FileDiff, PartHead, Tool, ToolMetadata, ToolState, ToolStatus};
+use super::{OpenCode, dropped};
+use crate::contract::{Draft, DropReason, Output};
+
+/// A call of a tool, by the id of its part.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) key: ItemKey,
+    result: ItemKey,
+    parent: Option<ItemKey>,
+    /// What requests name it by.
+    pub(crate) native: String,
+    name: String,
+    phase: Phase,
+    /// The output that went out as a preview.
+    streamed: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Phase {
+    Announced,
+    Running,
+    Done,
+}
+
+/// The tool that starts a subagent.
+const SPAWNING: &str = "task";
+
+/// What a call becomes whose tool does not exist.
+const INVALID: &str = "invalid";
+
+impl OpenCode {
+    pub(crate) fn tool(
+        &mut self,
+        head: &PartHead,
+        tool: Tool,
+        parent: Option<ItemKey>,
+        out: &mut Vec<Output>,
+    ) {
+        let before = out.len();
+        let Tool { tool: name, call: native, state } = tool;
+        if let Some(child) = state.metadata.as_ref().and_then(|metadata| metadata.session_id.clone()) {
+            self.children.insert(child, Some(head.id.clone()));
+        }
+        let call = self.calls.entry(head.id.clone()).or_insert_with(|| {
+            let call = Call::new(&head.id, name.clone(), native, parent);
+            out.push(call.started());
+            call
+        });
+        match state.status {
+            ToolStatus::Pending => {}
+            ToolStatus::Running => call.runs(&state, out),
+            ToolStatus::Completed | ToolStatus::Error => call.ends(&name, state, out),
+        }
+        if out.len() == before {
+            out.push(dropped(DropReason::Superseded));
+        }
+    }
+
+    /// The call that waits for a subagent to begin: a child session is told before its call says so.
+    pub(crate) fn spawning_part(&self) -> Option<String> {
+        let taken = |part: &String| self.children.values().flatten().any(|taken| taken == part);
+        let waiting = |(part, call): &(&String, &Call)| {
+            call.name == SPAWNING && call.phase != Phase::Done && !taken(part)
+        };
+        self.calls.iter().filter(waiting).map(|(part, _)| part.clone()).max()
+    }
+
+    pub(crate) fn call_named(&self, native: &str) -> Option<&Call> {
+        // Ids of the model's may repeat: the newest part has the greatest id.
+        let named = self.calls.iter().filter(|(_, call)| call.native == native);
+        named.max_by_key(|(part, _)| *part).map(|(_, call)| call)
+    }
+}
+
+impl Call {
+    fn new(part: &str, name: String, native: String, parent: Option<ItemKey>) -> Self {
+        Self {
+            key: ItemKey(format!("call:{part}")),
+            result: ItemKey(format!("result:{part}")),
+            parent,
+            native,
+            name,
+            phase: Phase::Announced,
+            streamed: String::new(),
+        }
+    }
+
+    fn started(&self) -> Output {
+        let start = ItemStart {
+            key: self.key.clone(),
+            native_id: Some(self.native.clone()),
+            parent: self.parent.clone(),
+            body: Body::tool_call(self.name.clone(), "{}"),
+        };
+        Draft::ItemStarted(start).into()
+    }
+
+    fn runs(&mut self, state: &ToolState, out: &mut Vec<Output>) {
+        self.run(state, out);
+        let Some(output) = state.metadata.as_ref().and_then(|metadata| metadata.output.as_deref()) else {
+            return;
+        };
+        if self.phase == Phase::Running
+            && let Some(delta) = output.strip_prefix(self.streamed.as_str())
+            && !delta.is_empty()
+        {
+            let delta = delta.to_owned();
+            self.streamed.push_str(&delta);
+            out.push(Draft::ItemDelta { key: self.result.clone(), delta }.into());
+        }
+    }
+
+    /// The arguments are final and the tool runs.
+    fn run(&mut self, state: &ToolState, out: &mut Vec<Output>) {
+        if self.phase > Phase::Announced {
+            return;
+        }
+        self.phase = Phase::Running;
+        let arguments = state.input.as_ref().map_or("{}", |input| input.get()).to_owned();
+        let title = state.title.clone().filter(|title| !title.is_empty());
+        let body = Some(Body::ToolCall { name: self.name.clone(), arguments, title });
+        let end = ItemEnd { key: self.key.clone(), outcome: Outcome::Completed, body };
+        out.push(Draft::ItemCompleted(end).into());
+        let start = ItemStart {
+            key: self.result.clone(),
+            native_id: None,
+            parent: self.parent.clone(),
+            body: Body::ToolResult(ToolResult::of(self.key.clone())),
+        };
+        out.push(Draft::ItemStarted(start).into());
+    }
+
+    fn ends(&mut self, name: &str, state: ToolState, out: &mut Vec<Output>) {
+        self.run(&state, out);
+        if self.phase == Phase::Done {
+            return;
+        }
+        self.phase = Phase::Done;
+        self.streamed = String::new();
+        let failed = state.status == ToolStatus::Error || name == INVALID;
+        let outcome = if failed { Outcome::Failed } else { Outcome::Completed };
+        let body = Some(Body::ToolResult(self.result_of(state, failed)));
+        out.push(Draft::ItemCompleted(ItemEnd { key: self.result.clone(), outcome, body }).into());
+    }
+
+    fn result_of(&self, state: ToolState, failed: bool) -> ToolResult {
+        let metadata = state.metadata.unwrap_or_default();
+        let mut parts: Vec<ContentPart> = state.attachments.iter().map(file_part).collect();
+        if !failed {
+            // An edit that failed did not change the file.
+            parts.extend(edited(&metadata));
+        }
+        parts.extend(metadata.output_path.clone().map(|path| ContentPart::FileRef {
+            path,
+            action: FileAction::Read,
+            diff: None,
+        }));
+        ToolResult {
+            call: self.key.clone(),
+            output: state.output.or(state.error).unwrap_or_default(),
+            is_error: Some(failed || metadata.exit.is_some_and(|exit| exit != 0)),
+            exit_code: metadata.exit,
+            duration_ms: duration(state.time.start, state.time.end),
+            parts,
+        }
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "milliseconds, checked to be positive"
+)]
+fn duration(start: Option<f64>, end: Option<f64>) -> Option<u64> {
+    let took = end? - start?;
+    (took >= 0.0 && took.is_finite()).then_some(took as u64)
+}
+
+fn edited(metadata: &ToolMetadata) -> Option<ContentPart> {
+    let FileDiff { file, patch } = match (&metadata.filediff, &metadata.filepath) {
+        (Some(diff), _) => FileDiff { file: diff.file.clone(), patch: diff.patch.clone() },
+        (None, Some(path)) => FileDiff { file: path.clone(), patch: None },
+        (None, None) => return None,
+    };
+    let diff = patch.or_else(|| metadata.diff.clone())?;
+    Some(file_change(file, &diff, metadata.exists == Some(false)))
+}
+
+/// A change as OpenCode tells it: a unified diff below a title line and a rule.
+pub(crate) fn file_change(path: String, diff: &str, is_new: bool) -> ContentPart {
+    let diff = diff.find("--- ").and_then(|start| diff.get(start..)).unwrap_or(diff).to_owned();
+    let is_new = is_new || diff.contains("\n@@ -0,0 ");
+    let action = if is_new { FileAction::Write } else { FileAction::Patch };
+    ContentPart::FileRef { path, action, diff: Some(diff) }
+}

@@ -1,0 +1,263 @@
+//! What came from the server and what went to it, sorted: one method for each kind of message.
+
+use omniglot_schema::StatusLabel;
+use omniglot_schema::{Connection, ItemRole, Resume, StatePatch, Todo, TodoStatus};
+use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome};
+use serde_json::value::RawValue;
+
+use super::request::{Asked, session_of};
+use super::turn::price;
+use super::wire::{self, Event};
+use super::{OpenCode, dropped, unparsed};
+use crate::contract::{Draft, DropReason, Output};
+use crate::http::{Answer, FromServer, StreamState, ToServer};
+
+/// To whom something happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Whose {
+    Mine,
+    /// A subagent's, with the call that began it.
+    Child(Option<ItemKey>),
+    Other,
+}
+
+impl OpenCode {
+    pub(crate) fn frame(&mut self, frame: &RawValue, out: &mut Vec<Output>) {
+        let before = out.len();
+        self.read_did_not_happen(out);
+        match FromServer::parse(frame) {
+            Ok(FromServer::Answer(answer)) => self.answer(answer, out),
+            Ok(FromServer::Event(event)) => match Event::parse(&event.data) {
+                Ok(event) => self.event(event, out),
+                Err(fault) => out.push(Output::Unparsed(fault)),
+            },
+            Ok(FromServer::Stream(stream)) => self.stream(stream.state, &stream.directory, out),
+            Err(fault) => out.push(Output::Unparsed(fault)),
+        }
+        if out.len() == before {
+            out.push(dropped(DropReason::Internal));
+        }
+    }
+
+    pub(crate) fn sent(&mut self, frame: &RawValue, out: &mut Vec<Output>) {
+        let Ok(ToServer::Request(request)) = ToServer::parse(frame) else { return };
+        let asked = Asked::of(&request);
+        // A copy is made of somebody else's session; its own comes with the answer.
+        if let Some(session) = session_of(&request).filter(|_| asked != Asked::Fork) {
+            // One that was not made here is an old one.
+            self.adopt(session, Some(Resume::Native), out);
+            // Of subagents only the messages are read.
+            let reads = matches!(asked, Asked::Messages(_)) && self.whose(session) != Whose::Other;
+            if self.opening.is_none() && self.session.as_deref() != Some(session) && !reads {
+                return;
+            }
+        }
+        match &asked {
+            Asked::Prompt => self.prompt_sent(&request, out),
+            Asked::Compact => self.compact_sent(&request, out),
+            Asked::Abort => self.abort_sent(),
+            Asked::Messages(_) => self.read_sent(&request.id),
+            Asked::PermissionReply { id, reply, message } => {
+                self.permission_answered(id, *reply, message.clone(), out);
+            }
+            Asked::QuestionReply { id, answers } => self.question_answered(id, answers.clone(), out),
+            Asked::Create
+            | Asked::Session(_)
+            | Asked::Fork
+            | Asked::Providers
+            | Asked::Agents
+            | Asked::Commands
+            | Asked::Status
+            | Asked::Permissions
+            | Asked::Questions
+            | Asked::Change
+            | Asked::Other => {}
+        }
+        self.asked.insert(request.id, asked);
+    }
+
+    fn answer(&mut self, answer: Answer, out: &mut Vec<Output>) {
+        let Some(asked) = self.asked.remove(&answer.id) else { return };
+        match asked {
+            Asked::Create | Asked::Fork => self.created(&answer, out),
+            Asked::Session(id) => self.session_read(&id, &answer, out),
+            Asked::Providers | Asked::Agents | Asked::Commands => self.listed(&asked, &answer, out),
+            Asked::Prompt | Asked::Compact => self.prompt_answered(&answer, out),
+            Asked::Abort => self.abort_answered(out),
+            Asked::Messages(session) => self.messages_read(&session, &answer, out),
+            Asked::Status => self.status_read(&answer, out),
+            Asked::Permissions => self.permissions_read(&answer, out),
+            Asked::Questions => self.questions_read(&answer, out),
+            Asked::Change => self.changed(&answer, out),
+            Asked::PermissionReply { .. } | Asked::QuestionReply { .. } | Asked::Other => {}
+        }
+    }
+
+    fn event(&mut self, event: Event, out: &mut Vec<Output>) {
+        match event {
+            Event::MessageUpdated(event) => self.message(event.info, out),
+            Event::MessageRemoved(event) => self.message_removed(&event, out),
+            Event::PartUpdated(event) => self.part(event, out),
+            Event::PartDelta(event) => self.delta(event, out),
+            Event::PartRemoved(event) => self.part_removed(&event, out),
+            Event::SessionCreated(event) | Event::SessionUpdated(event) => self.session(event.info, out),
+            Event::SessionDeleted(event) => self.session_deleted(&event.session, out),
+            Event::SessionStatus(event) => self.status(&event.session, event.status, out),
+            Event::SessionIdle(event) => self.status(&event.session, wire::Status::Idle, out),
+            Event::SessionError(event) => self.error(event, out),
+            Event::SessionCompacted(event) => self.compacted(&event.session, out),
+            Event::PermissionAsked(event) => self.permission_asked(event, out),
+            Event::PermissionReplied(event) => self.permission_replied(&event, out),
+            Event::QuestionAsked(event) => self.question_asked(event, out),
+            Event::QuestionReplied(event) => {
+                self.question_resolved(&event.request, Some(event.answers), out);
+            }
+            Event::QuestionRejected(event) => self.question_resolved(&event.request, None, out),
+            Event::TodoUpdated(event) => self.todos(event, out),
+            Event::Heartbeat => out.push(dropped(DropReason::Heartbeat)),
+            Event::Housekeeping => out.push(dropped(DropReason::Internal)),
+            Event::Unknown { kind } => {
+                out.push(Output::Unparsed(unparsed(&kind, "an event of a kind that we do not know")));
+            }
+        }
+    }
+
+    fn stream(&mut self, state: StreamState, directory: &str, out: &mut Vec<Output>) {
+        if self.directory.as_deref().is_some_and(|ours| ours != directory) {
+            return;
+        }
+        match state {
+            StreamState::Open => self.stream_opened(out),
+            StreamState::Reopened => {
+                self.stream_opened(out);
+                self.connection(Connection::Connected, out);
+                self.read_what_was_missed(out);
+            }
+            StreamState::Alive => self.connection(Connection::Connected, out),
+            StreamState::Stale => self.connection(Connection::Stale, out),
+            StreamState::Lost => self.connection(Connection::Lost, out),
+        }
+    }
+
+    fn connection(&mut self, connection: Connection, out: &mut Vec<Output>) {
+        // Before there is a session nobody is shown its connection.
+        if self.session.is_some() && self.opening.is_none() {
+            state(StatePatch { connection: Some(Some(connection)), ..StatePatch::default() }, out);
+        }
+    }
+
+    pub(crate) fn whose(&self, session: &str) -> Whose {
+        if self.session.as_deref() == Some(session) {
+            return Whose::Mine;
+        }
+        match self.children.get(session) {
+            Some(part) => {
+                let call = part.as_ref().and_then(|part| self.calls.get(part));
+                Whose::Child(call.map(|call| call.key.clone()))
+            }
+            None => Whose::Other,
+        }
+    }
+
+    fn session(&mut self, info: wire::Session, out: &mut Vec<Output>) {
+        match self.whose(&info.id) {
+            Whose::Mine => self.my_session(info, out),
+            Whose::Child(_) => {}
+            Whose::Other => {
+                let parent = info.parent.filter(|parent| self.whose(parent) != Whose::Other);
+                if parent.is_some() {
+                    let waiting = self.spawning_part();
+                    self.children.insert(info.id, waiting);
+                }
+            }
+        }
+    }
+
+    fn my_session(&mut self, info: wire::Session, out: &mut Vec<Output>) {
+        // Until OpenCode has made one, the title is only the time.
+        let title = info.title.filter(|title| !title.starts_with("New session - "));
+        let patch = StatePatch {
+            title: title.map(Some),
+            cost_usd: info.cost.and_then(price).map(Some),
+            ..StatePatch::default()
+        };
+        state(patch, out);
+        if let Some(revert) = info.revert
+            && self.settings.reverted.as_ref() != Some(&revert.message)
+        {
+            let detail = "the conversation was taken back; what follows is removed with the next message";
+            self.told(StatusLabel::Removed, detail.to_owned(), None, out);
+            self.settings.reverted = Some(revert.message);
+        }
+    }
+
+    fn session_deleted(&mut self, session: &str, out: &mut Vec<Output>) {
+        if self.whose(session) == Whose::Mine {
+            self.told(StatusLabel::Warning, "OpenCode has deleted its session".to_owned(), None, out);
+        }
+    }
+
+    fn message_removed(&mut self, event: &wire::MessageRemoved, out: &mut Vec<Output>) {
+        let mine = self.whose(&event.session) == Whose::Mine;
+        if mine && self.once.insert(event.message.clone()) {
+            self.told(StatusLabel::Removed, format!("the message {} was removed", event.message), None, out);
+        }
+    }
+
+    fn part_removed(&mut self, event: &wire::PartRemoved, out: &mut Vec<Output>) {
+        if self.whose(&event.session) == Whose::Mine {
+            let part = ItemKey(event.part.clone());
+            self.told(StatusLabel::Removed, format!("the part {} was removed", event.part), Some(part), out);
+        }
+    }
+
+    fn todos(&mut self, event: wire::TodoUpdated, out: &mut Vec<Output>) {
+        if self.whose(&event.session) != Whose::Mine {
+            return;
+        }
+        let todo = |todo: wire::Todo| {
+            let status = match todo.status.as_str() {
+                "completed" => Some(TodoStatus::Completed),
+                "in_progress" => Some(TodoStatus::InProgress),
+                "pending" => Some(TodoStatus::Pending),
+                // What was given up is not to be done any more.
+                _ => None,
+            };
+            status.map(|status| Todo { text: todo.content, status })
+        };
+        let todos: Vec<Todo> = event.todos.into_iter().filter_map(todo).collect();
+        state(StatePatch { todos: Some(Some(todos.into())), ..StatePatch::default() }, out);
+    }
+
+    /// Something that happened, as an item of its own.
+    pub(crate) fn told(
+        &mut self,
+        label: StatusLabel,
+        detail: String,
+        parent: Option<ItemKey>,
+        out: &mut Vec<Output>,
+    ) {
+        self.statuses += 1;
+        let key = ItemKey(format!("status:{}", self.statuses));
+        let body = Body::Status { label, detail: Some(detail) };
+        whole_item(key, parent, body, out);
+    }
+
+    /// What the user said while a turn ran.
+    pub(crate) fn user_item(&mut self, parts: Vec<omniglot_schema::ContentPart>, out: &mut Vec<Output>) {
+        self.statuses += 1;
+        let key = ItemKey(format!("steer:{}", self.statuses));
+        whole_item(key, None, Body::Message { role: ItemRole::User, parts }, out);
+    }
+}
+
+pub(crate) fn whole_item(key: ItemKey, parent: Option<ItemKey>, body: Body, out: &mut Vec<Output>) {
+    out.push(Draft::ItemStarted(ItemStart { key: key.clone(), native_id: None, parent, body }).into());
+    out.push(Draft::ItemCompleted(ItemEnd { key, outcome: Outcome::Completed, body: None }).into());
+}
+
+pub(crate) fn state(patch: StatePatch, out: &mut Vec<Output>) {
+    if !patch.is_empty() {
+        out.push(Draft::State(Box::new(patch)).into());
+    }
+}
