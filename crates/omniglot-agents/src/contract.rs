@@ -5,10 +5,13 @@
 
 use std::path::PathBuf;
 
+use jiff::Timestamp;
 use omniglot_schema::{McpServers, MessageAttachment, MessageId, PermissionReply, StatePatch, StderrOutput};
 pub use omniglot_timeline::{Draft, DropReason, RequestKey, Unparsed};
 use serde::Deserialize;
 use serde_json::value::RawValue;
+
+use crate::host::{HostAsk, HostKey, HostNews};
 
 /// Everything that can happen to a translator: a closed set.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +31,11 @@ pub enum Input<'a> {
         fault: LineFault,
     },
     Command(&'a Command),
+    /// What came of an [`Output::Host`]. A recording has none: there the answer itself was sent.
+    Host {
+        key: HostKey,
+        news: &'a HostNews,
+    },
     /// The process is gone.
     Exited {
         code: Option<i32>,
@@ -52,6 +60,13 @@ pub enum Output {
     /// An event without sequence, id or time; the Timeline adds those.
     Draft(Draft),
     Send(Box<RawValue>),
+    /// As `Send`, but everybody else, and the translator itself when it is [`Input::Sent`], sees `shown`.
+    SendSecret {
+        message: Box<RawValue>,
+        shown: Box<RawValue>,
+    },
+    /// The agent wants something of the machine; what comes of it is [`Input::Host`].
+    Host(HostAsk),
     /// The frame was understood and carries nothing for the stream. Counted.
     Dropped {
         reason: DropReason,
@@ -62,6 +77,8 @@ pub enum Output {
     Refused(Refusal),
     /// The end of a [`Command::Configure`]: what it changed was told before, as drafts.
     Configured(Result<(), Refusal>),
+    /// The end of a [`Command::Close`]: the process may be ended.
+    Closed,
 }
 
 /// Why an agent did not open a session, and what the user can do about it.
@@ -80,6 +97,10 @@ pub enum RefusalKind {
     Unavailable,
     /// It does not have what was asked for; the message lists what it has.
     BadMode,
+    /// It cannot take a part of the request, such as an MCP server.
+    BadRequest,
+    /// The native session to continue is not there any more; a new one may be opened instead.
+    Forgotten,
 }
 
 /// What the runtime asks of an agent.
@@ -106,6 +127,8 @@ pub enum Command {
     Withdraw {
         key: RequestKey,
     },
+    /// Say good-bye to the session before its process ends; answered by [`Output::Closed`].
+    Close,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -115,6 +138,8 @@ pub struct Open {
     pub new_id: String,
     /// The native session to continue.
     pub resume: Option<String>,
+    /// Since when it exists, as far as that is known.
+    pub resume_since: Option<Timestamp>,
     /// Continue a copy of it, and leave it as it is.
     pub fork: bool,
     pub wish: Wish,
@@ -206,6 +231,52 @@ impl From<MessageAttachment> for Attachment {
 /// session replays exactly. Every [`Input::Frame`] pushes at least one output.
 pub trait Translator: Send {
     fn handle(&mut self, input: Input<'_>, out: &mut Vec<Output>);
+}
+
+/// A session on a connection that several share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Place(pub u64);
+
+/// Whose frame this is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Route {
+    Session(Place),
+    /// It is about the connection or the account, and so about every session on it.
+    All,
+    /// Part of the handshake.
+    Mine(Handshake),
+    /// It belongs to a session that has left.
+    Nobody,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Handshake {
+    GoesOn,
+    /// Sessions may speak from now on.
+    Done,
+    Refused(Refusal),
+}
+
+/// The sans-IO part of a connection that several sessions share: its handshake, its ids, and whose frame
+/// this is. A session's own words are its [`Translator`]'s.
+pub trait Link: Send {
+    /// What is said first on a new connection.
+    fn hello(&mut self) -> Vec<Box<RawValue>>;
+
+    /// Learns from what a session is about to send: its answer will come back to it.
+    fn sent(&mut self, from: Place, frame: &RawValue);
+
+    /// Whose frame this is, and what has to be said to the agent because of it.
+    fn route(&mut self, frame: &RawValue, reply: &mut Vec<Box<RawValue>>) -> Route;
+
+    /// The session is not on this connection any more.
+    fn left(&mut self, place: Place);
+
+    /// Whose words these of ours were, in a recording, which does not tell; learns from them like `sent`.
+    /// `None` for those of the connection itself.
+    fn recorded(&mut self, _frame: &RawValue) -> Option<Place> {
+        None
+    }
 }
 
 /// Decodes the body of a message whose kind is known; the error names kind and field.

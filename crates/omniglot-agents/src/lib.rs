@@ -5,13 +5,24 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 
 pub mod acp;
+pub mod claude;
+pub mod codex;
 pub mod contract;
+mod diff;
 pub mod exit;
+mod form;
+pub mod history;
+pub mod host;
+pub mod http;
 pub mod launch;
+pub mod opencode;
 pub mod registry;
 pub mod replay;
 pub mod stderr;
 
 pub use contract::*;
 pub use exit::Exit;
+pub use host::{
+    HostAsk, HostError, HostErrorKind, HostKey, HostNews, HostRequest, ReadFile, TerminalStart, TerminalText,
+};
 pub use launch::LaunchSpec;

@@ -6,22 +6,36 @@
 
 pub mod capture;
 pub mod show;
+mod split;
 
 use jiff::{SignedDuration, Timestamp};
-use omniglot_schema::{ResolvedBy, StopReason, UniversalEvent};
+use omniglot_schema::{ResolvedBy, SessionId, StopReason, UniversalEvent};
 use omniglot_timeline::{Emitted, Identity, SessionEnd, Stamp, Timeline, TurnEnd};
 
 pub use capture::{CaptureError, Ending, Row, Step};
+pub use split::sessions;
 
 use crate::contract::{Input, LineFault, Output, Translator};
+use crate::history::{Source, Told};
+use crate::registry::{self, AgentEntry};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
     #[error(transparent)]
     Capture(#[from] CaptureError),
     /// The translator broke its contract: a frame vanished.
-    #[error("line {line}: the translator said nothing about this frame")]
+    #[error("the translator said nothing about this frame")]
     Silent { line: usize },
+}
+
+impl ReplayError {
+    /// Where in the recording, counted from 1.
+    pub fn line(&self) -> usize {
+        match self {
+            Self::Capture(error) => error.line(),
+            Self::Silent { line } => *line,
+        }
+    }
 }
 
 /// What a translator makes of a recording: the outputs of each row, in order.
@@ -68,8 +82,29 @@ pub fn events(
     capture: &str,
     identity: Identity,
 ) -> Result<Vec<UniversalEvent>, ReplayError> {
-    let mut timeline = Timeline::new(identity, "r");
+    events_of(translator, capture, Timeline::new(identity, "r"))
+}
+
+/// The transcript of a recording of this agent, as the session `id`. The same input gives the same bytes:
+/// ids hold that of the session, and the time is the recording's own, on a day of no meaning. A file in which
+/// the agent itself keeps a session does as well, and tells the true time.
+pub fn convert(agent: &AgentEntry, id: SessionId, capture: &str) -> Result<Vec<UniversalEvent>, ReplayError> {
+    let seed = id.to_string();
+    let identity = Identity { session_id: id, agent: agent.id.to_owned() };
+    if let Some(history) = registry::history(agent.protocol).filter(|files| (files.recognises)(capture)) {
+        return Ok(events_of_history((history.read)(capture), Timeline::new(identity, seed)));
+    }
+    let mut translator = registry::translator(agent.protocol, agent.quirks);
+    events_of(&mut *translator, capture, Timeline::new(identity, seed))
+}
+
+fn events_of(
+    translator: &mut dyn Translator,
+    capture: &str,
+    mut timeline: Timeline,
+) -> Result<Vec<UniversalEvent>, ReplayError> {
     let mut emitted = Vec::new();
+    let mut last = START;
     for (row, outputs) in outputs(translator, capture)? {
         let now = START + SignedDuration::from_millis(i64::try_from(row.time).unwrap_or(i64::MAX / 2));
         let stamp = if is_from_agent(&row.step) {
@@ -83,8 +118,26 @@ pub fn events(
         if let Step::Exited(ending) = row.step {
             exited(&mut timeline, ending, stamp, &mut emitted);
         }
+        last = now;
     }
+    // Whoever stopped to record amid a turn has left it.
+    let left = TurnEnd::new(StopReason::Cancelled);
+    timeline.close_turn(left, ResolvedBy::Cancel, Stamp::daemon(last), &mut emitted);
     Ok(emitted.into_iter().map(|emitted| emitted.event).collect())
+}
+
+fn events_of_history(told: Vec<Told>, mut timeline: Timeline) -> Vec<UniversalEvent> {
+    let mut emitted = Vec::new();
+    for Told { line, at, source, outputs } in told {
+        let stamp = match source {
+            Source::Agent => Stamp::agent(at, u64::try_from(line).unwrap_or(u64::MAX)),
+            Source::Us => Stamp::daemon(at),
+        };
+        for output in outputs {
+            apply(&mut timeline, output, stamp, &mut emitted);
+        }
+    }
+    emitted.into_iter().map(|emitted| emitted.event).collect()
 }
 
 fn apply(timeline: &mut Timeline, output: Output, stamp: Stamp, emitted: &mut Vec<Emitted>) {
@@ -93,14 +146,22 @@ fn apply(timeline: &mut Timeline, output: Output, stamp: Stamp, emitted: &mut Ve
         Output::Unparsed(unparsed) => timeline.unparsed(unparsed, stamp, emitted),
         Output::Dropped { reason } => timeline.dropped(reason),
         // In a recording the answer is already there, and whoever refused was asked again or not.
-        Output::Send(_) | Output::Refused(_) | Output::Configured(_) => {}
+        Output::Send(_)
+        | Output::SendSecret { .. }
+        | Output::Host(_)
+        | Output::Refused(_)
+        | Output::Configured(_)
+        | Output::Closed => {}
     }
 }
 
 /// What the runtime does about the end of a process.
 fn exited(timeline: &mut Timeline, ending: Ending, stamp: Stamp, emitted: &mut Vec<Emitted>) {
     let Ending { exit, expected, stderr } = ending;
-    if expected {
+    // Not every recording tells that stdin was closed; an agent that rests and then leaves was asked to, and
+    // whoever sent SIGTERM asked.
+    let rests = timeline.fold().open_turn.is_none();
+    if expected || (rests && (exit.code == Some(0) || exit.signal == Some(15))) {
         timeline.close_turn(TurnEnd::new(StopReason::Cancelled), ResolvedBy::Cancel, stamp, emitted);
         return timeline.forget_run();
     }

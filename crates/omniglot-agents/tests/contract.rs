@@ -6,6 +6,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests; the exemption sees only the tests themselves")]
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -33,8 +34,8 @@ const NONSENSE: &[&str] = &[
 
 #[test]
 fn every_frame_of_every_corpus_yields_an_output() {
-    for_every_adapter(|protocol, corpus| {
-        let mut translator = translator(protocol);
+    for_every_adapter(|(protocol, quirks), corpus| {
+        let mut translator = translator(protocol, quirks);
         for (number, step) in corpus.iter().enumerate() {
             let said = say(&mut *translator, step);
             let owed = matches!(step, Step::Frame(_) | Step::Garbage(_));
@@ -45,17 +46,18 @@ fn every_frame_of_every_corpus_yields_an_output() {
 
 #[test]
 fn equal_inputs_give_equal_outputs() {
-    for_every_adapter(|protocol, corpus| {
-        assert_eq!(run(&mut *translator(protocol), corpus), run(&mut *translator(protocol), corpus));
+    for_every_adapter(|(protocol, quirks), corpus| {
+        let run = || run(&mut *translator(protocol, quirks), corpus);
+        assert_eq!(run(), run());
     });
 }
 
 #[test]
 fn the_end_of_a_process_is_the_end_of_what_is_remembered() {
-    for_every_adapter(|protocol, corpus| {
-        let fresh = run(&mut *translator(protocol), corpus);
+    for_every_adapter(|(protocol, quirks), corpus| {
+        let fresh = run(&mut *translator(protocol, quirks), corpus);
         for cut in [corpus.len() / 3, corpus.len() / 2, corpus.len()] {
-            let mut translator = translator(protocol);
+            let mut translator = translator(protocol, quirks);
             run(&mut *translator, corpus.get(..cut).unwrap());
             let stderr = StderrOutput::default();
             translator.handle(Input::Exited { code: None, signal: Some(9), stderr: &stderr }, &mut vec![]);
@@ -64,24 +66,36 @@ fn the_end_of_a_process_is_the_end_of_what_is_remembered() {
     });
 }
 
+/// How an agent is spoken to, and the set of its quirks.
+type Adapter = (Protocol, Option<&'static str>);
+
 /// Every corpus goes through every adapter: an agent may say anything, also what only another one would.
-fn for_every_adapter(test: impl Fn(Protocol, &[Step])) {
+/// With its quirks an adapter hears what has that agent's name.
+fn for_every_adapter(test: impl Fn(Adapter, &[Step])) {
+    let known = AGENTS.iter().map(|agent| (agent.protocol, agent.quirks));
+    let plain = Protocol::ALL.iter().map(|protocol| (*protocol, None));
+    let adapters: BTreeSet<Adapter> = known.chain(plain).collect();
     let corpora = corpora();
-    let protocols = AGENTS.iter().map(|agent| agent.protocol).chain(Protocol::ALL.iter().copied());
-    for protocol in protocols {
-        for corpus in &corpora {
-            test(protocol, corpus);
+    for adapter in adapters {
+        let heard = |name: &str| adapter.1.is_none_or(|quirks| name.starts_with(quirks) || name.is_empty());
+        for (_, corpus) in corpora.iter().filter(|(name, _)| heard(name)) {
+            test(adapter, corpus);
         }
     }
 }
 
-fn corpora() -> Vec<Vec<Step>> {
+/// Each with the name of its agent; what no agent says has none.
+fn corpora() -> Vec<(String, Vec<Step>)> {
     let captures = Path::new(env!("CARGO_MANIFEST_DIR")).join("captures");
-    let mut corpora = vec![NONSENSE.iter().map(|frame| Step::Frame(raw(frame))).collect()];
+    let nonsense = NONSENSE.iter().map(|frame| Step::Frame(raw(frame))).collect();
+    let mut corpora = vec![(String::new(), nonsense)];
     for agent in fs::read_dir(captures).unwrap() {
-        for file in fs::read_dir(agent.unwrap().path()).unwrap() {
+        let agent = agent.unwrap();
+        let name = agent.file_name().into_string().unwrap();
+        for file in fs::read_dir(agent.path()).unwrap() {
             let text = fs::read_to_string(file.unwrap().path()).unwrap();
-            corpora.push(capture::read(&text).unwrap().into_iter().map(|row| row.step).collect());
+            let steps = capture::read(&text).unwrap().into_iter().map(|row| row.step).collect();
+            corpora.push((name.clone(), steps));
         }
     }
     assert!(corpora.len() > 1, "the captures were not found");

@@ -1,6 +1,8 @@
 //! The capture format: one JSON object per line with a time, a channel and data.
 //!
-//! Knows the channels of stdio agents and refuses every other one, so that nothing is skipped unseen.
+//! Knows the channels of stdio agents and of HTTP servers, and refuses every other one, so that nothing is skipped unseen.
+
+mod http;
 
 use omniglot_schema::StderrOutput;
 use serde::Deserialize;
@@ -44,12 +46,23 @@ pub struct Ending {
 
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
-    #[error("line {line}: not a row of a recording")]
+    #[error("not a row of a recording")]
     Malformed { line: usize, source: serde_json::Error },
-    #[error("line {line}: unknown channel {channel}")]
+    #[error("unknown channel {channel}")]
     UnknownChannel { line: usize, channel: String },
-    #[error("line {line}: unknown process event {event}")]
+    #[error("unknown process event {event}")]
     UnknownEvent { line: usize, event: String },
+}
+
+impl CaptureError {
+    /// Where in the recording, counted from 1.
+    pub fn line(&self) -> usize {
+        match self {
+            Self::Malformed { line, .. }
+            | Self::UnknownChannel { line, .. }
+            | Self::UnknownEvent { line, .. } => *line,
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -72,6 +85,7 @@ struct Process {
 /// Reads a whole recording.
 pub fn read(text: &str) -> Result<Vec<Row>, CaptureError> {
     let mut process = ProcessState::default();
+    let mut http = http::Pending::default();
     let mut rows = Vec::new();
     for (index, text) in text.lines().enumerate().filter(|(_, text)| !text.trim().is_empty()) {
         let line = index + 1;
@@ -81,6 +95,9 @@ pub fn read(text: &str) -> Result<Vec<Row>, CaptureError> {
             "stdout" => text_of(raw.data).map_or_else(|| Step::Frame(raw.data.to_owned()), Step::Garbage),
             "stderr" => process.stderr(raw.data),
             "proc" => process.event(parse(raw.data.get(), line)?, line)?,
+            "http_req" => http.request(parse(text, line)?, line),
+            "http_res" => http.answer(parse(text, line)?),
+            "sse" => http::event(parse(text, line)?),
             _ => return Err(CaptureError::UnknownChannel { line, channel: raw.ch }),
         };
         rows.push(Row { line, time: raw.t, step });
@@ -142,7 +159,7 @@ mod tests {
     #[test]
     fn an_unknown_channel_is_refused_by_its_name() {
         let error = read(r#"{"t":1,"ch":"ws","data":{}}"#).unwrap_err();
-        assert_eq!(error.to_string(), "line 1: unknown channel ws");
+        assert_eq!((error.line(), error.to_string().as_str()), (1, "unknown channel ws"));
     }
 
     #[test]

@@ -42,10 +42,14 @@ pub fn events<'a>(events: impl IntoIterator<Item = &'a UniversalEvent>) -> Strin
 pub fn show_output(output: &Output) -> String {
     match output {
         Output::Draft(draft) => show_draft(draft),
-        Output::Send(message) => format!("send {}", short(message)),
+        Output::Send(message) | Output::SendSecret { shown: message, .. } => {
+            format!("send {}", short(message))
+        }
+        Output::Host(ask) => format!("host {} {}", ask.key.0, cut(&format!("{:?}", ask.request))),
         Output::Dropped { reason } => format!("dropped {}", reason.as_str()),
         Output::Unparsed(unparsed) => format!("unparsed {}: {}", unparsed.location, cut(&unparsed.error)),
         Output::Configured(Ok(())) => "configured".to_owned(),
+        Output::Closed => "closed".to_owned(),
         Output::Refused(refusal) | Output::Configured(Err(refusal)) => {
             let Refusal { kind, message, hint } = refusal;
             format!("refused {kind:?} {} {}", cut(message), short(hint))
@@ -107,7 +111,10 @@ fn show_body(body: &Body) -> String {
     match body {
         Body::Message { role, parts } => format!("message {} {}", short(role), short(parts)),
         Body::Reasoning { text, visibility } => format!("reasoning {} {}", short(visibility), short(text)),
-        Body::ToolCall { name, arguments } => format!("tool_call {name} {}", cut(arguments)),
+        Body::ToolCall { name, arguments, title } => {
+            let title = title.as_deref().map(|title| format!(" {:?}", cut(title))).unwrap_or_default();
+            format!("tool_call {name} {}{title}", cut(arguments))
+        }
         Body::ToolResult(result) => show_result(result),
         Body::System { parts } => format!("system {}", short(parts)),
         Body::Status { label, detail } => format!("status {} {}", label.as_str(), short(detail)),

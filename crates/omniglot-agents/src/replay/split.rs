@@ -1,0 +1,53 @@
+//! A recording of a connection that several sessions shared, as one recording for each of them.
+//!
+//! Whose line is whose is the link's business, as it is when the agent is alive. Lines of others are left empty,
+//! so that every line keeps its number.
+
+use std::collections::BTreeMap;
+
+use super::ReplayError;
+use super::capture::{self, Step};
+use crate::contract::{Link, Place, Route};
+use crate::registry::{self, AgentEntry};
+
+/// The recordings of the sessions in a recording of this agent, in the order of their beginning.
+pub fn sessions(agent: &AgentEntry, capture: &str) -> Result<Vec<String>, ReplayError> {
+    match registry::shared(agent.protocol) {
+        Some(mut shared) => split(shared.link.as_mut(), capture),
+        None => Ok(vec![capture.to_owned()]),
+    }
+}
+
+fn split(link: &mut dyn Link, capture: &str) -> Result<Vec<String>, ReplayError> {
+    let lines: Vec<&str> = capture.lines().collect();
+    let mut kept: BTreeMap<Place, Vec<usize>> = BTreeMap::new();
+    for row in capture::read(capture)? {
+        let all = |kept: &BTreeMap<Place, Vec<usize>>| kept.keys().copied().collect::<Vec<_>>();
+        let hearers = match &row.step {
+            Step::Sent(frame) => link.recorded(frame).into_iter().collect(),
+            // In a recording the answers are there already.
+            Step::Frame(frame) => match link.route(frame, &mut Vec::new()) {
+                Route::Session(place) => vec![place],
+                Route::All => all(&kept),
+                Route::Mine(_) | Route::Nobody => vec![],
+            },
+            Step::Garbage(_) | Step::Started { .. } | Step::Exited(_) | Step::Remark => all(&kept),
+        };
+        for place in hearers {
+            kept.entry(place).or_default().push(row.line);
+        }
+    }
+    Ok(kept.into_values().map(|rows| only(&lines, &rows)).collect())
+}
+
+fn only(lines: &[&str], rows: &[usize]) -> String {
+    let mut rows = rows.iter().peekable();
+    let mut text = String::new();
+    for (index, line) in lines.iter().enumerate() {
+        if rows.next_if(|row| **row == index + 1).is_some() {
+            text.push_str(line);
+        }
+        text.push('\n');
+    }
+    text
+}
