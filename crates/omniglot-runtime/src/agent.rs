@@ -7,15 +7,17 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use bytes::Bytes;
-use omniglot_agents::{Command, DropReason, Input, LineFault, Output, Translator};
+use omniglot_agents::{Command, DropReason, HostAsk, HostNews, Input, LineFault, Output, Translator};
 use omniglot_schema::{EventSource, StderrOutput};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
+use crate::host::{Host, News};
 use crate::lines::Line;
 use crate::mask::Mask;
-use crate::process::{Exit, LineReceiver, Process, ProcessIo};
+use crate::process::{Exit, LineReceiver, ProcessIo};
+use crate::vessel::Vessel;
 
 /// What came of one native message, in or out.
 #[derive(Debug)]
@@ -23,7 +25,8 @@ pub(crate) struct Heard {
     /// The message; `None` for what a command caused without one.
     pub(crate) frame: Option<Bytes>,
     pub(crate) source: EventSource,
-    /// Never holds [`Output::Send`]: that is carried out and heard as a message of its own.
+    /// Never holds what is sent or asked of this machine: that is carried out, and heard as a message of its
+    /// own.
     pub(crate) outputs: Vec<Output>,
 }
 
@@ -43,6 +46,12 @@ impl Heard {
         self
     }
 
+    /// For those who only want to know what was understood.
+    pub(crate) fn without_nonsense(mut self) -> Self {
+        self.outputs.retain(|output| !matches!(output, Output::Unparsed(_)));
+        self
+    }
+
     /// For those who tell the refusal themselves.
     pub(crate) fn without_refusal(mut self) -> Self {
         self.outputs.retain(|output| !matches!(output, Output::Refused(_)));
@@ -53,6 +62,8 @@ impl Heard {
 #[derive(Debug)]
 pub(crate) enum FromAgent {
     Lines(Vec<Line>),
+    /// Something that it wanted of this machine has come on.
+    Host(News),
     /// The last thing that a process says.
     Exited(Exit),
 }
@@ -60,7 +71,8 @@ pub(crate) enum FromAgent {
 pub(crate) struct Agent {
     translator: Box<dyn Translator>,
     mask: Mask,
-    pub(crate) process: Process,
+    pub(crate) process: Vessel,
+    pub(crate) host: Host,
     lines: LineReceiver,
     /// `None` once stdin is to be closed.
     frames: Option<mpsc::Sender<Bytes>>,
@@ -81,11 +93,17 @@ const UNSENT: usize = 256;
 const SPEECHLESS: Duration = Duration::from_secs(1);
 
 impl Agent {
-    pub(crate) fn new(translator: Box<dyn Translator>, mask: Mask, process: Process, io: ProcessIo) -> Self {
+    pub(crate) fn new(
+        translator: Box<dyn Translator>,
+        mask: Mask,
+        (process, io): (Vessel, ProcessIo),
+        host: Host,
+    ) -> Self {
         Self {
             translator,
             mask,
             process,
+            host,
             lines: io.lines,
             frames: Some(io.frames),
             unsent: VecDeque::new(),
@@ -98,6 +116,7 @@ impl Agent {
         loop {
             let lines = tokio::select! {
                 lines = self.lines.recv(), if self.unsent.len() < UNSENT => lines,
+                news = self.host.next(), if self.unsent.len() < UNSENT => return FromAgent::Host(news),
                 () = flush(self.frames.as_ref(), &mut self.unsent) => continue,
             };
             return match lines {
@@ -157,6 +176,7 @@ impl Agent {
             Line::Whole(bytes) | Line::Partial(bytes) => (bytes, None),
             Line::TooLong { head, length } => (head, Some(LineFault::TooLong(length))),
         };
+        let said = bytes.clone();
         let bytes = self.mask.bytes(bytes);
         let text = std::str::from_utf8(&bytes).map_err(|_| LineFault::NotUtf8);
         let raw =
@@ -165,11 +185,44 @@ impl Agent {
             (Some(fault), _) | (None, Err(fault)) => Input::Garbage { line: &bytes, fault },
             (None, Ok(raw)) => Input::Frame(raw),
         };
-        self.handle(input, Some(bytes.clone()))
+        let trust = if said == bytes { Trust::AsSaid } else { Trust::Masked };
+        self.handle_said(input, Some(bytes.clone()), trust)
+    }
+
+    pub(crate) fn host_news(&mut self, (key, mut news): News) -> Vec<Heard> {
+        if let HostNews::Said(said) = &mut news {
+            let masked = self.mask.text(said.text.clone());
+            said.masked = (masked != said.text).then_some(masked);
+        }
+        self.handle(Input::Host { key, news: &news }, None)
+    }
+
+    /// Tells it that its session is left, and waits a moment for its answer.
+    pub(crate) async fn close(&mut self, patience: Duration) -> Vec<Heard> {
+        let deadline = Instant::now() + patience;
+        let mut all = vec![];
+        let mut news = self.command(&Command::Close);
+        loop {
+            let closed = |output: &Output| matches!(output, Output::Closed);
+            let is_over = news.iter().any(|heard| heard.outputs.iter().any(closed));
+            all.append(&mut news);
+            if is_over {
+                return all;
+            }
+            news = match timeout_at(deadline, self.next()).await {
+                Ok(FromAgent::Lines(lines)) => lines.into_iter().flat_map(|line| self.hear(line)).collect(),
+                Ok(FromAgent::Host(news)) => self.host_news(news),
+                Ok(FromAgent::Exited(_)) | Err(_) => return all,
+            };
+        }
+    }
+
+    fn handle(&mut self, input: Input<'_>, frame: Option<Bytes>) -> Vec<Heard> {
+        self.handle_said(input, frame, Trust::AsSaid)
     }
 
     /// Lets the translator handle one thing, then everything that it wants sent because of it.
-    fn handle(&mut self, input: Input<'_>, frame: Option<Bytes>) -> Vec<Heard> {
+    fn handle_said(&mut self, input: Input<'_>, frame: Option<Bytes>, trust: Trust) -> Vec<Heard> {
         let source = match input {
             Input::Frame(_) | Input::Garbage { .. } => EventSource::Agent,
             _ => EventSource::Daemon,
@@ -177,16 +230,43 @@ impl Agent {
         let mut outputs = Vec::new();
         self.translator.handle(input, &mut outputs);
         let mut to_send = VecDeque::new();
-        let mut heard = vec![Heard { frame, source, outputs: keep(outputs, &mut to_send) }];
-        while let Some(raw) = to_send.pop_front() {
-            let frame = Bytes::from(raw.get().as_bytes().to_vec());
-            self.send(frame.clone());
+        let outputs = self.carry_out(outputs, trust, &mut to_send);
+        let mut heard = vec![Heard { frame, source, outputs }];
+        while let Some(Outgoing { message, shown }) = to_send.pop_front() {
+            self.send(bytes_of(&message));
+            let shown = shown.unwrap_or(message);
+            let frame = self.mask.bytes(bytes_of(&shown));
+            let masked = serde_json::from_slice::<&RawValue>(&frame);
             let mut outputs = Vec::new();
-            self.translator.handle(Input::Sent(&raw), &mut outputs);
-            let outputs = keep(outputs, &mut to_send);
+            self.translator.handle(Input::Sent(masked.unwrap_or(&shown)), &mut outputs);
+            let outputs = self.carry_out(outputs, Trust::AsSaid, &mut to_send);
             heard.push(Heard { frame: Some(frame), source: EventSource::Daemon, outputs });
         }
         heard
+    }
+
+    /// Does what can be done here; the rest is the session's.
+    fn carry_out(
+        &mut self,
+        outputs: Vec<Output>,
+        trust: Trust,
+        to_send: &mut VecDeque<Outgoing>,
+    ) -> Vec<Output> {
+        let mut rest = Vec::with_capacity(outputs.len());
+        for output in outputs {
+            match output {
+                Output::Send(message) => to_send.push_back(Outgoing { message, shown: None }),
+                Output::SendSecret { message, shown } => {
+                    to_send.push_back(Outgoing { message, shown: Some(shown) });
+                }
+                Output::Host(HostAsk { key, request }) if trust == Trust::Masked => {
+                    self.host.refuse(key, &request, HOLDS_A_SECRET);
+                }
+                Output::Host(ask) => self.host.carry_out(ask),
+                output => rest.push(output),
+            }
+        }
+        rest
     }
 
     fn send(&mut self, frame: Bytes) {
@@ -200,17 +280,25 @@ impl Agent {
     }
 }
 
-fn keep(outputs: Vec<Output>, to_send: &mut VecDeque<Box<RawValue>>) -> Vec<Output> {
-    outputs
-        .into_iter()
-        .filter_map(|output| match output {
-            Output::Send(raw) => {
-                to_send.push_back(raw);
-                None
-            }
-            output => Some(output),
-        })
-        .collect()
+/// A message on its way, and what everybody else sees of it if that is something else.
+struct Outgoing {
+    message: Box<RawValue>,
+    shown: Option<Box<RawValue>>,
+}
+
+/// Whether a frame is what the agent said, to the letter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    AsSaid,
+    /// Secrets in it were hidden: a file or a command with `***` in their place would be wrong.
+    Masked,
+}
+
+const HOLDS_A_SECRET: &str = "the request holds a secret of this session's settings, which is hidden in all \
+    that the agent says; it was not carried out";
+
+fn bytes_of(message: &RawValue) -> Bytes {
+    Bytes::copy_from_slice(message.get().as_bytes())
 }
 
 /// Writes the first of what waits once there is room. Cancel-safe: it is taken only when it can go.

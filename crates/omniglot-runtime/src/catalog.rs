@@ -1,13 +1,19 @@
-//! The agents that this daemon can start: the built-in one and those of the configuration.
+//! The agents that this daemon can start: those of the registry and those of the configuration.
+//!
+//! Knows how each is started, whether or not it is installed; what it says is its adapter's.
 
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
-use omniglot_agents::registry::{self, Program, Protocol};
+use jiff::Timestamp;
+use omniglot_agents::launch::{SettingsFile, Start};
+use omniglot_agents::registry::{self, AgentEntry, Program, Protocol};
 use omniglot_agents::{LaunchSpec, Open, Translator, acp};
-use omniglot_schema::AgentInfo;
+use omniglot_schema::{AgentInfo, AgentSource};
 
-use crate::config::Config;
+use crate::config::{AgentConfig, Config};
 use crate::error::RuntimeError;
 use crate::process::Launch;
 
@@ -17,6 +23,13 @@ pub struct Entry {
     pub name: String,
     pub protocol: Protocol,
     pub launch: LaunchSpec,
+    pub source: AgentSource,
+    /// The set of quirks that it has.
+    pub quirks: Option<String>,
+    /// What is known about installing it and logging in.
+    pub start: Option<&'static Start>,
+    /// Where the file is kept that the agent reads its settings from, if it needs one.
+    settings: Option<(SettingsFile, PathBuf)>,
 }
 
 #[derive(Debug, Clone)]
@@ -27,18 +40,16 @@ pub struct Catalog {
 impl Catalog {
     /// `own_program` is this binary, which is also the built-in agent; it keeps its sessions below `data_dir`.
     pub fn new(config: &Config, own_program: &Path, data_dir: &Path) -> Self {
-        let text = |path: &Path| path.to_string_lossy().into_owned();
-        let built_in = registry::AGENTS.iter().map(|agent| {
-            let launch = match agent.program {
-                Program::Own => acp::mock(text(own_program), text(&data_dir.join("mock-agent"))),
-            };
-            Entry { name: agent.id.to_owned(), protocol: agent.protocol, launch }
-        });
-        let configured = config.agents.iter().filter_map(|(name, agent)| {
-            let launch = acp::custom(&agent.command, agent.env.clone())?;
-            Some(Entry { name: name.clone(), protocol: agent.protocol, launch })
-        });
-        Self { entries: built_in.chain(configured).map(|entry| (entry.name.clone(), entry)).collect() }
+        let registered =
+            registry::AGENTS.iter().filter_map(|agent| Entry::registered(agent, own_program, data_dir));
+        let configured =
+            config.agents.iter().filter_map(|(name, agent)| Entry::configured(name, agent, data_dir));
+        let mut entries: IndexMap<String, Entry> =
+            registered.chain(configured).map(|entry| (entry.name.clone(), entry)).collect();
+        if config.sandbox {
+            entries.values_mut().for_each(Entry::in_sandbox);
+        }
+        Self { entries }
     }
 
     pub fn get(&self, name: &str) -> Result<&Entry, RuntimeError> {
@@ -54,13 +65,75 @@ impl Catalog {
 }
 
 impl Entry {
+    fn registered(agent: &AgentEntry, own_program: &Path, data_dir: &Path) -> Option<Self> {
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let launch = match agent.program {
+            Program::Own => acp::mock(text(own_program), text(&data_dir.join("mock-agent"))),
+            Program::Installed(start) => start.spec()?,
+        };
+        Some(Self {
+            name: agent.id.to_owned(),
+            protocol: agent.protocol,
+            launch,
+            source: AgentSource::BuiltIn,
+            quirks: agent.quirks.map(str::to_owned),
+            start: agent.start(),
+            settings: settings_of(agent.start(), agent.id, data_dir),
+        })
+    }
+
+    /// What is configured replaces what is registered under that name. The switches of a known agent stay,
+    /// where the configuration does not set the same variable.
+    fn configured(name: &str, agent: &AgentConfig, data_dir: &Path) -> Option<Self> {
+        let mut launch = acp::custom(&agent.command, agent.env.clone())?;
+        let namesake = registry::agent(name).filter(|known| known.protocol == agent.protocol);
+        let quirks = agent.quirks.as_deref().or(namesake.and_then(|known| known.quirks));
+        let start = namesake.and_then(AgentEntry::start).or_else(|| registry::start_of(quirks));
+        for (variable, value) in start.map_or(&[][..], |start| start.env) {
+            launch.env.entry((*variable).to_owned()).or_insert_with(|| (*value).to_owned());
+        }
+        Some(Self {
+            name: name.to_owned(),
+            protocol: agent.protocol,
+            source: AgentSource::Configured,
+            quirks: quirks.map(str::to_owned),
+            start,
+            settings: settings_of(start, name, data_dir)
+                .filter(|(file, _)| !launch.env.contains_key(file.variable)),
+            launch,
+        })
+    }
+
+    /// Claude Code reads it, by itself and behind its ACP wrapper; to all others it says nothing.
+    fn in_sandbox(&mut self) {
+        self.launch.env.entry("IS_SANDBOX".to_owned()).or_insert_with(|| "1".to_owned());
+    }
+
     pub fn translator(&self) -> Box<dyn Translator> {
-        registry::translator(self.protocol)
+        registry::translator(self.protocol, self.quirks.as_deref())
     }
 
     /// What starts it for this session.
     pub(crate) fn launch_for(&self, open: &Open) -> LaunchSpec {
-        registry::launch(self.protocol, &self.launch, open)
+        let mut launch = registry::launch(self.protocol, &self.launch, open);
+        if let Some((file, path)) = &self.settings {
+            match write_settings(file, path) {
+                Ok(()) => drop(launch.env.insert(file.variable.to_owned(), path.to_string_lossy().into())),
+                Err(error) => tracing::warn!(agent = self.name, %error, "the agent's settings"),
+            }
+        }
+        launch
+    }
+
+    /// Waits until the agent can continue the session without harm to it.
+    pub(crate) async fn may_resume(&self, open: &Open) {
+        let since = open.resume_since.filter(|_| open.resume.is_some());
+        let from = since.and_then(|since| registry::resumable_from(self.quirks.as_deref(), since));
+        let wait = from.and_then(|from| from.duration_since(Timestamp::now()).try_into().ok());
+        if let Some(wait) = wait {
+            tracing::info!(agent = self.name, ?wait, "its session is too young to be loaded");
+            tokio::time::sleep(wait).await;
+        }
     }
 
     /// Where its program is, if it is installed.
@@ -76,8 +149,109 @@ impl Entry {
             credentials_available: credentials,
             version,
             path: path.map(|path| path.to_string_lossy().into_owned()),
+            source: Some(self.source),
             capabilities: registry::capabilities(self.protocol),
             server_status: None,
         }
+    }
+}
+
+/// Where the file of settings is kept. One that the user already points at is the user's.
+fn settings_of(start: Option<&Start>, name: &str, data_dir: &Path) -> Option<(SettingsFile, PathBuf)> {
+    let file = start?.settings.filter(|file| std::env::var_os(file.variable).is_none())?;
+    Some((file, data_dir.join("agents").join(format!("{name}.json"))))
+}
+
+fn write_settings(file: &SettingsFile, path: &Path) -> io::Result<()> {
+    if fs::read_to_string(path).is_ok_and(|there| there == file.content) {
+        return Ok(());
+    }
+    path.parent().map_or(Ok(()), fs::create_dir_all)?;
+    fs::write(path, file.content)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn catalog(toml: &str, data_dir: &Path) -> Catalog {
+        let config = Config::parse(Path::new("omniglot.toml"), toml).unwrap();
+        Catalog::new(&config, Path::new("omniglot"), data_dir)
+    }
+
+    #[test]
+    fn a_registered_agent_is_listed_whether_or_not_it_is_installed() {
+        let catalog = catalog("", Path::new("data"));
+        let gemini = catalog.get("gemini").unwrap();
+        assert_eq!(gemini.launch.program, "gemini");
+        assert_eq!(gemini.launch.args, ["--acp"]);
+        assert_eq!(gemini.launch.env["GEMINI_TELEMETRY_ENABLED"], "false");
+        assert_eq!(gemini.quirks.as_deref(), Some("gemini"));
+        for agent in registry::AGENTS {
+            assert!(catalog.get(agent.id).is_ok(), "{}", agent.id);
+        }
+    }
+
+    #[test]
+    fn a_configured_agent_takes_the_place_of_its_namesake_and_keeps_its_quirks() {
+        let toml = "[agents.gemini]\nprotocol = \"acp\"\ncommand = [\"/opt/gemini\", \"--acp\"]\n\
+                    env = { GEMINI_TELEMETRY_ENABLED = \"true\", KEY = \"k\" }\n";
+        let catalog = catalog(toml, Path::new("data"));
+        let gemini = catalog.get("gemini").unwrap();
+        assert_eq!(gemini.launch.program, "/opt/gemini");
+        assert_eq!(gemini.launch.env["GEMINI_TELEMETRY_ENABLED"], "true");
+        assert_eq!(gemini.launch.env["GEMINI_CLI_NO_RELAUNCH"], "true");
+        assert_eq!(gemini.quirks.as_deref(), Some("gemini"));
+        assert_eq!(gemini.source, AgentSource::Configured);
+    }
+
+    #[test]
+    fn another_name_may_have_the_quirks_of_a_known_agent() {
+        let toml = "[agents.mine]\nprotocol = \"acp\"\ncommand = [\"x\"]\nquirks = \"gemini\"\n";
+        let catalog = catalog(toml, Path::new("data"));
+        let mine = catalog.get("mine").unwrap();
+        assert_eq!(mine.quirks.as_deref(), Some("gemini"));
+        assert_eq!(mine.launch.env["GEMINI_CLI_NO_RELAUNCH"], "true");
+    }
+
+    #[test]
+    fn settings_of_an_agent_are_written_when_it_is_started() {
+        let dir = tempfile::tempdir().unwrap();
+        let catalog = catalog("", dir.path());
+        let gemini = catalog.get("gemini").unwrap();
+        let file = dir.path().join("agents/gemini.json");
+        assert!(!file.exists());
+        let launch = gemini.launch_for(&Open::default());
+        assert_eq!(launch.env["GEMINI_CLI_SYSTEM_DEFAULTS_PATH"], file.to_string_lossy());
+        let settings: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+        assert_eq!(settings["tools"]["shell"]["enableInteractiveShell"], false);
+    }
+
+    #[test]
+    fn agents_in_a_sandbox_are_told_so() {
+        let told = |toml: &str| {
+            let catalog = catalog(toml, Path::new("data"));
+            let launch = catalog.get("claude").unwrap().launch_for(&Open::default());
+            (launch.env.get("IS_SANDBOX").cloned(), launch.args.iter().any(|arg| arg.contains("dangerously")))
+        };
+        assert_eq!(told("sandbox = true"), (Some("1".to_owned()), true));
+        assert_eq!(told(""), (None, false));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_young_session_of_gemini_waits_for_the_next_minute() {
+        let catalog = catalog("", Path::new("data"));
+        let waited = async |agent: &str, resume: Option<String>| {
+            let since = Some(Timestamp::now());
+            let before = tokio::time::Instant::now();
+            let open = Open { resume, resume_since: since, ..Open::default() };
+            catalog.get(agent).unwrap().may_resume(&open).await;
+            before.elapsed()
+        };
+        let old = || Some("old".to_owned());
+        assert!(waited("gemini", old()).await <= std::time::Duration::from_secs(60));
+        assert!(!waited("gemini", old()).await.is_zero());
+        assert!(waited("gemini", None).await.is_zero());
+        assert!(waited("mock", old()).await.is_zero());
     }
 }

@@ -16,6 +16,8 @@ pub struct Deadlines {
     pub stop: Duration,
     /// How long a process may rest.
     pub idle: Duration,
+    /// How long an agent may be silent within a turn.
+    pub silence: Option<Duration>,
 }
 
 impl Deadlines {
@@ -27,6 +29,7 @@ impl Deadlines {
             interrupt_silent: silent,
             interrupt_producing: default.interrupt_producing.min(silent),
             idle: Duration::from_secs(limits.idle_seconds),
+            silence: limits.silence_seconds.map(Duration::from_secs),
             ..default
         }
     }
@@ -40,6 +43,7 @@ impl Default for Deadlines {
             rung: Duration::from_secs(2),
             stop: Duration::from_secs(1),
             idle: Duration::from_secs(600),
+            silence: None,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What can go wrong with a command to a session; faces convert it to their own errors.
 
+use omniglot_agents::registry::{self, AgentEntry};
 use omniglot_schema::{ErrorType, ResolvedBy};
 use omniglot_store::StoreError;
 use serde::Serialize;
@@ -39,6 +40,8 @@ pub enum RuntimeError {
     QueueFull(usize),
     #[error("{0}")]
     Overloaded(String),
+    #[error(transparent)]
+    Import(#[from] crate::import::ImportError),
     #[error("{0}")]
     Gone(String),
     #[error("the daemon is shutting down")]
@@ -53,7 +56,7 @@ impl RuntimeError {
             Self::SessionNotFound(_) => ErrorType::SessionNotFound,
             Self::SessionExists(_) => ErrorType::SessionAlreadyExists,
             Self::UnsupportedAgent { .. } => ErrorType::UnsupportedAgent,
-            Self::InvalidRequest(_) => ErrorType::InvalidRequest,
+            Self::InvalidRequest(_) | Self::Import(_) => ErrorType::InvalidRequest,
             Self::ModeNotSupported(_) => ErrorType::ModeNotSupported,
             Self::AgentNotInstalled { .. } => ErrorType::AgentNotInstalled,
             Self::AgentFailed { .. } => ErrorType::AgentProcessExited,
@@ -72,9 +75,15 @@ impl RuntimeError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::AgentNotInstalled { agent, .. } => {
-                Some(format!("install the program or set `command` under [agents.{agent}] in omniglot.toml"))
+                let start = registry::agent(agent).and_then(AgentEntry::start);
+                let install = start.map_or("install the program".to_owned(), |start| match start.install {
+                    page if page.starts_with("see ") => format!("install it ({page})"),
+                    command => format!("install it with `{command}`"),
+                });
+                Some(format!("{install}, or set `command` under [agents.{agent}] in omniglot.toml"))
             }
             Self::AgentFailed { hint, .. } => hint.clone(),
+            Self::Import(error) => Some(error.hint().to_owned()),
             Self::SessionExists(id) => Some(format!(
                 "choose another id, or go on with that session: POST /v1/sessions/{id}/messages"
             )),

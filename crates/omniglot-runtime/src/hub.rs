@@ -4,11 +4,14 @@
 
 mod blobs;
 mod change;
+mod check;
 mod create;
+mod import;
 mod lookup;
 mod present;
 mod probe;
 mod recover;
+mod retention;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -16,30 +19,32 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use bytes::Bytes;
 use omniglot_schema::{
     AgentInfo, AgentModelsResponse, AgentModesResponse, CreateSessionRequest, CreateSessionResponse,
     Delivered, MessageId, MessageRequest, PermissionReply, QueueOnCancel, SessionDetail, SessionId,
     SessionInfo, UniversalEventType,
 };
-use omniglot_store::{ListFilter, Page, ReadQuery, SessionRecord, Store, Subscription};
+use omniglot_store::{ListFilter, Page, ReadQuery, SessionRecord, Store, StoredFrame, Subscription};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::attachments;
 use crate::catalog::Catalog;
 use crate::config::Config;
+use crate::credentials::Credentials;
 use crate::deadlines::Deadlines;
 use crate::doors::Doors;
 use crate::error::RuntimeError;
 use crate::opening::Launcher;
 use crate::process::{self, Supervisor};
+use crate::server::{Servers, Terms};
 use crate::session::{Ask, Retired, Session, SessionHandle};
 use probe::Probe;
 
 /// The most bytes of events that one page holds.
 const PAGE_BYTES: usize = 8 * 1024 * 1024;
 
-/// How long the sessions may take to stop; longer only when the log cannot be written.
+/// How long the sessions and their servers may take to stop; longer only when the log cannot be written.
 const SHUTDOWN: Duration = Duration::from_secs(10);
 
 /// What a daemon is made of.
@@ -68,10 +73,13 @@ struct Inner {
     live: Mutex<HashMap<SessionId, SessionHandle>>,
     doors: Doors,
     probes: Mutex<HashMap<String, Probe>>,
+    credentials: Credentials,
     /// Held while an agent is asked what it offers: one question at a time.
     probing: tokio::sync::Mutex<()>,
     tasks: TaskTracker,
     stopping: AtomicBool,
+    /// Ends what works beside the sessions.
+    leaving: CancellationToken,
 }
 
 /// The receipt of a message: it is committed.
@@ -81,6 +89,16 @@ pub struct Posted {
     pub delivered: Delivered,
     /// The last sequence before the message; its turn begins after it.
     pub after: u64,
+}
+
+/// Sessions, counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Load {
+    pub sessions: usize,
+    /// Those with a process of their agent.
+    pub live: usize,
+    /// Those with a turn that runs or a message that waits.
+    pub busy: usize,
 }
 
 /// A message's idempotency key and the hash of the body it came with.
@@ -101,9 +119,18 @@ impl Hub {
             tracing::warn!(?swept, "ended processes that an earlier daemon had left");
         }
         let limits = process::Limits { line_cap: config.limits.max_line_bytes, ..process::Limits::default() };
+        let catalog = Arc::new(Catalog::new(&config, &program, &data_dir));
+        let supervisor = Supervisor { guard: program, run_dir, limits };
+        let terms = Terms {
+            handshake: Duration::from_secs(config.limits.handshake_seconds),
+            idle: deadlines.idle,
+            stop: deadlines.stop,
+            cwd: data_dir.clone(),
+        };
         let launcher = Launcher {
-            catalog: Arc::new(Catalog::new(&config, &program, &data_dir)),
-            supervisor: Supervisor { guard: program, run_dir, limits },
+            catalog,
+            servers: Servers::new(supervisor.clone(), terms),
+            supervisor,
             patience: Duration::from_secs(config.limits.handshake_seconds),
         };
         let inner = Inner {
@@ -115,12 +142,15 @@ impl Hub {
             live: Mutex::default(),
             doors: Doors::default(),
             probes: Mutex::default(),
+            credentials: Credentials::default(),
             probing: tokio::sync::Mutex::default(),
             tasks: TaskTracker::new(),
             stopping: AtomicBool::new(false),
+            leaving: CancellationToken::new(),
         };
         let hub = Self { inner: Arc::new(inner) };
         hub.recover().await?;
+        hub.keep_within(config.retention);
         Ok(hub)
     }
 
@@ -240,12 +270,12 @@ impl Hub {
         self.inner.store.subscribe(record.no, after)
     }
 
-    /// Native frames by number.
+    /// Native frames by number; those that were never stored are absent.
     pub async fn frames(
         &self,
         record: &SessionRecord,
         numbers: &[u64],
-    ) -> Result<HashMap<u64, Bytes>, RuntimeError> {
+    ) -> Result<HashMap<u64, StoredFrame>, RuntimeError> {
         Ok(self.inner.store.frames(record.no, numbers).await?)
     }
 
@@ -253,8 +283,10 @@ impl Hub {
         let probes = lock(&self.inner.probes);
         let info = |entry: &crate::catalog::Entry| {
             let known = probes.get(&entry.name);
-            let credentials = known.is_none_or(|probe| probe.credentials);
+            let credentials = self.inner.credentials.available(&entry.name);
             let mut info = entry.info(known.and_then(|probe| probe.version.clone()), credentials);
+            info.server_status =
+                info.capabilities.shared_process.then(|| self.inner.launcher.servers.status(&entry.name));
             info.capabilities.plan_mode |= known.is_some_and(Probe::has_plan_mode);
             info
         };
@@ -267,6 +299,17 @@ impl Hub {
 
     pub async fn modes(&self, agent: &str) -> Result<AgentModesResponse, RuntimeError> {
         self.offered_modes(agent).await
+    }
+
+    /// How much this daemon keeps, and how much of it is at work.
+    pub fn load(&self) -> Load {
+        let live = lock(&self.inner.live);
+        let count = |which: fn(&SessionHandle) -> bool| live.values().filter(|handle| which(handle)).count();
+        Load {
+            sessions: self.inner.store.count(),
+            live: count(|handle| handle.pulse().has_agent()),
+            busy: count(|handle| handle.pulse().is_busy()),
+        }
     }
 
     /// Not ready while the log cannot be written, or the daemon stops; with the reason.
@@ -284,13 +327,18 @@ impl Hub {
         let live: Vec<_> = {
             let live = lock(&self.inner.live);
             self.inner.stopping.store(true, Ordering::SeqCst);
+            self.inner.leaving.cancel();
             live.values().cloned().collect()
         };
         for handle in live {
             self.stop(handle);
         }
         self.inner.tasks.close();
-        if tokio::time::timeout(SHUTDOWN, self.inner.tasks.wait()).await.is_err() {
+        let all_gone = async {
+            self.inner.tasks.wait().await;
+            self.inner.launcher.servers.stop().await;
+        };
+        if tokio::time::timeout(SHUTDOWN, all_gone).await.is_err() {
             // Their guards end the processes as soon as this one is gone.
             tracing::warn!(fault = self.inner.store.fault(), "sessions did not stop in time");
         }

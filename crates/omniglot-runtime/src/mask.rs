@@ -1,4 +1,5 @@
-//! Secrets of an agent's configured environment, hidden in everything that the agent says (P18).
+//! Secrets of an agent's configured environment and of a session's MCP servers, hidden in everything that
+//! the agent says and that it is told (P18).
 //!
 //! A value counts as a secret when its name says so; hiding every value would hide paths and addresses
 //! that the stream is about.
@@ -6,6 +7,9 @@
 use bytes::Bytes;
 use indexmap::IndexMap;
 use memchr::memmem;
+use omniglot_schema::McpServers;
+
+use crate::mcp;
 
 const HIDDEN: &[u8] = b"***";
 
@@ -18,14 +22,24 @@ pub(crate) struct Mask {
 }
 
 impl Mask {
-    pub(crate) fn of(env: &IndexMap<String, String>) -> Self {
-        let secret = |(name, value): &(&String, &String)| is_secret(name) && value.len() >= SHORTEST;
-        let forms = |(_, value): (&String, &String)| [value.clone(), in_json(value)];
-        let mut secrets: Vec<String> = env.iter().filter(secret).flat_map(forms).collect();
+    pub(crate) fn of(env: &IndexMap<String, String>, mcp: &McpServers) -> Self {
+        let configured = env.iter().filter(|(name, _)| is_secret(name)).map(|(_, value)| value.clone());
+        let values = configured.chain(mcp::secrets(mcp, is_secret));
+        let forms = |value: String| [in_json(&value), value];
+        let mut secrets: Vec<String> = values.filter(|v| v.len() >= SHORTEST).flat_map(forms).collect();
         // The longer form first: it may contain the shorter one.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         secrets.dedup();
         Self { secrets }
+    }
+
+    /// For one secret of our own.
+    pub(crate) fn hiding(secret: String) -> Self {
+        Self { secrets: vec![secret] }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.secrets.is_empty()
     }
 
     pub(crate) fn bytes(&self, line: Bytes) -> Bytes {
@@ -72,7 +86,8 @@ mod tests {
 
     fn mask() -> Mask {
         let env = [("API_KEY", "hush\"hush-1"), ("HOME", "/home/somebody"), ("SHORT_KEY", "abc")];
-        Mask::of(&env.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
+        let env = env.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        Mask::of(&env, &McpServers::new())
     }
 
     #[test]

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use omniglot_agents::{Command, Draft, Open, Output, Refusal, RefusalKind};
+use indexmap::IndexMap;
+use omniglot_agents::{Command, Draft, Open, Output, Refusal, RefusalKind, registry};
 use omniglot_schema::{ErrorCode, StderrOutput};
 use omniglot_timeline::Failure;
 use tokio::time::{Instant, timeout_at};
@@ -14,14 +15,19 @@ use tokio::time::{Instant, timeout_at};
 use crate::agent::{Agent, FromAgent, Heard};
 use crate::catalog::Catalog;
 use crate::error::RuntimeError;
+use crate::host::{Host, Means};
 use crate::mask::Mask;
+use crate::mcp;
 use crate::process::{Exit, Launch, Process, SpawnError, Supervisor};
+use crate::server::Servers;
+use crate::vessel::Vessel;
 
 /// What starting any agent of this daemon takes. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Launcher {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) supervisor: Supervisor,
+    pub(crate) servers: Servers,
     /// How long an agent may take for its next understandable word during the handshake.
     pub(crate) patience: Duration,
 }
@@ -51,7 +57,10 @@ pub(crate) enum Why {
     },
     Silent {
         seconds: u64,
+        stderr: StderrOutput,
     },
+    /// It failed too often to be tried once more.
+    GaveUp(String),
 }
 
 impl Launcher {
@@ -59,17 +68,48 @@ impl Launcher {
     pub(crate) async fn open(self, agent: String, mut open: Open) -> Result<Opened, NotOpened> {
         open.new_id = uuid::Uuid::new_v4().to_string();
         let mut heard = vec![];
-        match self.try_open(&agent, open, &mut heard).await {
+        let mut outcome = self.try_open(&agent, open.clone(), &mut heard).await;
+        if let Err(Why::Refused(Refusal { kind: RefusalKind::Forgotten, message, .. })) = &outcome
+            && open.resume.is_some()
+            && !open.fork
+        {
+            // The session goes on without what its agent knew, and its stream will say so.
+            tracing::warn!(agent, message, "the agent has lost its session");
+            heard = heard.into_iter().map(Heard::without_refusal).collect();
+            open.resume = None;
+            // A late answer to the first try must not be taken for one to the second.
+            open.new_id = uuid::Uuid::new_v4().to_string();
+            outcome = self.try_open(&agent, open, &mut heard).await;
+        }
+        match outcome {
             Ok(live) => Ok(Opened { agent: live, heard }),
             Err(why) => Err(NotOpened { why, agent, heard }),
         }
     }
 
-    async fn try_open(&self, agent: &str, open: Open, heard: &mut Vec<Heard>) -> Result<Agent, Why> {
+    async fn try_open(&self, agent: &str, mut open: Open, heard: &mut Vec<Heard>) -> Result<Agent, Why> {
         let entry = self.catalog.get(agent).map_err(Why::Unknown)?;
+        open.mcp = mcp::ready(open.mcp, |name| variable(&entry.launch.env, name)).map_err(bad_request)?;
+        entry.may_resume(&open).await;
         let launch = Launch::new(entry.launch_for(&open), open.cwd.clone());
-        let (process, io) = Process::spawn(&self.supervisor, &launch).await.map_err(Why::Spawn)?;
-        let mut live = Agent::new(entry.translator(), Mask::of(&entry.launch.env), process, io);
+        let (process, io) = match registry::shared(entry.protocol) {
+            None => {
+                let spawned = Process::spawn(&self.supervisor, &launch).await;
+                spawned.map(|(process, io)| (Vessel::Own(process), io)).map_err(Why::Spawn)?
+            }
+            Some(shared) => {
+                let joined = self.servers.join(agent, entry.launch_for(&open), shared).await;
+                joined.map(|(seat, io)| (Vessel::Shared(seat), io))?
+            }
+        };
+        let mask = Mask::of(&launch.env, &open.mcp);
+        let host = Host::new(Means {
+            root: open.cwd.clone(),
+            env: launch.env.clone(),
+            supervisor: self.supervisor.clone(),
+            whole_lines: !mask.is_empty(),
+        });
+        let mut live = Agent::new(entry.translator(), mask, (process, io), host);
         let mut news = live.started(&launch.argv());
         news.extend(live.command(&Command::Open(open)));
         let mut deadline = Instant::now() + self.patience;
@@ -87,10 +127,22 @@ impl Launcher {
             }
             news = match timeout_at(deadline, live.next()).await {
                 Ok(FromAgent::Lines(lines)) => lines.into_iter().flat_map(|line| live.hear(line)).collect(),
-                Ok(FromAgent::Exited(exit)) => return Err(Why::Exited { exit, stderr: live.stderr() }),
-                Err(_) => return Err(Why::Silent { seconds: self.patience.as_secs() }),
+                Ok(FromAgent::Host(news)) => live.host_news(news),
+                Ok(FromAgent::Exited(exit)) => return Err(ended(&mut live, exit)),
+                Err(_) => {
+                    return Err(Why::Silent { seconds: self.patience.as_secs(), stderr: live.stderr() });
+                }
             };
         }
+    }
+}
+
+/// An end that comes too early, as the adapter explains it if it can.
+fn ended(live: &mut Agent, exit: Exit) -> Why {
+    let stderr = live.stderr();
+    match verdict(&live.exited(exit)) {
+        Verdict::Refused(refusal) => Why::Refused(refusal),
+        Verdict::Open | Verdict::NotYet => Why::Exited { exit, stderr },
     }
 }
 
@@ -124,7 +176,10 @@ impl NotOpened {
             Why::Refused(Refusal { kind: RefusalKind::BadMode, message, .. }) => {
                 RuntimeError::ModeNotSupported(message)
             }
-            Why::Silent { seconds } => RuntimeError::AgentSilent { agent, what: "handshake", seconds },
+            Why::Refused(Refusal { kind: RefusalKind::BadRequest, message, .. }) => {
+                RuntimeError::InvalidRequest(message)
+            }
+            Why::Silent { seconds, .. } => RuntimeError::AgentSilent { agent, what: "handshake", seconds },
             why => {
                 let (message, hint) = why.tell();
                 RuntimeError::AgentFailed { agent, message, hint }
@@ -144,18 +199,29 @@ impl NotOpened {
     }
 }
 
+/// What the agent's configuration sets, or the daemon has; its own settings are nobody's business.
+fn variable(configured: &IndexMap<String, String>, name: &str) -> Option<String> {
+    let inherited = || std::env::var(name).ok().filter(|_| !name.starts_with("OMNIGLOT_"));
+    configured.get(name).cloned().or_else(inherited)
+}
+
+fn bad_request(message: String) -> Why {
+    Why::Refused(Refusal { kind: RefusalKind::BadRequest, message, hint: None })
+}
+
 fn not_a_directory(path: PathBuf) -> RuntimeError {
     RuntimeError::InvalidRequest(format!("directory {} does not exist", path.display()))
 }
 
 impl Why {
-    fn tell(&self) -> (String, Option<String>) {
+    pub(crate) fn tell(&self) -> (String, Option<String>) {
         match self {
             Self::Unknown(error) => (error.to_string(), error.hint()),
             Self::Spawn(error) => (with_causes(error), None),
             Self::Refused(refusal) => (refusal.message.clone(), refusal.hint.clone()),
             Self::Exited { exit, stderr } => (format!("it {exit} before it was ready"), stderr_hint(stderr)),
-            Self::Silent { seconds } => (format!("it said nothing for {seconds} s"), None),
+            Self::Silent { seconds, .. } => (format!("it said nothing for {seconds} s"), None),
+            Self::GaveUp(why) => (why.clone(), None),
         }
     }
 }

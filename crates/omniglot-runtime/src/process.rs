@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, watch};
 use self::pumps::SharedStderr;
 use self::start::Started;
 use self::supervise::Stage;
-use crate::guard::wire::{Order, Report};
+use crate::guard::wire::{AgentStdio, Order, Report};
 use crate::lines;
 
 mod launch;
@@ -27,6 +27,7 @@ mod supervise;
 pub use launch::Launch;
 pub use omniglot_agents::Exit;
 pub use pumps::LineReceiver;
+pub(crate) use pumps::{LineSender, line_queue};
 
 /// How processes are started: the same for all of a daemon.
 #[derive(Debug, Clone)]
@@ -103,21 +104,18 @@ pub struct Process {
 impl Process {
     /// Starts the program under a guard and waits until it runs. Dropping the future kills what was started.
     pub async fn spawn(supervisor: &Supervisor, launch: &Launch) -> Result<(Self, ProcessIo), SpawnError> {
-        if !launch.cwd.is_dir() {
-            return Err(SpawnError::Directory(launch.cwd.clone()));
-        }
-        let program = launch.resolve()?;
-        let failed = |source| SpawnError::Guard { guard: supervisor.guard.clone(), source };
-        let mut started = Started::new(supervisor, launch, &program).map_err(failed)?;
-        let first = tokio::time::timeout(supervisor.limits.start, started.reports.next()).await;
-        match first.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())).map_err(failed)? {
-            Some(Report::Pid(pid)) => Ok(started.run(pid, supervisor)),
-            Some(Report::Unspawned { errno, message }) => {
-                started.end().await;
-                Err(refused(launch, &program, errno, message))
-            }
-            _ => Err(failed(io::ErrorKind::UnexpectedEof.into())),
-        }
+        let (started, pid) = start(supervisor, launch, start::agent_pipes).await?;
+        Ok(started.run(pid, supervisor))
+    }
+
+    /// As [`spawn`](Self::spawn), for a command that is only listened to: what it writes, in order, on
+    /// stdout and stderr alike. Read to the end first, and only then ask [`wait`](Self::wait).
+    pub async fn spawn_command(
+        supervisor: &Supervisor,
+        launch: &Launch,
+    ) -> Result<(Self, mpsc::Receiver<Bytes>), SpawnError> {
+        let (started, pid) = start(supervisor, launch, start::command_pipe).await?;
+        Ok(started.run(pid, supervisor))
     }
 
     /// The agent's number, not the guard's.
@@ -171,6 +169,30 @@ impl Drop for Process {
     fn drop(&mut self) {
         // The guard sees the end of the socket and can still report; an error means that it is gone.
         drop(self.orders.shutdown(Shutdown::Write));
+    }
+}
+
+/// Starts the program under a guard that was given `pipes`, and waits until it runs.
+async fn start<P>(
+    supervisor: &Supervisor,
+    launch: &Launch,
+    pipes: fn() -> io::Result<(P, AgentStdio)>,
+) -> Result<(Started<P>, u32), SpawnError> {
+    if !launch.cwd.is_dir() {
+        return Err(SpawnError::Directory(launch.cwd.clone()));
+    }
+    let program = launch.resolve()?;
+    let failed = |source| SpawnError::Guard { guard: supervisor.guard.clone(), source };
+    let started = pipes().and_then(|pipes| Started::new(supervisor, launch, &program, pipes));
+    let mut started = started.map_err(failed)?;
+    let first = tokio::time::timeout(supervisor.limits.start, started.reports.next()).await;
+    match first.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())).map_err(failed)? {
+        Some(Report::Pid(pid)) => Ok((started, pid)),
+        Some(Report::Unspawned { errno, message }) => {
+            started.end().await;
+            Err(refused(launch, &program, errno, message))
+        }
+        _ => Err(failed(io::ErrorKind::UnexpectedEof.into())),
     }
 }
 

@@ -9,6 +9,7 @@ mod commands;
 mod configure;
 mod delivery;
 mod rest;
+mod silence;
 mod step;
 
 use std::collections::{HashMap, VecDeque};
@@ -25,8 +26,10 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use crate::agent::{Agent, FromAgent};
+use crate::credentials::Credentials;
 use crate::deadlines::Deadlines;
 use crate::error::RuntimeError;
+use crate::host::News;
 use crate::hub::{IdempotencyKey, Posted};
 use crate::lines::Line;
 use crate::opening::{Launcher, NotOpened, Opened};
@@ -126,6 +129,7 @@ pub(crate) struct Facts {
     pub(crate) open: Open,
     pub(crate) launcher: Launcher,
     pub(crate) deadlines: Deadlines,
+    pub(crate) credentials: Credentials,
 }
 
 pub(crate) struct Session {
@@ -145,6 +149,8 @@ pub(crate) struct Session {
     pulse: Pulse,
     /// When its process will have rested long enough; `None` while it works or is not there.
     rests_until: Option<Instant>,
+    /// When the agent will have been silent for too long; `None` while it may be.
+    silent_until: Option<Instant>,
     /// The log has refused what this session said.
     broken: bool,
 }
@@ -210,6 +216,7 @@ impl Session {
             in_flight: VecDeque::new(),
             pulse: pulse.clone(),
             rests_until: None,
+            silent_until: None,
             broken: false,
         };
         (session, SessionHandle { requests: sender, pulse })
@@ -261,6 +268,7 @@ impl Session {
     /// Waits for one thing and finishes it.
     async fn turn_of_the_loop(&mut self) -> Flow {
         let full = self.in_flight.len() >= IN_FLIGHT;
+        self.listen_for_silence();
         let settings_due = self.configuring.deadline();
         tokio::select! {
             news = next_of(&mut self.agent), if !full => self.hear(news),
@@ -273,6 +281,7 @@ impl Session {
             () = Ladder::due(self.cancelling.as_ref()) => self.next_rung(),
             () = Configuring::due(settings_due) => self.settings_overdue(),
             () = rest::rested(self.rests_until) => self.rested_long_enough().await,
+            () = rest::rested(self.silent_until) => self.silent_too_long().await,
         }
         self.commit_in_flight();
         Flow::On
@@ -317,6 +326,7 @@ impl Session {
                 }
                 self.hear_lines(lines);
             }
+            FromAgent::Host(news) => self.hear_host(news),
             FromAgent::Exited(exit) => self.agent_exited(exit),
         }
         self.pursue();
@@ -327,6 +337,11 @@ impl Session {
             let heard = self.agent.as_mut().map(|agent| agent.hear(line)).unwrap_or_default();
             self.absorb(heard);
         }
+    }
+
+    fn hear_host(&mut self, news: News) {
+        let heard = self.agent.as_mut().map(|agent| agent.host_news(news)).unwrap_or_default();
+        self.absorb(heard);
     }
 
     /// Does what follows from what has just happened: answers what is granted or withdrawn, delivers what

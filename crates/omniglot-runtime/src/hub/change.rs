@@ -60,7 +60,8 @@ impl Hub {
         let record = self.record(origin).await?;
         let info = present::info(&record)?;
         let request: CreateSessionRequest = present::request(&record)?;
-        let native = info.native_session_id.ok_or_else(|| {
+        let foreign = present::snapshot(&record)?.foreign;
+        let native = info.native_session_id.filter(|_| !foreign).ok_or_else(|| {
             RuntimeError::ModeNotSupported(format!(
                 "session {origin} has no session of its agent to copy yet"
             ))

@@ -84,6 +84,7 @@ impl Hub {
             open: open_of(request),
             launcher: self.inner.launcher.clone(),
             deadlines: self.inner.deadlines.clone(),
+            credentials: self.inner.credentials.clone(),
         }
     }
 
@@ -95,9 +96,6 @@ impl Hub {
                 "`{what}` is not supported yet for agent {agent}; leave it out"
             )))
         };
-        if request.mcp.as_ref().is_some_and(|servers| !servers.is_empty()) {
-            return refuse("mcp");
-        }
         if request.skills.as_ref().is_some_and(|skills| !skills.sources.is_empty()) {
             return refuse("skills");
         }
@@ -120,7 +118,7 @@ struct Newborn {
 impl Newborn {
     fn new(id: &SessionId, request: &CreateSessionRequest, origin: Option<SessionId>) -> Self {
         let identity = Identity { session_id: id.clone(), agent: request.agent.clone() };
-        let seed: String = uuid::Uuid::new_v4().simple().to_string().chars().take(12).collect();
+        let seed = new_seed();
         let timeline = match origin {
             Some(origin) => Timeline::forked(identity, seed, origin),
             None => Timeline::new(identity, seed),
@@ -184,6 +182,11 @@ impl Newborn {
     }
 }
 
+/// Makes the ids of a session differ from those of every other.
+pub(super) fn new_seed() -> String {
+    uuid::Uuid::new_v4().simple().to_string().chars().take(12).collect()
+}
+
 pub(super) fn open_of(request: &CreateSessionRequest) -> Open {
     Open {
         cwd: request.directory.as_deref().map(PathBuf::from).unwrap_or_default(),
@@ -198,7 +201,7 @@ pub(super) fn open_of(request: &CreateSessionRequest) -> Open {
     }
 }
 
-fn existing_directory(path: &str) -> Result<PathBuf, RuntimeError> {
+pub(super) fn existing_directory(path: &str) -> Result<PathBuf, RuntimeError> {
     let found = std::fs::canonicalize(path).ok().filter(|path| path.is_dir());
     found.ok_or_else(|| RuntimeError::InvalidRequest(format!("directory {path} does not exist")))
 }

@@ -7,7 +7,9 @@ use omniglot_timeline::{Fold, Snapshot};
 use crate::error::RuntimeError;
 
 pub(super) fn info(record: &SessionRecord) -> Result<SessionInfo, RuntimeError> {
-    Ok(info_of(record, &snapshot(record)?.fold, request(record)?))
+    let fold = snapshot(record)?.fold;
+    let info = info_of(record, &fold, request(record)?);
+    Ok(SessionInfo { status: Some(fold.status()), ..info })
 }
 
 pub(super) fn detail(record: &SessionRecord) -> Result<SessionDetail, RuntimeError> {
@@ -35,6 +37,7 @@ fn info_of(record: &SessionRecord, fold: &Fold, request: CreateSessionRequest) -
         variant: state.variant.clone().or(request.variant),
         native_session_id: fold.native_session_id.clone(),
         ended: record.ended,
+        status: None,
         event_count: record.last_seq,
         created_at: record.created_ms,
         updated_at: record.updated_ms,

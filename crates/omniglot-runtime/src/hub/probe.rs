@@ -1,22 +1,31 @@
 //! What an agent offers: models and modes, learnt from its sessions, or by asking it once.
 
-use omniglot_agents::Open;
+use omniglot_agents::{Open, RefusalKind};
 use omniglot_schema::{AgentModelsResponse, AgentModesResponse, CreateSessionRequest, SessionId};
-use omniglot_timeline::{Identity, Timeline};
+use omniglot_timeline::{Draft, Identity, SessionStarted, Timeline};
 
+use super::check::Nonsense;
 use super::{Hub, lock};
+use crate::agent::Heard;
+use crate::credentials::Trial;
 use crate::error::RuntimeError;
-use crate::opening::NotOpened;
+use crate::opening::{NotOpened, Opened, Why};
 use crate::session::Step;
 
 /// What is known of an agent.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Probe {
     pub(super) version: Option<String>,
-    /// False once it has refused to work without them.
-    pub(super) credentials: bool,
     /// `None` until it has listed them.
     offers: Option<Offers>,
+}
+
+/// An agent that was opened for nobody.
+pub(super) struct Tried {
+    /// What it told about itself.
+    pub(super) timeline: Timeline,
+    pub(super) nonsense: Nonsense,
+    pub(super) failed: Option<NotOpened>,
 }
 
 #[derive(Debug, Clone)]
@@ -32,15 +41,18 @@ impl Probe {
 }
 
 impl Hub {
-    /// Remembers what a session of this agent has told.
-    pub(super) fn learn(&self, request: &CreateSessionRequest, timeline: &Timeline, credentials: bool) {
+    /// Remembers what a session of this agent has told, and whether it was let in.
+    pub(super) fn learn(&self, request: &CreateSessionRequest, timeline: &Timeline, let_in: bool) {
+        match let_in {
+            true => self.inner.credentials.accepted(&request.agent, Trial::Opening),
+            false => self.inner.credentials.refused(&request.agent, Trial::Opening),
+        }
         let fold = timeline.fold();
         let mut probes = lock(&self.inner.probes);
         let probe = probes.entry(request.agent.clone()).or_default();
-        probe.credentials = credentials;
         probe.version = fold.agent_version.clone().or(probe.version.take());
         // What a session was asked to use says nothing about the agent's own choice.
-        if credentials && request.model.is_none() {
+        if let_in && request.model.is_none() {
             // Long lists are blobs, which the Timeline still has: nothing was written yet.
             let models = fold.state.models.as_ref().and_then(|list| timeline.entries(list));
             let modes = fold.state.modes.as_ref().and_then(|list| timeline.entries(list));
@@ -70,19 +82,50 @@ impl Hub {
         known().ok_or(RuntimeError::Stopping)
     }
 
-    /// Opens a session that nobody uses, in an empty directory, and reads what the agent lists.
+    /// Reads what the agent lists.
     async fn ask_agent(&self, agent: &str) -> Result<(), RuntimeError> {
+        match self.try_agent(agent).await?.failed {
+            Some(failed) => Err(failed.into_error()),
+            None => Ok(()),
+        }
+    }
+
+    /// Opens a session that nobody uses, in an empty directory, and ends it.
+    pub(super) async fn try_agent(&self, agent: &str) -> Result<Tried, RuntimeError> {
         self.check_open()?;
         let cwd = self.inner.data_dir.join("probe");
         std::fs::create_dir_all(&cwd).map_err(omniglot_store::StoreError::Io)?;
         let opening = self.inner.launcher.clone().open(agent.to_owned(), Open { cwd, ..Open::default() });
-        let opened = opening.await.map_err(NotOpened::into_error)?;
         let mut timeline = Timeline::new(Identity { session_id: nobody(), agent: agent.to_owned() }, "probe");
-        Step::new(0).absorb(&mut timeline, opened.heard);
-        opened.agent.process.kill();
-        opened.agent.process.gone().await;
-        self.learn(&CreateSessionRequest::new(agent), &timeline, true);
-        Ok(())
+        let mut step = Step::new(0);
+        let (nonsense, failed) = match opening.await {
+            Ok(Opened { agent, heard }) => {
+                let nonsense = Nonsense::of(&heard);
+                // Said first, it would begin the session in place of the agent's own word.
+                step.absorb(&mut timeline, heard.into_iter().map(Heard::without_nonsense).collect());
+                agent.process.kill();
+                agent.process.gone().await;
+                (nonsense, None)
+            }
+            Err(mut failed) => {
+                let heard = std::mem::take(&mut failed.heard);
+                let nonsense = Nonsense::of(&heard);
+                step.draft(&mut timeline, Draft::SessionStarted(SessionStarted::default()));
+                step.absorb(&mut timeline, heard.into_iter().map(Heard::without_refusal).collect());
+                (nonsense, Some(failed))
+            }
+        };
+        let logged_out = failed.as_ref().is_some_and(NotOpened::is_logged_out);
+        if failed.is_none() || logged_out {
+            self.learn(&CreateSessionRequest::new(agent), &timeline, !logged_out);
+        }
+        Ok(Tried { timeline, nonsense, failed })
+    }
+}
+
+impl NotOpened {
+    fn is_logged_out(&self) -> bool {
+        matches!(&self.why, Why::Refused(refusal) if refusal.kind == RefusalKind::Auth)
     }
 }
 

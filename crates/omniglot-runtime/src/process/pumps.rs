@@ -41,14 +41,15 @@ impl LineReceiver {
 }
 
 /// The writing end of a [`LineReceiver`].
-pub(super) struct LineSender {
+#[derive(Debug, Clone)]
+pub(crate) struct LineSender {
     batches: mpsc::Sender<Batch>,
     room: Arc<Semaphore>,
     /// All the room there is: what a batch larger than that takes.
     all: u32,
 }
 
-pub(super) fn line_queue(limits: &Limits) -> (LineSender, LineReceiver) {
+pub(crate) fn line_queue(limits: &Limits) -> (LineSender, LineReceiver) {
     let (sender, receiver) = mpsc::channel(limits.queued_batches.max(1));
     let all = u32::try_from(limits.queued_bytes.clamp(1, Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX);
     let room = Arc::new(Semaphore::new(all as usize));
@@ -56,10 +57,25 @@ pub(super) fn line_queue(limits: &Limits) -> (LineSender, LineReceiver) {
 }
 
 impl LineSender {
-    /// Waits for room; `None` when nobody listens any more.
-    async fn send(&self, lines: Vec<Line>) -> Option<()> {
+    /// Hands over what there is room for at once; the rest is lost.
+    pub(crate) fn offer(&self, lines: Vec<Line>) {
+        for line in lines {
+            if let Ok(room) =
+                self.room.clone().try_acquire_many_owned(self.wanted(std::slice::from_ref(&line)))
+            {
+                drop(self.batches.try_send(Batch { lines: vec![line], _room: room }));
+            }
+        }
+    }
+
+    fn wanted(&self, lines: &[Line]) -> u32 {
         let size = lines.iter().map(|line| line.size() + size_of::<Line>()).sum::<usize>();
-        let wanted = u32::try_from(size).unwrap_or(u32::MAX).min(self.all);
+        u32::try_from(size).unwrap_or(u32::MAX).min(self.all)
+    }
+
+    /// Waits for room; `None` when nobody listens any more.
+    pub(crate) async fn send(&self, lines: Vec<Line>) -> Option<()> {
+        let wanted = self.wanted(&lines);
         let room = tokio::select! {
             room = self.room.clone().acquire_many_owned(wanted) => room.ok()?,
             () = self.batches.closed() => return None,
@@ -89,6 +105,30 @@ pub(super) async fn pump_stdout(
         };
         if queue.send(lines).await.is_none() {
             return;
+        }
+    }
+}
+
+/// Reads whatever comes until the end, or until `give_up` when no more comes.
+pub(super) async fn pump_output(
+    mut output: impl AsyncRead + Unpin,
+    queue: mpsc::Sender<Bytes>,
+    give_up: CancellationToken,
+) {
+    loop {
+        let mut chunk = BytesMut::with_capacity(OUTPUT_READ);
+        let read = tokio::select! {
+            biased;
+            read = output.read_buf(&mut chunk) => read,
+            () = give_up.cancelled() => return,
+        };
+        match read {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {
+                if queue.send(chunk.freeze()).await.is_err() {
+                    return;
+                }
+            }
         }
     }
 }
@@ -146,6 +186,7 @@ pub(super) async fn pump_stderr(
 
 const FRAMES_IN_ONE_WRITE: usize = 64;
 const STDERR_READ: usize = 8 * 1024;
+const OUTPUT_READ: usize = 16 * 1024;
 
 #[cfg(test)]
 mod tests {

@@ -8,6 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Stdio;
 
+use bytes::Bytes;
 use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
 use tokio::sync::{mpsc, watch};
@@ -20,24 +21,33 @@ use crate::guard::wire::{AgentStdio, send_stdio};
 use crate::sweep::Record;
 
 /// A guard that was started. When this is dropped, it ends, and so does its agent.
-pub(super) struct Started {
+pub(super) struct Started<P> {
     guard: Child,
     record: Option<Record>,
     orders: UnixStream,
     pub(super) reports: Reports,
-    pipes: OurPipes,
+    pipes: P,
 }
 
 /// The daemon's ends of the agent's pipes.
-struct OurPipes {
+pub(super) struct AgentPipes {
     stdin: pipe::Sender,
     stdout: pipe::Receiver,
     stderr: pipe::Receiver,
 }
 
-impl Started {
-    pub(super) fn new(supervisor: &Supervisor, launch: &Launch, program: &Path) -> io::Result<Self> {
-        let (pipes, stdio) = pipes()?;
+/// The daemon's end of what a command writes, to stdout or stderr alike; there is nothing for it to read.
+pub(super) struct CommandPipe {
+    output: pipe::Receiver,
+}
+
+impl<P> Started<P> {
+    pub(super) fn new(
+        supervisor: &Supervisor,
+        launch: &Launch,
+        program: &Path,
+        (pipes, stdio): (P, AgentStdio),
+    ) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
         send_stdio(&ours, &stdio)?;
         let mut command = Command::new(&supervisor.guard);
@@ -49,6 +59,39 @@ impl Started {
         Ok(Self { guard, record, orders: ours.try_clone()?, reports: Reports::new(ours)?, pipes })
     }
 
+    /// Waits for a guard that has nothing to watch.
+    pub(super) async fn end(mut self) {
+        drop((self.orders, self.reports));
+        if let Err(error) = self.guard.wait().await {
+            tracing::debug!(%error, "a guard's end");
+        }
+    }
+}
+
+impl Started<CommandPipe> {
+    /// The command runs: hands on what it writes and watches for its end.
+    pub(super) fn run(self, pid: u32, supervisor: &Supervisor) -> (Process, mpsc::Receiver<Bytes>) {
+        let Self { guard, record, orders, reports, pipes } = self;
+        let give_up = CancellationToken::new();
+        let (queue, output) = mpsc::channel(QUEUED_CHUNKS);
+        let (told, stage) = watch::channel(Stage::Running);
+        let supervision = Supervision {
+            stdout: tokio::spawn(pumps::pump_output(pipes.output, queue, give_up.clone())),
+            stdin: tokio::spawn(std::future::ready(())),
+            stderr: tokio::spawn(std::future::ready(())),
+            give_up,
+            reports,
+            guard,
+            record,
+            told,
+            drain: supervisor.limits.drain,
+        };
+        tokio::spawn(supervision.run());
+        (Process { pid, orders, stage, stderr: SharedStderr::default() }, output)
+    }
+}
+
+impl Started<AgentPipes> {
     /// The agent runs: pumps its pipes and watches for its end.
     pub(super) fn run(self, pid: u32, supervisor: &Supervisor) -> (Process, ProcessIo) {
         let Self { guard, record, orders, reports, pipes } = self;
@@ -72,22 +115,14 @@ impl Started {
         tokio::spawn(supervision.run());
         (Process { pid, orders, stage, stderr }, ProcessIo { lines, frames })
     }
-
-    /// Waits for a guard that has nothing to watch.
-    pub(super) async fn end(mut self) {
-        drop((self.orders, self.reports));
-        if let Err(error) = self.guard.wait().await {
-            tracing::debug!(%error, "a guard's end");
-        }
-    }
 }
 
 /// Both ends of the three pipes. Ours never block, the agent's do, as it expects.
-fn pipes() -> io::Result<(OurPipes, AgentStdio)> {
+pub(super) fn agent_pipes() -> io::Result<(AgentPipes, AgentStdio)> {
     let (agent_stdin, stdin) = io::pipe()?;
     let (stdout, agent_stdout) = io::pipe()?;
     let (stderr, agent_stderr) = io::pipe()?;
-    let ours = OurPipes {
+    let ours = AgentPipes {
         stdin: pipe::Sender::from_owned_fd(stdin.into())?,
         stdout: pipe::Receiver::from_owned_fd(stdout.into())?,
         stderr: pipe::Receiver::from_owned_fd(stderr.into())?,
@@ -96,6 +131,18 @@ fn pipes() -> io::Result<(OurPipes, AgentStdio)> {
         AgentStdio { stdin: agent_stdin.into(), stdout: agent_stdout.into(), stderr: agent_stderr.into() };
     Ok((ours, stdio))
 }
+
+/// One pipe for both outputs, so that their order is kept.
+pub(super) fn command_pipe() -> io::Result<(CommandPipe, AgentStdio)> {
+    let (output, stdout) = io::pipe()?;
+    let stderr = stdout.try_clone()?;
+    let ours = CommandPipe { output: pipe::Receiver::from_owned_fd(output.into())? };
+    let nothing = std::fs::File::open("/dev/null")?;
+    Ok((ours, AgentStdio { stdin: nothing.into(), stdout: stdout.into(), stderr: stderr.into() }))
+}
+
+/// Chunks of output that may wait; over it the command waits.
+const QUEUED_CHUNKS: usize = 4;
 
 /// A guard without a record works as well: the record is for the case that the guard fails too.
 fn record(dir: &Path, pid: u32) -> Option<Record> {

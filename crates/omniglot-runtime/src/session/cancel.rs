@@ -8,6 +8,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::Session;
 use crate::deadlines::Deadlines;
+use crate::process::Exit;
 
 /// How far a cancel has gone.
 #[derive(Debug)]
@@ -44,10 +45,12 @@ impl Ladder {
         }
     }
 
-    /// A silent agent may be finishing a tool: it gets more time than one that goes on talking.
-    fn deserves_patience(&self, deadlines: &Deadlines) -> bool {
+    /// A silent agent may be finishing a tool: it gets more time than one that goes on talking. So does a
+    /// server, on which there is nothing else to be done.
+    fn deserves_patience(&self, deadlines: &Deadlines, is_shared: bool) -> bool {
         let producing = self.heard.is_some_and(|heard| heard.elapsed() < deadlines.interrupt_producing);
-        self.rung == Rung::Asked && !producing && self.began.elapsed() < deadlines.interrupt_silent
+        let may_wait = is_shared || !producing;
+        self.rung == Rung::Asked && may_wait && self.began.elapsed() < deadlines.interrupt_silent
     }
 }
 
@@ -90,10 +93,13 @@ impl Session {
             self.cancelling = None;
             return;
         };
-        if ladder.deserves_patience(deadlines) {
+        if ladder.deserves_patience(deadlines, agent.process.is_shared()) {
             ladder.due = (Instant::now() + deadlines.interrupt_producing)
                 .min(ladder.began + deadlines.interrupt_silent);
             return;
+        }
+        if agent.process.is_shared() {
+            return self.give_up_turn();
         }
         ladder.rung = match ladder.rung {
             Rung::Asked => {
@@ -111,5 +117,16 @@ impl Session {
         };
         ladder.due = Instant::now() + deadlines.rung;
         tracing::info!(session = %self.facts.id, rung = ?ladder.rung, "the agent did not stop when asked");
+    }
+
+    /// A server that others use is not sent signals: the turn is over for us, and the session leaves it.
+    fn give_up_turn(&mut self) {
+        tracing::warn!(session = %self.facts.id, "a shared server did not stop a turn when asked");
+        self.step.begin();
+        if let Some(agent) = &self.agent {
+            agent.process.kill();
+        }
+        self.agent_exited(Exit { code: Some(0), signal: None });
+        self.pursue();
     }
 }

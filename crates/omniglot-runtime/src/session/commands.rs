@@ -80,6 +80,10 @@ impl Session {
     /// Ends the process and the session.
     async fn terminate(&mut self) {
         self.drop_queue();
+        if let Some(agent) = &mut self.agent {
+            let heard = agent.close(self.facts.deadlines.stop).await;
+            self.absorb(heard);
+        }
         self.stop_agent().await;
         let timeline = &mut self.timeline;
         self.step.with(|stamp, out| timeline.end_session(SessionEnd::Terminated, stamp, out));
@@ -91,8 +95,10 @@ impl Session {
         self.opening = None;
         self.broken = true;
         self.in_flight.clear();
-        if let Some(agent) = self.agent.take() {
+        if let Some(mut agent) = self.agent.take() {
+            agent.close(self.facts.deadlines.stop).await;
             agent.process.kill();
+            agent.host.end().await;
             agent.process.gone().await;
         }
     }
@@ -123,8 +129,9 @@ impl Session {
                 break;
             }
         }
-        if let Some(agent) = self.agent.take() {
+        if let Some(mut agent) = self.agent.take() {
             agent.process.kill();
+            agent.host.end().await;
             agent.process.gone().await;
             self.connection(None);
             self.timeline.forget_run();
@@ -137,6 +144,11 @@ impl Session {
                 FromAgent::Lines(lines) => {
                     self.step.begin();
                     self.hear_lines(lines);
+                    self.commit_in_flight();
+                }
+                FromAgent::Host(news) => {
+                    self.step.begin();
+                    self.hear_host(news);
                     self.commit_in_flight();
                 }
                 FromAgent::Exited(_) => return,

@@ -112,8 +112,8 @@ impl Session {
         if wish.is_empty() || fold.native_session_id.is_none() {
             return Ok(Foreseen { patch: as_wished(wish), warnings: vec![] });
         }
-        let protocol = self.facts.launcher.catalog.get(&self.facts.agent)?.protocol;
-        registry::foresee(protocol, &fold.state, wish)
+        let entry = self.facts.launcher.catalog.get(&self.facts.agent)?;
+        registry::foresee(entry.protocol, entry.quirks.as_deref(), &fold.state, wish)
             .map_err(|refusal| RuntimeError::ModeNotSupported(refusal.message))
     }
 

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use omniglot_agents::{Attachment, Command, FileContent, Prompt};
+use omniglot_agents::{Attachment, Command, FileContent, Prompt, registry};
 use omniglot_schema::{
     Connection, ContentPart, Delivered, Delivery, FileAction, MessageId, MessageRequest, QueuedMessage,
     StatePatch,
@@ -41,6 +41,12 @@ impl Session {
         }
         let message_id = MessageId(format!("msg_{}", uuid::Uuid::now_v7().simple()));
         let after = self.timeline.fold().last_seq;
+        if turn_runs && request.delivery == Some(Delivery::Steer) && self.can_steer() {
+            self.steer(&message_id, &request, files);
+            let posted = Posted { message_id, delivered: Delivered::Steered, after };
+            self.remember_receipt(key, &posted);
+            return Ok(posted);
+        }
         let first = !turn_runs && self.queue.is_empty();
         let free = first && self.agent.is_some() && !self.configuring.is_pending();
         self.queue.push_back(Queued { message_id: message_id.clone(), request, files, stored: !free });
@@ -55,6 +61,21 @@ impl Session {
         let posted = Posted { message_id, delivered, after };
         self.remember_receipt(key, &posted);
         Ok(posted)
+    }
+
+    /// Whether the agent takes a prompt into the turn that runs. One that is being cancelled takes nothing.
+    fn can_steer(&self) -> bool {
+        let entry = self.facts.launcher.catalog.get(&self.facts.agent);
+        let can = entry.is_ok_and(|entry| registry::can_steer(entry.protocol));
+        can && self.agent.is_some() && self.cancelling.is_none() && self.queue.is_empty()
+    }
+
+    fn steer(&mut self, message_id: &MessageId, request: &MessageRequest, files: Vec<Attachment>) {
+        self.tell_agent(&Command::Prompt(Prompt {
+            message_id: Some(message_id.clone()),
+            text: request.message.clone(),
+            attachments: files,
+        }));
     }
 
     /// What the first message with this key was told.
@@ -139,7 +160,8 @@ impl Session {
         }
         let mut open = self.facts.open.clone();
         let fold = self.timeline.fold();
-        open.resume.clone_from(&fold.native_session_id);
+        open.resume = self.timeline.resumable().map(str::to_owned);
+        open.resume_since = fold.native_since;
         let wish = wish_of_state(&fold.state);
         open.wish = if open.resume.is_some() { wish } else { wish.or(open.wish) };
         self.opening = Some(Box::pin(self.facts.launcher.clone().open(self.facts.agent.clone(), open)));
@@ -194,6 +216,8 @@ impl Session {
             let end = TurnEnd::new(omniglot_schema::StopReason::Cancelled);
             self.step
                 .with(|stamp, out| timeline.close_turn(end, omniglot_schema::ResolvedBy::Cancel, stamp, out));
+        } else if agent.process.is_shared() && timeline.fold().open_turn.is_none() {
+            tracing::info!(session = %self.facts.id, agent = self.facts.agent, %exit, "its server is gone");
         } else {
             let message = format!("the agent's process {exit}");
             tracing::warn!(session = %self.facts.id, agent = self.facts.agent, %exit, "an agent died");

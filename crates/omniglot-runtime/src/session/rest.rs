@@ -61,19 +61,32 @@ impl Session {
         let busy =
             self.timeline.fold().open_turn.is_some() || !self.queue.is_empty() || self.configuring.is_asked();
         let has_agent = self.agent.is_some();
-        self.pulse.beat(busy, has_agent || self.opening.is_some());
+        // A seat on a server costs no process.
+        let has_process = self.agent.as_ref().is_some_and(|agent| !agent.process.is_shared());
+        self.pulse.beat(busy, has_process || self.opening.is_some());
         self.rests_until = match (busy, has_agent) {
             (false, true) => self.rests_until.or_else(|| Some(Instant::now() + self.facts.deadlines.idle)),
             _ => None,
         };
     }
 
-    /// Ends a process that rests. One that has work is left alone.
+    /// Ends a process that rests. One that has work is left alone. A server goes on without the session, and so
+    /// has to be told that it has left.
     pub(super) async fn reap(&mut self) -> Result<(), RuntimeError> {
         if self.pulse.is_busy() {
             return Err(RuntimeError::Busy);
         }
         tracing::info!(session = %self.facts.id, "ending a process that rests");
+        if let Some(agent) = self.agent.as_mut().filter(|agent| agent.process.is_shared()) {
+            let heard = agent.close(self.facts.deadlines.stop).await;
+            self.absorb(heard);
+        }
+        let patience = self.facts.deadlines.stop;
+        if let Some(agent) = self.agent.as_mut().filter(|agent| agent.process.is_shared()) {
+            // A server that lives on must not keep what nobody uses.
+            let heard = agent.close(patience).await;
+            self.absorb(heard);
+        }
         self.stop_agent().await;
         Ok(())
     }

@@ -1,14 +1,15 @@
 //! One step of a session: what it hears becomes frames and events, and these one append.
 
-use bytes::{BufMut as _, Bytes, BytesMut};
+use bytes::Bytes;
 use jiff::Timestamp;
 use omniglot_agents::Output;
-use omniglot_schema::{StatusLabel, UniversalEventType};
+use omniglot_schema::{ErrorCode, EventData, StatusLabel, StopReason, UniversalEventType};
 use omniglot_store::{Batch, Blob, Durability, Frame, NewEvent, QueueOp, Receipt, RecordUpdate};
 use omniglot_timeline::{Draft, Emitted, Stamp, Timeline};
 
-use super::{Commit, InFlight, Session};
+use super::{Commit, Facts, InFlight, Session};
 use crate::agent::Heard;
+use crate::credentials::Trial;
 use crate::digest::sha256;
 
 /// What has happened since the last append.
@@ -73,7 +74,11 @@ impl Step {
                 timeline.status(StatusLabel::Warning, refusal.message, stamp, &mut self.events);
             }
             // Carried out before; see `Heard`. The session itself looks out for the end of its settings.
-            Output::Send(_) | Output::Configured(_) => {}
+            Output::Send(_)
+            | Output::SendSecret { .. }
+            | Output::Host(_)
+            | Output::Configured(_)
+            | Output::Closed => {}
         }
     }
 
@@ -92,8 +97,11 @@ impl Step {
 
     pub(crate) fn take_events(&mut self) -> Vec<NewEvent> {
         // One allocation for the whole step: events are small and many.
-        let mut buffer = BytesMut::with_capacity(self.events.len() * USUAL_EVENT);
-        self.events.drain(..).map(|emitted| encode(emitted, &mut buffer)).collect()
+        let mut json = Vec::with_capacity(self.events.len() * USUAL_EVENT);
+        let encoded: Vec<_> = self.events.drain(..).map(|emitted| encode(emitted, &mut json)).collect();
+        let mut json = Bytes::from(json);
+        let cut = |(event, length)| NewEvent { json: json.split_to(length), ..event };
+        encoded.into_iter().map(cut).collect()
     }
 
     pub(crate) fn last_frame(&self) -> u64 {
@@ -124,6 +132,9 @@ impl Session {
 
     fn append(&mut self, record: bool, durability: Durability) -> Commit {
         let ends_turn = self.step.events.iter().any(|e| e.event.kind() == UniversalEventType::TurnEnded);
+        if ends_turn {
+            self.note_credentials();
+        }
         let batch = Batch {
             session: self.facts.no,
             frames: self.step.take_frames(),
@@ -135,6 +146,24 @@ impl Session {
             durability: if ends_turn { Durability::Power } else { durability },
         };
         self.store.append(batch)
+    }
+
+    /// Tells what the end of a turn says about the agent's credentials: most ends say nothing.
+    fn note_credentials(&self) {
+        let Facts { agent, credentials, .. } = &self.facts;
+        let trial = if self.agent.is_some() { Trial::Turn } else { Trial::Opening };
+        for Emitted { event, .. } in &self.step.events {
+            if let EventData::Error(error) = &event.data
+                && error.code == Some(ErrorCode::ProviderAuth)
+            {
+                credentials.refused(agent, trial);
+            }
+            if let EventData::TurnEnded(end) = &event.data
+                && end.metadata.stop_reason == StopReason::EndTurn
+            {
+                credentials.accepted(agent, trial);
+            }
+        }
     }
 
     /// Appends the step, if there is anything in it, without waiting.
@@ -187,19 +216,22 @@ pub(crate) fn record_of(timeline: &Timeline) -> RecordUpdate {
     }
 }
 
-fn encode(emitted: Emitted, buffer: &mut BytesMut) -> NewEvent {
+/// Writes an event's JSON behind what `json` has, and tells how long it is.
+fn encode(emitted: Emitted, json: &mut Vec<u8>) -> (NewEvent, usize) {
     let Emitted { event, frame } = emitted;
-    if let Err(error) = serde_json::to_writer(buffer.writer(), &event) {
+    let before = json.len();
+    if let Err(error) = serde_json::to_writer(&mut *json, &event) {
         // Our own types always serialise; see `json`.
         tracing::error!(%error, "an event did not serialise");
     }
-    NewEvent {
+    let new = NewEvent {
         seq: event.sequence,
         kind: event.kind(),
         time_us: event.time.as_microsecond(),
-        json: buffer.split().freeze(),
+        json: Bytes::new(),
         frame_no: frame,
-    }
+    };
+    (new, json.len() - before)
 }
 
 /// Our own types always serialise: their maps have string keys and their numbers are finite or null.

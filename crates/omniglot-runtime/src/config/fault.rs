@@ -1,0 +1,124 @@
+//! What is wrong with a configuration, said with its place and the fix, and never with a value.
+
+use std::ops::Range;
+use std::path::Path;
+
+use super::ConfigError;
+
+/// What is wrong, and where in the text, in bytes.
+pub(super) struct Fault {
+    span: Range<usize>,
+    message: String,
+}
+
+impl Fault {
+    pub(super) fn new(span: Range<usize>, message: impl Into<String>) -> Self {
+        Self { span, message: message.into() }
+    }
+
+    pub(super) fn at(self, path: &Path, text: &[u8]) -> ConfigError {
+        let (line, column) = place(text, self.span.start);
+        ConfigError::Invalid { path: path.into(), line, column, message: self.message }
+    }
+}
+
+impl From<toml::de::Error> for Fault {
+    fn from(error: toml::de::Error) -> Self {
+        // Only the message: the full text repeats the source line, which may hold a secret.
+        let message = error.message();
+        let message = unknown_key(message)
+            .or_else(|| missing_key(message))
+            .unwrap_or_else(|| without_value(message).trim_end().replace('\n', "; "));
+        Self::new(error.span().unwrap_or_default(), message)
+    }
+}
+
+/// Line and column, from 1, of a byte of the text.
+pub(super) fn place(text: &[u8], at: usize) -> (usize, usize) {
+    let before = String::from_utf8_lossy(text.get(..at).unwrap_or(text));
+    let column = before.rsplit('\n').next().map_or(0, |rest| rest.chars().count()) + 1;
+    (before.matches('\n').count() + 1, column)
+}
+
+/// Of the name that was written and those that are known, as serde tells them.
+fn unknown_key(message: &str) -> Option<String> {
+    let (written, rest) = message.strip_prefix("unknown field `")?.split_once('`')?;
+    let known: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
+    let meant = nearest(written, &known).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+    Some(format!("unknown key `{written}`{meant} (known here: {})", known.join(", ")))
+}
+
+fn missing_key(message: &str) -> Option<String> {
+    let name = message.strip_prefix("missing field `")?.strip_suffix('`')?;
+    let example = if name == "command" { r#": command = ["program", "argument", …]"# } else { "" };
+    Some(format!("the key `{name}` is missing; add it{example}"))
+}
+
+/// What was expected, where serde's message also quotes what was found: that may be a secret.
+fn without_value(message: &str) -> &str {
+    let quotes = ["invalid type: ", "invalid value: ", "unknown variant "];
+    if !quotes.iter().any(|quote| message.starts_with(quote)) {
+        return message;
+    }
+    // The last one: the value may hold these words, too.
+    message.rfind("expected ").and_then(|at| message.get(at..)).unwrap_or("another value is expected")
+}
+
+/// The name that was most likely meant, if one is near enough.
+pub(super) fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
+    let enough = written.chars().count().div_ceil(3);
+    let near = known.iter().map(|name| (distance(written, name), *name)).min()?;
+    (near.0 <= enough).then_some(near.1)
+}
+
+/// How many letters must be changed, added, left out or exchanged with the next one.
+fn distance(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut before: Vec<usize> = vec![];
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    let mut last = None;
+    for (i, letter) in from.chars().enumerate() {
+        let mut next = vec![i + 1];
+        for (j, other) in to.iter().enumerate() {
+            let cost = |row: &[usize], at: usize| row.get(at).copied().unwrap_or(usize::MAX - 1);
+            let mut best = (cost(&row, j) + usize::from(letter != *other))
+                .min(cost(&row, j + 1) + 1)
+                .min(cost(&next, j) + 1);
+            let swapped = j > 0 && last == Some(*other) && to.get(j - 1) == Some(&letter);
+            if swapped {
+                best = best.min(cost(&before, j - 1) + 1);
+            }
+            next.push(best);
+        }
+        before = std::mem::replace(&mut row, next);
+        last = Some(letter);
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_found_and_a_far_one_is_not_guessed() {
+        let known = ["default_agent", "listen", "limits", "agents", "sandbox"];
+        for (written, meant) in [
+            ("default_agnet", Some("default_agent")),
+            ("agent", Some("agents")),
+            ("limit", Some("limits")),
+            ("sand_box", Some("sandbox")),
+            ("colour", None),
+            ("x", None),
+        ] {
+            assert_eq!(nearest(written, &known), meant, "{written}");
+        }
+    }
+
+    #[test]
+    fn two_letters_in_the_wrong_order_are_one_mistake() {
+        assert_eq!(distance("agnet", "agent"), 1);
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("kitten", "sitting"), 3);
+    }
+}

@@ -1,0 +1,147 @@
+//! The file as it is written, and the second look at what its types alone do not guarantee.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+
+use indexmap::IndexMap;
+use omniglot_agents::registry::{self, Protocol};
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::fault::{Fault, nearest, place};
+use super::{AgentConfig, Config, Limits, Retention, Written};
+
+/// The places of what needs a second look are kept.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    listen: Option<Spanned<String>>,
+    token_file: Option<Spanned<String>>,
+    #[serde(default)]
+    allow_hosts: Vec<Spanned<String>>,
+    #[serde(default)]
+    allow_origins: Vec<Spanned<String>>,
+    default_agent: Option<Spanned<String>>,
+    #[serde(default)]
+    sandbox: bool,
+    #[serde(default)]
+    limits: Limits,
+    #[serde(default)]
+    retention: Retention,
+    #[serde(default)]
+    agents: IndexMap<Spanned<String>, AgentTable>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AgentTable {
+    #[serde(default = "acp")]
+    protocol: Protocol,
+    command: Spanned<Vec<String>>,
+    #[serde(default)]
+    env: IndexMap<Spanned<String>, Spanned<String>>,
+    quirks: Option<Spanned<String>>,
+}
+
+fn acp() -> Protocol {
+    Protocol::Acp
+}
+
+impl File {
+    /// `text` is what the file was read from.
+    pub(super) fn check(self, path: &Path, text: &str) -> Result<Config, Fault> {
+        let agents = self.agents.into_iter().map(check_agent).collect::<Result<IndexMap<_, _>, _>>()?;
+        let written = |value: Spanned<String>| {
+            let (line, column) = place(text.as_bytes(), value.span().start);
+            Written { text: value.into_inner(), path: path.to_owned(), line, column }
+        };
+        let config = Config {
+            listen: self.listen.map(check_listen).transpose()?,
+            token_file: self.token_file.map(|file| check_token_file(path, file)).transpose()?,
+            allow_hosts: self.allow_hosts.into_iter().map(written).collect(),
+            allow_origins: self.allow_origins.into_iter().map(written).collect(),
+            default_agent: self.default_agent.as_ref().map(|name| name.get_ref().clone()),
+            sandbox: self.sandbox,
+            agents,
+            limits: self.limits,
+            retention: self.retention,
+        };
+        match self.default_agent.map(|name| (name.span(), config.check_default_agent())) {
+            Some((span, Err(message))) => Err(Fault::new(span, format!("default_agent {message}"))),
+            _ => Ok(config),
+        }
+    }
+}
+
+fn check_listen(listen: Spanned<String>) -> Result<SocketAddr, Fault> {
+    parse_listen(listen.get_ref()).map_err(|message| Fault::new(listen.span(), message))
+}
+
+/// ADDRESS:PORT, where the address may be `localhost`.
+pub fn parse_listen(text: &str) -> Result<SocketAddr, &'static str> {
+    let local = text.strip_prefix("localhost:").and_then(|port| port.parse().ok());
+    let local = local.map(|port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    local.or_else(|| text.parse().ok()).ok_or(
+        "expected an IP address and a port, such as \"127.0.0.1:2468\", \"[::1]:2468\" or \"0.0.0.0:2468\"",
+    )
+}
+
+/// Relative to the file that names it.
+fn check_token_file(path: &Path, file: Spanned<String>) -> Result<std::path::PathBuf, Fault> {
+    if file.get_ref().is_empty() {
+        return Err(Fault::new(
+            file.span(),
+            "expected the path of a file; leave the key out for the usual one",
+        ));
+    }
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Ok(dir.join(file.get_ref()))
+}
+
+fn check_agent((name, table): (Spanned<String>, AgentTable)) -> Result<(String, AgentConfig), Fault> {
+    if !is_agent_name(name.get_ref()) {
+        let message = format!(
+            "`{}` is no agent name; use lower-case letters, digits, `-` and `_`, beginning with a letter or digit",
+            name.get_ref()
+        );
+        return Err(Fault::new(name.span(), message));
+    }
+    if table.command.get_ref().first().is_none_or(String::is_empty) {
+        let message = "command names no program; write command = [\"program\", \"argument\", …]";
+        return Err(Fault::new(table.command.span(), message));
+    }
+    if table.command.get_ref().iter().any(|word| word.contains('\0')) {
+        return Err(Fault::new(table.command.span(), "the command contains a NUL, which no command can"));
+    }
+    let env = table.env.into_iter().map(check_variable).collect::<Result<_, _>>()?;
+    let quirks = table.quirks.map(check_quirks).transpose()?;
+    let agent = AgentConfig { protocol: table.protocol, command: table.command.into_inner(), env, quirks };
+    Ok((name.into_inner(), agent))
+}
+
+fn check_quirks(name: Spanned<String>) -> Result<String, Fault> {
+    let known: Vec<_> = registry::quirk_names().collect();
+    if known.contains(&name.get_ref().as_str()) {
+        return Ok(name.into_inner());
+    }
+    let meant = nearest(name.get_ref(), &known).map(|name| format!("; did you mean \"{name}\"?"));
+    let (meant, known) = (meant.unwrap_or_default(), known.join(", "));
+    Err(Fault::new(name.span(), format!("there are no quirks of that name{meant} (known: {known})")))
+}
+
+fn is_agent_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    name.starts_with(plain) && name.chars().all(|c| plain(c) || matches!(c, '-' | '_'))
+}
+
+fn check_variable((name, value): (Spanned<String>, Spanned<String>)) -> Result<(String, String), Fault> {
+    if name.get_ref().is_empty() || name.get_ref().contains(['=', '\0']) {
+        let message =
+            format!("{:?} is no variable name; it may not be empty nor contain `=`", name.get_ref());
+        return Err(Fault::new(name.span(), message));
+    }
+    if value.get_ref().contains('\0') {
+        return Err(Fault::new(value.span(), "the value contains a NUL, which no environment can"));
+    }
+    Ok((name.into_inner(), value.into_inner()))
+}

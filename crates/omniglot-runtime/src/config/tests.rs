@@ -1,0 +1,220 @@
+//! Good files, bad files and what is said of them.
+
+use super::*;
+
+fn parse(text: &str) -> Result<Config, String> {
+    Config::parse(Path::new("omniglot.toml"), text).map_err(|e| e.to_string())
+}
+
+#[track_caller]
+fn refused(text: &str, place: &str, words: &str) {
+    let message = parse(text).unwrap_err();
+    assert!(message.starts_with(&format!("omniglot.toml:{place}: ")), "{message}");
+    assert!(message.contains(words), "{message}");
+}
+
+#[test]
+fn a_whole_file_is_read() {
+    let config = parse(
+        "default_agent = \"goose\"\n\
+         [agents.goose]\nprotocol = \"acp\"\ncommand = [\"goose\", \"acp\"]\nenv = { KEY = \"v\" }\n\
+         [limits]\nhandshake_seconds = 5\n",
+    )
+    .unwrap();
+    assert_eq!(config.default_agent(), "goose");
+    assert_eq!(config.agents["goose"].command, ["goose", "acp"]);
+    assert_eq!(config.agents["goose"].env["KEY"], "v");
+    assert_eq!(config.limits, Limits { handshake_seconds: 5, ..Limits::default() });
+}
+
+#[test]
+fn an_empty_file_means_the_built_in_agent() {
+    let config = parse("").unwrap();
+    assert_eq!(config, Config::default());
+    assert_eq!(config.default_agent(), "mock");
+}
+
+#[test]
+fn the_built_in_agent_can_be_replaced() {
+    let config = parse("[agents.mock]\nprotocol = \"acp\"\ncommand = [\"x\"]\n").unwrap();
+    assert_eq!(config.agents["mock"].command, ["x"]);
+}
+
+#[test]
+fn an_unknown_key_is_refused_with_the_known_ones() {
+    refused(
+        "default_agnet = \"mock\"\n",
+        "1:1",
+        "`default_agnet`; did you mean `default_agent`? (known here: ",
+    );
+    refused(
+        "[agents.a]\nprotocol = \"acp\"\ncomand = [\"x\"]\n",
+        "3:1",
+        "did you mean `command`? (known here: protocol, command,",
+    );
+    refused("[retention]\nraw_day = 3\n", "2:1", "did you mean `raw_days`?");
+    refused("[limits]\nzoom = 3\n", "2:1", "unknown key `zoom` (known here: max_line_bytes");
+}
+
+#[test]
+fn an_unknown_protocol_is_refused_with_the_known_ones() {
+    refused("[agents.a]\nprotocol = \"http\"\ncommand = [\"x\"]\n", "2:12", "`acp`");
+}
+
+#[test]
+fn a_syntax_error_names_its_place() {
+    refused("\ndefault_agent = \n", "2:17", "");
+}
+
+#[test]
+fn a_missing_command_names_its_table() {
+    refused("[agents.a]\nprotocol = \"acp\"\n", "1:1", "the key `command` is missing; add it: command = [");
+}
+
+#[test]
+fn an_empty_command_is_refused_with_the_fix() {
+    refused("[agents.a]\nprotocol = \"acp\"\ncommand = []\n", "3:11", "write command = [");
+    refused("[agents.a]\nprotocol = \"acp\"\ncommand = [\"\"]\n", "3:11", "write command = [");
+}
+
+#[test]
+fn a_bad_agent_name_is_refused_with_the_rule() {
+    refused("[agents.\"My Agent\"]\nprotocol = \"acp\"\ncommand = [\"x\"]\n", "1:9", "lower-case letters");
+    refused("[agents._x]\nprotocol = \"acp\"\ncommand = [\"x\"]\n", "1:9", "beginning with");
+}
+
+#[test]
+fn a_default_agent_must_exist() {
+    refused("default_agent = \"duck\"\n", "1:17", "add [agents.duck] or use one of: mock");
+}
+
+#[test]
+fn a_limit_of_zero_is_refused() {
+    refused("[limits]\nhandshake_seconds = 0\n", "2:21", "expected more than 0");
+    refused("[limits]\nmax_line_bytes = 0\n", "2:18", "expected a number of bytes over 0");
+}
+
+#[test]
+fn a_file_that_is_not_utf8_is_refused_at_the_byte() {
+    let error = Config::parse_bytes(Path::new("c"), b"# a\nx = \"\xff\"".to_vec()).unwrap_err();
+    assert!(error.to_string().starts_with("c:2:6: not UTF-8"), "{error}");
+}
+
+#[test]
+fn a_missing_file_is_an_error_only_when_it_was_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(FILE_NAME);
+    assert!(matches!(Config::load(&path), Err(ConfigError::Missing { .. })));
+    assert_eq!(Config::load_optional(&path).unwrap(), Config::default());
+}
+
+#[test]
+fn no_value_is_in_an_error() {
+    let agent = "[agents.a]\nprotocol = \"acp\"\ncommand = [\"x\"]\n";
+    refused(&format!("{agent}env = \"hush, expected hush\"\n"), "4:7", "4:7: expected a map");
+    for wrong in [
+        "env = \"hush\"",
+        "env = [\"hush\"]",
+        "env = { KEY = [\"hush\"] }",
+        "env = { KEY = hush }",
+        "env = { KEY = \"hush }",
+        "env = { KEY = 'hush\\",
+        "env = { KEY = \"hush\\q\" }",
+        "env = { KEY = \"hush\\u0000\" }",
+        "env = { KEY = \"a\", KEY = \"hush\" }",
+        "env = { KEY = 11hush }",
+        "env.KEY = \"hush\"\nenv.KEY.x = \"hush\"",
+        "[limits]\nmax_line_bytes = \"hush\"",
+        "[retention]\nraw_days = \"hush\"",
+        "[agents.b]\nquirks = \"hush\"\ncommand = [\"x\"]",
+        "[agents.b]\nprotocol = \"hush\"\ncommand = [\"x\"]",
+        "[agents.b]\nprotocol = \"acp\"\ncommand = \"hush\"",
+        "[agents.b]\nprotocol = \"acp\"\ncommand = [\"x\", \"hush\\u0000\"]",
+    ] {
+        let message = parse(&format!("{agent}{wrong}\n")).unwrap_err();
+        assert!(!message.contains("hush"), "{wrong}: {message}");
+    }
+    let number = parse(&format!("{agent}env = {{ KEY = 12345678 }}\n")).unwrap_err();
+    assert!(!number.contains("12345678"), "{number}");
+}
+
+#[test]
+fn debug_output_hides_the_environment() {
+    let config =
+        parse("[agents.a]\nprotocol = \"acp\"\ncommand = [\"x\"]\nenv = { KEY = \"hush\" }\n").unwrap();
+    assert!(!format!("{config:?}").contains("hush"));
+}
+
+#[test]
+fn three_lines_make_an_agent() {
+    let config =
+        parse("[agents.mine]\ncommand = [\"my-agent\", \"--acp\"]\nenv = { KEY = \"v\" }\n").unwrap();
+    assert_eq!(config.agents["mine"].protocol, Protocol::Acp);
+    assert_eq!(config.agents["mine"].command, ["my-agent", "--acp"]);
+}
+
+#[test]
+fn a_registered_agent_can_be_the_default_without_a_table() {
+    assert_eq!(parse("default_agent = \"gemini\"\n").unwrap().default_agent(), "gemini");
+}
+
+#[test]
+fn what_a_daemon_keeps_is_said_in_days_and_bytes() {
+    let config =
+        parse("[retention]\nraw_days = 0.5\nraw_bytes = \"2 GiB\"\nended_days = 90\nended_bytes = 77\n");
+    let day = Duration::from_secs(86_400);
+    let retention = Retention {
+        raw_age: Some(day / 2),
+        raw_bytes: Some(2 << 30),
+        ended_age: Some(day * 90),
+        ended_bytes: Some(77),
+        every_seconds: 600,
+    };
+    assert_eq!(config.unwrap().retention, retention);
+    assert_eq!(parse("").unwrap().retention, Retention::default());
+}
+
+#[test]
+fn a_bad_age_or_size_is_refused_with_the_fix() {
+    refused("[retention]\nraw_days = 0\n", "2:12", "expected a number of days over 0, such as 30 or 0.5");
+    refused("[retention]\nended_days = -1.5\n", "2:14", "a number of days over 0");
+    refused("[retention]\nended_days = \"30d\"\n", "2:14", "a number of days over 0");
+    refused("[retention]\nraw_bytes = \"2 cats\"\n", "2:13", "such as \"500 MB\" or \"2 GiB\"");
+    refused("[retention]\nended_bytes = 0\n", "2:15", "a number of bytes over 0");
+    refused("[retention]\nevery_seconds = 0\n", "2:17", "expected more than 0");
+}
+
+#[test]
+fn an_address_to_listen_on_has_a_port() {
+    let listen = |text: &str| {
+        parse(&format!("listen = \"{text}\"\n")).map(|config| config.listen.unwrap().to_string())
+    };
+    assert_eq!(listen("localhost:80").unwrap(), "127.0.0.1:80");
+    assert_eq!(listen("[::1]:2468").unwrap(), "[::1]:2468");
+    refused("listen = \"127.0.0.1\"\n", "1:10", "\"127.0.0.1:2468\"");
+    refused("listen = \"example.com:80\"\n", "1:10", "an IP address and a port");
+}
+
+#[test]
+fn a_token_file_is_found_beside_the_configuration() {
+    let config =
+        Config::parse(Path::new("/etc/omniglot/omniglot.toml"), "token_file = \"secret\"\n").unwrap();
+    assert_eq!(config.token_file, Some("/etc/omniglot/secret".into()));
+    let config = Config::parse(Path::new("/etc/o.toml"), "token_file = \"/run/secret\"\n").unwrap();
+    assert_eq!(config.token_file, Some("/run/secret".into()));
+    refused("token_file = \"\"\n", "1:14", "leave the key out");
+}
+
+#[test]
+fn what_others_check_keeps_its_place() {
+    let config = parse("\nallow_hosts = [\"box\", \"*\"]\n").unwrap();
+    let refusal = config.allow_hosts[1].refuse("no wildcards").to_string();
+    assert_eq!(refusal, "omniglot.toml:2:23: no wildcards");
+}
+
+#[test]
+fn quirks_are_those_of_the_registry() {
+    let agent = |quirks: &str| format!("[agents.a]\ncommand = [\"x\"]\nquirks = \"{quirks}\"\n");
+    assert_eq!(parse(&agent("gemini")).unwrap().agents["a"].quirks.as_deref(), Some("gemini"));
+    refused(&agent("gemni"), "3:10", "did you mean \"gemini\"? (known: gemini, qwen, ");
+}

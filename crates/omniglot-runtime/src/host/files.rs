@@ -1,0 +1,122 @@
+//! Reading and writing text files for an agent; blocking, so it runs on threads of its own.
+//!
+//! Where a path may lead is `beneath`'s business.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::Path;
+
+use omniglot_agents::{HostError, HostErrorKind, ReadFile};
+
+use super::beneath::{OpenError, Root};
+
+/// The text of a file, or the lines of it that are wanted.
+pub(super) fn read(root: &Path, wanted: &ReadFile) -> Result<String, HostError> {
+    let file = Root::open(root).and_then(|root| root.read(&wanted.path)).map_err(told)?;
+    let failed = |error: io::Error| {
+        HostError::new(HostErrorKind::Failed, format!("{}: {error}", wanted.path.display()))
+    };
+    let bytes = lines(file, wanted).map_err(failed)?;
+    if bytes.len() > MOST_BYTES {
+        let path = wanted.path.display();
+        let message = format!("more than {MOST_BYTES} bytes of {path}; ask for less with line and limit");
+        return Err(HostError::new(HostErrorKind::Refused, message));
+    }
+    String::from_utf8(bytes).map_err(|_| {
+        let message = format!("{} is not a text file: it is not UTF-8", wanted.path.display());
+        HostError::new(HostErrorKind::Refused, message)
+    })
+}
+
+/// At most one byte more than may be answered.
+fn lines(file: File, wanted: &ReadFile) -> io::Result<Vec<u8>> {
+    let mut file = BufReader::new(file);
+    for _ in 1..wanted.line.unwrap_or(1) {
+        if file.skip_until(b'\n')? == 0 {
+            break;
+        }
+    }
+    let mut file = file.take(MOST_BYTES as u64 + 1);
+    let mut bytes = Vec::new();
+    match wanted.limit {
+        None => drop(file.read_to_end(&mut bytes)?),
+        Some(limit) => {
+            for _ in 0..limit {
+                if file.read_until(b'\n', &mut bytes)? == 0 {
+                    break;
+                }
+            }
+        }
+    }
+    Ok(bytes)
+}
+
+/// Replaces the text of a file, which is made if it is not there.
+pub(super) fn write(root: &Path, path: &Path, content: &str) -> Result<(), HostError> {
+    let mut file = Root::open(root).and_then(|root| root.write(path)).map_err(told)?;
+    let written = file.set_len(0).and_then(|()| file.write_all(content.as_bytes()));
+    written.map_err(|error| HostError::new(HostErrorKind::Failed, format!("{}: {error}", path.display())))
+}
+
+fn told(error: OpenError) -> HostError {
+    let kind = match &error {
+        OpenError::NotFound(_) => HostErrorKind::NotFound,
+        OpenError::Outside { .. } | OpenError::NotAFile(_) => HostErrorKind::Refused,
+        OpenError::Io { source, .. } => {
+            return HostError::new(HostErrorKind::Failed, format!("{error}: {source}"));
+        }
+    };
+    HostError::new(kind, error.to_string())
+}
+
+/// The most that one answer carries.
+const MOST_BYTES: usize = 16 * 1024 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "one\ntwo\nthree\nfour";
+
+    fn read_lines(line: Option<u32>, limit: Option<u32>) -> String {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("a"), TEXT).unwrap();
+        read(dir.path(), &ReadFile { path: "a".into(), line, limit }).unwrap()
+    }
+
+    #[test]
+    fn lines_are_counted_from_one_and_keep_their_ends() {
+        assert_eq!(read_lines(None, None), TEXT);
+        assert_eq!(read_lines(Some(1), None), TEXT);
+        assert_eq!(read_lines(Some(0), None), TEXT);
+        assert_eq!(read_lines(Some(3), None), "three\nfour");
+        assert_eq!(read_lines(Some(2), Some(2)), "two\nthree\n");
+        assert_eq!(read_lines(None, Some(1)), "one\n");
+        assert_eq!(read_lines(Some(4), Some(9)), "four");
+        assert_eq!(read_lines(Some(9), Some(9)), "");
+        assert_eq!(read_lines(None, Some(0)), "");
+    }
+
+    #[test]
+    fn what_cannot_be_answered_is_refused_with_the_reason() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("binary"), [0xff, 0xfe]).unwrap();
+        std::fs::write(dir.path().join("huge"), vec![b'\n'; MOST_BYTES + 1]).unwrap();
+        let read = |path: &str, limit| read(dir.path(), &ReadFile { path: path.into(), line: None, limit });
+        assert_eq!(read("binary", None).unwrap_err().message, "binary is not a text file: it is not UTF-8");
+        assert_eq!(
+            read("huge", None).unwrap_err().message,
+            "more than 16777216 bytes of huge; ask for less with line and limit"
+        );
+        assert_eq!(read("none", None).unwrap_err().message, "none does not exist");
+        assert_eq!(read("huge", Some(3)).unwrap(), "\n\n\n");
+    }
+
+    #[test]
+    fn writing_replaces_all_of_a_file() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("a"), "a long text").unwrap();
+        write(dir.path(), Path::new("a"), "short").unwrap();
+        assert_eq!(std::fs::read_to_string(dir.path().join("a")).unwrap(), "short");
+    }
+}

@@ -1,0 +1,193 @@
+//! One command that an agent wanted started: its output as it comes, then its end.
+//!
+//! Runs under a guard as agents do, so that it leaves nothing behind. Keeps no output: the adapter does.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use omniglot_agents::{HostError, HostErrorKind, HostKey, HostNews, LaunchSpec, TerminalStart, TerminalText};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::{Means, News, tell};
+use crate::process::{Exit, Launch, Process, SpawnError};
+
+pub(super) struct Terminal {
+    pub(super) key: HostKey,
+    pub(super) means: Arc<Means>,
+    pub(super) news: mpsc::Sender<News>,
+    /// Ends the command.
+    pub(super) end: CancellationToken,
+}
+
+impl Terminal {
+    pub(super) async fn run(self, start: TerminalStart) {
+        let started = match self.launch(start) {
+            Ok(launch) => Process::spawn_command(&self.means.supervisor, &launch).await.map_err(told),
+            Err(error) => Err(error),
+        };
+        match started {
+            Err(error) => self.tell(HostNews::Started(Err(error))).await,
+            Ok((process, output)) => {
+                self.tell(HostNews::Started(Ok(()))).await;
+                let exit = self.listen(process, output).await;
+                self.tell(HostNews::Ended(exit)).await;
+            }
+        }
+    }
+
+    async fn listen(&self, process: Process, mut output: mpsc::Receiver<Bytes>) -> Exit {
+        let mut text = Text { whole_lines: self.means.whole_lines, ..Text::default() };
+        loop {
+            let chunk = tokio::select! {
+                chunk = output.recv() => chunk,
+                () = self.end.cancelled() => break,
+            };
+            let Some(chunk) = chunk else { break };
+            self.say(text.push(&chunk)).await;
+        }
+        if self.end.is_cancelled() {
+            process.kill();
+        }
+        // What it had written before it was killed is still said.
+        while let Some(chunk) = self.rest(&process, &mut output).await {
+            self.say(text.push(&chunk)).await;
+        }
+        self.say(text.finish()).await;
+        process.gone().await
+    }
+
+    /// What comes until the end of the output; one that closed it and runs on can still be ended.
+    async fn rest(&self, process: &Process, output: &mut mpsc::Receiver<Bytes>) -> Option<Bytes> {
+        if let Some(chunk) = output.recv().await {
+            return Some(chunk);
+        }
+        tokio::select! {
+            _ = process.wait() => {}
+            () = self.end.cancelled() => process.kill(),
+        }
+        None
+    }
+
+    async fn say(&self, text: String) {
+        if !text.is_empty() {
+            self.tell(HostNews::Said(TerminalText { text, masked: None })).await;
+        }
+    }
+
+    async fn tell(&self, news: HostNews) {
+        tell(&self.news, self.key, news).await;
+    }
+
+    fn launch(&self, start: TerminalStart) -> Result<Launch, HostError> {
+        let TerminalStart { command, args, env: more, cwd } = start;
+        let mut env = self.means.env.clone();
+        env.extend(more);
+        let cwd = self.directory(cwd)?;
+        let launch = Launch::new(LaunchSpec { program: command, args, env }, cwd);
+        Ok(if is_shell_line(&launch) { in_shell(launch) } else { launch })
+    }
+
+    fn directory(&self, wanted: Option<PathBuf>) -> Result<PathBuf, HostError> {
+        let root = &self.means.root;
+        let Some(wanted) = wanted else { return Ok(root.clone()) };
+        let refused = |kind, what: &str| {
+            let (wanted, root) = (wanted.display(), root.display());
+            Err(HostError::new(kind, format!("{wanted} {what} of the session's directory {root}")))
+        };
+        match root.join(&wanted).canonicalize() {
+            Ok(found) if !is_within(&found, root) => refused(HostErrorKind::Refused, "is outside"),
+            Ok(found) if found.is_dir() => Ok(found),
+            Ok(_) | Err(_) => refused(HostErrorKind::NotFound, "is no directory"),
+        }
+    }
+}
+
+fn is_within(path: &Path, root: &Path) -> bool {
+    root.canonicalize().is_ok_and(|root| path.starts_with(root))
+}
+
+/// Some agents give a whole line for a shell as the command, and no arguments.
+fn is_shell_line(launch: &Launch) -> bool {
+    let has_syntax = launch.program.contains(|c: char| c.is_whitespace() || ";&|<>$`(".contains(c));
+    launch.args.is_empty() && has_syntax && launch.resolve().is_err()
+}
+
+fn in_shell(launch: Launch) -> Launch {
+    let args = vec!["-c".to_owned(), launch.program];
+    Launch { program: "sh".to_owned(), args, ..launch }
+}
+
+fn told(error: SpawnError) -> HostError {
+    let kind = match &error {
+        SpawnError::NotFound { .. } | SpawnError::Directory(_) => HostErrorKind::NotFound,
+        SpawnError::Refused { .. } => HostErrorKind::Refused,
+        SpawnError::Guard { source, .. } => {
+            return HostError::new(HostErrorKind::Failed, format!("{error}: {source}"));
+        }
+    };
+    HostError::new(kind, error.to_string())
+}
+
+/// Bytes to text, piece by piece: a character that two reads share stays whole.
+#[derive(Debug, Default)]
+struct Text {
+    held: Vec<u8>,
+    whole_lines: bool,
+}
+
+/// A line longer than this is not held back.
+const LONG_LINE: usize = 4 * 1024;
+
+impl Text {
+    fn push(&mut self, bytes: &[u8]) -> String {
+        self.held.extend_from_slice(bytes);
+        let line = self.held.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1);
+        let end = match line {
+            Some(line) if self.whole_lines => line,
+            None if self.whole_lines && self.held.len() <= LONG_LINE => 0,
+            _ => self.held.len() - torn(&self.held),
+        };
+        let rest = self.held.split_off(end);
+        String::from_utf8_lossy(&std::mem::replace(&mut self.held, rest)).into_owned()
+    }
+
+    fn finish(&mut self) -> String {
+        String::from_utf8_lossy(&std::mem::take(&mut self.held)).into_owned()
+    }
+}
+
+/// How many bytes at the end begin a character that is not all there.
+fn torn(bytes: &[u8]) -> usize {
+    let last = bytes.utf8_chunks().last().map(|chunk| chunk.invalid().len()).unwrap_or_default();
+    let tail = bytes.get(bytes.len() - last..).unwrap_or_default();
+    let incomplete = std::str::from_utf8(tail).is_err_and(|error| error.error_len().is_none());
+    if incomplete { last } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(whole_lines: bool, chunks: &[&[u8]]) -> Vec<String> {
+        let mut text = Text { whole_lines, ..Text::default() };
+        let mut said: Vec<String> = chunks.iter().map(|chunk| text.push(chunk)).collect();
+        said.push(text.finish());
+        said
+    }
+
+    #[test]
+    fn a_character_that_two_reads_share_stays_whole() {
+        assert_eq!(pieces(false, &[b"a\xc3", b"\xa4b"]), ["a", "äb", ""]);
+        assert_eq!(pieces(false, &[b"\xf0\x9f", b"\x98\x80"]), ["", "😀", ""]);
+        assert_eq!(pieces(false, &[b"a\xff", b"b\xc3"]), ["a\u{fffd}", "b", "\u{fffd}"]);
+    }
+
+    #[test]
+    fn lines_are_held_back_until_they_are_whole_where_a_secret_could_be_torn() {
+        assert_eq!(pieces(true, &[b"one\ntw", b"o\nthree"]), ["one\n", "two\n", "three"]);
+        let long = vec![b'x'; LONG_LINE + 1];
+        assert_eq!(pieces(true, &[&long]).concat().len(), LONG_LINE + 1);
+    }
+}

@@ -1,0 +1,146 @@
+//! Trying an agent for somebody who wants to know whether it works, and what to do if it does not.
+//!
+//! An agent that does not start is no error here: what was found out is the answer.
+
+use std::time::Instant;
+
+use omniglot_agents::{Output, Refusal, RefusalKind};
+use omniglot_schema::{AgentCheck, EventSource, Finding, FindingKind, StderrOutput};
+
+use super::Hub;
+use crate::agent::Heard;
+use crate::error::RuntimeError;
+use crate::opening::{NotOpened, Why};
+use crate::process::SpawnError;
+
+/// So much of a line is enough to recognise who wrote it.
+const SAMPLE: usize = 200;
+
+impl Hub {
+    /// Starts the agent, shakes hands, opens a session in an empty directory and ends it.
+    pub async fn check_agent(&self, agent: &str) -> Result<AgentCheck, RuntimeError> {
+        let entry = self.inner.launcher.catalog.get(agent)?.clone();
+        let login = entry.start.map(|start| start.login);
+        let command = std::iter::once(entry.launch.program).chain(entry.launch.args).collect();
+        let _one = self.inner.probing.lock().await;
+        let began = Instant::now();
+        let tried = self.try_agent(agent).await?;
+        let mut findings = tried.failed.map(|failed| vec![finding(failed, login)]).unwrap_or_default();
+        findings.extend(tried.nonsense.finding());
+        let info = self.agents().into_iter().find(|info| info.id == agent);
+        let info = info.ok_or_else(|| RuntimeError::Gone(format!("agent {agent} is not there any more")))?;
+        let told = &tried.timeline;
+        let state = &told.fold().state;
+        Ok(AgentCheck {
+            agent: info,
+            healthy: !findings.iter().any(|finding| finding.problem),
+            command,
+            duration_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+            auth: state.auth.clone(),
+            models: state.models.as_ref().and_then(|list| told.entries(list)).unwrap_or_default(),
+            default_model: state.model.clone(),
+            modes: state.modes.as_ref().and_then(|list| told.entries(list)).unwrap_or_default(),
+            findings,
+        })
+    }
+}
+
+/// What it said that is not of its protocol.
+#[derive(Debug, Default)]
+pub(super) struct Nonsense {
+    count: usize,
+    sample: Option<String>,
+}
+
+impl Nonsense {
+    pub(super) fn of(heard: &[Heard]) -> Self {
+        let strange = |heard: &&Heard| {
+            heard.source == EventSource::Agent
+                && heard.outputs.iter().any(|output| matches!(output, Output::Unparsed(_)))
+        };
+        let sample = heard.iter().find(strange).and_then(|heard| heard.frame.as_deref());
+        Self { count: heard.iter().filter(strange).count(), sample: sample.map(excerpt) }
+    }
+
+    /// No problem in itself: some agents greet before they speak.
+    fn finding(self) -> Option<Finding> {
+        let sample = self.sample?;
+        let lines = match self.count {
+            1 => "1 line to stdout that is".to_owned(),
+            count => format!("{count} lines to stdout that are"),
+        };
+        Some(Finding {
+            kind: FindingKind::NotUnderstood,
+            problem: false,
+            message: format!("it wrote {lines} not of its protocol; the first: {sample}"),
+            hint: Some(
+                "see that the command starts the agent in its protocol mode, and prints nothing else".into(),
+            ),
+            stderr: None,
+        })
+    }
+}
+
+fn excerpt(line: &[u8]) -> String {
+    let text = String::from_utf8_lossy(line);
+    let text = text.trim();
+    match text.char_indices().nth(SAMPLE) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+/// `login` says how one logs in to this agent, where that is known.
+fn finding(failed: NotOpened, login: Option<&str>) -> Finding {
+    let kind = kind_of(&failed.why);
+    let stderr = match &failed.why {
+        Why::Exited { stderr, .. } | Why::Silent { stderr, .. } => said(stderr),
+        _ => None,
+    };
+    let (message, hint) = match &failed.why {
+        // The words of the others go on from the agent's name.
+        Why::Silent { seconds, .. } => (
+            format!("it did not answer the handshake within {seconds} s"),
+            Some(silent_hint(stderr.is_some())),
+        ),
+        Why::Exited { exit, .. } => {
+            (format!("it {exit} before it was ready"), Some(exited_hint(stderr.is_some())))
+        }
+        Why::Spawn(SpawnError::NotFound { .. }) => {
+            let error = failed.into_error();
+            (error.to_string(), error.hint())
+        }
+        Why::Refused(refusal) if refusal.kind == RefusalKind::Auth => {
+            (refusal.message.clone(), login.map(str::to_owned).or_else(|| refusal.hint.clone()))
+        }
+        why => why.tell(),
+    };
+    Finding { kind, problem: true, message, hint, stderr }
+}
+
+fn kind_of(why: &Why) -> FindingKind {
+    match why {
+        Why::Spawn(SpawnError::NotFound { .. }) => FindingKind::NotInstalled,
+        Why::Spawn(_) | Why::Unknown(_) => FindingKind::NotStarted,
+        Why::Refused(Refusal { kind: RefusalKind::Auth, .. }) => FindingKind::LoggedOut,
+        Why::Refused(_) | Why::GaveUp(_) => FindingKind::Refused,
+        Why::Exited { .. } => FindingKind::Exited,
+        Why::Silent { .. } => FindingKind::Silent,
+    }
+}
+
+fn said(stderr: &StderrOutput) -> Option<StderrOutput> {
+    stderr.head.as_ref().is_some_and(|head| !head.trim().is_empty()).then(|| stderr.clone())
+}
+
+fn exited_hint(has_stderr: bool) -> String {
+    let look = if has_stderr { "its own words below say why" } else { "it said nothing about why" };
+    format!("{look}; run the command by hand to try it")
+}
+
+fn silent_hint(has_stderr: bool) -> String {
+    let look = if has_stderr { "see its own words below, and " } else { "" };
+    format!(
+        "{look}see that the command starts the agent in its protocol mode; `handshake_seconds` under [limits] in omniglot.toml gives it more time"
+    )
+}

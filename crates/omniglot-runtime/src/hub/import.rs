@@ -1,0 +1,107 @@
+//! Makes a session of an export: as it was, with everything closed that was open in it, under a new epoch.
+//!
+//! Its agent is not told: the native session belongs to the log that was exported, so the next message
+//! begins a new one, and the stream says that the agent has forgotten (T3).
+
+use omniglot_schema::{CreateSessionRequest, ErrorCode, ImportResponse, ResolvedBy, SessionInfo, StatePatch};
+use omniglot_store::{NewSession, StoreError};
+use omniglot_timeline::{Draft, Failure, Identity, Snapshot, Timeline, TurnEnd};
+
+use super::create::{existing_directory, new_seed};
+use super::{Hub, flatten};
+use crate::error::RuntimeError;
+use crate::import::Export;
+use crate::session::{Step, record_of};
+
+impl Hub {
+    pub async fn import(&self, export: Export) -> Result<ImportResponse, RuntimeError> {
+        self.check_open()?;
+        let id = export.id.clone();
+        let _door = self.inner.doors.hold(&id).await;
+        if self.inner.store.session(&id).await?.is_some() {
+            return Err(RuntimeError::SessionExists(id.to_string()));
+        }
+        let blobs = export.blobs.len() as u64;
+        let (request, notes) = self.request_of(&export)?;
+        let created = self.inner.store.create(row(export, &request)?);
+        let record = match flatten(created.await) {
+            Err(RuntimeError::Store(StoreError::Exists)) => {
+                return Err(RuntimeError::SessionExists(id.to_string()));
+            }
+            other => other?,
+        };
+        tracing::info!(session = %id, agent = record.agent, events = record.last_seq, "imported");
+        Ok(ImportResponse { session_id: id, event_count: record.last_seq, blobs, notes })
+    }
+
+    /// The request that the session would be made with here, and what cannot be as it was.
+    fn request_of(&self, export: &Export) -> Result<(CreateSessionRequest, Vec<String>), RuntimeError> {
+        let SessionInfo { agent, model, variant, directory, title, mcp, skills, .. } =
+            export.header.session.clone();
+        let mut notes = vec![];
+        let directory = match &export.directory {
+            Some(wanted) => Some(existing_directory(&wanted.to_string_lossy())?.to_string_lossy().into()),
+            None => directory,
+        };
+        if let Some(missing) = directory.as_ref().filter(|dir| !std::path::Path::new(dir).is_dir()) {
+            notes.push(format!("its directory {missing} is not here: it can be read, but not continued"));
+        }
+        if let Some(servers) = mcp.filter(|servers| !servers.is_empty()) {
+            let names: Vec<&str> = servers.keys().map(String::as_str).collect();
+            let names = names.join(", ");
+            notes.push(format!("left out the MCP servers {names}: an export does not carry their secrets"));
+        }
+        if self.inner.launcher.catalog.get(&agent).is_err() {
+            notes.push(format!("its agent {agent} is not known here: it can be read, but not continued"));
+        }
+        if !export.open.is_empty() {
+            notes.push("a turn was running when it was exported; it ends with an error".to_owned());
+        }
+        let request = CreateSessionRequest {
+            model,
+            variant,
+            directory,
+            title,
+            skills,
+            ..CreateSessionRequest::new(agent)
+        };
+        Ok((request, notes))
+    }
+}
+
+fn row(export: Export, request: &CreateSessionRequest) -> Result<NewSession, RuntimeError> {
+    let Export { id, header, frames, mut events, blobs, open, mut fold, .. } = export;
+    // What somebody has allowed elsewhere is not allowed here.
+    fold.grants.clear();
+    let identity = Identity { session_id: id.clone(), agent: request.agent.clone() };
+    let snapshot = Snapshot { seed: new_seed(), fold, stats: header.stats, foreign: true };
+    let mut timeline = Timeline::restore(identity, snapshot, &open);
+    let mut step = Step::new(frames.len() as u64);
+    close(&mut timeline, &mut step);
+    events.extend(step.take_events());
+    let request = serde_json::to_string(request)
+        .map_err(|error| RuntimeError::InvalidRequest(format!("the session: {error}")))?;
+    Ok(NewSession {
+        id,
+        agent: header.session.agent,
+        request,
+        created_ms: header.session.created_at,
+        record: record_of(&timeline),
+        frames,
+        events,
+        blobs,
+    })
+}
+
+/// No turn runs, no process is connected and no message waits in what was only written down.
+fn close(timeline: &mut Timeline, step: &mut Step) {
+    let failure = Failure::new(ErrorCode::DaemonRestarted, "the session was exported while this turn ran");
+    step.with(|stamp, out| timeline.close_turn(TurnEnd::failed(failure), ResolvedBy::Restart, stamp, out));
+    let patch = StatePatch {
+        connection: Some(None),
+        activity: Some(None),
+        queue: Some(None),
+        ..StatePatch::default()
+    };
+    step.draft(timeline, Draft::State(Box::new(patch)));
+}
