@@ -1,12 +1,15 @@
 //! The routes as methods.
 
+use bytes::Bytes;
+use futures_util::TryStream;
 use omniglot_schema::{
-    AgentListResponse, AgentModelsResponse, AgentModesResponse, CancelRequest, CreateSessionRequest,
-    CreateSessionResponse, Delivered, EventsResponse, ForkRequest, HealthResponse, MessageId, MessageRequest,
-    PermissionReplyRequest, ProblemDetails, QuestionReplyRequest, QueueOnCancel, SessionDetail, SessionId,
-    SessionInfo, SessionListResponse, SessionPatch, UniversalEventType,
+    AgentCheck, AgentListResponse, AgentModelsResponse, AgentModesResponse, CancelRequest,
+    CreateSessionRequest, CreateSessionResponse, DaemonStatus, Delivered, EventsResponse, ForkRequest,
+    HealthResponse, ImportResponse, MessageId, MessageRequest, PermissionReplyRequest, ProblemDetails,
+    QuestionReplyRequest, QueueOnCancel, SessionDetail, SessionId, SessionInfo, SessionListResponse,
+    SessionPatch, UniversalEventType,
 };
-use reqwest::header::{ACCEPT, HeaderMap};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use reqwest::{Method, RequestBuilder, Response, Url};
 use serde::de::DeserializeOwned;
 
@@ -73,6 +76,11 @@ impl Client {
         read(self.get(&["v1", "health"]).send().await?).await
     }
 
+    /// Who serves there, and since when.
+    pub async fn daemon(&self) -> Result<DaemonStatus, ClientError> {
+        read(self.get(&["v1", "daemon"]).send().await?).await
+    }
+
     /// `Err` with the reason while the daemon cannot serve sessions.
     pub async fn ready(&self) -> Result<(), ClientError> {
         accepted(self.get(&["readyz"]).send().await?).await.map(drop)
@@ -88,6 +96,12 @@ impl Client {
 
     pub async fn modes(&self, agent: &str) -> Result<AgentModesResponse, ClientError> {
         read(self.get(&["v1", "agents", agent, "modes"]).send().await?).await
+    }
+
+    /// Tries whether the agent works.
+    pub async fn check_agent(&self, agent: &str) -> Result<AgentCheck, ClientError> {
+        let path = ["v1", "agents", agent, "check"];
+        read(self.request(Method::POST, &path, &[]).send().await?).await
     }
 
     pub async fn list(&self, filter: &SessionFilter) -> Result<Vec<SessionInfo>, ClientError> {
@@ -123,6 +137,20 @@ impl Client {
     pub async fn fork(&self, id: &SessionId, new: &SessionId) -> Result<CreateSessionResponse, ClientError> {
         let request = ForkRequest { session_id: new.clone() };
         read(self.post_to(id, &["fork"]).json(&request).send().await?).await
+    }
+
+    /// Makes `id` a session of an export. `file` is sent as it is read.
+    pub async fn import(
+        &self,
+        id: &SessionId,
+        directory: Option<&str>,
+        file: impl TryStream<Ok = Bytes, Error = std::io::Error> + Send + 'static,
+    ) -> Result<ImportResponse, ClientError> {
+        let path = ["v1", "sessions", id.as_str(), "import"];
+        let query = [("directory", directory.map(str::to_owned))];
+        let request = self.request(Method::POST, &path, &query);
+        let request = request.header(CONTENT_TYPE, "application/x-ndjson");
+        read(request.body(reqwest::Body::wrap_stream(file)).send().await?).await
     }
 
     /// Lets the agent shorten what it remembers, in a turn of its own.
@@ -166,8 +194,15 @@ impl Client {
 
     /// The bytes of a blob, by the path that an event or the state names it with.
     pub async fn blob(&self, path: &str) -> Result<Vec<u8>, ClientError> {
+        Ok(self.typed_blob(path).await?.1)
+    }
+
+    /// The media type and the bytes of a blob.
+    pub async fn typed_blob(&self, path: &str) -> Result<(String, Vec<u8>), ClientError> {
         let path: Vec<&str> = path.trim_start_matches('/').split('/').collect();
-        Ok(accepted(self.get(&path).send().await?).await?.bytes().await?.into())
+        let response = accepted(self.get(&path).send().await?).await?;
+        let mime = header(response.headers(), "content-type").unwrap_or_default().to_owned();
+        Ok((mime, response.bytes().await?.into()))
     }
 
     pub async fn events(&self, id: &SessionId, query: &EventsQuery) -> Result<EventsResponse, ClientError> {

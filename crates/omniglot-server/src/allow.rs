@@ -3,6 +3,7 @@
 //! A value that no request could ever match is refused here: it would look like a permission and be none.
 //! The check itself is in `access`.
 
+use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
@@ -38,6 +39,12 @@ impl AllowedHost {
     }
 }
 
+impl fmt::Display for AllowedHost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 impl FromStr for AllowedHost {
     type Err = NeverMatches;
 
@@ -58,6 +65,12 @@ impl FromStr for AllowedHost {
 impl AllowedOrigin {
     pub(crate) fn matches(&self, origin: &str) -> bool {
         self.0 == origin
+    }
+}
+
+impl fmt::Display for AllowedOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
     }
 }
 

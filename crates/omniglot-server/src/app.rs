@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use omniglot_runtime::{Hub, RuntimeError};
 use omniglot_schema::ErrorType;
 use tokio_util::sync::CancellationToken;
@@ -13,6 +14,7 @@ use crate::problem::Problem;
 pub(crate) struct App {
     pub(crate) hub: Hub,
     pub(crate) limits: Limits,
+    pub(crate) started: Timestamp,
     /// Ends every event stream when the server stops.
     pub(crate) stop: CancellationToken,
 }

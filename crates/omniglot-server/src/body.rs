@@ -81,7 +81,8 @@ async fn read(headers: &HeaderMap, mut body: Body, limits: Limits) -> Result<Byt
     Ok(bytes.freeze())
 }
 
-async fn next_data(body: &mut Body, limits: Limits) -> Result<Option<Bytes>, Problem> {
+/// The next piece of the body; `None` at its end.
+pub(crate) async fn next_data(body: &mut Body, limits: Limits) -> Result<Option<Bytes>, Problem> {
     loop {
         let frame = tokio::time::timeout(limits.stall, body.frame())
             .await

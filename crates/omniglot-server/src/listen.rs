@@ -95,7 +95,7 @@ impl Server {
         let addr = listener.local_addr().map_err(listen)?;
         let stop = Stop::default();
         let limits = Limits { max_body: config.max_body, stall: config.stall, heartbeat: config.heartbeat };
-        let app = App { hub, limits, stop: stop.streams.clone() };
+        let app = App { hub, limits, started: jiff::Timestamp::now(), stop: stop.streams.clone() };
         let router = Access::new(&config, addr).guard(v1::router(app));
         Ok(Self { listener, addr, router, stop, stall: config.stall })
     }

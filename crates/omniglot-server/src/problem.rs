@@ -170,7 +170,7 @@ mod tests {
           "detail": "the program of agent pi was not found: pi",
           "agent": "pi",
           "session_id": "s",
-          "hint": "install the program or set `command` under [agents.pi] in omniglot.toml"
+          "hint": "install the program, or set `command` under [agents.pi] in omniglot.toml"
         }
         "#);
     }

@@ -22,7 +22,7 @@ use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::problem::Problem;
-use routes::{agents, blobs, events, health, messages, requests, sessions};
+use routes::{agents, blobs, events, health, import, messages, requests, sessions};
 
 /// The whole face, ready to be guarded and served.
 pub(crate) fn router(app: App) -> Router {
@@ -45,6 +45,7 @@ fn table() -> OpenApiRouter<App> {
             sessions::delete_session
         ))
         .routes(routes!(sessions::fork_session))
+        .routes(routes!(import::import_session))
         .routes(routes!(messages::compact_session))
         .routes(routes!(sessions::cancel_session))
         .routes(routes!(sessions::terminate_session))
@@ -60,7 +61,9 @@ fn table() -> OpenApiRouter<App> {
         .routes(routes!(agents::list_agents))
         .routes(routes!(agents::get_agent_models))
         .routes(routes!(agents::get_agent_modes))
+        .routes(routes!(agents::check_agent))
         .routes(routes!(health::get_health))
+        .routes(routes!(health::get_daemon))
         .routes(routes!(health::get_ready))
         .routes(routes!(health::get_openapi))
 }

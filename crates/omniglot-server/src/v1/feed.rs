@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
-use bytes::Bytes;
 use omniglot_runtime::{Hub, RuntimeError};
 use omniglot_schema::MessageId;
-use omniglot_store::{Next, SessionRecord, Subscription};
+use omniglot_store::{Next, SessionRecord, StoredFrame, Subscription};
 
 pub(crate) trait Feed: Send + Sync + 'static {
     /// The next events of at most `max_bytes` together, but at least one. Cancel-safe.
@@ -17,7 +16,7 @@ pub(crate) trait Feed: Send + Sync + 'static {
     fn frames(
         &self,
         numbers: Vec<u64>,
-    ) -> impl Future<Output = Result<HashMap<u64, Bytes>, RuntimeError>> + Send;
+    ) -> impl Future<Output = Result<HashMap<u64, StoredFrame>, RuntimeError>> + Send;
 
     /// Whether `message` waits in the queue, and as of which sequence.
     fn queued(&self, message: &MessageId) -> impl Future<Output = Result<Queued, RuntimeError>> + Send;
@@ -52,7 +51,7 @@ impl Feed for HubFeed {
         self.subscription.caught_up()
     }
 
-    async fn frames(&self, numbers: Vec<u64>) -> Result<HashMap<u64, Bytes>, RuntimeError> {
+    async fn frames(&self, numbers: Vec<u64>) -> Result<HashMap<u64, StoredFrame>, RuntimeError> {
         self.hub.frames(&self.record, &numbers).await
     }
 

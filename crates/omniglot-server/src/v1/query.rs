@@ -67,6 +67,14 @@ impl EventsQuery {
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
+pub(crate) struct ImportQuery {
+    /// Where the session works from now on; without it where it worked before
+    #[serde(default, deserialize_with = "text")]
+    pub(crate) directory: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct SseQuery {
     /// Last seen event sequence (exclusive); `Last-Event-ID` wins over it
     #[serde(default, deserialize_with = "sequence")]

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::{Bytes, BytesMut};
-use omniglot_store::StoredEvent;
+use omniglot_store::{StoredEvent, StoredFrame};
 use serde::Serialize;
 use serde::de::IgnoredAny;
 
@@ -18,12 +18,18 @@ pub(crate) fn frame_numbers<'a>(events: impl IntoIterator<Item = &'a StoredEvent
     numbers
 }
 
+/// What stands for a frame that retention has dropped: told apart from an event that never had one.
+const OMITTED: &[u8] = br#"{"omitted":"retention"}"#;
+
 /// The event's JSON with its frame as `raw`; without a frame as it is stored.
-pub(crate) fn with_raw(event: &StoredEvent, frames: &HashMap<u64, Bytes>) -> Bytes {
+pub(crate) fn with_raw(event: &StoredEvent, frames: &HashMap<u64, StoredFrame>) -> Bytes {
     let frame = event.frame_no.and_then(|number| frames.get(&number));
     match (frame, before_null(&event.json)) {
         (Some(frame), Some(head)) => {
-            let raw = as_json(frame);
+            let raw = match frame {
+                StoredFrame::Kept(bytes) => as_json(bytes),
+                StoredFrame::Dropped => Cow::Borrowed(OMITTED),
+            };
             let mut json = BytesMut::with_capacity(head.len() + raw.len() + 1);
             json.extend_from_slice(head);
             json.extend_from_slice(&raw);
@@ -73,9 +79,14 @@ mod tests {
 
     #[track_caller]
     fn spliced(frame: &[u8]) -> String {
+        with(StoredFrame::Kept(Bytes::copy_from_slice(frame)))
+    }
+
+    #[track_caller]
+    fn with(frame: StoredFrame) -> String {
         let json = Bytes::from_static(STORED.as_bytes());
         let event = StoredEvent { seq: 1, kind: UniversalEventType::ItemDelta, json, frame_no: Some(4) };
-        let frames = HashMap::from([(4, Bytes::copy_from_slice(frame))]);
+        let frames = HashMap::from([(4, frame)]);
         String::from_utf8(with_raw(&event, &frames).to_vec()).unwrap()
     }
 
@@ -96,6 +107,11 @@ mod tests {
     fn a_frame_never_breaks_the_line() {
         assert!(spliced(b"{\n\"a\":\"\\n\"}\r\n").ends_with(r#","raw":{ "a":"\n"}  }"#));
         assert!(!spliced(b"not\njson").contains('\n'));
+    }
+
+    #[test]
+    fn a_frame_that_retention_has_dropped_is_told_apart_from_none() {
+        assert!(with(StoredFrame::Dropped).ends_with(r#","raw":{"omitted":"retention"}}"#));
     }
 
     #[test]

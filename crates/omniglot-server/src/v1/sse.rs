@@ -19,7 +19,7 @@ use futures_util::{Stream, stream};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use omniglot_runtime::RuntimeError;
 use omniglot_schema::UniversalEventType;
-use omniglot_store::{Next, StoreError, StoredEvent};
+use omniglot_store::{Next, StoreError, StoredEvent, StoredFrame};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
@@ -176,14 +176,14 @@ impl<F: Feed> EventStream<F> {
         self.wanted.types.is_empty() || self.wanted.types.contains(&event.kind)
     }
 
-    fn event(&mut self, event: &StoredEvent, frames: &HashMap<u64, Bytes>) {
+    fn event(&mut self, event: &StoredEvent, frames: &HashMap<u64, StoredFrame>) {
         match self.wanted.raw {
             Raw::Omit => self.chunks.event(&self.wanted.epoch, event.seq, &event.json),
             Raw::Include => self.chunks.event(&self.wanted.epoch, event.seq, &raw::with_raw(event, frames)),
         }
     }
 
-    async fn frames(&self, events: &[Arc<StoredEvent>]) -> Result<HashMap<u64, Bytes>, RuntimeError> {
+    async fn frames(&self, events: &[Arc<StoredEvent>]) -> Result<HashMap<u64, StoredFrame>, RuntimeError> {
         match self.wanted.raw {
             Raw::Omit => Ok(HashMap::new()),
             Raw::Include => {

@@ -2,9 +2,9 @@
 
 use axum::Json;
 use axum::extract::State;
-use omniglot_schema::{AgentListResponse, AgentModelsResponse, AgentModesResponse};
+use omniglot_schema::{AgentCheck, AgentListResponse, AgentModelsResponse, AgentModesResponse};
 
-use crate::app::App;
+use crate::app::{App, complete};
 use crate::problem::Problem;
 use crate::v1::extract::{NoQuery, PathOf};
 use crate::v1::routes::Refusals;
@@ -44,4 +44,19 @@ pub(crate) async fn get_agent_modes(
     _: NoQuery,
 ) -> Result<Json<AgentModesResponse>, Problem> {
     Ok(Json(app.hub.modes(&agent).await?))
+}
+
+/// Check Agent
+///
+/// Starts the agent, shakes hands, opens a session that nobody uses and ends it; tells what was found out.
+/// An agent that does not work is no failure of this request.
+#[utoipa::path(post, path = "/v1/agents/{agent}/check", tag = "agents",
+    params(("agent" = String, Path, description = "Agent id")),
+    responses((status = 200, description = "What was found out", body = AgentCheck), Refusals))]
+pub(crate) async fn check_agent(
+    State(app): State<App>,
+    PathOf(agent): PathOf<String>,
+    _: NoQuery,
+) -> Result<Json<AgentCheck>, Problem> {
+    complete(async move { app.hub.check_agent(&agent).await }).await.map(Json)
 }

@@ -1,4 +1,4 @@
-//! Blobs of a session: images and long lists that events and state name by their path.
+//! Blobs of a session: images, other bytes and long lists that events and state name by their path.
 
 use axum::body::Body;
 use axum::extract::State;
@@ -16,7 +16,8 @@ use crate::v1::routes::Refusals;
 
 /// Get Blob
 ///
-/// Returns an image or a long list of the session's state, as its events name it. A blob never changes.
+/// Returns an image, a sound, other bytes or a long list of the session's state, as its events name it.
+/// A blob never changes.
 #[utoipa::path(get, path = "/v1/sessions/{session_id}/blobs/{name}", tag = "sessions",
     params(
         ("session_id" = String, Path, description = "Session id"),
@@ -24,7 +25,7 @@ use crate::v1::routes::Refusals;
     ),
     responses(
         (status = 200, description = "The blob, with its own content type",
-            content((inline(Picture) = "image/*"), (serde_json::Value = "application/json")),
+            content((inline(Bytes) = "*/*"), (serde_json::Value = "application/json")),
             headers(("ETag" = String, description = "Names the content"))),
         (status = 304, description = "The client has it already"),
         Refusals,
@@ -61,11 +62,11 @@ fn has_it(headers: &HeaderMap, etag: &str) -> bool {
     tags.flat_map(|tags| tags.split(',')).any(|tag| matches!(tag.trim(), "*") || tag.trim() == etag)
 }
 
-/// Bytes, for the description.
+/// The bytes of a picture, a sound or a file.
 #[derive(utoipa::ToSchema)]
 #[schema(value_type = String, format = Binary)]
 #[expect(dead_code, reason = "only its description is used")]
-struct Picture(Vec<u8>);
+struct Bytes(Vec<u8>);
 
 /// An agent chose these bytes: a browser must neither guess what they are nor run anything in them.
 const FIXED: [(http::HeaderName, &str); 3] = [

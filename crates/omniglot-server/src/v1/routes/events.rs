@@ -10,7 +10,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue};
 use omniglot_runtime::RuntimeError;
 use omniglot_schema::{EventsResponse, ProblemDetails, SessionId};
-use omniglot_store::{Page, SessionRecord, StoredEvent};
+use omniglot_store::{Page, SessionRecord, StoredEvent, StoredFrame};
 
 use crate::app::App;
 use crate::problem::{InSession as _, Problem};
@@ -118,7 +118,7 @@ async fn render(app: &App, record: &SessionRecord, page: &Page, raw: Raw) -> Res
 }
 
 /// Puts as many events as the page takes, but at least one on an empty page; returns how many.
-fn put_events(body: &mut BytesMut, events: &[Arc<StoredEvent>], frames: &HashMap<u64, Bytes>) -> usize {
+fn put_events(body: &mut BytesMut, events: &[Arc<StoredEvent>], frames: &HashMap<u64, StoredFrame>) -> usize {
     for (index, event) in events.iter().enumerate() {
         if body.len() > PAGE {
             return index;

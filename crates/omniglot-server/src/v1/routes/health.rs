@@ -7,10 +7,12 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
-use omniglot_schema::HealthResponse;
+use omniglot_runtime::Load;
+use omniglot_schema::{DaemonStatus, HealthResponse};
 
 use crate::app::App;
 use crate::problem::Problem;
+use crate::v1::extract::NoQuery;
 use crate::v1::routes::Refusals;
 
 /// Health Check
@@ -20,6 +22,23 @@ use crate::v1::routes::Refusals;
     responses((status = 200, description = "Server is healthy", body = HealthResponse)))]
 pub(crate) async fn get_health() -> Json<HealthResponse> {
     Json(HealthResponse { status: "ok".into() })
+}
+
+/// Daemon Status
+///
+/// Returns who serves here, since when, and how many sessions it has.
+#[utoipa::path(get, path = "/v1/daemon", tag = "meta",
+    responses((status = 200, description = "The daemon", body = DaemonStatus), Refusals))]
+pub(crate) async fn get_daemon(State(app): State<App>, _: NoQuery) -> Json<DaemonStatus> {
+    let Load { sessions, live, busy } = app.hub.load();
+    Json(DaemonStatus {
+        version: env!("CARGO_PKG_VERSION").into(),
+        pid: std::process::id(),
+        started_at: app.started.as_millisecond(),
+        sessions: sessions as u64,
+        live: live as u64,
+        busy: busy as u64,
+    })
 }
 
 /// Readiness

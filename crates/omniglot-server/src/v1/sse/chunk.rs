@@ -36,27 +36,32 @@ impl Chunks {
 
     /// Only `id` and `data`, so that `onmessage` of a browser fires.
     pub(super) fn event(&mut self, epoch: &str, sequence: u64, json: &Bytes) {
-        self.say(format_args!("id: {epoch}.{sequence}\ndata: "));
+        let mut digits = itoa::Buffer::new();
+        self.head.clear();
+        for piece in ["id: ", epoch, ".", digits.format(sequence), "\ndata: "] {
+            self.head.push_str(piece);
+        }
+        self.say_head();
         self.share(json);
         self.copy(b"\n\n");
     }
 
     /// A frame of ours, without an id: it moves no cursor.
     pub(super) fn named(&mut self, name: &str, sequence: u64) {
-        self.say(format_args!("event: {name}\ndata: {{\"sequence\":{sequence}}}\n\n"));
+        self.head.clear();
+        // Writing to a string cannot fail.
+        if write!(self.head, "event: {name}\ndata: {{\"sequence\":{sequence}}}\n\n").is_ok() {
+            self.say_head();
+        }
     }
 
     pub(super) fn heartbeat(&mut self) {
         self.copy(b":\n\n");
     }
 
-    fn say(&mut self, text: std::fmt::Arguments<'_>) {
-        let mut head = std::mem::take(&mut self.head);
-        head.clear();
-        // Writing to a string cannot fail.
-        if head.write_fmt(text).is_ok() {
-            self.copy(head.as_bytes());
-        }
+    fn say_head(&mut self) {
+        let head = std::mem::take(&mut self.head);
+        self.copy(head.as_bytes());
         self.head = head;
     }
 

@@ -11,7 +11,7 @@ use crate::v1::feed::Queued;
 
 struct Script {
     next: mpsc::UnboundedReceiver<Next>,
-    frames: HashMap<u64, Bytes>,
+    frames: HashMap<u64, StoredFrame>,
     queued: Queued,
 }
 
@@ -27,7 +27,7 @@ impl Feed for Script {
         self.next.is_empty()
     }
 
-    async fn frames(&self, numbers: Vec<u64>) -> Result<HashMap<u64, Bytes>, RuntimeError> {
+    async fn frames(&self, numbers: Vec<u64>) -> Result<HashMap<u64, StoredFrame>, RuntimeError> {
         Ok(numbers.iter().filter_map(|no| Some((*no, self.frames.get(no)?.clone()))).collect())
     }
 
@@ -38,7 +38,7 @@ impl Feed for Script {
 
 struct Case {
     wanted: Wanted,
-    frames: HashMap<u64, Bytes>,
+    frames: HashMap<u64, StoredFrame>,
     queued: Queued,
     stop: CancellationToken,
 }
@@ -176,7 +176,7 @@ async fn a_stream_beats_also_while_only_unwanted_events_come() {
 async fn each_event_shows_its_frame_when_asked() {
     let mut case = Case::new();
     case.wanted.raw = Raw::Include;
-    case.frames.insert(1, Bytes::from_static(b"{\"native\":1}"));
+    case.frames.insert(1, StoredFrame::Kept(Bytes::from_static(b"{\"native\":1}")));
     let text = case.whole(vec![Next::Events(vec![delta(1), delta(2)]), Next::Deleted]).await;
     assert!(text.contains(r#"{"sequence":1,"data":{},"raw":{"native":1}}"#), "{text}");
     assert!(text.contains(r#"{"sequence":2,"data":{},"raw":null}"#), "{text}");
