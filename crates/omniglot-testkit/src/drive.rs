@@ -1,5 +1,7 @@
 //! Driving a session as a client does: post, watch, answer, and judge every event on the way.
 
+mod look;
+
 use futures_util::StreamExt as _;
 use omniglot_client::{Client, ClientError, EventStream, SseItem, StreamFrom};
 use omniglot_schema::{
@@ -8,6 +10,7 @@ use omniglot_schema::{
 };
 use omniglot_timeline::check::Allow;
 
+pub use self::look::labels;
 use crate::judge;
 
 pub fn session_id(name: &str) -> SessionId {
@@ -51,8 +54,13 @@ impl Driver {
 
     /// Posts a message and watches until its turn has ended; permissions are answered with `reply`.
     pub async fn turn(&self, text: &str, reply: PermissionReply) -> Turn {
+        self.turn_with(&message(text), reply).await
+    }
+
+    /// As [`Self::turn`], with a message that may be more than text.
+    pub async fn turn_with(&self, message: &MessageRequest, reply: PermissionReply) -> Turn {
         let (_, mut stream) =
-            self.client.post_stream(&self.id, &message(text), None).await.expect("the message is taken");
+            self.client.post_stream(&self.id, message, None).await.expect("the message is taken");
         let mut events = vec![];
         while let Some(item) = stream.next().await {
             let SseItem::Event { event, .. } = item.expect("an event") else { continue };

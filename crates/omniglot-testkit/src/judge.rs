@@ -11,7 +11,7 @@ use omniglot_timeline::check::Allow;
 use crate::validate::{assert_lawful_but, outline};
 
 /// What nobody has asked a test about may be cut in mid-turn, or come of an agent that spoke nonsense.
-const ANY_SESSION: Allow = Allow { open_turn: true, unparsed: true };
+pub(crate) const ANY_SESSION: Allow = Allow { open_turn: true, unparsed: true };
 
 /// Everything that the log of a session has now, judged.
 pub async fn session(client: &Client, id: &SessionId, allow: Allow) -> Vec<UniversalEvent> {
@@ -27,6 +27,11 @@ pub async fn session(client: &Client, id: &SessionId, allow: Allow) -> Vec<Unive
 
 /// Every session that the daemon at `url` has. Called when a test is over, from inside its runtime or none.
 pub fn all_sessions(url: &str, token: &str) {
+    all_sessions_but(url, token, ANY_SESSION);
+}
+
+/// As [`all_sessions`], with another measure.
+pub fn all_sessions_but(url: &str, token: &str, allow: Allow) {
     let (url, token) = (url.to_owned(), token.to_owned());
     // The test's own runtime waits for us: neither it nor a connection of its client can be used.
     let judge = std::thread::spawn(move || {
@@ -34,7 +39,7 @@ pub fn all_sessions(url: &str, token: &str) {
         runtime.block_on(async {
             let client = Client::new(&url, Some(token)).expect("a client");
             for info in client.list(&SessionFilter::default()).await.expect("the sessions") {
-                session(&client, &info.session_id, ANY_SESSION).await;
+                session(&client, &info.session_id, allow).await;
             }
         });
     });

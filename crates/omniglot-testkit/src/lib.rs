@@ -2,7 +2,11 @@
 
 #![allow(clippy::expect_used, reason = "a test that cannot go on panics")]
 
+pub mod agents;
 pub mod daemon;
 pub mod drive;
 pub mod judge;
+pub mod models;
+pub mod scenarios;
+pub mod stage;
 pub mod validate;

@@ -1,43 +1,43 @@
-//! What a daemon costs that does nothing: its start, its memory, its idle connections.
+//! What a server costs that does nothing: its start, its memory, its idle connections.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use omniglot_testkit::daemon::Setup;
-use omniglot_testkit::drive::Driver;
+use crate::process::rss;
+use crate::subject::{Agent, Programs, Subject};
+use crate::table::Better::Less;
+use crate::table::{Figure, Table};
 
-use crate::subscriber::Subscriber;
-use crate::{Row, millis};
-
-/// From the start of the process to the first 200, the best of several.
-pub(crate) fn cold_start(program: &Path) -> anyhow::Result<Row> {
-    let mut best = Duration::MAX;
+/// From the start of the process to the first 200, the best of several; and the memory it has then.
+pub(crate) fn cold_start<S: Subject>(programs: &Programs, table: &mut Table) -> anyhow::Result<()> {
+    let (mut best, mut memory) = (Duration::MAX, u64::MAX);
     for _ in 0..5 {
         let home = tempfile::tempdir()?;
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let began = Instant::now();
-        let mut child = Command::new(program)
-            .args(["serve", "--port", &port.to_string()])
-            .env_clear()
-            .env("HOME", home.path())
-            .env("OMNIGLOT_HOME", home.path())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()?;
-        while !healthy(port) {
-            anyhow::ensure!(began.elapsed() < Duration::from_secs(10), "no answer within ten seconds");
-        }
-        best = best.min(began.elapsed());
+        let mut command = S::command(programs, home.path(), port)?;
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        let measured = first_answer(&child, port, began);
         child.kill()?;
         child.wait()?;
+        let (took, bytes) = measured?;
+        (best, memory) = (best.min(took), memory.min(bytes));
     }
-    Ok(Row::new("cold start to /v1/health", millis(best), "≤ 30 ms"))
+    table.add(S::NAME, "cold start to /v1/health", Figure::millis(best), Less, "≤ 30 ms");
+    table.add(S::NAME, "idle memory (RSS)", Figure::megabytes(memory), Less, "≤ 15 MB");
+    Ok(())
 }
 
-fn healthy(port: u16) -> bool {
+fn first_answer(child: &Child, port: u16, began: Instant) -> anyhow::Result<(Duration, u64)> {
+    while !healthy(port) {
+        anyhow::ensure!(began.elapsed() < Duration::from_secs(10), "no answer within ten seconds");
+    }
+    Ok((began.elapsed(), rss(child.id())?))
+}
+
+pub(crate) fn healthy(port: u16) -> bool {
     let Ok(mut socket) = TcpStream::connect(("127.0.0.1", port)) else { return false };
     let request = format!("GET /v1/health HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\n\r\n");
     let mut answer = String::new();
@@ -45,31 +45,20 @@ fn healthy(port: u16) -> bool {
     asked.is_ok() && answer.starts_with("HTTP/1.0 200")
 }
 
-pub(crate) async fn memory(program: &Path, connections: usize) -> anyhow::Result<Vec<Row>> {
-    let daemon = Setup::new(program).start();
-    daemon.client.health().await?;
-    let idle = daemon.rss();
-    let session = Driver::create(&daemon.client, "idle").await;
-    let events = daemon.client.detail(&session.id).await?.info.event_count;
-    let before = daemon.rss();
+pub(crate) async fn memory<S: Subject>(
+    programs: &Programs,
+    connections: usize,
+    table: &mut Table,
+) -> anyhow::Result<()> {
+    let server = S::start(programs, Agent::Mock).await?;
+    let before = rss(server.pid())?;
     let mut open = vec![];
     for _ in 0..connections {
-        open.push(Subscriber::connect(&daemon, "idle", events).await?);
+        open.push(server.subscribe().await?);
     }
-    let more = daemon.rss().saturating_sub(before);
+    let more = rss(server.pid())?.saturating_sub(before);
     drop(open);
-    Ok(vec![
-        Row::new("idle RSS", mb(idle), "≤ 15 MB"),
-        Row::new(
-            format!("{connections} idle SSE connections"),
-            format!("+{}", mb(more)),
-            "≤ 30 MB for 1,000",
-        ),
-    ])
-}
-
-fn mb(bytes: u64) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "a size for people")]
-    let mb = bytes as f64 / 1e6;
-    format!("{mb:.1} MB")
+    let what = format!("memory for {connections} idle event streams");
+    table.add(S::NAME, what, Figure::megabytes(more), Less, "≤ 30 MB for 1,000");
+    Ok(())
 }

@@ -1,47 +1,48 @@
 //! How long a delta takes from the agent's write to the client's read, one at a time.
 
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use omniglot_schema::CreateSessionRequest;
-use omniglot_testkit::daemon::Setup;
-use omniglot_testkit::drive::Driver;
 
 use crate::agent::monotonic;
+use crate::subject::{Agent, Programs, Subject};
 use crate::subscriber::Subscriber;
-use crate::{Row, millis};
+use crate::table::Better::Less;
+use crate::table::{Figure, Table};
 
-pub(crate) async fn deltas(program: &Path, chunks: usize) -> anyhow::Result<Row> {
-    let own = std::env::current_exe()?;
-    let config = format!(
-        "[agents.clock]\nprotocol = \"acp\"\ncommand = [{:?}, \"agent\"]\n",
-        own.display().to_string()
-    );
-    let daemon = Setup::new(program).config(config).start();
-    let session = Driver::create_with(&daemon.client, "clock", &CreateSessionRequest::new("clock")).await;
-    let base = daemon.client.detail(&session.id).await?.info.event_count;
-    let mut subscriber = Subscriber::connect(&daemon, "clock", base).await?;
-    session.post(&chunks.to_string()).await;
+pub(crate) async fn deltas<S: Subject>(
+    programs: &Programs,
+    chunks: usize,
+    table: &mut Table,
+) -> anyhow::Result<()> {
+    let server = S::start(programs, Agent::Clock).await?;
+    let subscriber = server.subscribe().await?;
+    let prompt = chunks.to_string();
+    let (delays, last) = tokio::join!(delays(subscriber, chunks), server.turn(&prompt));
+    last?;
+    let mut delays = delays?;
+    delays.sort_unstable();
+    let at = |part: usize| delays.get(delays.len() * part / 100).copied().context("delays");
+    table.add(S::NAME, "delta latency, median", Figure::millis(at(50)?), Less, "≤ 0.2 ms");
+    table.add(S::NAME, "delta latency, 99th percentile", Figure::millis(at(99)?), Less, "");
+    Ok(())
+}
+
+async fn delays(mut subscriber: Subscriber, chunks: usize) -> anyhow::Result<Vec<Duration>> {
     let mut delays = vec![];
     while delays.len() < chunks {
         anyhow::ensure!(subscriber.read().await?, "the stream ended");
         let now = monotonic();
-        for written in times(subscriber.bytes()) {
-            delays.push(Duration::from_nanos(now.saturating_sub(written)));
-        }
+        delays.extend(times(subscriber.bytes()).map(|at| Duration::from_nanos(now.saturating_sub(at))));
         subscriber.clear();
     }
-    delays.sort_unstable();
-    let at = |part: usize| delays.get(delays.len() * part / 100).copied().context("delays");
-    let value = format!("{} / {}", millis(at(50)?), millis(at(99)?));
-    Ok(Row::new("delta latency p50 / p99", value, "p50 ≤ 0.2 ms"))
+    Ok(delays)
 }
 
-/// The times in the deltas of a read; a read holds whole events as the daemon writes them at once.
+/// The times in the deltas of a read; a read holds whole events when a server writes them at once.
 fn times(bytes: &[u8]) -> impl Iterator<Item = u64> {
     let text = String::from_utf8_lossy(bytes).into_owned();
-    let times: Vec<u64> =
-        text.split(r#""delta":"t"#).skip(1).filter_map(|rest| rest.split(' ').next()?.parse().ok()).collect();
+    let time = |rest: &str| rest.split(' ').next()?.parse().ok();
+    let times: Vec<u64> = text.split(r#":"t"#).skip(1).filter_map(time).collect();
     times.into_iter()
 }

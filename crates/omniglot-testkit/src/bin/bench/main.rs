@@ -1,83 +1,90 @@
-//! The benchmark: a real daemon, a real agent process, real sockets; prints a table beside its targets.
+//! The benchmark: real servers, a real agent process, real sockets; prints a table that a page can take over.
 //!
 //! `cargo xtask bench` builds the release binary and calls this with its path. Nothing here is asserted:
-//! machines differ. Lost and doubled events are counted, not guessed.
+//! machines differ. Lost and doubled events are counted, not guessed. With `--peer PATH` the same loads run
+//! against the public sandbox-agent server, with the same agent behind it.
 
 mod agent;
 mod flood;
 mod idle;
 mod latency;
+mod ours;
+mod peer;
+mod process;
+mod replay;
+mod shared_sessions;
+mod subject;
 mod subscriber;
+mod table;
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::Context as _;
 
-/// One line of the table.
-struct Row {
-    what: String,
-    value: String,
-    target: &'static str,
+use ours::Ours;
+use peer::Peer;
+use subject::{Programs, Subject};
+use table::Table;
+
+/// How much is asked of a server.
+#[derive(Clone, Copy)]
+struct Loads {
+    chunks: u64,
+    replayed: u64,
+    idle: usize,
+    deltas: usize,
 }
 
-impl Row {
-    fn new(what: impl Into<String>, value: impl Into<String>, target: &'static str) -> Self {
-        Self { what: what.into(), value: value.into(), target }
-    }
-}
+const FULL: Loads = Loads { chunks: 100_000, replayed: 1_000_000, idle: 1_000, deltas: 2_000 };
+const QUICK: Loads = Loads { chunks: 10_000, replayed: 20_000, idle: 100, deltas: 200 };
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let mut args = std::env::args().skip(1);
-    let first = args.next();
-    if first.as_deref() == Some("agent") {
+    let mut args = std::env::args().skip(1).peekable();
+    if args.peek().is_some_and(|first| first == "agent") {
         return agent::run();
     }
-    let program = first.map(PathBuf::from);
-    let program = program.ok_or_else(|| anyhow::anyhow!("usage: bench PATH-OF-OMNIGLOT [--quick]"))?;
-    let program = std::fs::canonicalize(&program).with_context(|| program.display().to_string())?;
-    let quick = args.any(|arg| arg == "--quick");
-    let chunks = if quick { 10_000 } else { 100_000 };
-    let mut rows = vec![idle::cold_start(&program)?];
-    progress("cold start measured");
-    rows.extend(idle::memory(&program, if quick { 100 } else { 1_000 }).await?);
-    progress("idle memory measured");
-    rows.push(latency::deltas(&program, if quick { 200 } else { 2_000 }).await?);
-    progress("latency measured");
-    for subscribers in [1, 10, 100] {
-        rows.extend(flood::flood(&program, chunks, subscribers).await?);
-        progress(&format!("flood of {chunks} chunks to {subscribers} subscribers measured"));
+    let usage = "usage: bench PATH-OF-OMNIGLOT [--quick] [--peer PATH-OF-SANDBOX-AGENT]";
+    let omniglot = absolute(args.next().context(usage)?)?;
+    let (mut loads, mut peer) = (FULL, None);
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--quick" => loads = QUICK,
+            "--peer" => peer = Some(absolute(args.next().context(usage)?)?),
+            _ => anyhow::bail!("{usage}"),
+        }
     }
-    print(&rows);
+    let programs = Programs { omniglot, peer, bench: std::env::current_exe()? };
+    let mut table = Table::default();
+    measure::<Ours>(&programs, loads, &mut table).await?;
+    replay::replay(&programs, loads.replayed, &mut table).await?;
+    progress("replay measured");
+    shared_sessions::measure(&programs, &mut table).await?;
+    if programs.peer.is_some() {
+        measure::<Peer>(&programs, loads, &mut table).await?;
+    }
+    table.print();
+    Ok(())
+}
+
+fn absolute(path: String) -> anyhow::Result<PathBuf> {
+    std::fs::canonicalize(&path).context(path)
+}
+
+async fn measure<S: Subject>(programs: &Programs, loads: Loads, table: &mut Table) -> anyhow::Result<()> {
+    idle::cold_start::<S>(programs, table)?;
+    idle::memory::<S>(programs, loads.idle, table).await?;
+    progress(&format!("{}: start and idle memory measured", S::NAME));
+    latency::deltas::<S>(programs, loads.deltas, table).await?;
+    progress(&format!("{}: latency measured", S::NAME));
+    for subscribers in [1, 10, 100] {
+        flood::flood::<S>(programs, loads.chunks, subscribers, table).await?;
+        progress(&format!("{}: flood to {subscribers} measured", S::NAME));
+    }
     Ok(())
 }
 
 #[expect(clippy::print_stderr, reason = "long work shows progress")]
 fn progress(done: &str) {
     eprintln!("{done}");
-}
-
-#[expect(clippy::print_stdout, reason = "the table is what this program is for")]
-fn print(rows: &[Row]) {
-    let width = |of: fn(&Row) -> usize| rows.iter().map(of).max().unwrap_or(0);
-    let (what, value) = (width(|row| row.what.chars().count()), width(|row| row.value.chars().count()));
-    println!("| {:what$} | {:>value$} | target |", "measure", "here");
-    println!("|{:-<w$}|{:->v$}|--------|", "", ":", w = what + 2, v = value + 2);
-    for row in rows {
-        println!("| {:what$} | {:>value$} | {} |", row.what, row.value, row.target);
-    }
-}
-
-/// CPU time that a process has used so far, user and system.
-fn cpu_time(pid: u32) -> anyhow::Result<Duration> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    let fields = stat.rsplit(')').next().unwrap_or_default();
-    let ticks: u64 = fields.split_whitespace().skip(11).take(2).filter_map(|n| n.parse::<u64>().ok()).sum();
-    // The kernel reports to user space in hundredths of a second, whatever its own tick is.
-    Ok(Duration::from_millis(ticks * 10))
-}
-
-fn millis(duration: Duration) -> String {
-    format!("{:.2} ms", duration.as_secs_f64() * 1000.0)
 }

@@ -1,18 +1,25 @@
-//! A reader of SSE that costs little, so that the daemon is what is measured.
+//! A reader of SSE that costs little, so that the server is what is measured.
 //!
-//! Asks with HTTP/1.0, which has no chunks to undo, and reads only the ids.
+//! Asks with HTTP/1.0, which has no chunks to undo, and reads only the ids: `N` or `EPOCH.N`.
+
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use omniglot_testkit::daemon::Daemon;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
+use tokio::sync::watch;
+
+/// Whoever gets nothing for so long after the end gets nothing any more.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What one subscriber has seen.
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Seen {
     pub(crate) events: u64,
     pub(crate) lost: u64,
     pub(crate) doubled: u64,
+    /// When the last of it came.
+    pub(crate) at: Instant,
 }
 
 pub(crate) struct Subscriber {
@@ -23,19 +30,20 @@ pub(crate) struct Subscriber {
 }
 
 impl Subscriber {
-    pub(crate) async fn connect(daemon: &Daemon, session: &str, after: u64) -> anyhow::Result<Self> {
-        let address = daemon.url.trim_start_matches("http://");
+    /// Asks for a stream whose events follow `after`.
+    pub(crate) async fn connect(
+        address: &str,
+        path: &str,
+        headers: &str,
+        after: u64,
+    ) -> anyhow::Result<Self> {
         let mut socket = TcpStream::connect(address).await?;
         socket.set_nodelay(true)?;
-        let token = &daemon.token;
-        let request = format!(
-            "GET /v1/sessions/{session}/events/sse?offset={after} HTTP/1.0\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\r\n"
-        );
+        let request =
+            format!("GET {path} HTTP/1.0\r\nHost: {address}\r\nAccept: text/event-stream\r\n{headers}\r\n");
         socket.write_all(request.as_bytes()).await?;
-        let mut subscriber =
-            Self { socket, buffer: Vec::with_capacity(1 << 16), last: after, seen: Seen::default() };
-        subscriber.until(b"event: caught_up").await?;
-        Ok(subscriber)
+        let seen = Seen { events: 0, lost: 0, doubled: 0, at: Instant::now() };
+        Ok(Self { socket, buffer: Vec::with_capacity(1 << 16), last: after, seen })
     }
 
     /// Reads more; false at the end of the stream.
@@ -51,33 +59,44 @@ impl Subscriber {
         self.buffer.clear();
     }
 
-    async fn until(&mut self, mark: &[u8]) -> anyhow::Result<()> {
+    /// Reads up to `mark`, and forgets it with what stands before.
+    pub(crate) async fn until(&mut self, mark: &[u8]) -> anyhow::Result<()> {
         loop {
             if let Some(at) = memchr::memmem::find(&self.buffer, mark) {
                 self.buffer.drain(..at + mark.len());
                 return Ok(());
             }
-            anyhow::ensure!(
-                self.read().await?,
-                "the stream ended: {}",
-                String::from_utf8_lossy(&self.buffer)
-            );
+            let head = String::from_utf8_lossy(&self.buffer).into_owned();
+            anyhow::ensure!(self.read().await?, "the stream ended: {head}");
         }
     }
 
-    /// Reads until the event with the sequence that `end` will tell has come.
-    pub(crate) async fn run(
-        mut self,
-        mut end: tokio::sync::watch::Receiver<Option<u64>>,
-    ) -> anyhow::Result<Seen> {
-        while end.borrow_and_update().is_none_or(|end| self.last < end) {
+    /// Reads until the event with the number that `end` will tell has come, or nothing comes any more.
+    pub(crate) async fn run(mut self, mut end: watch::Receiver<Option<u64>>) -> anyhow::Result<Seen> {
+        loop {
+            let known = *end.borrow_and_update();
+            if known.is_some_and(|end| self.last >= end) {
+                return Ok(self.seen);
+            }
             tokio::select! {
                 more = self.socket.read_buf(&mut self.buffer) => anyhow::ensure!(more? > 0, "the stream ended"),
                 changed = end.changed() => changed?,
+                () = tokio::time::sleep(PATIENCE), if known.is_some() => {
+                    self.seen.lost += known.unwrap_or_default().saturating_sub(self.last);
+                    return Ok(self.seen);
+                }
             }
             self.count()?;
         }
-        Ok(self.seen)
+    }
+
+    /// The number of the last event when nothing has come for a moment.
+    pub(crate) async fn last_of_all(mut self) -> anyhow::Result<u64> {
+        while let Ok(more) = tokio::time::timeout(Duration::from_millis(500), self.read()).await {
+            anyhow::ensure!(more?, "the stream ended");
+            self.count()?;
+        }
+        Ok(self.last)
     }
 
     /// Counts the ids that are whole, and keeps the rest.
@@ -88,17 +107,24 @@ impl Subscriber {
             let rest = self.buffer.get(start..).unwrap_or_default();
             let Some(length) = memchr::memchr(b'\n', rest) else { break };
             let id = std::str::from_utf8(rest.get(..length).unwrap_or_default())?;
-            let sequence: u64 = id.rsplit('.').next().context("EPOCH.SEQUENCE")?.trim().parse()?;
-            match sequence.cmp(&(self.last + 1)) {
-                std::cmp::Ordering::Less => self.seen.doubled += 1,
-                std::cmp::Ordering::Equal => {}
-                std::cmp::Ordering::Greater => self.seen.lost += sequence - self.last - 1,
-            }
-            self.seen.events += 1;
-            self.last = self.last.max(sequence);
+            let number: u64 = id.rsplit('.').next().context("an id")?.trim().parse()?;
+            self.take(number);
             done = start + length;
         }
-        self.buffer.drain(..done);
+        if done > 0 {
+            self.seen.at = Instant::now();
+            self.buffer.drain(..done);
+        }
         Ok(())
+    }
+
+    fn take(&mut self, number: u64) {
+        match number.cmp(&(self.last + 1)) {
+            std::cmp::Ordering::Less => self.seen.doubled += 1,
+            std::cmp::Ordering::Equal => {}
+            std::cmp::Ordering::Greater => self.seen.lost += number - self.last - 1,
+        }
+        self.seen.events += 1;
+        self.last = self.last.max(number);
     }
 }

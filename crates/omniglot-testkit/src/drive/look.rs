@@ -1,0 +1,100 @@
+//! What a turn holds, for assertions: items, requests, thoughts, numbers.
+
+use omniglot_schema::{
+    ContentPart, EventData, ItemKind, PermissionEventData, TurnEndedMetadata, UniversalEvent, UniversalItem,
+};
+
+use super::Turn;
+use crate::validate::outline;
+
+impl Turn {
+    /// The items that were completed, in this order.
+    pub fn items(&self) -> Vec<&UniversalItem> {
+        let items = self.events.iter().filter_map(|event| match &event.data {
+            EventData::ItemCompleted(data) => Some(&data.item),
+            _ => None,
+        });
+        items.collect()
+    }
+
+    fn parts(&self, kind: ItemKind) -> impl Iterator<Item = &ContentPart> {
+        self.items().into_iter().filter(move |item| item.kind == kind).flat_map(|item| &item.content)
+    }
+
+    /// The names of the tools that were called.
+    pub fn calls(&self) -> Vec<&str> {
+        let names = self.parts(ItemKind::ToolCall).filter_map(|part| match part {
+            ContentPart::ToolCall { name, .. } => Some(name.as_str()),
+            _ => None,
+        });
+        names.collect()
+    }
+
+    /// What the tools gave, as text.
+    pub fn outputs(&self) -> Vec<&str> {
+        let outputs = self.parts(ItemKind::ToolResult).filter_map(|part| match part {
+            ContentPart::ToolResult { output, .. } => Some(output.as_str()),
+            _ => None,
+        });
+        outputs.collect()
+    }
+
+    /// The changes of files, as unified diffs.
+    pub fn diffs(&self) -> Vec<&str> {
+        let diffs = self.parts(ItemKind::ToolResult).filter_map(|part| match part {
+            ContentPart::FileRef { diff, .. } => diff.as_deref(),
+            _ => None,
+        });
+        diffs.collect()
+    }
+
+    /// The thoughts, whole.
+    pub fn thoughts(&self) -> Vec<&str> {
+        let thoughts = self.parts(ItemKind::Message).filter_map(|part| match part {
+            ContentPart::Reasoning { text, .. } => Some(text.as_str()),
+            _ => None,
+        });
+        thoughts.collect()
+    }
+
+    /// The permissions that the agent asked for.
+    pub fn asked(&self) -> Vec<&PermissionEventData> {
+        let asked = self.events.iter().filter_map(|event| match &event.data {
+            EventData::PermissionRequested(data) => Some(data),
+            _ => None,
+        });
+        asked.collect()
+    }
+
+    pub fn ended(&self) -> &TurnEndedMetadata {
+        match self.events.last().map(|event| &event.data) {
+            Some(EventData::TurnEnded(end)) => &end.metadata,
+            _ => panic!("the turn has no end:\n{self}"),
+        }
+    }
+
+    /// The sequence of its last event.
+    pub fn last_sequence(&self) -> u64 {
+        self.events.last().map_or(0, |event| event.sequence)
+    }
+}
+
+/// One line per event.
+impl std::fmt::Display for Turn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&outline(&self.events))
+    }
+}
+
+/// The labels of the status items among `events`.
+pub fn labels(events: &[UniversalEvent]) -> Vec<&str> {
+    let parts = events.iter().filter_map(|event| match &event.data {
+        EventData::ItemCompleted(data) => Some(&data.item.content),
+        _ => None,
+    });
+    let labels = parts.flatten().filter_map(|part| match part {
+        ContentPart::Status { label, .. } => Some(label.as_str()),
+        _ => None,
+    });
+    labels.collect()
+}

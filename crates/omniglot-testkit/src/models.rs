@@ -1,0 +1,156 @@
+//! Scripted model servers on the loopback address: what a test says, an agent hears as its model.
+//!
+//! A script is a queue of [`Reply`]s in no provider's words. `server.rs` serves it, one file per provider
+//! (`gemini`, `anthropic`, `responses`, `chat`) speaks its wire. Errands of an agent (titles, token
+//! counts, checks) are answered without touching the queue; a request that nobody foresaw fails the test.
+//!
+//! ```ignore
+//! let model = Model::gemini().reply(Reply::tool("read_file", json!({"file_path": "a"}))).reply(Reply::text("done")).start();
+//! // … the agent talks to model.url() …
+//! assert!(model.conversation()[1].tool_results()[0].contains("content of a"));
+//! ```
+#![allow(clippy::indexing_slicing, reason = "members of JSON that was written here")]
+
+mod anthropic;
+mod chat;
+mod gate;
+mod gemini;
+mod openai;
+mod provider;
+mod reply;
+mod request;
+mod responses;
+mod server;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+
+pub use self::gate::Gate;
+pub use self::reply::{Failure, Reply, Stop, Usage};
+pub use self::request::{Message, Part, Purpose, Request, Role};
+
+use self::provider::Provider;
+use self::server::{Server, Side};
+
+/// A model that is being scripted.
+pub struct Script {
+    provider: &'static dyn Provider,
+    replies: VecDeque<Reply>,
+    sides: Vec<Side>,
+}
+
+impl Script {
+    fn new(provider: &'static dyn Provider) -> Self {
+        Self { provider, replies: VecDeque::new(), sides: vec![] }
+    }
+
+    /// The answer to the next request of the conversation.
+    pub fn reply(mut self, reply: Reply) -> Self {
+        self.replies.push_back(reply);
+        self
+    }
+
+    /// The answer to every errand like this, instead of the provider's harmless one.
+    pub fn side(mut self, when: impl Fn(&Request) -> bool + Send + Sync + 'static, reply: Reply) -> Self {
+        self.sides.push(Side { when: Box::new(when), reply });
+        self
+    }
+
+    pub fn start(self) -> Model {
+        Model { server: Server::start(self.provider, self.replies, self.sides) }
+    }
+}
+
+/// A scripted model that listens. When dropped it fails the test if somebody asked for what no script has.
+pub struct Model {
+    server: Server,
+}
+
+impl Model {
+    /// The Gemini API: `generateContent`, `streamGenerateContent`, `countTokens`.
+    pub fn gemini() -> Script {
+        Script::new(&gemini::Gemini)
+    }
+
+    /// The Anthropic Messages API, streaming and not, and `count_tokens`.
+    pub fn anthropic() -> Script {
+        Script::new(&anthropic::Anthropic)
+    }
+
+    /// The OpenAI Responses API.
+    pub fn responses() -> Script {
+        Script::new(&responses::Responses)
+    }
+
+    /// The OpenAI chat completions API.
+    pub fn chat() -> Script {
+        Script::new(&chat::Chat)
+    }
+
+    /// `http://127.0.0.1:PORT`, without a path.
+    pub fn url(&self) -> String {
+        self.server.url()
+    }
+
+    /// Goes on with the script; a reply that lasts forever ends here.
+    pub fn push(&self, reply: Reply) {
+        self.server.push(reply);
+    }
+
+    /// Everything that was asked, in order.
+    pub fn requests(&self) -> Vec<Request> {
+        self.server.requests()
+    }
+
+    /// The requests that took a reply of the script, in order.
+    pub fn conversation(&self) -> Vec<Request> {
+        let main = |request: &Request| request.purpose == Purpose::Main;
+        self.requests().into_iter().filter(main).collect()
+    }
+
+    /// The latest request of the conversation.
+    #[track_caller]
+    pub fn last(&self) -> Request {
+        self.conversation().pop().expect("a request of the conversation")
+    }
+
+    /// What was asked and no script has.
+    pub fn unexpected(&self) -> Vec<Request> {
+        let unexpected = |request: &Request| request.purpose == Purpose::Unexpected;
+        self.requests().into_iter().filter(unexpected).collect()
+    }
+
+    /// Waits until the conversation has this many requests.
+    pub async fn wait_for(&self, count: usize) -> Vec<Request> {
+        let mut news = self.server.news();
+        loop {
+            let conversation = self.conversation();
+            if conversation.len() >= count {
+                return conversation;
+            }
+            news.changed().await.expect("the server runs");
+        }
+    }
+}
+
+impl Drop for Model {
+    fn drop(&mut self) {
+        self.server.stop();
+        if std::thread::panicking() {
+            return;
+        }
+        let lines =
+            |requests: Vec<Request>| requests.iter().map(Request::line).collect::<Vec<_>>().join("\n  ");
+        let unexpected = self.unexpected();
+        assert!(
+            unexpected.is_empty(),
+            "the scripted model was asked for what its script does not have:\n  {}\nof all requests:\n  {}",
+            lines(unexpected),
+            lines(self.requests())
+        );
+        let left = self.server.left();
+        let asked = lines(self.requests());
+        assert!(left.is_empty(), "replies that nobody asked for: {left:?}\nof all requests:\n  {asked}");
+    }
+}

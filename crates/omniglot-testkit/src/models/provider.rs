@@ -1,0 +1,60 @@
+//! What a provider's file has to say: how its requests read and how answers look on its wire.
+
+use bytes::Bytes;
+use serde_json::Value;
+
+use super::gate::Gate;
+use super::reply::{Answer, Failure, Reply};
+use super::request::Request;
+
+/// One provider's wire. Pure: the server does the talking.
+pub(crate) trait Provider: Send + Sync {
+    /// What the path of a request asks for; `None` is for paths that the provider does not have.
+    fn route(&self, method: &str, path: &str) -> Option<Route>;
+
+    /// Fills in what the body says: model, system, messages, tools, streaming.
+    fn read(&self, request: &mut Request) -> Result<(), serde_json::Error>;
+
+    /// Whether a request to generate belongs to the conversation.
+    fn is_conversation(&self, request: &Request) -> bool {
+        !request.tools.is_empty()
+    }
+
+    /// The harmless answer to an errand.
+    fn errand(&self, _request: &Request) -> Reply {
+        Reply::text("ok")
+    }
+
+    fn stream(&self, answer: &Answer, number: usize, request: &Request) -> Vec<Frame>;
+
+    /// The answer to a request that did not ask for a stream.
+    fn whole(&self, answer: &Answer, number: usize, request: &Request) -> Value;
+
+    fn failure(&self, failure: Failure) -> (u16, Value);
+}
+
+/// What a path asks for.
+pub(crate) enum Route {
+    Generate,
+    /// Something that is always answered with this, such as a list of models.
+    Fixed(Value),
+}
+
+/// One thing that is done with an open stream.
+#[derive(Clone, Debug)]
+pub(crate) enum Frame {
+    Send(Bytes),
+    Hold(Gate),
+    Cut,
+}
+
+impl Frame {
+    /// An event without a name.
+    pub(crate) fn data(data: &Value) -> Self {
+        Self::Send(format!("data: {data}\n\n").into())
+    }
+
+    pub(crate) fn event(name: &str, data: &Value) -> Self {
+        Self::Send(format!("event: {name}\ndata: {data}\n\n").into())
+    }
+}

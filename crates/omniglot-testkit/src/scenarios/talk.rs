@@ -1,0 +1,59 @@
+//! Words in and out: text, thoughts, images, several prompts.
+
+use omniglot_schema::{MessageAttachment, PermissionReply, StopReason};
+
+use super::Dialect;
+use crate::models::Reply;
+
+pub async fn text_is_streamed(agent: &Dialect) {
+    let stage = agent.stage([Reply::text("Hello from the script.")]).await;
+    let turn = stage.turn("Say hello.").await;
+    assert_eq!(
+        (turn.text().as_str(), turn.stop_reason()),
+        ("Hello from the script.", StopReason::EndTurn),
+        "{turn}"
+    );
+    let usage = turn.ended().usage.as_ref().map(|usage| (usage.input_tokens, usage.output_tokens));
+    assert_eq!(usage, Some((Some(120), Some(15))), "{turn}");
+    assert!(stage.model.last().text().contains("Say hello."));
+    stage.session.history().await;
+}
+
+pub async fn thoughts_are_items_of_their_own(agent: &Dialect) {
+    let stage = agent.stage([Reply::thinking("First I ponder.").and_text("Then I answer.")]).await;
+    let turn = stage.turn("Think.").await;
+    let [thought] = turn.thoughts().try_into().unwrap_or_else(|_| panic!("one thought:\n{turn}"));
+    assert!(thought.contains("First I ponder."), "{turn}");
+    assert_eq!(turn.text(), "Then I answer.", "{turn}");
+}
+
+pub async fn the_next_prompt_follows_the_first(agent: &Dialect) {
+    let stage = agent.stage([Reply::text("The first answer."), Reply::text("The second answer.")]).await;
+    assert_eq!(stage.turn("The first question.").await.text(), "The first answer.");
+    assert_eq!(stage.turn("The second question.").await.text(), "The second answer.");
+    let heard = stage.model.last().text();
+    for said in ["The first question.", "The first answer.", "The second question."] {
+        assert!(heard.contains(said), "{said}\n{heard}");
+    }
+    stage.session.history().await;
+}
+
+pub async fn an_image_reaches_the_model(agent: &Dialect) {
+    let stage = agent.stage([Reply::text("A red dot.")]).await;
+    std::fs::write(stage.file("dot.png"), DOT).expect("an image");
+    let mut message = crate::drive::message("What is this?");
+    message.attachments =
+        vec![MessageAttachment { path: "dot.png".into(), mime: Some("image/png".into()), filename: None }];
+    let turn = stage.session.turn_with(&message, PermissionReply::Once).await;
+    assert_eq!(turn.text(), "A red dot.", "{turn}");
+    assert_eq!(stage.model.last().images(), ["image/png"]);
+}
+
+/// One red pixel.
+const DOT: &[u8] = &[
+    0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x48, 0x44, 0x52, 0x00,
+    0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x08, 0x02, 0x00, 0x00, 0x00, 0x90, 0x77, 0x53, 0xde, 0x00,
+    0x00, 0x00, 0x0c, 0x49, 0x44, 0x41, 0x54, 0x08, 0xd7, 0x63, 0xf8, 0xcf, 0xc0, 0x00, 0x00, 0x03, 0x01,
+    0x01, 0x00, 0x18, 0xdd, 0x8d, 0xb0, 0x00, 0x00, 0x00, 0x00, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60,
+    0x82,
+];
