@@ -1,5 +1,10 @@
 //! The command line as types. What the commands do is in the module named after each.
 
+mod agents;
+mod config;
+mod daemon;
+mod sessions;
+
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
@@ -7,12 +12,17 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use omniglot_server::{AllowedHost, AllowedOrigin};
 
 use crate::mock_agent::MockAgentArgs;
+pub(crate) use agents::*;
+pub(crate) use config::*;
+pub(crate) use daemon::*;
+pub(crate) use sessions::*;
 
 #[derive(Debug, Parser)]
 #[command(
     name = "omniglot",
     version,
     about = "One daemon that drives every coding agent",
+    after_help = EXAMPLES,
     max_term_width = 100
 )]
 pub(crate) struct Cli {
@@ -22,15 +32,31 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Give an agent one task and watch it work
+    Run(RunArgs),
+    /// Look at sessions, talk to them, keep them
+    #[command(visible_alias = "session")]
+    Sessions(SessionsArgs),
+    /// See which agents there are and whether they work
+    #[command(visible_alias = "agent")]
+    Agents(AgentsArgs),
+    /// Start, stop or look at a daemon in the background
+    Daemon(DaemonArgs),
     /// Serve sessions over HTTP until stopped
     #[command(after_help = SERVE_VARIABLES)]
     Serve(ServeArgs),
-    /// Give an agent one task and watch it work
-    Run(RunArgs),
-    /// Speak ACP on stdio as the built-in demo agent
-    MockAgent(MockAgentArgs),
+    /// Turn recorded traffic of an agent into universal events, without a daemon
+    #[command(after_help = CONVERT)]
+    Convert(ConvertArgs),
+    /// Look at the configuration: whether it is right, and what counts in the end
+    Config(ConfigArgs),
     /// Look after the database of a data directory
     Db(DbArgs),
+    /// Speak ACP on stdio as the built-in demo agent
+    MockAgent(MockAgentArgs),
+    /// Print what a shell needs to complete these commands
+    #[command(after_help = COMPLETIONS)]
+    Completions(CompletionsArgs),
     /// Hold an agent's processes, so that none outlives the daemon
     ///
     /// Taken before the command line is parsed; listed here so that the name stays reserved.
@@ -46,19 +72,52 @@ pub(crate) struct DataDirArgs {
     /// Where sessions are kept [default: $OMNIGLOT_HOME, else omniglot in the XDG data dir]
     #[arg(long, value_name = "DIR")]
     pub(crate) data_dir: Option<PathBuf>,
-    /// The configuration file [default: omniglot.toml in the data dir]
+    /// The configuration file [default: $OMNIGLOT_CONFIG, else omniglot.toml in the data dir]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct ConvertArgs {
+    /// The agent that was recorded; `acp` for one that is not listed
+    #[arg(long, value_name = "AGENT")]
+    pub(crate) from: String,
+    /// A short line for each event, to be read by people
+    #[arg(long, visible_alias = "pretty")]
+    pub(crate) show: bool,
+    /// Recordings, or sessions of claude on disk; `-` reads stdin
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// What a recording is and what becomes of it.
+const CONVERT: &str = "\
+A recording has one JSON object per line: {\"t\": MILLISECONDS, \"ch\": CHANNEL, \"data\": VALUE}.
+Each file becomes one session, named after it; its events are printed as JSON lines. The same file
+always gives the same bytes. Pictures and other blobs that events name are not written anywhere.
+Of claude, a session that it keeps on disk (~/.claude/projects/*/SESSION.jsonl) is read as well, with
+those of its subagents.
+
+  omniglot convert --from gemini recording.jsonl > events.jsonl
+  omniglot convert --from claude-acp --show recording.jsonl
+  omniglot convert --from claude --show ~/.claude/projects/-work-demo/SESSION.jsonl";
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
     /// The address to listen on; others than loopback need a token
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1", value_parser = parse_host)]
-    pub(crate) host: IpAddr,
-    /// The port to listen on; 0 picks a free one
-    #[arg(long, default_value_t = 2468)]
-    pub(crate) port: u16,
+    ///
+    /// [default: that of $OMNIGLOT_LISTEN, else of `listen` in the configuration, else 127.0.0.1]
+    #[arg(long, value_name = "ADDRESS", value_parser = parse_host)]
+    pub(crate) host: Option<IpAddr>,
+    /// The port to listen on; 0 picks a free one [default: from where the address comes, else 2468]
+    #[arg(long)]
+    pub(crate) port: Option<u16>,
     #[command(flatten)]
     pub(crate) data: DataDirArgs,
     #[command(flatten)]
@@ -69,12 +128,17 @@ pub(crate) struct ServeArgs {
     /// Accept browsers from this origin, such as `https://app.example.com` (repeatable)
     #[arg(long = "allow-origin", value_name = "ORIGIN")]
     pub(crate) allow_origins: Vec<AllowedOrigin>,
+    /// Leave the terminal behind: `daemon start` began this
+    #[arg(long, hide = true)]
+    pub(crate) detached: bool,
 }
 
 /// Where the daemon's token comes from; `OMNIGLOT_TOKEN` is read where these are resolved.
 #[derive(Default, Args)]
 pub(crate) struct TokenArgs {
-    /// Read the token from this file [default: $OMNIGLOT_TOKEN, else the file `token` in the data dir]
+    /// Read the token from this file
+    ///
+    /// [default: $OMNIGLOT_TOKEN, else `token_file` in the configuration, else the file `token` in the data dir]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["no_token", "token"])]
     pub(crate) token_file: Option<PathBuf>,
     /// The token itself; everybody on this machine can see it in the process list
@@ -165,12 +229,32 @@ pub(crate) enum Approve {
     Ask,
 }
 
+const EXAMPLES: &str = "\
+Try it:
+  omniglot run --agent mock --scratch \"Read README.md and add a line at the end\"
+  omniglot agents list             which agents are here
+  omniglot daemon start            keep a daemon for apps and for the commands above
+  omniglot sessions tail -f ID     watch a session from its beginning
+
+Exit codes: 0 all went well, 1 something failed, 2 the command cannot be meant like this.";
+
+const COMPLETIONS: &str = "\
+For example:
+  bash  omniglot completions bash > ~/.local/share/bash-completion/completions/omniglot
+  zsh   omniglot completions zsh > ~/.zfunc/_omniglot
+  fish  omniglot completions fish > ~/.config/fish/completions/omniglot.fish";
+
 const SERVE_VARIABLES: &str = "\
 Environment:
-  OMNIGLOT_HOME   The data dir, unless --data-dir says otherwise
-  OMNIGLOT_TOKEN  The token that clients must show
-  OMNIGLOT_LOG    What the log on stderr tells: error, warn, info (default), debug, trace, or by
-                  module, such as warn,omniglot_runtime=debug";
+  OMNIGLOT_HOME           The data dir, unless --data-dir says otherwise
+  OMNIGLOT_CONFIG         The configuration file, unless --config says otherwise
+  OMNIGLOT_LISTEN         Where to listen, as ADDRESS:PORT
+  OMNIGLOT_DEFAULT_AGENT  The agent to use when nobody names one
+  OMNIGLOT_SANDBOX        Whether agents are told that they run in a sandbox: true or false
+  OMNIGLOT_TOKEN          The token that clients must show
+  OMNIGLOT_LOG            What the log on stderr tells: error, warn, info (default), debug, trace, or
+                          by module, such as warn,omniglot_runtime=debug
+Options win over variables, and variables win over the configuration file.";
 
 fn parse_host(text: &str) -> Result<IpAddr, String> {
     if text == "localhost" {

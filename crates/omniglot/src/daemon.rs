@@ -2,18 +2,21 @@
 //!
 //! What to print, and when to stop, is left to those two.
 
+use std::fmt::Display;
 use std::future::Future;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use anyhow::{Context as _, anyhow};
-use omniglot_runtime::config::Config;
+use omniglot_runtime::config::{Config, Written};
 use omniglot_runtime::{Deadlines, Hub, HubConfig};
 use omniglot_server::{AllowedHost, AllowedOrigin, ServeError, Server, ServerConfig, Token};
 use omniglot_store::{Options, Store};
 
 use crate::cli::TokenArgs;
 use crate::token;
+use crate::usage::UsageError;
 
 /// What a daemon is told at its start.
 #[derive(Debug)]
@@ -52,11 +55,13 @@ pub(crate) struct Daemon {
 
 impl Daemon {
     pub(crate) async fn start(options: DaemonOptions) -> anyhow::Result<Self> {
-        let DaemonOptions { dir, config, addr, token, allow_hosts, allow_origins } = options;
+        let DaemonOptions { dir, config, addr, token, mut allow_hosts, mut allow_origins } = options;
+        allow_hosts.extend(parsed(&config.allow_hosts)?);
+        allow_origins.extend(parsed(&config.allow_origins)?);
         let store_options =
             Options { max_database_bytes: config.limits.database_bytes, ..Options::default() };
         let store = Store::open(&dir, store_options)?;
-        let token = token::for_daemon(&token, &dir)?;
+        let token = token::for_daemon(&token, config.token_file.as_deref(), &dir)?;
         let program = std::env::current_exe().context("this program does not find itself")?;
         let deadlines = Deadlines::of(&config.limits);
         let hub_config =
@@ -103,6 +108,14 @@ impl Daemon {
         server.run(shutdown, hub.shutdown()).await;
         Ok(store.close().await?)
     }
+}
+
+/// What the configuration lets in beside the command line.
+pub(crate) fn parsed<T: FromStr<Err: Display>>(values: &[Written]) -> Result<Vec<T>, UsageError> {
+    let parse = |value: &Written| {
+        value.text.parse().map_err(|error: T::Err| UsageError::because(value.refuse(error.to_string())))
+    };
+    values.iter().map(parse).collect()
 }
 
 /// What went wrong comes first, then what to do about it.

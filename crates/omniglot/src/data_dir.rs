@@ -11,6 +11,7 @@ use omniglot_runtime::config::{self, Config};
 
 use crate::cli::DataDirArgs;
 use crate::usage::UsageError;
+use crate::variables;
 
 /// The variables that say where user data belongs.
 #[derive(Debug, Default)]
@@ -55,13 +56,25 @@ pub(crate) fn warn_if_open(dir: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The configuration that was asked for, or the one in the data directory if there is one.
+/// The configuration that was asked for, or the one in the data directory if there is one; variables win
+/// over it.
 pub(crate) fn config(args: &DataDirArgs, dir: &Path) -> anyhow::Result<Config> {
-    let loaded = match &args.config {
-        Some(path) => Config::load(path),
+    let loaded = match asked_for(args) {
+        Some(path) => Config::load(&path),
         None => Config::load_optional(&dir.join(config::FILE_NAME)),
     };
-    Ok(loaded.map_err(UsageError::because)?)
+    Ok(variables::apply(loaded.map_err(UsageError::because)?, variables::of_environment)?)
+}
+
+/// The configuration file that is used if it is there.
+pub(crate) fn config_file(args: &DataDirArgs, dir: &Path) -> PathBuf {
+    asked_for(args).unwrap_or_else(|| dir.join(config::FILE_NAME))
+}
+
+/// The configuration file that somebody named.
+fn asked_for(args: &DataDirArgs) -> Option<PathBuf> {
+    let variable = || env::var_os(variables::CONFIG).filter(|value| !value.is_empty()).map(PathBuf::from);
+    args.config.clone().or_else(variable)
 }
 
 impl Places {

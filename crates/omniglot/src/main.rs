@@ -1,16 +1,28 @@
 //! Omniglot: one daemon that drives every coding agent. This file picks the command; each has its module.
 
+mod agents;
+mod call;
 mod cli;
+mod completions;
+mod config_command;
+mod connect;
+mod convert;
 mod daemon;
+mod daemon_command;
 mod data_dir;
 mod db;
 mod logging;
 mod mock_agent;
+mod print;
 mod run;
 mod serve;
+mod sessions;
 mod signals;
+mod table;
+mod times;
 mod token;
 mod usage;
+mod variables;
 
 use std::future::Future;
 use std::io::{self, Write as _};
@@ -33,6 +45,12 @@ fn main() -> ExitCode {
         Command::MockAgent(args) => return mock_agent::run(&args),
         Command::Serve(args) => block_on(Verbosity::Normal, serve::serve(args)),
         Command::Run(args) => block_on(Verbosity::Quiet, run::run(args)),
+        Command::Sessions(args) => block_on(Verbosity::Quiet, sessions::run(args)),
+        Command::Agents(args) => block_on(Verbosity::Quiet, agents::run(args)),
+        Command::Daemon(args) => block_on(Verbosity::Quiet, daemon_command::run(args)),
+        Command::Completions(args) => completions::run(&args),
+        Command::Convert(args) => convert::run(&args),
+        Command::Config(args) => config_command::run(&args),
         Command::Db(args) => db::run(&args),
         Command::Openapi => openapi(),
         Command::Guard => Err(UsageError::new("only the daemon starts a guard").into()),

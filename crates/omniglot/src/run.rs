@@ -2,15 +2,14 @@
 //!
 //! Speaks the REST face like every other client, also when the daemon is in this very process.
 
-mod answer;
+pub(crate) mod answer;
 mod begin;
-mod connect;
 mod errands;
 mod keyboard;
-mod outcome;
-mod output;
+pub(crate) mod outcome;
+pub(crate) mod output;
 mod prompt;
-mod render;
+pub(crate) mod render;
 mod scratch;
 mod session;
 mod spinner;
@@ -25,13 +24,12 @@ use omniglot_client::StreamFrom;
 use omniglot_schema::{Delivered, MessageRequest};
 use uuid::Uuid;
 
-use crate::cli::RunArgs;
-use crate::data_dir;
+use crate::cli::{RunArgs, SendArgs};
+use crate::connect::{ATTEMPTS, Connection, Home};
 use crate::signals::StopSignals;
 use crate::usage::UsageError;
 use answer::{Answering, Stdin};
-use begin::{ATTEMPTS, Begun, Task};
-use connect::{Connection, Home};
+use begin::{Begun, Task};
 use outcome::Outcome;
 use output::{Form, Output};
 use session::{Opened, Wanted};
@@ -39,22 +37,19 @@ use turn::{Turn, Watched, Wishes};
 
 pub(crate) async fn run(args: RunArgs) -> anyhow::Result<ExitCode> {
     let (text, stdin) = prompt_text(&args.prompt)?;
-    let dir = data_dir::prepare(&args.data)?;
-    let config = data_dir::config(&args.data, &dir)?;
-    let wanted = Wanted::new(&args, config.default_agent())?;
-    let form = if args.json { Form::Json } else { Form::Readable };
-    let run = Run {
-        task: Task {
-            home: Home { dir, config },
-            wanted,
-            message: MessageRequest { message: text, attachments: vec![], delivery: None },
-            key: Uuid::new_v4().to_string(),
-        },
-        output: Output::new(form),
-        signals: StopSignals::listen()?,
-    };
-    let outcome = run.go(Answering::new(args.approve, form, stdin)).await?;
-    Ok(ExitCode::from(outcome.exit_code()))
+    let home = Home::of(&args.data)?;
+    let wanted = Wanted::new(&args, home.config.default_agent())?;
+    let form = Form::of(args.json);
+    Run::new(home, wanted, text, form)?.watched(Answering::new(args.approve, form, stdin)).await
+}
+
+/// A message to a session that exists, watched like a run.
+pub(crate) async fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
+    let (text, stdin) = prompt_text(&args.text)?;
+    let home = Home::of(&args.session.talk.data)?;
+    let wanted = Wanted::existing(&args.session.id)?;
+    let form = Form::of(args.session.talk.json);
+    Run::new(home, wanted, text, form)?.watched(Answering::new(args.approve, form, stdin)).await
 }
 
 struct Run {
@@ -64,6 +59,19 @@ struct Run {
 }
 
 impl Run {
+    fn new(home: Home, wanted: Wanted, text: String, form: Form) -> anyhow::Result<Self> {
+        let message = MessageRequest { message: text, attachments: vec![], delivery: None };
+        Ok(Self {
+            task: Task { home, wanted, message, key: Uuid::new_v4().to_string() },
+            output: Output::new(form),
+            signals: StopSignals::listen()?,
+        })
+    }
+
+    async fn watched(self, answering: Answering) -> anyhow::Result<ExitCode> {
+        Ok(ExitCode::from(self.go(answering).await?.exit_code()))
+    }
+
     async fn go(mut self, answering: Answering) -> anyhow::Result<Outcome> {
         let Some(Begun { connection, opened, receipt }) = self.begin().await? else {
             return Ok(Outcome::Interrupted);
@@ -149,7 +157,7 @@ impl Run {
     }
 }
 
-fn prompt_text(argument: &str) -> anyhow::Result<(String, Stdin)> {
+pub(crate) fn prompt_text(argument: &str) -> anyhow::Result<(String, Stdin)> {
     let (text, stdin) = if argument == "-" {
         let mut text = String::new();
         std::io::stdin().read_to_string(&mut text).context("the prompt on stdin cannot be read")?;

@@ -1,8 +1,10 @@
 //! `omniglot serve`: a daemon that stays until it is told to stop.
 
 use std::io::{self, Write as _};
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
+
+use omniglot_runtime::config::Config;
 
 use crate::cli::ServeArgs;
 use crate::daemon::{Daemon, DaemonOptions};
@@ -14,16 +16,21 @@ use crate::usage::UsageError;
 const HURRIED: i32 = 130;
 
 pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
-    refuse_open_door(&args)?;
+    if args.detached {
+        // Whoever started us may close its terminal.
+        rustix::process::setsid()?;
+    }
     if args.token.token.is_some() {
         tracing::warn!("--token can be seen in the process list; use --token-file or OMNIGLOT_TOKEN");
     }
     let dir = data_dir::prepare(&args.data)?;
     data_dir::warn_if_open(&dir)?;
     let config = data_dir::config(&args.data, &dir)?;
+    let addr = listen(&args, &config);
+    refuse_open_door(&args, addr)?;
     let mut signals = StopSignals::listen()?;
     let options = DaemonOptions {
-        addr: SocketAddr::new(args.host, args.port),
+        addr,
         token: args.token,
         allow_hosts: args.allow_hosts,
         allow_origins: args.allow_origins,
@@ -49,13 +56,22 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Where nobody says anything.
+pub(crate) const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 2468);
+
+/// Where to listen: each half of it from the command line, else from variable or file.
+pub(crate) fn listen(args: &ServeArgs, config: &Config) -> SocketAddr {
+    let rest = config.listen.unwrap_or(LISTEN);
+    SocketAddr::new(args.host.unwrap_or(rest.ip()), args.port.unwrap_or(rest.port()))
+}
+
 /// Whoever reaches the daemon can run programs, so only this machine may do without a token.
-fn refuse_open_door(args: &ServeArgs) -> Result<(), UsageError> {
-    if args.token.no_token && !args.host.to_canonical().is_loopback() {
+pub(crate) fn refuse_open_door(args: &ServeArgs, addr: SocketAddr) -> Result<(), UsageError> {
+    if args.token.no_token && !addr.ip().to_canonical().is_loopback() {
         return Err(UsageError::new(format!(
             "--no-token would let everybody on the network run programs here through {}; \
              leave out --no-token, or listen on 127.0.0.1",
-            args.host
+            addr.ip()
         )));
     }
     Ok(())
@@ -71,7 +87,7 @@ mod tests {
     fn verdict(words: &[&str]) -> Result<(), UsageError> {
         let words = ["omniglot", "serve"].iter().chain(words);
         let Command::Serve(args) = Cli::try_parse_from(words).unwrap().command else { unreachable!() };
-        refuse_open_door(&args)
+        refuse_open_door(&args, listen(&args, &Config::default()))
     }
 
     #[test]
@@ -82,5 +98,19 @@ mod tests {
         for host in ["0.0.0.0", "::", "192.168.1.2", "::ffff:10.0.0.1"] {
             assert!(verdict(&["--no-token", "--host", host]).is_err(), "{host}");
         }
+    }
+
+    #[test]
+    fn each_half_of_the_address_comes_from_the_most_explicit_place() {
+        let at = |words: &[&str], file: Option<&str>| {
+            let words = ["omniglot", "serve"].iter().chain(words);
+            let Command::Serve(args) = Cli::try_parse_from(words).unwrap().command else { unreachable!() };
+            let listen = file.map(|text| text.parse().unwrap());
+            super::listen(&args, &Config { listen, ..Config::default() }).to_string()
+        };
+        assert_eq!(at(&[], None), "127.0.0.1:2468");
+        assert_eq!(at(&[], Some("10.0.0.1:80")), "10.0.0.1:80");
+        assert_eq!(at(&["--port", "0"], Some("10.0.0.1:80")), "10.0.0.1:0");
+        assert_eq!(at(&["--host", "::1"], Some("10.0.0.1:80")), "[::1]:80");
     }
 }

@@ -14,7 +14,7 @@ use crate::usage::UsageError;
 
 /// The name of the token file within the data directory.
 const FILE_NAME: &str = "token";
-const VARIABLE: &str = "OMNIGLOT_TOKEN";
+pub(crate) const VARIABLE: &str = "OMNIGLOT_TOKEN";
 const BYTES: usize = 16;
 
 /// A token that may be sent as a header, and is never shown.
@@ -31,7 +31,7 @@ pub(crate) struct Source {
 /// The token that a daemon shall ask for; makes and keeps one if none is given.
 ///
 /// Only the owner of the data directory's lock may call it, so that two starts never make two tokens.
-pub(crate) fn for_daemon(args: &TokenArgs, dir: &Path) -> anyhow::Result<Source> {
+pub(crate) fn for_daemon(args: &TokenArgs, configured: Option<&Path>, dir: &Path) -> anyhow::Result<Source> {
     if args.no_token {
         return Ok(Source { secret: None, described: "no token".into() });
     }
@@ -47,19 +47,26 @@ pub(crate) fn for_daemon(args: &TokenArgs, dir: &Path) -> anyhow::Result<Source>
     if let Some(secret) = from_environment()? {
         return Ok(Source { secret: Some(secret), described: format!("token from {VARIABLE}") });
     }
+    if let Some(path) = configured {
+        let secret =
+            read(path).map_err(|e| UsageError::new(format!("token_file {}: {e}", path.display())))?;
+        return Ok(Source { secret: Some(secret), described: format!("token in {}", path.display()) });
+    }
     let (secret, path) = kept(dir)?;
     Ok(Source { secret: Some(secret), described: format!("token in {}", path.display()) })
 }
 
-/// The token to show to the daemon that owns `dir`, if one can be found.
-pub(crate) fn for_client(dir: &Path) -> anyhow::Result<Option<Secret>> {
+/// The token to show to the daemon that owns `dir`, if one can be found; `configured` is the file that the
+/// configuration names.
+pub(crate) fn for_client(dir: &Path, configured: Option<&Path>) -> anyhow::Result<Option<Secret>> {
     if let Some(secret) = from_environment()? {
         return Ok(Some(secret));
     }
-    match read(&dir.join(FILE_NAME)) {
+    let path = configured.map_or_else(|| dir.join(FILE_NAME), Path::to_owned);
+    match read(&path) {
         Ok(secret) => Ok(Some(secret)),
         Err(TokenError::Io(e)) if e.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).with_context(|| dir.join(FILE_NAME).display().to_string()),
+        Err(error) => Err(error).with_context(|| path.display().to_string()),
     }
 }
 

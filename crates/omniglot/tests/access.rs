@@ -70,6 +70,15 @@ async fn other_names_and_pages_are_kept_out_unless_allowed() {
     assert!(ask(&open, "host", "rebound.example").send().await.unwrap().status().is_success());
     let page = ask(&open, "origin", "https://page.example").send().await.unwrap();
     assert_eq!(page.headers().get("access-control-allow-origin").unwrap(), "https://page.example");
+    // A browser asks first, without the token.
+    let first = reqwest::Client::new()
+        .request(Method::OPTIONS, format!("{}/v1/sessions", open.url))
+        .header("origin", "https://page.example")
+        .header("access-control-request-method", "POST");
+    let first = first.send().await.unwrap();
+    assert_eq!(first.status(), 204);
+    let headers = first.headers().get("access-control-allow-headers").unwrap().to_str().unwrap();
+    assert!(headers.contains("authorization") && headers.contains("last-event-id"), "{headers}");
     refused(ask(&open, "origin", "https://other.example"), 403, "permission_denied").await;
 }
 

@@ -1,12 +1,22 @@
 //! The real binary, as a person or a script uses it.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+#[path = "cli/agents.rs"]
+mod agents;
 #[path = "cli/bench.rs"]
 mod bench;
+#[path = "cli/daemon.rs"]
+mod daemon;
+#[path = "cli/help.rs"]
+mod help;
+#[path = "cli/portable.rs"]
+mod portable;
 #[path = "cli/questions.rs"]
 mod questions;
 #[path = "cli/serve.rs"]
 mod serve;
+#[path = "cli/sessions.rs"]
+mod sessions;
 #[path = "cli/terminal.rs"]
 mod terminal;
 
@@ -91,7 +101,8 @@ fn usage_errors_exit_with_2_and_say_what_to_do() {
 fn an_agent_that_nobody_knows_is_refused_with_the_known_ones() {
     let bench = Bench::new();
     let run = bench.run(&["--agent", "nobody", "x"]);
-    assert!(run.exited(1).stderr.contains("known agents: mock"), "{run:?}");
+    assert!(run.exited(2).stderr.contains("known agents: mock"), "{run:?}");
+    assert!(run.stderr.contains("`omniglot agents list` shows all"), "{run:?}");
 }
 
 #[test]
@@ -153,7 +164,7 @@ fn a_named_session_goes_on_with_another_model_and_mode() {
     assert!(large, "{run:?}");
     let wild = bench.run(&["--session", "s1", "--permission-mode", "wild", "[[text:1]]"]);
     assert!(wild.stderr.contains("its modes are default, acceptEdits, plan, bypass"), "{wild:?}");
-    wild.exited(1);
+    wild.exited(2);
 }
 
 #[test]
@@ -164,7 +175,10 @@ fn a_bad_configuration_is_refused_with_line_and_column() {
         let args = if command == "run" { vec!["run", "x"] } else { vec!["serve", "--port", "0"] };
         let finished = Finished::of(&mut bench.command(&args));
         let stderr = &finished.exited(2).stderr;
-        assert!(stderr.contains("omniglot.toml:4:1: unknown field `comand`"), "{finished:?}");
+        assert!(
+            stderr.contains("omniglot.toml:4:1: unknown key `comand`; did you mean `command`?"),
+            "{finished:?}"
+        );
         assert!(stderr.contains("`command`"), "{finished:?}");
     }
 }

@@ -127,15 +127,6 @@ async fn odd_tool_calls_and_late_words_stay_lawful() {
 }
 
 #[tokio::test]
-async fn a_request_that_we_do_not_serve_is_answered_and_recorded() {
-    let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
-    let turn = session.turn("[[fs]]", PermissionReply::Once).await;
-    assert_eq!(turn.stop_reason(), StopReason::EndTurn);
-    assert_eq!(unparsed(&session.history_with(UNPARSED).await), 1);
-}
-
-#[tokio::test]
 async fn cancel_stops_a_silent_agent_and_resolves_what_is_open() {
     let daemon = daemon();
     let session = Driver::create(&daemon.client, "s").await;

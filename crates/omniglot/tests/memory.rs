@@ -165,6 +165,7 @@ async fn without_credentials_a_session_exists_says_what_is_missing_and_works_onc
     let session = Driver::of(&daemon.client, "s");
     let detail = daemon.client.detail(&id).await.unwrap();
     assert_eq!(detail.state.auth.unwrap().state, AuthStatus::Required);
+    assert!(!has_credentials(&daemon).await);
     session.history().await;
 
     let turn = session.turn("hello?", PermissionReply::Once).await;
@@ -172,5 +173,29 @@ async fn without_credentials_a_session_exists_says_what_is_missing_and_works_onc
     std::fs::write(daemon.work().join("key"), "").unwrap();
     let turn = session.turn("and now?", PermissionReply::Once).await;
     assert_eq!((turn.stop_reason(), &*turn.text()), (StopReason::EndTurn, "hello"));
+    assert!(has_credentials(&daemon).await);
     session.history().await;
+}
+
+async fn has_credentials(daemon: &Daemon) -> bool {
+    let agents = daemon.client.agents().await.unwrap().agents;
+    agents.iter().find(|agent| agent.id == "odd").unwrap().credentials_available
+}
+
+#[tokio::test]
+async fn a_key_that_fails_in_a_turn_is_no_credential_until_a_turn_works() {
+    let deny =
+        r#"read l; echo '{"jsonrpc":"2.0","id":3,"error":{"code":401,"message":"API key not valid"}}'"#;
+    let end = r#"read l; echo '{"jsonrpc":"2.0","id":4,"result":{"stopReason":"end_turn"}}'; read l"#;
+    let daemon = daemon(&[&initialized("{}"), NEW, deny, end]);
+    let session = odd(&daemon).await;
+    assert!(has_credentials(&daemon).await);
+    let turn = session.turn("hello", PermissionReply::Once).await;
+    assert_eq!(turn.error().unwrap().code, Some(ErrorCode::ProviderAuth));
+    assert!(!has_credentials(&daemon).await);
+    // That another session opens proves nothing: the key is not looked at before a prompt.
+    Driver::create_with(&daemon.client, "t", &CreateSessionRequest::new("odd")).await;
+    assert!(!has_credentials(&daemon).await);
+    assert_eq!(session.turn("again", PermissionReply::Once).await.stop_reason(), StopReason::EndTurn);
+    assert!(has_credentials(&daemon).await);
 }

@@ -225,3 +225,33 @@ async fn a_full_log_does_not_keep_a_session_from_being_deleted() {
     assert_eq!(next.turn("[[text:1]]", PermissionReply::Once).await.stop_reason(), StopReason::EndTurn);
     next.history_with(Allow::default()).await;
 }
+
+#[tokio::test]
+async fn an_agent_that_falls_silent_within_a_turn_has_it_ended_where_that_is_wanted() {
+    let script = format!("{OPEN} read l; {} exec sleep 600", says("one moment"));
+    let daemon = daemon(&script, "[limits]\nsilence_seconds = 1");
+    let session = odd(&daemon).await;
+    let turn = session.turn("hello", PermissionReply::Once).await;
+    let error = turn.error().unwrap();
+    assert_eq!(
+        (error.code, error.message.as_str()),
+        (Some(ErrorCode::Timeout), "the agent said nothing for 1 s")
+    );
+    // Nothing is left of the one that hung, and the next message starts another.
+    let again = session.turn("are you there?", PermissionReply::Once).await;
+    assert_eq!(again.error().unwrap().code, Some(ErrorCode::Timeout));
+    session.history().await;
+}
+
+#[tokio::test]
+async fn a_request_that_we_do_not_serve_is_answered_and_recorded() {
+    let ask = r#"echo '{"jsonrpc":"2.0","id":9,"method":"vendor/ask","params":{}}'
+read answer; case "$answer" in *-32601*) ;; *) exit 9 ;; esac
+"#;
+    let daemon = daemon(&format!("{OPEN} read l; {ask} {END} exec sleep 600"), "");
+    let session = odd(&daemon).await;
+    let turn = session.turn("hello", PermissionReply::Once).await;
+    assert_eq!(turn.stop_reason(), StopReason::EndTurn);
+    let history = session.history_with(Allow { unparsed: true, ..Allow::default() }).await;
+    assert_eq!(history.iter().filter(|event| event.kind() == UniversalEventType::AgentUnparsed).count(), 1);
+}

@@ -14,9 +14,9 @@ use agent_client_protocol_schema::v1::{
     AGENT_METHOD_NAMES as METHODS, AgentCapabilities, AgentResponse, CLIENT_METHOD_NAMES, CancelNotification,
     CloseSessionRequest, CloseSessionResponse, ContentBlock, Error, ForkSessionRequest, ForkSessionResponse,
     Implementation, InitializeRequest, InitializeResponse, ListSessionsRequest, ListSessionsResponse,
-    LoadSessionRequest, LoadSessionResponse, NewSessionRequest, NewSessionResponse, PromptCapabilities,
-    PromptRequest, PromptResponse, RequestId, ResumeSessionRequest, ResumeSessionResponse,
-    SessionCapabilities, SessionCloseCapabilities, SessionForkCapabilities, SessionId,
+    LoadSessionRequest, LoadSessionResponse, McpCapabilities, McpServer, NewSessionRequest,
+    NewSessionResponse, PromptCapabilities, PromptRequest, PromptResponse, RequestId, ResumeSessionRequest,
+    ResumeSessionResponse, SessionCapabilities, SessionCloseCapabilities, SessionForkCapabilities, SessionId,
     SessionListCapabilities, SessionNotification, SessionResumeCapabilities, SessionUpdate,
     SetSessionConfigOptionRequest, SetSessionConfigOptionResponse, SetSessionModeRequest,
     SetSessionModeResponse, StopReason,
@@ -169,13 +169,14 @@ impl Agent {
         let response = NewSessionResponse::new(record.id.clone())
             .modes(record.modes())
             .config_options(record.config_options());
-        self.sessions.insert(record.id.clone(), Session::new(record));
+        let session = Session { mcp: request.mcp_servers, ..Session::new(record) };
+        self.sessions.insert(session.record.id.clone(), session);
         Ok(AgentResponse::NewSessionResponse(response))
     }
 
     fn load(&mut self, request: LoadSessionRequest) -> Result<AgentResponse, Error> {
         check_cwd(&request.cwd)?;
-        let record = self.reopen(&request.session_id, &request.cwd)?;
+        let record = self.reopen(&request.session_id, &request.cwd, request.mcp_servers)?;
         let response =
             LoadSessionResponse::new().modes(record.modes()).config_options(record.config_options());
         Ok(AgentResponse::LoadSessionResponse(response))
@@ -183,13 +184,13 @@ impl Agent {
 
     fn resume(&mut self, request: ResumeSessionRequest) -> Result<AgentResponse, Error> {
         check_cwd(&request.cwd)?;
-        let record = self.reopen(&request.session_id, &request.cwd)?;
+        let record = self.reopen(&request.session_id, &request.cwd, request.mcp_servers)?;
         let response =
             ResumeSessionResponse::new().modes(record.modes()).config_options(record.config_options());
         Ok(AgentResponse::ResumeSessionResponse(response))
     }
 
-    fn reopen(&mut self, id: &SessionId, cwd: &Path) -> Result<&Record, Error> {
+    fn reopen(&mut self, id: &SessionId, cwd: &Path, mcp: Vec<McpServer>) -> Result<&Record, Error> {
         let mut session = match self.sessions.remove(id) {
             Some(open) => open,
             None => {
@@ -198,6 +199,7 @@ impl Agent {
             }
         };
         session.record.cwd = cwd.to_owned();
+        session.mcp = mcp;
         Ok(&self.sessions.entry(id.clone()).insert_entry(session).into_mut().record)
     }
 
@@ -349,6 +351,7 @@ fn initialize(_request: &InitializeRequest) -> Result<AgentResponse, Error> {
     let capabilities = AgentCapabilities::new()
         .load_session(true)
         .prompt_capabilities(PromptCapabilities::new().image(true).embedded_context(true))
+        .mcp_capabilities(McpCapabilities::new().http(true))
         .session_capabilities(sessions);
     // Whatever was asked for, we speak version 1 alone; the client decides whether that will do.
     let response = InitializeResponse::new(ProtocolVersion::V1)

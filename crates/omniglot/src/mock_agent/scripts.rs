@@ -6,6 +6,7 @@ pub(super) mod demo;
 pub(super) mod edit;
 pub(super) mod endings;
 pub(super) mod files;
+pub(super) mod host;
 pub(super) mod question;
 pub(super) mod state;
 pub(super) mod talk;

@@ -7,8 +7,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use agent_client_protocol_schema::v1::{
-    ContentBlock, ContentChunk, SessionConfigOption, SessionConfigOptionCategory, SessionConfigSelectOption,
-    SessionId, SessionInfo, SessionMode, SessionModeState, SessionUpdate, ToolCallUpdate,
+    ContentBlock, ContentChunk, McpServer, SessionConfigOption, SessionConfigOptionCategory,
+    SessionConfigSelectOption, SessionId, SessionInfo, SessionMode, SessionModeState, SessionUpdate,
+    ToolCallUpdate,
 };
 use serde::{Deserialize, Serialize};
 
@@ -17,11 +18,13 @@ pub(super) struct Session {
     pub(super) record: Record,
     /// Tools that were allowed "always". Like most agents we forget them when the process ends.
     pub(super) grants: BTreeSet<&'static str>,
+    /// As the client gave them when it opened the session.
+    pub(super) mcp: Vec<McpServer>,
 }
 
 impl Session {
     pub(super) fn new(record: Record) -> Self {
-        Self { record, grants: BTreeSet::new() }
+        Self { record, grants: BTreeSet::new(), mcp: Vec::new() }
     }
 }
 

@@ -3,7 +3,7 @@
 //! A word stands in double brackets, `[[shell]]`, some take a number, `[[flood:1000]]`. Leaves what a
 //! word does to `scripts`; a new word is a function there and a row here.
 
-use super::scripts::{demo, edit, endings, files, question, state, talk, tools, trouble};
+use super::scripts::{demo, edit, endings, files, host, question, state, talk, tools, trouble};
 use super::turn::{Flow, Turn};
 
 /// One word that a prompt may contain.
@@ -108,7 +108,17 @@ pub(super) static WORDS: &[Word] = &[
     word("question:one", "asks one question that takes other answers, too", question::one),
     word("shell", "runs a command that succeeds, output streamed", tools::shell),
     word("shell:fail", "runs a command that fails with exit code 3", tools::shell_fail),
-    word("fs", "asks the client for README.md (fs/read_text_file)", tools::client_file),
+    word("fs", "asks the client for README.md (fs/read_text_file)", host::read),
+    word("fs:lines", "asks the client for two lines of README.md", host::read_lines),
+    word("fs:write", "has the client write made/by-agent.txt", host::write),
+    word("fs:escape", "asks the client for files that it must not touch", host::escape),
+    word("terminal", "runs a command in a terminal of the client", host::terminal),
+    word("terminal:fail", "runs one there that fails with exit code 3", host::terminal_fail),
+    word("terminal:limit", "wants only the last bytes of what a command says", host::terminal_limit),
+    word("terminal:kill", "has the client kill a command", host::terminal_kill),
+    word("terminal:wait", "waits there for a command that never ends", host::terminal_wait),
+    word("terminal:leave", "leaves a command running in a terminal", host::terminal_leave),
+    word("mcp", "tells the MCP servers that it was given", host::mcp),
     word("tool:open", "starts a tool call and never finishes it", tools::open_call),
     word("tool:unannounced", "finishes a tool call that was never announced", tools::unannounced_call),
     word("plan", "a plan whose entries go from pending to completed", state::plan),

@@ -5,11 +5,8 @@
 use omniglot_client::{ClientError, Receipt};
 use omniglot_schema::MessageRequest;
 
-use super::connect::{Connection, Home, explain, is_lost};
 use super::session::{Opened, Wanted};
-
-/// How often a run looks for a daemon again after it lost one.
-pub(crate) const ATTEMPTS: usize = 5;
+use crate::connect::{ATTEMPTS, Connection, Home, explain, is_lost};
 
 /// What is to be begun.
 pub(crate) struct Task {

@@ -31,11 +31,16 @@ pub(crate) struct Output {
     closed: bool,
 }
 
+impl Form {
+    pub(crate) fn of(json: bool) -> Self {
+        if json { Self::Json } else { Self::Readable }
+    }
+}
+
 impl Output {
     pub(crate) fn new(form: Form) -> Self {
         let terminal = people_read(form);
-        let colours = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        let style = if colours { Style::Colour } else { Style::Plain };
+        let style = if terminal { Style::of_terminal() } else { Style::Plain };
         let paper = columns().filter(|_| terminal).map_or(Paper::Endless, Paper::Screen);
         let able = std::env::var_os("TERM").is_some_and(|term| term != "dumb");
         let spins = able && form == Form::Readable && matches!(paper, Paper::Screen(_));
@@ -46,6 +51,11 @@ impl Output {
             spinner: spins.then(|| Spinner::new(Instant::now())),
             closed: false,
         }
+    }
+
+    /// Shows the words of people too: a transcript, not a turn that somebody has just asked for.
+    pub(crate) fn show_everybody(&mut self) {
+        self.renderer.show_everybody();
     }
 
     /// Shows paths inside `directory` relative to it.
@@ -113,6 +123,13 @@ impl Output {
         self.people(&text);
     }
 
+    /// A message as the agent or we wrote it.
+    pub(crate) fn frame(&mut self, raw: &str) {
+        self.measure();
+        let text = self.renderer.frame(raw);
+        self.stdout(&text);
+    }
+
     /// Words for the person beside the events: on stderr when stdout is for programs.
     pub(crate) fn people(&mut self, text: &str) {
         match self.form {
@@ -175,8 +192,13 @@ pub(crate) fn stderr(text: &str) {
     }
 }
 
+/// Whether a person reads stdout.
+pub(crate) fn is_terminal() -> bool {
+    people_read(Form::Readable)
+}
+
 /// The columns of the terminal, if there is one.
-fn columns() -> Option<usize> {
+pub(crate) fn columns() -> Option<usize> {
     let size = tcgetwinsize(io::stdout()).or_else(|_| tcgetwinsize(io::stderr())).ok()?;
     Some(usize::from(size.ws_col)).filter(|columns| *columns >= NARROWEST)
 }

@@ -4,7 +4,7 @@
 
 mod closing;
 mod items;
-mod paint;
+pub(crate) mod paint;
 mod request;
 #[cfg(test)]
 mod tests;
@@ -25,6 +25,9 @@ use wrap::{Wrap, wrapped};
 
 /// Where lines end when nobody tells the width.
 const WIDTH: usize = 100;
+
+/// Stands before the lines of a thought.
+const THOUGHT: &str = "~ ";
 
 /// What the text is written on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +54,10 @@ pub(crate) struct Renderer {
     shown_diffs: HashSet<(String, String)>,
     todos: Vec<String>,
     context: Option<ContextFill>,
+    /// Whether the words of people are shown.
+    everybody: bool,
+    /// Whether the next word of a thought begins a line.
+    thought_begins: bool,
 }
 
 /// What stands at the end of the output so far.
@@ -92,7 +99,14 @@ impl Renderer {
             shown_diffs: HashSet::new(),
             todos: vec![],
             context: None,
+            everybody: false,
+            thought_begins: true,
         }
+    }
+
+    /// Shows what people said, too.
+    pub(crate) fn show_everybody(&mut self) {
+        self.everybody = true;
     }
 
     /// The terminal has this many columns now.
@@ -141,6 +155,13 @@ impl Renderer {
     /// A line of ours between those of the agent.
     pub(crate) fn note(&mut self, text: &str) -> String {
         let text = self.style.paint(Ink::Dim, &self.wrapped(text));
+        self.block(&text)
+    }
+
+    /// A native message, on one line of the screen.
+    pub(crate) fn frame(&mut self, raw: &str) -> String {
+        let width = self.wrap.width().unwrap_or(usize::MAX);
+        let text = self.style.paint(Ink::Dim, &one_line(&format!("« {raw}"), width));
         self.block(&text)
     }
 
@@ -244,9 +265,22 @@ impl Renderer {
             out.push_str(&self.end_prose());
             out.push_str(if self.last == Last::Nothing { "" } else { "\n" });
         }
+        self.thought_begins |= !goes_on;
         self.last = Last::Prose { item: item.clone(), voice };
+        let text = if voice == Voice::Thinks { self.marked(&text) } else { text };
         let text = self.wrap.push(&text);
         out.push_str(&self.voiced(voice, &text));
+        out
+    }
+
+    /// A thought with a mark at each of its lines, so that nobody takes it for the answer.
+    fn marked(&mut self, text: &str) -> String {
+        let mut out = String::new();
+        for line in text.split_inclusive('\n') {
+            out.push_str(if self.thought_begins { THOUGHT } else { "" });
+            out.push_str(line);
+            self.thought_begins = line.ends_with('\n');
+        }
         out
     }
 

@@ -8,6 +8,7 @@ use omniglot_schema::{CreateSessionRequest, SessionDetail, SessionId, SessionInf
 
 use super::scratch;
 use crate::cli::RunArgs;
+use crate::sessions::find;
 use crate::usage::UsageError;
 
 const RANDOM_BYTES: usize = 5;
@@ -21,6 +22,8 @@ pub(crate) struct Wanted {
     place: Place,
     model: Option<String>,
     permission_mode: Option<String>,
+    /// What the person typed for a session that must exist already.
+    existing: Option<String>,
     /// Ours since an earlier attempt, which the connection did not survive.
     made: Option<Opened>,
 }
@@ -63,11 +66,31 @@ impl Wanted {
             place,
             model: args.model.clone(),
             permission_mode: args.permission_mode.clone(),
+            existing: None,
+            made: None,
+        })
+    }
+
+    /// A session that exists, by its id or the beginning of it.
+    pub(crate) fn existing(typed: &str) -> anyhow::Result<Self> {
+        Ok(Self {
+            id: find::id(typed)?,
+            agent: None,
+            default_agent: String::new(),
+            place: Place::Current,
+            model: None,
+            permission_mode: None,
+            existing: Some(typed.to_owned()),
             made: None,
         })
     }
 
     pub(crate) async fn open(&mut self, client: &Client) -> anyhow::Result<Opened> {
+        if let Some(typed) = &self.existing {
+            let detail = find::session(client, typed).await?;
+            self.id = detail.info.session_id.clone();
+            return self.resume(client, detail).await;
+        }
         match client.detail(&self.id).await {
             Ok(_) if let Some(made) = &self.made => Ok(made.clone()),
             Ok(detail) => self.resume(client, detail).await,

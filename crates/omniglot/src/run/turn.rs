@@ -11,11 +11,11 @@ use omniglot_schema::{EventData, MessageId, QueueOnCancel, SessionId, StopReason
 use tokio::time::timeout;
 
 use super::answer::Answering;
-use super::connect::{explain, is_lost};
 use super::errands::{self, Errands};
 use super::outcome::Outcome;
 use super::output::Output;
 use super::prompt::Answer;
+use crate::connect::{explain, is_lost};
 use crate::signals::StopSignals;
 
 /// How long the daemon may take to obey somebody who wants to leave.

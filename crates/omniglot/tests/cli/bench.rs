@@ -196,14 +196,25 @@ impl Daemon {
         self.running.child.id()
     }
 
+    /// A header of the answer.
+    #[track_caller]
+    pub(crate) fn header(&self, path: &str, name: &str) -> String {
+        self.ask(path, async |response| response.headers()[name].to_str().unwrap().to_owned())
+    }
+
     #[track_caller]
     pub(crate) fn get(&self, path: &str) -> String {
+        self.ask(path, async |response| response.text().await.unwrap())
+    }
+
+    #[track_caller]
+    fn ask(&self, path: &str, read: impl AsyncFnOnce(reqwest::Response) -> String) -> String {
         let token = std::fs::read_to_string(&self.token).unwrap();
         let url = format!("{}{path}", self.url);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let request = reqwest::Client::new().get(url).bearer_auth(token.trim());
-            request.send().await.unwrap().text().await.unwrap()
+            read(request.send().await.unwrap()).await
         })
     }
 

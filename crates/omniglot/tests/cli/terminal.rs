@@ -57,7 +57,7 @@ fn a_terminal_that_changes_its_size_is_written_to_its_new_width() {
 }
 
 /// A run on a terminal of its own.
-struct Terminal {
+pub(crate) struct Terminal {
     ours: File,
     child: Child,
     /// Every byte that was written to it.
@@ -65,7 +65,7 @@ struct Terminal {
 }
 
 impl Terminal {
-    fn run(bench: &Bench, width: u16, args: &[&str]) -> Self {
+    pub(crate) fn run(bench: &Bench, width: u16, args: &[&str]) -> Self {
         let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&ours).unwrap();
         unlockpt(&ours).unwrap();
@@ -83,17 +83,17 @@ impl Terminal {
         resize(&self.ours, width);
     }
 
-    fn type_in(&mut self, text: &str) {
+    pub(crate) fn type_in(&mut self, text: &str) {
         self.ours.write_all(text.as_bytes()).unwrap();
     }
 
-    fn read_until(&mut self, words: &str) {
+    pub(crate) fn read_until(&mut self, words: &str) {
         while !self.seen.contains(words) {
             assert!(self.read(), "{words:?} never came: {}", self.seen);
         }
     }
 
-    fn finish(&mut self) -> ExitStatus {
+    pub(crate) fn finish(&mut self) -> ExitStatus {
         while self.read() {}
         self.child.wait().unwrap()
     }
@@ -114,7 +114,7 @@ impl Terminal {
     }
 
     /// What is left to see of it in the end.
-    fn screen(&self) -> String {
+    pub(crate) fn screen(&self) -> String {
         let mut lines = vec![vec![]];
         let mut column = 0;
         let mut rest = self.seen.chars();

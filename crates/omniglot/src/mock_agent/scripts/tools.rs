@@ -1,12 +1,11 @@
-//! Words that use tools: reading, commands with and without permission, the client's file system, and
-//! tool calls that break the rules. Editing has a file of its own.
+//! Words that use tools: reading, commands with and without permission, and tool calls that break the
+//! rules. Editing, and what the client does for us, have files of their own.
 
 use std::path::PathBuf;
 
 use agent_client_protocol_schema::v1::{
-    CLIENT_METHOD_NAMES, Error, ReadTextFileRequest, ReadTextFileResponse, SessionUpdate, ToolCall,
-    ToolCallContent, ToolCallId, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
-    ToolKind,
+    SessionUpdate, ToolCall, ToolCallContent, ToolCallId, ToolCallLocation, ToolCallStatus, ToolCallUpdate,
+    ToolCallUpdateFields, ToolKind,
 };
 use serde_json::json;
 
@@ -106,21 +105,6 @@ fn execute(turn: &mut Turn<'_>, id: &ToolCallId, command: &str) -> Result<Outcom
     let fields = ended(status, format!("{}{}", outcome.stdout, outcome.stderr)).raw_output(json!(outcome));
     turn.change_call(id, fields)?;
     Ok(outcome)
-}
-
-pub(in crate::mock_agent) fn client_file(turn: &mut Turn<'_>, _: u64) -> Flow {
-    let request = ReadTextFileRequest::new(turn.session.clone(), cwd(turn)?.join(README));
-    let answer: Result<ReadTextFileResponse, Error> =
-        turn.call_client(CLIENT_METHOD_NAMES.fs_read_text_file, &request)?;
-    let text = match answer {
-        Ok(file) => {
-            format!("The client gave me {} characters of README.md.", file.content.chars().count())
-        }
-        Err(error) => {
-            format!("The client answered with error {}: {}", i32::from(error.code), error.message)
-        }
-    };
-    turn.say(&text)
 }
 
 /// Real agents leave calls open after a reject or a cancel; this one does it always.

@@ -4,7 +4,7 @@ use omniglot_schema::{
     CallId, ContentPart, DeltaPart, FileAction, ItemDeltaData, ItemId, ItemKind, ItemRole, UniversalItem,
 };
 
-use super::paint::{Ink, one_line};
+use super::paint::{Ink, clean, one_line};
 use super::{Last, Open, Renderer, Voice, tool};
 
 /// More than this of a detail is not read by anybody.
@@ -48,7 +48,7 @@ impl Renderer {
         let streamed = open.as_ref().is_some_and(|open| open.streamed);
         let speaker = open.map_or_else(|| voice(item), |open| open.voice);
         if speaker == Voice::Silent {
-            return String::new();
+            return if self.everybody { self.asked(item) } else { String::new() };
         }
         let mut out = self.close_line(&item.item_id);
         for part in &item.content {
@@ -70,6 +70,25 @@ impl Renderer {
         out
     }
 
+    /// What a person said, and what came with it.
+    fn asked(&mut self, item: &UniversalItem) -> String {
+        let mut out = String::new();
+        for part in &item.content {
+            out.push_str(&match part {
+                ContentPart::Text { text } => {
+                    let text = self.wrapped(&format!("› {}", clean(text.trim_end())));
+                    let gap = if self.last == Last::Nothing { "" } else { "\n" };
+                    let text = self.style.paint(Ink::Bold, &text);
+                    gap.to_owned() + &self.block(&text)
+                }
+                ContentPart::Image { path, .. } => self.note(&format!("[image {path}]")),
+                ContentPart::FileRef { path, .. } => self.note(&format!("[file {path}]")),
+                _ => String::new(),
+            });
+        }
+        out
+    }
+
     /// Ends the line of a message that is complete, so that the cursor rests at the beginning of the next.
     fn close_line(&mut self, item: &ItemId) -> String {
         match &self.last {
@@ -81,8 +100,9 @@ impl Renderer {
     fn call_completed(&mut self, item: &UniversalItem) -> String {
         let mut out = String::new();
         for part in &item.content {
-            if let ContentPart::ToolCall { name, arguments, call_id } = part {
-                let label = tool::label(name, &self.relative(arguments), self.width.saturating_sub(2));
+            if let ContentPart::ToolCall { name, arguments, call_id, title } = part {
+                let width = self.width.saturating_sub(2);
+                let label = tool::label(name, &self.relative(arguments), title.as_deref(), width);
                 out.push_str(&self.block(&self.style.paint(Ink::Cyan, &format!("● {label}"))));
                 self.calls.insert(call_id.clone(), label);
                 self.last = Last::Call(call_id.clone());

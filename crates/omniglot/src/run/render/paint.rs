@@ -23,6 +23,12 @@ pub(crate) enum Ink {
 }
 
 impl Style {
+    /// Colours, unless the person wants none.
+    pub(crate) fn of_terminal() -> Self {
+        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        if wanted { Self::Colour } else { Self::Plain }
+    }
+
     /// `text` in `ink`; an empty text stays empty, so that no line carries codes only.
     pub(crate) fn paint(self, ink: Ink, text: &str) -> String {
         if self == Self::Plain || text.is_empty() {

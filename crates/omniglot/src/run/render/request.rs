@@ -80,6 +80,7 @@ pub(crate) fn questions_of(data: &QuestionEventData) -> Vec<QuestionInfo> {
             multi_select: false,
             free_text: data.options.is_empty(),
             format: None,
+            detail: None,
         }],
     }
 }

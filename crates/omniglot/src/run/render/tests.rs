@@ -43,6 +43,29 @@ fn prose_stays_as_it_is_on_endless_paper() {
 }
 
 #[test]
+fn every_line_of_a_thought_is_marked_also_where_nothing_is_coloured() {
+    let think = |text: &str| delta_of("t", Some(DeltaPart::Reasoning), text);
+    let events = vec![
+        message("t", ItemRole::Assistant),
+        think("First this.\n"),
+        think("Then "),
+        think("that."),
+        message("m", ItemRole::Assistant),
+        delta_of("m", None, "Done.\nReally."),
+    ];
+    let text = written(Renderer::new(Style::Plain, Paper::Endless), events);
+    assert_eq!(text, "~ First this.\n~ Then that.\n\nDone.\nReally.");
+}
+
+#[test]
+fn a_transcript_shows_what_people_said() {
+    let mut renderer = Renderer::new(Style::Plain, Paper::Screen(60));
+    renderer.show_everybody();
+    let text = written(renderer, turn());
+    assert!(text.starts_with("› Add a line\n\n~ First I look at the file.\n"), "{text}");
+}
+
+#[test]
 fn a_screen_that_changes_its_width_changes_the_next_lines() {
     let mut renderer = Renderer::new(Style::Plain, Paper::Screen(40));
     let say = |renderer: &mut Renderer, text: &str| written_by(renderer, vec![delta_of("m", None, text)]);
@@ -57,7 +80,7 @@ fn a_screen_that_changes_its_width_changes_the_next_lines() {
 fn a_pause_shows_the_word_that_was_held_back() {
     let mut renderer = Renderer::new(Style::Colour, Paper::Screen(40));
     let begun = vec![message("m", ItemRole::Assistant), delta_of("m", Some(DeltaPart::Reasoning), "I thi")];
-    assert_eq!(written_by(&mut renderer, begun), "\x1b[2mI\x1b[0m");
+    assert_eq!(written_by(&mut renderer, begun), "\x1b[2m~ I\x1b[0m");
     assert_eq!(renderer.pause(10), "\x1b[2m thi\x1b[0m");
     assert_eq!(renderer.pause(10), "");
 }
@@ -350,8 +373,8 @@ fn delta_of(id: &str, part_type: Option<DeltaPart>, delta: &str) -> EventData {
 }
 
 fn call(id: &str, name: &str, arguments: &str) -> EventData {
-    let part =
-        ContentPart::ToolCall { name: name.into(), arguments: arguments.into(), call_id: CallId(id.into()) };
+    let (name, arguments, call_id) = (name.into(), arguments.into(), CallId(id.into()));
+    let part = ContentPart::ToolCall { name, arguments, call_id, title: None };
     completed(item(id, ItemKind::ToolCall, Some(ItemRole::Assistant), vec![part]))
 }
 

@@ -26,9 +26,12 @@ const TELLING: &[&str] = &[
     "title",
 ];
 
-/// `name short-argument` of a call.
-pub(super) fn label(name: &str, arguments: &str, width: usize) -> String {
-    let argument = telling_argument(arguments);
+/// `name short-argument` of a call; one whose arguments are not told has its title.
+pub(super) fn label(name: &str, arguments: &str, title: Option<&str>, width: usize) -> String {
+    let argument = match telling_argument(arguments) {
+        argument if argument.is_empty() => title.unwrap_or_default().to_owned(),
+        argument => argument,
+    };
     one_line(format!("{name} {argument}").trim_end(), width)
 }
 
@@ -155,12 +158,13 @@ mod tests {
 
     #[test]
     fn a_call_shows_its_most_telling_argument() {
-        assert_eq!(label("bash", r#"{"timeout":5,"command":"ls -l"}"#, 80), "bash ls -l");
-        assert_eq!(label("bash", r#"{"command":["ls","-l"]}"#, 80), "bash ls -l");
-        assert_eq!(label("grep", r#"{"glob":"*.rs"}"#, 80), "grep *.rs");
-        assert_eq!(label("think", "{}", 80), "think");
-        assert_eq!(label("odd", r#"{"n":1}"#, 80), r#"odd {"n":1}"#);
-        assert_eq!(label("odd", "not json", 80), "odd not json");
+        assert_eq!(label("bash", r#"{"timeout":5,"command":"ls -l"}"#, Some("List"), 80), "bash ls -l");
+        assert_eq!(label("bash", r#"{"command":["ls","-l"]}"#, None, 80), "bash ls -l");
+        assert_eq!(label("grep", r#"{"glob":"*.rs"}"#, None, 80), "grep *.rs");
+        assert_eq!(label("think", "{}", None, 80), "think");
+        assert_eq!(label("edit", "{}", Some("Writing to note.txt"), 80), "edit Writing to note.txt");
+        assert_eq!(label("odd", r#"{"n":1}"#, None, 80), r#"odd {"n":1}"#);
+        assert_eq!(label("odd", "not json", None, 80), "odd not json");
     }
 
     #[test]

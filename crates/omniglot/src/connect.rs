@@ -7,13 +7,20 @@ use anyhow::{Context as _, anyhow};
 use omniglot_client::{Client, ClientError};
 use omniglot_runtime::Hub;
 use omniglot_runtime::config::Config;
+use omniglot_schema::ErrorType;
 use omniglot_store::{StoreError, lock_holder};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::cli::DataDirArgs;
 use crate::daemon::{Daemon, DaemonOptions};
-use crate::token;
+use crate::signals::StopSignals;
+use crate::usage::UsageError;
+use crate::{data_dir, print, token};
+
+/// How often a command looks for a daemon again after it lost one.
+pub(crate) const ATTEMPTS: usize = 5;
 
 /// How long a daemon may take to appear or to vanish.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -27,6 +34,8 @@ const STOPPING: Duration = Duration::from_secs(30);
 pub(crate) struct Home {
     pub(crate) dir: PathBuf,
     pub(crate) config: Config,
+    /// The file that was given with `--config`.
+    given: Option<PathBuf>,
 }
 
 /// A way to a daemon, which may live in this process.
@@ -42,10 +51,17 @@ struct Own {
 }
 
 impl Home {
+    pub(crate) fn of(args: &DataDirArgs) -> anyhow::Result<Self> {
+        let dir = data_dir::prepare(args)?;
+        let config = data_dir::config(args, &dir)?;
+        Ok(Self { dir, config, given: args.config.clone() })
+    }
+
     pub(crate) async fn connect(&self) -> anyhow::Result<Connection> {
         let deadline = Instant::now() + PATIENCE;
         loop {
             if let Some(client) = self.running().await? {
+                self.tell_of_the_daemons_own_configuration();
                 return Ok(Connection { client, own: None });
             }
             match self.become_daemon().await {
@@ -58,15 +74,26 @@ impl Home {
     }
 
     /// The daemon that owns the directory, if it answers.
-    async fn running(&self) -> anyhow::Result<Option<Client>> {
+    pub(crate) async fn running(&self) -> anyhow::Result<Option<Client>> {
         let Some(holder) = lock_holder(&self.dir) else { return Ok(None) };
-        let client = client(&holder.url, token::for_client(&self.dir)?)?;
+        let client = client(&holder.url, token::for_client(&self.dir, self.config.token_file.as_deref())?)?;
         match client.health().await {
             Ok(_) => Ok(Some(client)),
             Err(error) => {
                 tracing::debug!(%error, pid = holder.pid, "the daemon does not answer");
                 Ok(None)
             }
+        }
+    }
+
+    /// What it was started with counts, whatever we were given.
+    fn tell_of_the_daemons_own_configuration(&self) {
+        if let Some(file) = &self.given {
+            let (dir, file) = (self.dir.display(), file.display());
+            print::note(&format!(
+                "omniglot: a daemon serves {dir} already, with its own configuration; of {file} only \
+                 default_agent and token_file count (`omniglot daemon stop` stops it)"
+            ));
         }
     }
 
@@ -96,6 +123,19 @@ impl Connection {
         }
     }
 
+    /// Leaves the daemon; one of our own stays while others use it.
+    pub(crate) async fn leave(self) -> anyhow::Result<()> {
+        if self.is_busy() {
+            print::note("· other turns still run here; Ctrl-C stops them");
+            let mut signals = StopSignals::listen()?;
+            tokio::select! {
+                () = self.idle() => {}
+                () = signals.next() => {}
+            }
+        }
+        self.close().await
+    }
+
     /// Leaves the daemon; stops it if it is our own.
     pub(crate) async fn close(self) -> anyhow::Result<()> {
         let Some(own) = self.own else { return Ok(()) };
@@ -104,7 +144,7 @@ impl Connection {
     }
 }
 
-fn client(url: &str, secret: Option<token::Secret>) -> anyhow::Result<Client> {
+pub(crate) fn client(url: &str, secret: Option<token::Secret>) -> anyhow::Result<Client> {
     Ok(Client::new(url, secret.map(|secret| secret.reveal().to_owned()))?)
 }
 
@@ -121,17 +161,22 @@ pub(crate) fn is_lost(error: &ClientError) -> bool {
     }
 }
 
-/// What the daemon said, with what to do about it.
+/// What the daemon said, with what to do about it; a wish that no agent or mode fits is a mistake of use.
 pub(crate) fn explain(error: ClientError) -> anyhow::Error {
-    let hint = match error.problem() {
-        Some(problem) if problem.status == 401 => {
-            Some("the daemon wants another token; give it as OMNIGLOT_TOKEN".to_owned())
+    let Some(problem) = error.problem() else { return error.into() };
+    let is = |kind: ErrorType| problem.r#type.rsplit(':').next() == Some(kind.as_str());
+    let hint = match problem.status {
+        401 => Some("the daemon wants another token; give it as OMNIGLOT_TOKEN".to_owned()),
+        _ if is(ErrorType::UnsupportedAgent) => {
+            Some("`omniglot agents list` shows all; add others under [agents.NAME] in omniglot.toml".into())
         }
-        Some(problem) => problem.hint.clone(),
-        None => None,
+        _ if is(ErrorType::SessionNotFound) => Some("`omniglot sessions list` shows all".into()),
+        _ => problem.hint.clone(),
     };
-    match hint {
-        Some(hint) => anyhow!("{error}; {hint}"),
-        None => error.into(),
-    }
+    let usage = is(ErrorType::UnsupportedAgent) || is(ErrorType::ModeNotSupported);
+    let message = match hint {
+        Some(hint) => format!("{error}; {hint}"),
+        None => error.to_string(),
+    };
+    if usage { UsageError::new(message).into() } else { anyhow!(message) }
 }

@@ -1,0 +1,60 @@
+//! `omniglot agents list`.
+
+use std::process::ExitCode;
+
+use omniglot_schema::{AgentInfo, AgentSource};
+
+use crate::call::call;
+use crate::cli::TalkArgs;
+use crate::print;
+use crate::table::{Give, Sheet, Table};
+
+pub(crate) async fn list(args: &TalkArgs) -> anyhow::Result<ExitCode> {
+    let agents = call(&args.data, async |client| Ok(client.agents().await?)).await?.agents;
+    if args.json {
+        agents.iter().try_for_each(print::json)?;
+    } else {
+        print::text(&table(&agents).render(Sheet::of_stdout()))?;
+        print::note("`omniglot agents doctor ID` tries one");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn table(agents: &[AgentInfo]) -> Table {
+    let mut table = Table::new(&[
+        ("ID", Give::Whole),
+        ("INSTALLED", Give::Whole),
+        ("VERSION", Give::Whole),
+        ("CREDENTIALS", Give::Whole),
+        ("FROM", Give::Whole),
+        ("PATH", Give::Shrinks),
+    ]);
+    for agent in agents {
+        table.row([
+            agent.id.clone(),
+            if agent.installed { "yes" } else { "no" }.to_owned(),
+            agent.version.clone().unwrap_or_else(|| "–".to_owned()),
+            credentials(agent).to_owned(),
+            source(agent.source).to_owned(),
+            agent.path.clone().unwrap_or_else(|| "–".to_owned()),
+        ]);
+    }
+    table
+}
+
+/// An agent that has never been started has not said whether it misses any.
+fn credentials(agent: &AgentInfo) -> &'static str {
+    match (agent.credentials_available, &agent.version) {
+        (false, _) => "missing",
+        (true, Some(_)) => "yes",
+        (true, None) => "–",
+    }
+}
+
+pub(super) fn source(source: Option<AgentSource>) -> &'static str {
+    match source {
+        Some(AgentSource::BuiltIn) => "built-in",
+        Some(AgentSource::Configured) => "configured",
+        None => "–",
+    }
+}

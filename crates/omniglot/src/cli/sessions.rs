@@ -1,0 +1,160 @@
+//! The command line of `omniglot sessions`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::{Approve, DataDirArgs};
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionsArgs {
+    #[command(subcommand)]
+    pub(crate) command: SessionsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionsCommand {
+    /// List sessions, newest first
+    #[command(visible_alias = "ls")]
+    List(ListArgs),
+    /// Show one session: its state, and what waits for an answer
+    Show(OneArgs),
+    /// Show what was said and done in a session
+    Tail(TailArgs),
+    /// Send a message to a session and watch its turn
+    Send(SendArgs),
+    /// Stop the running turn; the session goes on
+    Cancel(CancelArgs),
+    /// End a session and its agent; a later message starts it again
+    Terminate(SomeArgs),
+    /// Delete a session with everything that is kept of it
+    #[command(visible_alias = "delete")]
+    Rm(RmArgs),
+    /// Write a session to a file that another omniglot can import
+    Export(ExportArgs),
+    /// Make a session of an exported file
+    ///
+    /// The agent does not remember an imported session: its next message says so.
+    Import(ImportArgs),
+}
+
+/// What every command that talks to a daemon takes.
+#[derive(Debug, Args)]
+pub(crate) struct TalkArgs {
+    #[command(flatten)]
+    pub(crate) data: DataDirArgs,
+    /// Print JSON, one object per line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Only sessions of this agent
+    #[arg(long, value_name = "ID")]
+    pub(crate) agent: Option<String>,
+    /// Only sessions that have ended
+    #[arg(long, conflicts_with = "open")]
+    pub(crate) ended: bool,
+    /// Only sessions that have not ended
+    #[arg(long)]
+    pub(crate) open: bool,
+    /// At most so many
+    #[arg(short = 'n', long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub(crate) limit: Option<u64>,
+    #[command(flatten)]
+    pub(crate) talk: TalkArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OneArgs {
+    /// The session, or the beginning of its id
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) talk: TalkArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SomeArgs {
+    /// The sessions, or the beginnings of their ids
+    #[arg(value_name = "ID", required = true)]
+    pub(crate) ids: Vec<String>,
+    #[command(flatten)]
+    pub(crate) talk: TalkArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CancelArgs {
+    #[command(flatten)]
+    pub(crate) sessions: SomeArgs,
+    /// Also drop the messages that wait
+    #[arg(long)]
+    pub(crate) drop_queue: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RmArgs {
+    #[command(flatten)]
+    pub(crate) sessions: SomeArgs,
+    /// Do not ask
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TailArgs {
+    #[command(flatten)]
+    pub(crate) session: OneArgs,
+    /// Go on as the session does, until Ctrl-C
+    #[arg(short, long)]
+    pub(crate) follow: bool,
+    /// Show the agent's own messages too
+    #[arg(long)]
+    pub(crate) raw: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SendArgs {
+    #[command(flatten)]
+    pub(crate) session: OneArgs,
+    /// What to say; - reads it from stdin
+    #[arg(value_name = "TEXT")]
+    pub(crate) text: String,
+    /// Leave once the daemon has the message
+    #[arg(long, conflicts_with = "approve")]
+    pub(crate) no_wait: bool,
+    /// How to answer permission requests [default: ask on a terminal, else reject]
+    #[arg(long, value_enum)]
+    pub(crate) approve: Option<Approve>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// The session, or the beginning of its id
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// The file to write [default: stdout]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// With the agent's own messages
+    #[arg(long)]
+    pub(crate) raw: bool,
+    #[command(flatten)]
+    pub(crate) data: DataDirArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    /// The file to read; - reads stdin
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The id of the new session [default: the one that it had]
+    #[arg(long = "as", value_name = "ID")]
+    pub(crate) id: Option<String>,
+    /// The directory to work in from now on [default: the one that it had]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) talk: TalkArgs,
+}

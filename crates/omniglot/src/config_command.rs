@@ -1,0 +1,162 @@
+//! `omniglot config`: checks a configuration file, and shows what counts in the end and why.
+//!
+//! Reading it is the runtime's; which file is used is `data_dir`'s.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use omniglot_runtime::config::Config;
+use omniglot_server::{AllowedHost, AllowedOrigin};
+use toml::{Table, Value};
+
+use crate::cli::{ConfigArgs, ConfigCheckArgs, ConfigCommand, DataDirArgs};
+use crate::daemon::parsed;
+use crate::usage::UsageError;
+use crate::{data_dir, print, serve, token, variables};
+
+pub(crate) fn run(args: &ConfigArgs) -> anyhow::Result<ExitCode> {
+    match &args.command {
+        ConfigCommand::Check(args) => check(args),
+        ConfigCommand::Show(args) => show(args),
+    }
+}
+
+fn check(args: &ConfigCheckArgs) -> anyhow::Result<ExitCode> {
+    let path = match &args.file {
+        Some(file) => file.clone(),
+        None => data_dir::config_file(&args.data, &data_dir::place(args.data.data_dir.as_deref())?),
+    };
+    let config = Config::load(&path).map_err(UsageError::because)?;
+    check_doors(&config)?;
+    let agents = match config.agents.len() {
+        0 => "no agents of its own".to_owned(),
+        1 => "1 agent".to_owned(),
+        many => format!("{many} agents"),
+    };
+    print::line(&format!("{} is right: {agents}, default agent {}", path.display(), config.default_agent()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn check_doors(config: &Config) -> Result<(), UsageError> {
+    parsed::<AllowedHost>(&config.allow_hosts)?;
+    parsed::<AllowedOrigin>(&config.allow_origins)?;
+    Ok(())
+}
+
+fn show(args: &DataDirArgs) -> anyhow::Result<ExitCode> {
+    let dir = data_dir::place(args.data_dir.as_deref())?;
+    let config = data_dir::config(args, &dir)?;
+    check_doors(&config)?;
+    let file = data_dir::config_file(args, &dir);
+    let text = std::fs::read_to_string(&file).unwrap_or_default();
+    let shown = Shown { file: &file, written: toml::from_str(&text)?, lines: vec![] };
+    print::text(&shown.all(&config, &dir, variables::of_environment))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A configuration that is written down again, each value with where it comes from.
+struct Shown<'a> {
+    file: &'a Path,
+    written: Table,
+    lines: Vec<String>,
+}
+
+impl Shown<'_> {
+    fn all(mut self, config: &Config, dir: &Path, get: impl Fn(&str) -> Option<String>) -> String {
+        let exists = if self.file.is_file() { "" } else { " (not there)" };
+        self.lines.push(format!("# data dir: {}", dir.display()));
+        self.lines.push(format!("# file: {}{exists}", self.file.display()));
+        let variable = |name: &'static str| get(name).is_some().then_some(name);
+        let listen = config.listen.unwrap_or(serve::LISTEN).to_string();
+        self.value(None, "listen", Some(listen.into()), variable(variables::LISTEN));
+        self.token(config, variable(token::VARIABLE));
+        let texts = |values: &[omniglot_runtime::config::Written]| -> Value {
+            values.iter().map(|value| value.text.clone()).collect::<Vec<_>>().into()
+        };
+        self.value(None, "allow_hosts", Some(texts(&config.allow_hosts)), None);
+        self.value(None, "allow_origins", Some(texts(&config.allow_origins)), None);
+        let agent = Some(config.default_agent().into());
+        self.value(None, "default_agent", agent, variable(variables::DEFAULT_AGENT));
+        self.value(None, "sandbox", Some(config.sandbox.into()), variable(variables::SANDBOX));
+        self.limits(config);
+        self.retention(config);
+        self.agents(config);
+        self.lines.join("\n") + "\n"
+    }
+
+    /// The token itself is never shown.
+    fn token(&mut self, config: &Config, variable: Option<&'static str>) {
+        match (&config.token_file, variable) {
+            (_, Some(name)) => self.lines.push(format!("# token_file does not count: {name} is set")),
+            (None, None) => self.value(None, "token_file", Some("token".into()), None),
+            (Some(path), None) => {
+                self.value(None, "token_file", Some(path.to_string_lossy().into_owned().into()), None);
+            }
+        }
+    }
+
+    fn limits(&mut self, config: &Config) {
+        let limits = &config.limits;
+        self.lines.push("\n[limits]".into());
+        let mut count =
+            |key: &str, count: Option<u64>| self.value(Some("limits"), key, count.map(number), None);
+        count("max_line_bytes", Some(limits.max_line_bytes as u64));
+        count("handshake_seconds", Some(limits.handshake_seconds));
+        count("cancel_seconds", Some(limits.cancel_seconds));
+        count("silence_seconds", limits.silence_seconds);
+        count("idle_seconds", Some(limits.idle_seconds));
+        count("live_agents", Some(limits.live_agents as u64));
+        count("database_bytes", limits.database_bytes);
+    }
+
+    fn retention(&mut self, config: &Config) {
+        let retention = &config.retention;
+        self.lines.push("\n[retention]".into());
+        let days = |age: std::time::Duration| Value::from(age.as_secs_f64() / 86_400.0);
+        let mut value = |key: &str, value: Option<Value>| self.value(Some("retention"), key, value, None);
+        value("raw_days", retention.raw_age.map(days));
+        value("raw_bytes", retention.raw_bytes.map(number));
+        value("ended_days", retention.ended_age.map(days));
+        value("ended_bytes", retention.ended_bytes.map(number));
+        value("every_seconds", Some(number(retention.every_seconds)));
+    }
+
+    /// Values of environments are often secrets.
+    fn agents(&mut self, config: &Config) {
+        for (name, agent) in &config.agents {
+            self.lines.push(format!("\n[agents.{name}]"));
+            self.lines.push(format!("command = {}", Value::from(agent.command.clone())));
+            if !agent.env.is_empty() {
+                let names: Table = agent.env.keys().map(|name| (name.clone(), "***".into())).collect();
+                self.lines.push(format!("env = {}", Value::Table(names)));
+            }
+            if let Some(quirks) = &agent.quirks {
+                self.lines.push(format!("quirks = {}", Value::from(quirks.clone())));
+            }
+        }
+    }
+
+    /// `None` is a limit that is not set.
+    fn value(&mut self, table: Option<&str>, key: &str, value: Option<Value>, variable: Option<&str>) {
+        let written = match table {
+            Some(table) => {
+                self.written.get(table).and_then(Value::as_table).is_some_and(|t| t.contains_key(key))
+            }
+            None => self.written.contains_key(key),
+        };
+        let file = self.file.file_name().unwrap_or_default().to_string_lossy();
+        let origin = match (variable, written) {
+            (Some(name), _) => name,
+            (None, true) => &*file,
+            (None, false) => "default",
+        };
+        self.lines.push(match value {
+            Some(value) => format!("{key} = {value}  # {origin}"),
+            None => format!("# {key} is not set: no limit"),
+        });
+    }
+}
+
+fn number(number: u64) -> Value {
+    Value::Integer(i64::try_from(number).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,173 @@
+//! `omniglot daemon start`: begins `serve` without a terminal and waits until it answers.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use omniglot_store::{LockHolder, lock_holder};
+use serde::Serialize;
+use tokio::time::sleep;
+
+use super::status;
+use crate::cli::{ServeArgs, StartArgs};
+use crate::connect::client;
+use crate::serve::{listen, refuse_open_door};
+use crate::{data_dir, print, token};
+
+/// The log of a daemon in the background, within the data directory.
+const LOG: &str = "daemon.log";
+/// A log that is longer makes room for a new one; the one before is kept beside it.
+const LONGEST_LOG: u64 = 10 << 20;
+/// So much of the log is shown when a daemon does not start.
+const LAST_LINES: usize = 10;
+
+/// How long a daemon may take until it answers.
+const PATIENCE: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_millis(30);
+
+#[derive(Serialize)]
+struct Started {
+    url: String,
+    pid: u32,
+    log: PathBuf,
+    /// Whether it had been there before.
+    already: bool,
+}
+
+pub(crate) async fn start(args: &StartArgs) -> anyhow::Result<ExitCode> {
+    let dir = data_dir::prepare(&args.serve.data)?;
+    // A mistake in it is better told here than in a log.
+    let config = data_dir::config(&args.serve.data, &dir)?;
+    refuse_open_door(&args.serve, listen(&args.serve, &config))?;
+    let log = dir.join(LOG);
+    if let Some(holder) = lock_holder(&dir) {
+        let secret = token::for_client(&dir, config.token_file.as_deref())?;
+        return already(args, secret, holder, log).await;
+    }
+    let (file, before) = open_log(&log)?;
+    let mut child = spawn(&args.serve, &dir, file)?;
+    let holder = match answering(&mut child, &dir).await {
+        Ok(holder) => holder,
+        Err(error) => bail!("{error:#}{}", last_lines(&log, before)),
+    };
+    report(args.json, &Started { url: holder.url, pid: holder.pid, log, already: false })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn already(
+    args: &StartArgs,
+    secret: Option<token::Secret>,
+    holder: LockHolder,
+    log: PathBuf,
+) -> anyhow::Result<ExitCode> {
+    let daemon = client(&holder.url, secret)?.daemon().await;
+    let version = daemon.as_ref().map(|daemon| daemon.version.as_str()).ok();
+    report(args.json, &Started { url: holder.url, pid: holder.pid, log, already: true })?;
+    if let Some(warning) = version.and_then(status::version_warning) {
+        print::note(&warning);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn report(json: bool, started: &Started) -> anyhow::Result<()> {
+    if json {
+        return print::json(started);
+    }
+    let Started { url, pid, log, already } = started;
+    if *already {
+        return print::line(&format!("a daemon serves here already: {url} (pid {pid})"));
+    }
+    print::line(&format!("omniglot serves at {url} (pid {pid}, log {})", log.display()))
+}
+
+/// Appends to the log; returns how long it was before.
+fn open_log(path: &Path) -> anyhow::Result<(File, u64)> {
+    if std::fs::metadata(path).is_ok_and(|log| log.len() > LONGEST_LOG) {
+        std::fs::rename(path, path.with_extension("log.old"))
+            .with_context(|| format!("{} cannot make room", path.display()))?;
+    }
+    // What agents say on stderr may be told there, which is nobody else's business.
+    let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path);
+    let file = file.with_context(|| format!("{} cannot be written", path.display()))?;
+    let length = file.metadata()?.len();
+    Ok((file, length))
+}
+
+fn spawn(args: &ServeArgs, dir: &Path, log: File) -> anyhow::Result<Child> {
+    let program = std::env::current_exe().context("this program does not find itself")?;
+    let mut command = Command::new(program);
+    command.arg("serve").arg("--detached").args(words(args, dir)).stdin(Stdio::null());
+    if let Some(token) = &args.token.token {
+        // An argument could be seen by everybody as long as the daemon runs.
+        command.env(token::VARIABLE, token);
+    }
+    let spawned = command.stdout(log.try_clone()?).stderr(log).spawn();
+    spawned.context("the daemon cannot be started")
+}
+
+/// The arguments of `serve` that mean the same.
+fn words(args: &ServeArgs, dir: &Path) -> Vec<OsString> {
+    let mut words: Vec<OsString> = vec!["--data-dir".into(), dir.into()];
+    if let Some(host) = args.host {
+        words.extend(["--host".into(), host.to_string().into()]);
+    }
+    if let Some(port) = args.port {
+        words.extend(["--port".into(), port.to_string().into()]);
+    }
+    if let Some(config) = &args.data.config {
+        words.extend(["--config".into(), config.into()]);
+    }
+    if let Some(file) = &args.token.token_file {
+        words.extend(["--token-file".into(), file.into()]);
+    }
+    if args.token.no_token {
+        words.push("--no-token".into());
+    }
+    for host in &args.allow_hosts {
+        words.extend(["--allow-host".into(), host.to_string().into()]);
+    }
+    for origin in &args.allow_origins {
+        words.extend(["--allow-origin".into(), origin.to_string().into()]);
+    }
+    words
+}
+
+/// Waits until it answers; one that does not is ended.
+async fn answering(child: &mut Child, dir: &Path) -> anyhow::Result<LockHolder> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            bail!("the daemon did not start ({status})");
+        }
+        if let Some(holder) = lock_holder(dir).filter(|holder| holder.pid == child.id())
+            && client(&holder.url, None)?.health().await.is_ok()
+        {
+            return Ok(holder);
+        }
+        if Instant::now() > deadline {
+            child.kill()?;
+            bail!("the daemon did not answer within {} s and was ended", PATIENCE.as_secs());
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+/// What it said before it left, for the message.
+fn last_lines(log: &Path, before: u64) -> String {
+    let read = || -> io::Result<String> {
+        let mut file = File::open(log)?;
+        file.seek(SeekFrom::Start(before))?;
+        let mut text = String::new();
+        file.read_to_string(&mut text)?;
+        Ok(text)
+    };
+    let Ok(text) = read() else { return format!("; see {}", log.display()) };
+    let surplus = text.lines().count().saturating_sub(LAST_LINES);
+    let lines: String = text.lines().skip(surplus).map(|line| format!("\n  {line}")).collect();
+    if lines.is_empty() { format!("; see {}", log.display()) } else { format!("; its log ends with:{lines}") }
+}

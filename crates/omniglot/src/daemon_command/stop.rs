@@ -1,0 +1,70 @@
+//! `omniglot daemon stop`: asks the owner of the data directory to leave, and waits until it has.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, anyhow, ensure};
+use omniglot_store::{LockHolder, lock_holder};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process};
+use serde::Serialize;
+use tokio::time::sleep;
+
+use crate::cli::TalkArgs;
+use crate::{data_dir, print};
+
+/// A daemon ends its agents first, which may take some time.
+const PATIENCE: Duration = Duration::from_secs(40);
+const PAUSE: Duration = Duration::from_millis(30);
+
+pub(crate) async fn stop(args: &TalkArgs) -> anyhow::Result<ExitCode> {
+    let dir = data_dir::place(args.data.data_dir.as_deref())?;
+    let Some(LockHolder { pid, .. }) = lock_holder(&dir) else {
+        return report(args.json, None, &format!("no daemon serves {}", dir.display()));
+    };
+    let process = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let process = process.ok_or_else(|| anyhow!("the lock names no process: {pid}"))?;
+    match kill_process(process, Signal::TERM) {
+        // It left between the two looks.
+        Ok(()) | Err(Errno::SRCH) => {}
+        Err(error) => {
+            return Err(error).with_context(|| format!("the daemon with pid {pid} cannot be stopped"));
+        }
+    }
+    gone(&dir, pid).await?;
+    report(args.json, Some(pid), &format!("stopped the daemon with pid {pid}"))
+}
+
+fn report(json: bool, stopped: Option<u32>, words: &str) -> anyhow::Result<ExitCode> {
+    #[derive(Serialize)]
+    struct Stopped {
+        stopped: Option<u32>,
+    }
+    if json {
+        print::json(&Stopped { stopped })?
+    } else {
+        print::line(words)?
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The data directory is free, and the process has nothing left to do.
+async fn gone(dir: &Path, pid: u32) -> anyhow::Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    while lock_holder(dir).is_some_and(|holder| holder.pid == pid) || is_alive(pid) {
+        ensure!(
+            Instant::now() < deadline,
+            "the daemon with pid {pid} has not left after {} s; `kill -9 {pid}` loses nothing that was shown",
+            PATIENCE.as_secs()
+        );
+        sleep(PAUSE).await;
+    }
+    Ok(())
+}
+
+/// A process that only waits for its parent to notice its end is gone.
+fn is_alive(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
+}

@@ -1,0 +1,31 @@
+//! `omniglot sessions`: looks at sessions, talks to them, keeps them.
+//!
+//! One file per command. All of them are clients of the daemon that owns the data directory; where none
+//! runs, it is this process as long as the command takes.
+
+mod end;
+mod export;
+pub(crate) mod find;
+mod import;
+mod list;
+mod send;
+mod show;
+mod tail;
+
+use std::process::ExitCode;
+
+use crate::cli::{SessionsArgs, SessionsCommand};
+
+pub(crate) async fn run(args: SessionsArgs) -> anyhow::Result<ExitCode> {
+    match args.command {
+        SessionsCommand::List(args) => list::list(&args).await,
+        SessionsCommand::Show(args) => show::show(&args).await,
+        SessionsCommand::Tail(args) => tail::tail(&args).await,
+        SessionsCommand::Send(args) => send::send(args).await,
+        SessionsCommand::Cancel(args) => end::cancel(&args).await,
+        SessionsCommand::Terminate(args) => end::terminate(&args).await,
+        SessionsCommand::Rm(args) => end::remove(&args).await,
+        SessionsCommand::Export(args) => export::export(&args).await,
+        SessionsCommand::Import(args) => import::import(&args).await,
+    }
+}

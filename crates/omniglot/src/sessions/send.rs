@@ -1,0 +1,59 @@
+//! `omniglot sessions send`: a message, watched like a run unless the person does not want to wait.
+
+use std::process::ExitCode;
+
+use omniglot_client::Receipt;
+use omniglot_schema::{Delivered, MessageId, MessageRequest, SessionId};
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::find;
+use crate::call::call;
+use crate::cli::SendArgs;
+use crate::connect::Home;
+use crate::usage::UsageError;
+use crate::{print, run};
+
+pub(crate) async fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
+    if !args.no_wait {
+        return run::send(args).await;
+    }
+    let talk = &args.session.talk;
+    // A daemon of our own would leave with us, and take the turn along.
+    if Home::of(&talk.data)?.running().await?.is_none() {
+        let words = "--no-wait needs a daemon that stays; start one with `omniglot daemon start`";
+        return Err(UsageError::new(words).into());
+    }
+    let (text, _) = run::prompt_text(&args.text)?;
+    let key = Uuid::new_v4().to_string();
+    let message = MessageRequest { message: text, attachments: vec![], delivery: None };
+    let (session_id, receipt) = call(&talk.data, async |client| {
+        let id = find::session(client, &args.session.id).await?.info.session_id;
+        let receipt = client.post(&id, &message, Some(&key)).await?;
+        Ok((id, receipt))
+    })
+    .await?;
+    report(talk.json, session_id, receipt)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn report(json: bool, session_id: SessionId, receipt: Receipt) -> anyhow::Result<()> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Sent {
+        session_id: SessionId,
+        message_id: MessageId,
+        delivered: Delivered,
+    }
+    let Receipt { message_id, delivered } = receipt;
+    if json {
+        return print::json(&Sent { session_id, message_id, delivered });
+    }
+    print::line(match delivered {
+        Delivered::Started => "sent; its turn has begun",
+        Delivered::Queued => "queued; its turn begins when the running one has ended",
+        Delivered::Steered => "given to the running turn",
+    })?;
+    print::note(&format!("watch it with `omniglot sessions tail -f {session_id}`"));
+    Ok(())
+}

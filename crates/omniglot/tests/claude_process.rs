@@ -1,0 +1,72 @@
+//! Claude Code's protocol over a real process and real HTTP, spoken by a few lines of shell: what the daemon
+//! does around the adapter. The program itself is tried in the tests of real agents.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on panics"
+)]
+
+use omniglot_schema::{
+    ContentPart, CreateSessionRequest, EventData, PermissionReply, StopReason, UniversalEvent,
+};
+use omniglot_testkit::daemon::{Daemon, Setup};
+use omniglot_testkit::drive::Driver;
+
+/// Answers the handshake, then every prompt with one word. It has no session but a new one.
+const SCRIPT: &str = r#"
+case "$*" in *--resume*)
+  echo '{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["No conversation found"]}'
+  exit 1;;
+esac
+id=$(echo "$*" | sed 's/.*--session-id \([^ ]*\).*/\1/')
+read l; echo '{"type":"control_response","response":{"subtype":"success","request_id":"omniglot-1","response":{"models":[{"value":"default"}]}}}'
+while read l; do
+  echo '{"type":"system","subtype":"init","session_id":"'"$id"'","model":"m","permissionMode":"default"}'
+  echo '{"type":"assistant","message":{"id":"m1","model":"m","content":[{"type":"text","text":"Hello."}]},"parent_tool_use_id":null}'
+  echo '{"type":"result","subtype":"success","is_error":false,"total_cost_usd":0.5}'
+done
+"#;
+
+fn daemon(script: &str) -> Daemon {
+    let script = serde_json::to_string(script).unwrap();
+    let config =
+        format!("[agents.odd]\nprotocol = \"claude\"\ncommand = [\"sh\", \"-c\", {script}, \"claude\"]\n");
+    Setup::new(env!("CARGO_BIN_EXE_omniglot")).config(config).start()
+}
+
+async fn odd(daemon: &Daemon) -> Driver {
+    Driver::create_with(&daemon.client, "s", &CreateSessionRequest::new("odd")).await
+}
+
+#[tokio::test]
+async fn one_process_takes_prompt_after_prompt() {
+    let daemon = daemon(SCRIPT);
+    let session = odd(&daemon).await;
+    for _ in 0..2 {
+        let turn = session.turn("hello", PermissionReply::Once).await;
+        assert_eq!(turn.stop_reason(), StopReason::EndTurn);
+    }
+    session.history().await;
+}
+
+#[tokio::test]
+async fn a_session_that_its_agent_has_lost_goes_on_and_says_so() {
+    let mut daemon = daemon(SCRIPT);
+    odd(&daemon).await.turn("hello", PermissionReply::Once).await;
+    daemon.stop();
+    let daemon = daemon.restart();
+    let session = Driver::of(&daemon.client, "s");
+    let turn = session.turn("again", PermissionReply::Once).await;
+    assert_eq!(turn.stop_reason(), StopReason::EndTurn);
+    let history = session.history().await;
+    let forgotten = |event: &&UniversalEvent| match &event.data {
+        EventData::ItemCompleted(done) => matches!(
+            done.item.content.first(),
+            Some(ContentPart::Status { label, .. }) if label == "odd.memory_lost"
+        ),
+        _ => false,
+    };
+    assert_eq!(history.iter().filter(forgotten).count(), 1);
+}

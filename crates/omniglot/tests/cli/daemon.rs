@@ -1,0 +1,154 @@
+//! `omniglot daemon`: in the background, found again, and gone when it is told to go.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+
+use omniglot_testkit::daemon::is_alive;
+use rustix::fs::{FlockOperation, flock};
+use serde_json::Value;
+
+use super::bench::{Bench, Finished};
+
+fn daemon(bench: &Bench, args: &[&str]) -> Finished {
+    Finished::of(&mut bench.command(&[&["daemon"], args].concat()))
+}
+
+/// A daemon in the background that does not outlive its test.
+struct Background<'a> {
+    bench: &'a Bench,
+    url: String,
+    pid: u32,
+}
+
+#[derive(serde::Deserialize)]
+struct Started {
+    url: String,
+    pid: u32,
+}
+
+impl<'a> Background<'a> {
+    fn start(bench: &'a Bench, args: &[&str]) -> Self {
+        let started = daemon(bench, &[&["start", "--port", "0", "--json"], args].concat());
+        let Started { url, pid } = serde_json::from_str(&started.exited(0).stdout).unwrap();
+        Self { bench, url, pid }
+    }
+}
+
+impl Drop for Background<'_> {
+    fn drop(&mut self) {
+        daemon(self.bench, &["stop"]);
+    }
+}
+
+fn status(bench: &Bench) -> Value {
+    serde_json::from_str(&daemon(bench, &["status", "--json"]).exited(0).stdout).unwrap()
+}
+
+#[test]
+fn a_daemon_is_started_used_and_stopped() {
+    let bench = Bench::new();
+    let none = daemon(&bench, &["status"]);
+    assert!(none.exited(1).stdout.contains("`omniglot daemon start` starts one"), "{none:?}");
+    let background = Background::start(&bench, &[]);
+    bench.run(&["--session", "s", "[[text:1]]"]).exited(0);
+    let told = status(&bench);
+    assert_eq!((&told["running"], &told["url"]), (&true.into(), &(&*background.url).into()));
+    assert_eq!((&told["pid"], &told["sessions"]), (&background.pid.into(), &1.into()));
+    assert_eq!(told["version"], told["clientVersion"]);
+    let readable = daemon(&bench, &["status"]);
+    let stdout = &readable.exited(0).stdout;
+    for words in ["url       http://127.0.0.1:", "version   ", "up        ", "sessions  1, 0 at work"] {
+        assert!(stdout.contains(words), "{words:?}: {readable:?}");
+    }
+    assert_eq!(readable.stderr, "", "of the same version there is nothing to say");
+    let stopped = daemon(&bench, &["stop"]);
+    assert_eq!(stopped.exited(0).stdout, format!("stopped the daemon with pid {}\n", background.pid));
+    assert!(!is_alive(background.pid));
+    daemon(&bench, &["status"]).exited(1);
+    let again = daemon(&bench, &["stop", "--json"]);
+    assert_eq!(again.exited(0).stdout, "{\"stopped\":null}\n");
+}
+
+#[test]
+fn a_daemon_leaves_the_terminal_behind_and_keeps_a_private_log() {
+    let bench = Bench::new();
+    let background = Background::start(&bench, &["--token", "a-known-token"]);
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", background.pid)).unwrap();
+    let session: u32 = stat.rsplit(") ").next().unwrap().split(' ').nth(3).unwrap().parse().unwrap();
+    assert_eq!(session, background.pid, "it leads a session of its own");
+    let line = std::fs::read(format!("/proc/{}/cmdline", background.pid)).unwrap();
+    assert!(!String::from_utf8_lossy(&line).contains("a-known-token"), "the process list shows the token");
+    let log = bench.data_dir().join("daemon.log");
+    assert_eq!(std::fs::metadata(&log).unwrap().permissions().mode() & 0o777, 0o600);
+    let text = std::fs::read_to_string(&log).unwrap();
+    assert!(text.contains(&format!("omniglot listening on {}", background.url)), "{text}");
+    assert!(!text.contains("a-known-token"), "{text}");
+}
+
+#[test]
+fn a_second_start_names_the_first() {
+    let bench = Bench::new();
+    let background = Background::start(&bench, &[]);
+    let second = daemon(&bench, &["start"]);
+    let words = format!("a daemon serves here already: {} (pid {})\n", background.url, background.pid);
+    assert_eq!(second.exited(0).stdout, words);
+}
+
+#[test]
+fn a_daemon_that_cannot_start_says_why_and_leaves_nothing() {
+    let bench = Bench::new();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let refused = daemon(&bench, &["start", "--port", &port]);
+    let stderr = &refused.exited(1).stderr;
+    assert!(
+        stderr.contains("the daemon did not start") && stderr.contains("choose another --port"),
+        "{refused:?}"
+    );
+    daemon(&bench, &["status"]).exited(1);
+    bench.configure("nonsense = 1\n");
+    let bad = daemon(&bench, &["start", "--port", "0"]);
+    assert!(bad.exited(2).stderr.contains("omniglot.toml:1:1"), "{bad:?}");
+    bench.configure("");
+    daemon(&bench, &["start", "--host", "0.0.0.0", "--no-token"]).exited(2);
+}
+
+#[test]
+fn a_daemon_of_another_version_is_told() {
+    let bench = Bench::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || other_version(&listener));
+    let path = bench.data_dir().join("omniglot.lock");
+    std::fs::write(&path, format!("{{\"pid\":{},\"url\":\"{url}\"}}", std::process::id())).unwrap();
+    let lock = std::fs::File::open(&path).unwrap();
+    flock(&lock, FlockOperation::LockExclusive).unwrap();
+    let status = daemon(&bench, &["status"]);
+    assert!(status.exited(0).stdout.contains("version   0.0.1\n"), "{status:?}");
+    assert!(status.stderr.contains("warning: the daemon is omniglot 0.0.1, this program is "), "{status:?}");
+    let start = daemon(&bench, &["start"]);
+    assert!(
+        start.exited(0).stderr.contains("`omniglot daemon stop`, then `omniglot daemon start`"),
+        "{start:?}"
+    );
+}
+
+/// Answers every request like a daemon of a version that never was.
+fn other_version(listener: &TcpListener) {
+    const BODY: &str =
+        r#"{"status":"ok","version":"0.0.1","pid":1,"startedAt":0,"sessions":0,"live":0,"busy":0}"#;
+    for stream in listener.incoming() {
+        let mut stream = stream.unwrap();
+        let mut request = vec![];
+        let mut byte = [0];
+        while !request.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap() > 0 {
+            request.extend(byte);
+        }
+        let head = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+            BODY.len()
+        );
+        stream.write_all((head + BODY).as_bytes()).unwrap();
+    }
+}

@@ -1,0 +1,234 @@
+//! `omniglot sessions`: list, show, tail, send, cancel, terminate, rm, with and without a daemon.
+
+use omniglot_schema::{EventData, SessionDetail, SessionInfo, SessionStatus, UniversalEvent};
+use omniglot_testkit::validate::assert_lawful;
+use serde_json::Value;
+
+use super::bench::{Bench, Finished};
+use super::terminal::Terminal;
+
+pub(crate) fn sessions(bench: &Bench, args: &[&str]) -> Finished {
+    Finished::of(&mut bench.command(&[&["sessions"], args].concat()))
+}
+
+pub(crate) fn ids(bench: &Bench, filter: &[&str]) -> Vec<String> {
+    let listed = sessions(bench, &[&["list", "--json"], filter].concat());
+    let info = |line: &str| serde_json::from_str::<SessionInfo>(line).unwrap().session_id.to_string();
+    listed.exited(0).stdout.lines().map(info).collect()
+}
+
+fn detail(bench: &Bench, id: &str) -> SessionDetail {
+    serde_json::from_str(&sessions(bench, &["show", "--json", id]).exited(0).stdout).unwrap()
+}
+
+fn turn_ended(event: &UniversalEvent) -> bool {
+    matches!(event.data, EventData::TurnEnded(_))
+}
+
+/// A daemon in whose session `s` a turn runs that does not end by itself.
+fn busy(bench: &Bench) -> super::bench::Daemon {
+    let daemon = bench.serve(&[]);
+    bench.run(&["--session", "s", "[[text:1]]"]).exited(0);
+    sessions(bench, &["send", "s", "[[silence]]", "--no-wait"]).exited(0);
+    let mut tail = bench.start(&["sessions", "tail", "s", "--follow", "--json"]);
+    let mut turns = 0;
+    while turns < 2 {
+        let event: UniversalEvent = serde_json::from_str(&tail.next_line()).unwrap();
+        turns += usize::from(matches!(event.data, EventData::TurnStarted(_)));
+    }
+    daemon
+}
+
+#[test]
+fn sessions_are_listed_newest_first_without_a_daemon() {
+    let bench = Bench::new();
+    let none = sessions(&bench, &["list"]);
+    assert_eq!(none.exited(0).stdout, "");
+    assert!(none.stderr.contains("there are no sessions"), "{none:?}");
+    bench.run(&["--session", "first", "[[text:1]]"]).exited(0);
+    bench.run(&["--session", "second", "[[text:1]]"]).exited(0);
+    sessions(&bench, &["terminate", "first"]).exited(0);
+    let listed = sessions(&bench, &["list"]);
+    let rows: Vec<Vec<&str>> =
+        listed.exited(0).stdout.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(rows[0], ["ID", "AGENT", "STATUS", "UPDATED", "EVENTS", "DIRECTORY", "TITLE"]);
+    assert_eq!(
+        (&rows[1][..3], &rows[2][..3]),
+        (&["second", "mock", "idle"][..], &["first", "mock", "ended"][..])
+    );
+    assert_eq!(ids(&bench, &[]), ["second", "first"]);
+    assert_eq!(ids(&bench, &["--ended"]), ["first"]);
+    assert_eq!(ids(&bench, &["--open"]), ["second"]);
+    assert_eq!(ids(&bench, &["-n", "1"]), ["second"]);
+    assert_eq!(ids(&bench, &["--agent", "nobody"]), Vec::<String>::new());
+    sessions(&bench, &["list", "-n", "0"]).exited(2);
+}
+
+#[test]
+fn a_list_fits_its_terminal_and_is_whole_in_a_pipe() {
+    let bench = Bench::new();
+    let long = "a-session-with-a-name-that-is-rather-long";
+    bench.run(&["--session", long, "[[text:1]]"]).exited(0);
+    let mut terminal = Terminal::run(&bench, 100, &["sessions", "list"]);
+    assert!(terminal.finish().success());
+    let screen = terminal.screen();
+    let row = screen.lines().find(|line| line.starts_with(long)).unwrap();
+    assert!(row.chars().count() <= 100 && row.contains('…'), "{screen}");
+    assert!(!sessions(&bench, &["list"]).exited(0).stdout.contains('…'));
+}
+
+#[test]
+fn a_session_is_shown_by_the_beginning_of_its_id() {
+    let bench = Bench::new();
+    for name in ["alpha-1", "alpha-2", "beta", "beta-2"] {
+        bench.run(&["--session", name, "[[text:1]]"]).exited(0);
+    }
+    let shown = sessions(&bench, &["show", "alpha-2"]);
+    assert!(
+        shown.exited(0).stdout.starts_with("session     alpha-2\nagent       mock\nstatus      idle\n"),
+        "{shown:?}"
+    );
+    assert_eq!(detail(&bench, "alpha-1").info.session_id.as_str(), "alpha-1");
+    assert_eq!(detail(&bench, "beta").info.session_id.as_str(), "beta", "a whole id is never a beginning");
+    let several = sessions(&bench, &["show", "alpha"]);
+    assert!(
+        several.exited(2).stderr.contains("2 sessions begin with alpha: alpha-2, alpha-1"),
+        "{several:?}"
+    );
+    let none = sessions(&bench, &["show", "gamma"]);
+    assert!(none.exited(1).stderr.contains("no session gamma"), "{none:?}");
+    assert!(none.stderr.contains("omniglot sessions list"), "{none:?}");
+    sessions(&bench, &["show", "a b"]).exited(2);
+}
+
+#[test]
+fn a_transcript_reads_as_the_run_did_and_has_what_was_asked() {
+    let bench = Bench::new();
+    let run = bench.run(&["--session", "s", "--approve", "once", "[[demo]]"]);
+    let said = run.exited(0).stdout.split_once("\n\n").unwrap().1;
+    let tail = sessions(&bench, &["tail", "s"]);
+    assert_eq!(tail.exited(0).stdout, format!("› [[demo]]\n\n{said}"));
+    assert!(said.starts_with("~ "), "a thought is marked in a pipe: {said}");
+}
+
+#[test]
+fn a_transcript_as_json_is_the_whole_stream_with_native_messages_on_demand() {
+    let bench = Bench::new();
+    bench.run(&["--session", "s", "[[text:3]]"]).exited(0);
+    let events = sessions(&bench, &["tail", "s", "--json"]).exited(0).events();
+    assert_lawful(&events);
+    assert!(events.iter().all(|event| event.raw.is_none()));
+    let raw = sessions(&bench, &["tail", "s", "--json", "--raw"]).exited(0).events();
+    assert_eq!(raw.len(), events.len());
+    assert!(raw.iter().any(|event| event.raw.is_some()));
+    let readable = sessions(&bench, &["tail", "s", "--raw"]);
+    assert!(readable.exited(0).stdout.contains("« {\"jsonrpc\":\"2.0\""), "{readable:?}");
+    sessions(&bench, &["tail", "nobody"]).exited(1);
+}
+
+#[test]
+fn following_goes_on_with_the_next_turn_until_ctrl_c() {
+    let bench = Bench::new();
+    let daemon = bench.serve(&[]);
+    bench.run(&["--session", "s", "[[text:1]]"]).exited(0);
+    let mut tail = bench.start(&["sessions", "tail", "s", "-f", "--json"]);
+    tail.events_until(turn_ended);
+    sessions(&bench, &["send", "s", "[[text:2]]"]).exited(0);
+    tail.events_until(turn_ended);
+    tail.interrupt();
+    tail.finish().exited(130);
+    daemon.stop().exited(0);
+}
+
+#[test]
+fn following_ends_with_the_session_and_outlives_its_daemon() {
+    let bench = Bench::new();
+    let daemon = bench.serve(&[]);
+    bench.run(&["--session", "s", "[[text:1]]"]).exited(0);
+    let mut tail = bench.start(&["sessions", "tail", "s", "-f", "--json"]);
+    tail.events_until(turn_ended);
+    daemon.kill();
+    // The tail has become the daemon, or looks for the next one: either way it sees the turn.
+    bench.run(&["--session", "s", "[[text:1]]"]).exited(0);
+    tail.events_until(turn_ended);
+    sessions(&bench, &["rm", "s", "--yes"]).exited(0);
+    let finished = tail.finish();
+    assert!(finished.exited(0).stderr.contains("the session was deleted"), "{finished:?}");
+}
+
+#[test]
+fn a_message_is_sent_and_its_turn_watched() {
+    let bench = Bench::new();
+    bench.run(&["--session", "colours", "my favourite colour is teal [[text:1]]"]).exited(0);
+    let sent = sessions(&bench, &["send", "col", "[[recall]]"]);
+    assert!(sent.exited(0).stdout.contains("teal"), "{sent:?}");
+    let piped = Finished::of_input(
+        &mut bench.command(&["sessions", "send", "col", "-", "--json"]),
+        "[[stop:refusal]]",
+    );
+    let events = piped.exited(3).events();
+    assert!(matches!(events[0].data, EventData::TurnStarted(_)), "only the new turn is shown: {piped:?}");
+    let asked = sessions(&bench, &["send", "col", "[[permission]]", "--approve", "once"]);
+    assert!(asked.exited(0).stdout.contains("✓ allowed once"), "{asked:?}");
+    let nobody = sessions(&bench, &["send", "nobody", "x"]);
+    assert!(nobody.exited(1).stderr.contains("no session nobody"), "{nobody:?}");
+    sessions(&bench, &["send", "col", "  "]).exited(2);
+}
+
+#[test]
+fn a_message_that_nobody_waits_for_needs_a_daemon_that_stays() {
+    let bench = Bench::new();
+    bench.run(&["--session", "s", "[[text:1]]"]).exited(0);
+    let alone = sessions(&bench, &["send", "s", "x", "--no-wait"]);
+    assert!(alone.exited(2).stderr.contains("omniglot daemon start"), "{alone:?}");
+    let daemon = busy(&bench);
+    let queued = sessions(&bench, &["send", "s", "[[text:1]]", "--no-wait", "--json"]);
+    let receipt: Value = serde_json::from_str(&queued.exited(0).stdout).unwrap();
+    assert_eq!((&receipt["sessionId"], &receipt["delivered"]), (&"s".into(), &"queued".into()));
+    assert_eq!(detail(&bench, "s").status, SessionStatus::Running);
+    let cancelled = sessions(&bench, &["cancel", "s", "--drop-queue"]);
+    assert_eq!(cancelled.exited(0).stdout, "s: the turn is being cancelled\n");
+    daemon.stop().exited(0);
+}
+
+#[test]
+fn a_turn_is_cancelled_and_a_session_ended() {
+    let bench = Bench::new();
+    let daemon = busy(&bench);
+    let cancelled = sessions(&bench, &["cancel", "s", "--json"]);
+    assert_eq!(cancelled.exited(0).stdout, "{\"sessionId\":\"s\",\"done\":\"cancelled\"}\n");
+    let mut tail = bench.start(&["sessions", "tail", "s", "-f", "--json"]);
+    tail.events_until(turn_ended);
+    tail.events_until(turn_ended);
+    assert_eq!(sessions(&bench, &["cancel", "s"]).exited(0).stdout, "s: no turn was running\n");
+    assert_eq!(sessions(&bench, &["terminate", "s"]).exited(0).stdout, "s: ended\n");
+    assert_eq!(sessions(&bench, &["terminate", "s"]).exited(0).stdout, "s: had ended before\n");
+    assert!(detail(&bench, "s").info.ended);
+    daemon.stop().exited(0);
+}
+
+#[test]
+fn sessions_are_deleted_together_or_not_at_all() {
+    let bench = Bench::new();
+    for name in ["a", "b", "c"] {
+        bench.run(&["--session", name, "[[text:1]]"]).exited(0);
+    }
+    sessions(&bench, &["rm", "a", "nobody"]).exited(1);
+    assert_eq!(ids(&bench, &[]), ["c", "b", "a"]);
+    assert_eq!(sessions(&bench, &["rm", "a", "b"]).exited(0).stdout, "a: deleted\nb: deleted\n");
+    assert_eq!(ids(&bench, &[]), ["c"]);
+    sessions(&bench, &["rm"]).exited(2);
+}
+
+#[test]
+fn on_a_terminal_a_deletion_is_asked_about() {
+    let bench = Bench::new();
+    bench.run(&["--session", "s", "[[text:1]]"]).exited(0);
+    for (answer, kept) in [("\n", true), ("y\n", false)] {
+        let mut terminal = Terminal::run(&bench, 80, &["sessions", "rm", "s"]);
+        terminal.read_until("[y/N] ");
+        terminal.type_in(answer);
+        assert!(terminal.finish().success());
+        assert_eq!(!ids(&bench, &[]).is_empty(), kept);
+    }
+}

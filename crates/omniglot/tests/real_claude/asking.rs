@@ -1,0 +1,232 @@
+//! What the agent asks a person: questions, the approval of a plan, permissions.
+
+use std::path::Path;
+
+use omniglot_schema::{
+    ContentPart, CreateSessionRequest, EventData, McpCommand, McpServerConfig, PermissionReply,
+    PermissionStatus, QuestionStatus, QueueOnCancel, SessionState, StopReason, UniversalEventType,
+};
+use omniglot_testkit::agents::mcp_server;
+use omniglot_testkit::drive::{Driver, Turn};
+use omniglot_testkit::models::{Reply, Request};
+use omniglot_testkit::stage::Stage;
+use serde_json::json;
+
+use super::CLAUDE;
+use super::follow::{answered, is, question_after, rejected, turn_after};
+
+fn two_questions() -> Reply {
+    let option = |label: &str| json!({"label": label, "description": format!("{label} it is.")});
+    Reply::tool(
+        "AskUserQuestion",
+        json!({"questions": [
+            {"question": "Which colour?", "header": "Colour", "multiSelect": false,
+             "options": [option("Red"), option("Blue")]},
+            {"question": "Which checks?", "header": "Checks", "multiSelect": true,
+             "options": [option("fmt"), option("clippy"), option("test")]},
+        ]}),
+    )
+}
+
+fn permission_resolution(turn: &Turn) -> (PermissionStatus, Option<String>) {
+    let resolved = turn.events.iter().find_map(|event| match &event.data {
+        EventData::PermissionResolved(data) => Some(data),
+        _ => None,
+    });
+    let resolved = resolved.expect("a resolution");
+    (resolved.status, resolved.metadata.as_ref().and_then(|metadata| metadata.message.clone()))
+}
+
+fn question_status(turn: &Turn) -> QuestionStatus {
+    let resolved = turn.events.iter().find_map(|event| match &event.data {
+        EventData::QuestionResolved(data) => Some(data.status),
+        _ => None,
+    });
+    resolved.expect("a resolution")
+}
+
+#[tokio::test]
+async fn questions_are_answered_with_one_and_with_several_choices() {
+    let stage = CLAUDE.stage([two_questions(), Reply::text("Red, with two checks.")]).await;
+    let (asked, turn) = answered(&stage, "Ask me.", &[&["Red"], &["fmt", "test"]]).await;
+    let questions = &asked.metadata.as_ref().unwrap().questions;
+    let shapes: Vec<_> = questions.iter().map(|q| (q.options.len(), q.multi_select, q.free_text)).collect();
+    assert_eq!(shapes, [(2, false, true), (3, true, true)]);
+    assert_eq!(questions[0].options[0].description.as_deref(), Some("Red it is."));
+    assert_eq!(
+        (turn.text().as_str(), question_status(&turn)),
+        ("Red, with two checks.", QuestionStatus::Answered)
+    );
+    let heard = stage.model.last().tool_results().concat();
+    assert!(heard.contains("Red") && heard.contains("fmt, test"), "{heard}");
+}
+
+#[tokio::test]
+async fn a_question_takes_an_answer_beside_its_options() {
+    let stage = CLAUDE.stage([two_questions(), Reply::text("Green.")]).await;
+    let (_, turn) = answered(&stage, "Ask me.", &[&["Green, rather"]]).await;
+    assert_eq!(turn.text(), "Green.", "{turn}");
+    let heard = stage.model.last().tool_results().concat();
+    assert!(heard.contains("Green, rather"), "{heard}");
+}
+
+#[tokio::test]
+async fn a_question_that_nobody_answers_is_told_to_the_model() {
+    let stage = CLAUDE.stage([two_questions(), Reply::text("Then I decide.")]).await;
+    let session = &stage.session;
+    session.post("Ask me.").await;
+    let asked = question_after(&stage, 0).await;
+    session.client.reject_question(&session.id, asked.question_id.as_str()).await.unwrap();
+    let turn = turn_after(&stage, 0).await;
+    assert_eq!((turn.text().as_str(), question_status(&turn)), ("Then I decide.", QuestionStatus::Rejected));
+    assert!(stage.model.last().tool_results().concat().contains("did not answer"), "{turn}");
+}
+
+/// A session that plans.
+async fn planning() -> Stage {
+    CLAUDE.stage_with([], |request| request.agent_mode = Some("plan".to_owned())).await
+}
+
+async fn state(stage: &Stage) -> SessionState {
+    stage.session.client.detail(&stage.session.id).await.unwrap().state
+}
+
+/// The file that the agent told the model to write its plan to.
+fn plan_file(request: &Request) -> String {
+    let body = request.body.to_string();
+    let folder = body.find("/.claude/plans/").expect("a file for the plan");
+    let begin = body[..folder].rfind(|c: char| c.is_whitespace() || "`\"'(".contains(c)).unwrap() + 1;
+    let end = body[folder..].find(".md").unwrap() + folder + 3;
+    body[begin..end].to_owned()
+}
+
+#[tokio::test]
+async fn an_approved_plan_ends_plan_mode() {
+    let stage = planning().await;
+    assert_eq!(state(&stage).await.agent_mode.as_deref(), Some("plan"));
+    stage.answered("Look around.", Reply::text("I looked.")).await;
+    let file = plan_file(&stage.model.last());
+    stage.model.push((CLAUDE.write)(Path::new(&file), "1. Count the walruses.\n"));
+    stage.model.push(Reply::tool("ExitPlanMode", json!({})));
+    stage.model.push(Reply::text("I begin."));
+    let (asked, turn) = answered(&stage, "Plan it.", &[&["Approve"]]).await;
+    assert_eq!(asked.options, ["Approve", "Keep planning"]);
+    let shown = asked.metadata.as_ref().unwrap().questions[0].detail.clone();
+    assert!(shown.is_some_and(|plan| plan.contains("Count the walruses.")), "{turn}");
+    assert_eq!((turn.text().as_str(), turn.stop_reason()), ("I begin.", StopReason::EndTurn), "{turn}");
+    let state = state(&stage).await;
+    let modes = (state.agent_mode.as_deref(), state.permission_mode.as_deref());
+    assert_eq!(modes, (Some("build"), Some("default")));
+    assert!(state.plan.is_some_and(|plan| plan.text.contains("Count the walruses.")));
+}
+
+/// The plan is handed in with the call, and in no file.
+#[tokio::test]
+async fn a_plan_that_is_sent_back_keeps_the_agent_planning() {
+    let stage = planning().await;
+    stage.model.push(Reply::tool("ExitPlanMode", json!({"plan": "1. Count the walruses."})));
+    stage.model.push(Reply::text("I think again."));
+    let (asked, turn) = answered(&stage, "Plan it.", &[&["Count the seals, too."]]).await;
+    let shown = asked.metadata.as_ref().unwrap().questions[0].detail.as_deref();
+    assert_eq!(shown, Some("1. Count the walruses."), "{turn}");
+    assert_eq!(turn.text(), "I think again.", "{turn}");
+    let heard = stage.model.last().tool_results().concat();
+    assert!(heard.contains("Count the seals, too."), "{heard}");
+    assert_eq!(state(&stage).await.agent_mode.as_deref(), Some("plan"));
+}
+
+#[tokio::test]
+async fn a_form_of_an_mcp_server_is_a_question() {
+    let mut command = mcp_server();
+    *command.last_mut().unwrap() =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/real_claude/asking_mcp.mjs").into();
+    let server = McpServerConfig::Local {
+        command: McpCommand::Line(command),
+        args: vec![],
+        cwd: None,
+        env: None,
+        enabled: None,
+        timeout_ms: None,
+    };
+    let with_server = |request: &mut CreateSessionRequest| {
+        request.mcp = Some([("asker".to_owned(), server)].into_iter().collect());
+        request.permission_mode = Some("acceptEdits".to_owned());
+    };
+    let call = Reply::tool("mcp__asker__choose", json!({}));
+    let stage = CLAUDE.stage_with([call, Reply::text("A seal, then.")], with_server).await;
+    let session = &stage.session;
+    session.post("Let me choose.").await;
+    let asked = session.wait_for(0, is(UniversalEventType::PermissionRequested)).await;
+    let EventData::PermissionRequested(asked) = asked.data else { panic!("a permission") };
+    session.reply(asked.permission_id.as_str(), PermissionReply::Once).await.unwrap();
+    let asked = question_after(&stage, 0).await;
+    assert_eq!(asked.options, ["walrus", "seal"]);
+    let answers = omniglot_schema::QuestionReplyRequest { answers: vec![vec!["seal".to_owned()]] };
+    session.client.reply_question(&session.id, asked.question_id.as_str(), &answers).await.unwrap();
+    let turn = turn_after(&stage, 0).await;
+    assert!(turn.outputs().concat().contains("chosen: seal"), "{turn}");
+    assert_eq!(question_status(&turn), QuestionStatus::Answered);
+}
+
+#[tokio::test]
+async fn a_rejection_with_a_message_tells_the_model_why() {
+    let stage = CLAUDE.stage([]).await;
+    let file = stage.file("made");
+    stage.model.push((CLAUDE.make)(&file));
+    stage.model.push(Reply::text("I will not touch it."));
+    let turn = rejected(&stage, "Make a file.", Some("We have enough files.")).await;
+    assert_eq!(turn.text(), "I will not touch it.", "{turn}");
+    let told = (PermissionStatus::Reject, Some("We have enough files.".to_owned()));
+    assert_eq!(permission_resolution(&turn), told);
+    assert!(stage.model.last().tool_results().concat().contains("We have enough files."), "{turn}");
+    assert!(!file.exists());
+}
+
+#[tokio::test]
+async fn a_permission_for_the_session_is_gone_in_another_session() {
+    let stage = CLAUDE.stage([]).await;
+    let file = stage.file("made");
+    for reply in [(CLAUDE.make)(&file), Reply::text("Done.")] {
+        stage.model.push(reply);
+    }
+    let turn = stage.session.turn("Make it.", PermissionReply::Always).await;
+    assert_eq!(permission_resolution(&turn).0, PermissionStatus::AcceptForSession);
+    let request = CreateSessionRequest::new(stage.agent.name());
+    let other = Driver::create_with(&stage.daemon.client, "other", &request).await;
+    for reply in [(CLAUDE.make)(&file), Reply::text("Done.")] {
+        stage.model.push(reply);
+    }
+    let turn = other.turn("Make it again.", PermissionReply::Once).await;
+    assert_eq!(turn.asked().len(), 1, "{turn}");
+}
+
+#[tokio::test]
+async fn a_permission_for_an_edit_shows_what_it_would_change() {
+    let stage = CLAUDE.stage([]).await;
+    let file = stage.file("notes.txt");
+    std::fs::write(&file, "one\ntwo\n").unwrap();
+    for reply in [(CLAUDE.read)(&file), (CLAUDE.edit)(&file, "two", "zwei"), Reply::text("Edited.")] {
+        stage.model.push(reply);
+    }
+    let turn = stage.turn("Translate it.").await;
+    let [asked] = turn.asked()[..] else { panic!("one permission:\n{turn}") };
+    let files = &asked.metadata.as_ref().unwrap().files;
+    let [ContentPart::FileRef { diff: Some(diff), .. }] = &files[..] else { panic!("{files:?}") };
+    assert!(diff.contains("-two") && diff.contains("+zwei"), "{diff}");
+}
+
+#[tokio::test]
+async fn a_cancel_while_the_agent_asks_a_question_rejects_it() {
+    let stage = CLAUDE.stage([two_questions()]).await;
+    let session = &stage.session;
+    session.post("Ask me.").await;
+    session.wait_for(0, is(UniversalEventType::QuestionRequested)).await;
+    session.client.cancel(&session.id, QueueOnCancel::Keep).await.unwrap();
+    let turn = turn_after(&stage, 0).await;
+    assert_eq!(
+        (turn.stop_reason(), question_status(&turn)),
+        (StopReason::Cancelled, QuestionStatus::Rejected)
+    );
+    let next = stage.answered("Go on.", Reply::text("On.")).await;
+    assert_eq!((next.text().as_str(), next.stop_reason()), ("On.", StopReason::EndTurn), "{next}");
+}

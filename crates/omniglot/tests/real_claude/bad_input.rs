@@ -1,0 +1,113 @@
+//! What is missing or wrong is told in words that help.
+
+use omniglot_client::{Client, ClientError};
+use omniglot_schema::{
+    AuthStatus, CreateSessionRequest, CreateSessionResponse, ErrorCode, ProblemDetails, SessionPatch,
+    StopReason,
+};
+use omniglot_testkit::agents::RealAgent;
+use omniglot_testkit::daemon::Setup;
+use omniglot_testkit::drive::{labels, session_id};
+use omniglot_testkit::models::{Failure, Model, Reply};
+use omniglot_testkit::stage::Stage;
+
+use super::CLAUDE;
+use super::follow::patched;
+
+async fn create(
+    client: &Client,
+    request: &CreateSessionRequest,
+) -> Result<CreateSessionResponse, ClientError> {
+    client.create(&session_id("real"), request).await
+}
+
+fn problem(result: Result<CreateSessionResponse, ClientError>) -> ProblemDetails {
+    result.expect_err("a refusal").problem().cloned().expect("a problem")
+}
+
+#[tokio::test]
+async fn an_agent_that_is_not_installed_says_how_to_install_it() {
+    let config = "[agents.claude]\nprotocol = \"claude\"\ncommand = [\"/nowhere/claude\"]\n";
+    let daemon = Setup::new(CLAUDE.program).config(config).start();
+    let problem = problem(create(&daemon.client, &CreateSessionRequest::new("claude")).await);
+    assert_eq!(
+        (problem.status, problem.r#type.as_str()),
+        (404, "urn:sandbox-agent:error:agent_not_installed")
+    );
+    let hint = problem.hint.unwrap();
+    assert!(hint.contains("npm install -g @anthropic-ai/claude-code"), "{hint}");
+}
+
+#[tokio::test]
+async fn no_credentials_is_a_matter_of_auth_that_names_what_was_looked_for() {
+    let without_key = |model: &Model| RealAgent::claude(model).env("ANTHROPIC_API_KEY", "");
+    let stage = Stage::open(CLAUDE.program, Model::anthropic(), without_key).await;
+    let state = stage.session.client.detail(&stage.session.id).await.unwrap().state;
+    assert_eq!(state.auth.map(|auth| auth.state), Some(AuthStatus::Required));
+    let turn = stage.turn("Hello.").await;
+    assert_eq!(turn.stop_reason(), StopReason::Error, "{turn}");
+    let error = turn.error().unwrap();
+    assert_eq!(error.code, Some(ErrorCode::ProviderAuth), "{turn}");
+    assert!(error.message.contains("ANTHROPIC_API_KEY"), "{}", error.message);
+    assert!(error.message.contains("claude /login"), "{}", error.message);
+}
+
+#[tokio::test]
+async fn a_model_that_does_not_exist_is_told_at_the_turn() {
+    let stage = CLAUDE.stage([Reply::fails(Failure::UnknownModel).forever()]).await;
+    let model = SessionPatch { model: Some("claude-walrus-1".to_owned()), ..SessionPatch::default() };
+    assert_eq!(patched(&stage, model).await.model.as_deref(), Some("claude-walrus-1"));
+    let turn = stage.turn("Hello.").await;
+    assert_eq!(turn.stop_reason(), StopReason::Error, "{turn}");
+    let error = turn.error().unwrap();
+    assert_eq!(error.code, Some(ErrorCode::ApiError), "{turn}");
+    assert!(error.message.contains("claude-walrus-1"), "{}", error.message);
+    let history = stage.session.history().await;
+    assert!(labels(&history).contains(&"claude.warning"), "the list of models was not told");
+}
+
+/// Others than root may.
+#[tokio::test]
+async fn permissions_that_root_may_not_skip_are_explained() {
+    let model = Model::anthropic().start();
+    let agent = RealAgent::claude(&model);
+    let daemon = Setup::new(CLAUDE.program).config(agent.toml()).start();
+    let mut request = CreateSessionRequest::new("claude");
+    request.permission_mode = Some("bypass".to_owned());
+    let created = create(&daemon.client, &request).await;
+    if !rustix::process::getuid().is_root() {
+        assert!(created.unwrap().healthy);
+        return;
+    }
+    let problem = problem(created);
+    let detail = problem.detail.unwrap();
+    assert!(detail.contains("root") && detail.contains("sandbox"), "{detail}");
+    assert!(problem.hint.unwrap().contains("sandbox = true"));
+    drop(daemon);
+}
+
+#[tokio::test]
+async fn a_mode_that_does_not_exist_is_refused_with_those_that_do() {
+    let model = Model::anthropic().start();
+    let agent = RealAgent::claude(&model);
+    let daemon = Setup::new(CLAUDE.program).config(agent.toml()).start();
+    let mut request = CreateSessionRequest::new("claude");
+    request.permission_mode = Some("walrus".to_owned());
+    let problem = problem(create(&daemon.client, &request).await);
+    let detail = problem.detail.unwrap();
+    assert!(detail.contains("walrus") && detail.contains("acceptEdits"), "{detail}");
+    drop(daemon);
+}
+
+#[tokio::test]
+async fn skipping_permissions_in_mid_session_is_refused_with_a_reason() {
+    let stage = CLAUDE.stage([]).await;
+    let bypass = SessionPatch { permission_mode: Some("bypass".to_owned()), ..SessionPatch::default() };
+    let refused = stage.session.client.patch(&stage.session.id, &bypass).await.expect_err("a refusal");
+    let problem = refused.problem().cloned().expect("a problem");
+    assert_eq!(problem.status, 400);
+    let detail = problem.detail.unwrap();
+    assert!(detail.to_lowercase().contains("permission"), "{detail}");
+    let next = stage.answered("Go on.", Reply::text("On.")).await;
+    assert_eq!(next.text(), "On.", "{next}");
+}

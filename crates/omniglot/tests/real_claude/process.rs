@@ -1,0 +1,167 @@
+//! The process behind a session: one for many prompts, gone without a trace, and back after a crash.
+
+use omniglot_schema::{
+    CreateSessionRequest, ErrorCode, EventData, PermissionReply, QueueOnCancel, StopReason, UniversalEvent,
+    UniversalEventType,
+};
+use omniglot_testkit::agents::RealAgent;
+use omniglot_testkit::daemon::{Setup, wait_gone};
+use omniglot_testkit::drive::{Driver, text_of};
+use omniglot_testkit::models::{Model, Reply, Role};
+use omniglot_testkit::stage::Stage;
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::CLAUDE;
+use super::follow::{agent_pid, is, now, turn_after};
+
+fn kill(pid: u32) {
+    let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    kill_process(pid, Signal::KILL).unwrap();
+}
+
+#[tokio::test]
+async fn one_process_answers_prompt_after_prompt() {
+    let stage = CLAUDE.stage([Reply::text("One."), Reply::text("Two.")]).await;
+    stage.turn("The first.").await;
+    let pid = agent_pid(&stage);
+    stage.turn("The second.").await;
+    assert_eq!(agent_pid(&stage), pid);
+}
+
+#[tokio::test]
+async fn an_agent_that_crashes_in_mid_turn_is_resumed_by_the_next_prompt() {
+    let (endless, gate) = Reply::text("This takes a while.").hold();
+    let stage = CLAUDE.stage([Reply::text("I will remember the walrus."), endless]).await;
+    stage.turn("Remember the walrus.").await;
+    let from = now(&stage).await;
+    stage.session.post("Tell me everything.").await;
+    gate.reached().await;
+    stage.session.wait_for(from, is(UniversalEventType::ItemDelta)).await;
+    kill(agent_pid(&stage));
+    let turn = turn_after(&stage, from).await;
+    assert_eq!(turn.stop_reason(), StopReason::Error, "{turn}");
+    assert_eq!(turn.error().and_then(|error| error.code), Some(ErrorCode::AgentCrashed), "{turn}");
+    let next = stage.answered("Which animal?", Reply::text("The walrus.")).await;
+    assert_eq!((next.text().as_str(), next.stop_reason()), ("The walrus.", StopReason::EndTurn), "{next}");
+    let heard = stage.model.last().text();
+    assert!(heard.contains("Remember the walrus.") && heard.contains("Which animal?"), "{heard}");
+}
+
+/// Begins a command that never ends; the process id of its shell.
+async fn endless_shell(stage: &Stage) -> u32 {
+    stage.model.push((CLAUDE.shell)("echo $$ > shell; mv shell pid; while :; do sleep 1; done"));
+    let session = &stage.session;
+    session.post("Wait for ever.").await;
+    let asked = session.wait_for(0, is(UniversalEventType::PermissionRequested)).await;
+    let EventData::PermissionRequested(asked) = asked.data else { panic!("a permission") };
+    session.reply(asked.permission_id.as_str(), PermissionReply::Once).await.unwrap();
+    let file = stage.file("pid");
+    // No event tells that a command has come so far.
+    let read = tokio::task::spawn_blocking(move || {
+        loop {
+            match std::fs::read_to_string(&file) {
+                Ok(text) => return text.trim().parse().unwrap(),
+                Err(_) => std::thread::yield_now(),
+            }
+        }
+    });
+    read.await.unwrap()
+}
+
+#[tokio::test]
+async fn trap_a_tool_shell_in_a_session_of_its_own_ends_with_a_terminated_session() {
+    let stage = CLAUDE.stage([]).await;
+    let shell = endless_shell(&stage).await;
+    let below = stage.daemon.descendants();
+    assert!(below.contains(&shell), "{shell} in {below:?}");
+    stage.session.client.terminate(&stage.session.id).await.unwrap();
+    below.into_iter().for_each(wait_gone);
+}
+
+#[tokio::test]
+async fn trap_a_tool_shell_in_a_session_of_its_own_ends_when_its_agent_is_killed() {
+    let stage = CLAUDE.stage([]).await;
+    let shell = endless_shell(&stage).await;
+    kill(agent_pid(&stage));
+    let turn = turn_after(&stage, 0).await;
+    assert_eq!(turn.stop_reason(), StopReason::Error, "{turn}");
+    assert_eq!(turn.outputs().len(), 1, "{turn}");
+    wait_gone(shell);
+    let next = stage.answered("Still there?", Reply::text("Yes.")).await;
+    assert_eq!(next.text(), "Yes.", "{next}");
+}
+
+#[tokio::test]
+async fn a_cancel_while_a_command_runs_ends_it_and_the_turn() {
+    let stage = CLAUDE.stage([]).await;
+    let shell = endless_shell(&stage).await;
+    stage.session.client.cancel(&stage.session.id, QueueOnCancel::Keep).await.unwrap();
+    let turn = turn_after(&stage, 0).await;
+    assert_eq!((turn.stop_reason(), turn.outputs().len()), (StopReason::Cancelled, 1), "{turn}");
+    wait_gone(shell);
+    let next = stage.answered("Still there?", Reply::text("Yes.")).await;
+    assert_eq!((next.text().as_str(), next.stop_reason()), ("Yes.", StopReason::EndTurn), "{next}");
+}
+
+#[tokio::test]
+async fn trap_prompts_that_wait_are_answered_in_turns_of_their_own() {
+    let (slow, gate) = Reply::empty().hold();
+    let stage = CLAUDE.stage([slow.and_text("One."), Reply::text("Two."), Reply::text("Three.")]).await;
+    stage.session.post("The first.").await;
+    gate.reached().await;
+    stage.session.post("The second.").await;
+    stage.session.post("The third.").await;
+    gate.open();
+    let mut from = 0;
+    for answer in ["One.", "Two.", "Three."] {
+        let ended = stage.session.wait_for(from, is(UniversalEventType::TurnEnded)).await.sequence;
+        let events = stage.session.history_with(MIDDLE).await;
+        let turn: Vec<_> =
+            events.into_iter().filter(|event| (from + 1..=ended).contains(&event.sequence)).collect();
+        assert_eq!(text_of(&turn), answer);
+        from = ended;
+    }
+    let last = stage.model.last().messages;
+    let prompts = last.iter().filter(|message| message.role == Role::User).count();
+    assert_eq!(prompts, 3, "{last:?}");
+}
+
+#[tokio::test]
+async fn a_process_that_rests_is_ended_and_the_agent_remembers() {
+    let model = Model::anthropic().reply(Reply::text("I will remember the walrus.")).start();
+    let agent = RealAgent::claude(&model);
+    let config = format!("[limits]\nidle_seconds = 1\n\n{}", agent.toml());
+    let daemon = Setup::new(CLAUDE.program).config(config).start();
+    let session = Driver::create_with(&daemon.client, "real", &CreateSessionRequest::new("claude")).await;
+    session.turn("Remember the walrus.", PermissionReply::Once).await;
+    let below = daemon.descendants();
+    let rests = |event: &UniversalEvent| matches!(&event.data, EventData::SessionUpdated(patch) if patch.connection == Some(None));
+    session.wait_for(0, rests).await;
+    below.into_iter().for_each(wait_gone);
+    model.push(Reply::text("The walrus."));
+    let turn = session.turn("Which animal?", PermissionReply::Once).await;
+    assert_eq!(turn.text(), "The walrus.", "{turn}");
+    assert!(model.last().text().contains("Remember the walrus."));
+    session.history().await;
+    drop(daemon);
+}
+
+#[tokio::test]
+async fn trap_a_result_that_never_comes_ends_the_turn_after_a_silence() {
+    let (endless, _gate) = Reply::empty().hold();
+    let model = Model::anthropic().reply(endless).start();
+    let agent = RealAgent::claude(&model);
+    let config = format!("[limits]\nsilence_seconds = 5\n\n{}", agent.toml());
+    let daemon = Setup::new(CLAUDE.program).config(config).start();
+    let session = Driver::create_with(&daemon.client, "real", &CreateSessionRequest::new("claude")).await;
+    let turn = session.turn("Say nothing.", PermissionReply::Once).await;
+    assert_eq!(turn.error().and_then(|error| error.code), Some(ErrorCode::Timeout), "{turn}");
+    model.push(Reply::text("Here I am."));
+    let next = session.turn("Still there?", PermissionReply::Once).await;
+    assert_eq!((next.text().as_str(), next.stop_reason()), ("Here I am.", StopReason::EndTurn), "{next}");
+    session.history().await;
+    drop(daemon);
+}
+
+const MIDDLE: omniglot_timeline::check::Allow =
+    omniglot_timeline::check::Allow { open_turn: true, unparsed: false };

@@ -1,0 +1,213 @@
+//! What tools give beside their words: exit codes, new files, subagents, secrets that stay secret, todos.
+
+use omniglot_client::EventsQuery;
+use omniglot_schema::{
+    ContentPart, CreateSessionRequest, ItemKind, ItemRole, McpCommand, McpServerConfig, MessageAttachment,
+    PermissionReply, ReasoningVisibility, TodoStatus,
+};
+use omniglot_testkit::agents::mcp_server;
+use omniglot_testkit::drive::{Turn, labels};
+use omniglot_testkit::models::{Reply, Request};
+use serde_json::json;
+
+use super::CLAUDE;
+
+fn results(turn: &Turn) -> Vec<(Option<bool>, Option<i64>)> {
+    let parts = turn.items().into_iter().flat_map(|item| &item.content);
+    let results = parts.filter_map(|part| match part {
+        ContentPart::ToolResult { is_error, exit_code, .. } => Some((*is_error, *exit_code)),
+        _ => None,
+    });
+    results.collect()
+}
+
+#[tokio::test]
+async fn a_shell_command_tells_its_exit_code() {
+    let stage =
+        CLAUDE.stage([(CLAUDE.shell)("echo out; echo err >&2; exit 3"), Reply::text("It failed.")]).await;
+    let turn = stage.turn("Run it.").await;
+    assert_eq!(results(&turn), [(Some(true), Some(3))], "{turn}");
+    let output = turn.outputs().concat();
+    assert!(output.contains("out") && output.contains("err"), "{output}");
+    stage.model.push((CLAUDE.shell)("true"));
+    let turn = stage.answered("And this.", Reply::text("It worked.")).await;
+    assert_eq!(results(&turn), [(Some(false), Some(0))], "{turn}");
+}
+
+#[tokio::test]
+async fn a_new_file_is_shown_as_a_diff() {
+    let stage = CLAUDE.stage([]).await;
+    let file = stage.file("new.txt");
+    stage.model.push((CLAUDE.write)(&file, "first\nsecond\n"));
+    let turn = stage.answered("Write it.", Reply::text("Written.")).await;
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "first\nsecond\n");
+    assert!(turn.diffs().concat().contains("+first\n+second"), "{turn}");
+}
+
+#[tokio::test]
+async fn a_thought_that_only_its_maker_can_read_is_private() {
+    let stage = CLAUDE.stage([Reply::empty().and_redacted_thinking().and_text("I have thought.")]).await;
+    let turn = stage.turn("Think.").await;
+    let private =
+        turn.items().into_iter().flat_map(|item| &item.content).any(|part| {
+            matches!(part, ContentPart::Reasoning { visibility: ReasoningVisibility::Private, .. })
+        });
+    assert!(private, "{turn}");
+    assert_eq!(turn.text(), "I have thought.", "{turn}");
+}
+
+fn of_subagent(request: &Request) -> bool {
+    request.messages.first().is_some_and(|message| message.text().contains("Report its first line."))
+}
+
+#[tokio::test]
+async fn a_subagent_works_below_the_call_that_spawned_it() {
+    let stage = CLAUDE.stage([]).await;
+    let file = stage.file("notes.txt");
+    std::fs::write(&file, "walrus\n").unwrap();
+    let task = json!({"description": "Look at the notes", "subagent_type": "general-purpose",
+        "run_in_background": false, "prompt": "Report its first line."});
+    stage.model.push(Reply::tool("Agent", task));
+    stage.model.push((CLAUDE.read)(&file).when(of_subagent));
+    stage.model.push(Reply::text("It says walrus.").when(of_subagent));
+    stage.model.push(Reply::text("The subagent is back."));
+    let turn = stage.turn("Delegate.").await;
+    let items = turn.items();
+    let spawned = items.iter().find(|item| item.kind == ItemKind::ToolCall && item.parent_id.is_none());
+    let spawned = spawned.unwrap_or_else(|| panic!("a call:\n{turn}"));
+    let below: Vec<_> =
+        items.iter().filter(|item| item.parent_id.as_ref() == Some(&spawned.item_id)).collect();
+    let kinds: Vec<_> = below.iter().map(|item| item.kind).collect();
+    assert!(kinds.contains(&ItemKind::ToolCall) && kinds.contains(&ItemKind::ToolResult), "{turn}");
+    let said = below.iter().any(|item| {
+        item.role == Some(ItemRole::Assistant) && item.content == [ContentPart::text("It says walrus.")]
+    });
+    assert!(said, "{turn}");
+    let tokens = |usage: &Option<omniglot_schema::Usage>| {
+        usage.as_ref().map(|usage| (usage.input_tokens.unwrap(), usage.output_tokens.unwrap()))
+    };
+    let ended = turn.ended();
+    assert_eq!((tokens(&ended.usage), tokens(&ended.usage_subagents)), (Some((240, 30)), Some((240, 30))));
+}
+
+#[tokio::test]
+async fn a_secret_of_an_mcp_server_is_in_no_event_and_no_frame() {
+    let server = McpServerConfig::Local {
+        command: McpCommand::Line(mcp_server()),
+        args: vec![],
+        cwd: None,
+        env: Some([("TINY_TOKEN".to_owned(), "walrus-secret".to_owned())].into_iter().collect()),
+        enabled: None,
+        timeout_ms: None,
+    };
+    let with_server = |request: &mut CreateSessionRequest| {
+        request.mcp = Some([("tiny".to_owned(), server)].into_iter().collect());
+    };
+    let replies = [Reply::tool(CLAUDE.mcp_tool, json!({"a": 1, "b": 2})), Reply::text("Three.")];
+    let stage = CLAUDE.stage_with(replies, with_server).await;
+    let turn = stage.turn("Add.").await;
+    assert!(turn.outputs().concat().contains("sum 3"), "{turn}");
+    let query = EventsQuery { limit: Some(10_000), include_raw: true, ..EventsQuery::default() };
+    let events = stage.session.client.events(&stage.session.id, &query).await.unwrap();
+    assert!(events.events.iter().any(|event| event.raw.is_some()));
+    assert!(!serde_json::to_string(&events).unwrap().contains("walrus-secret"));
+    let told =
+        stage.model.requests().iter().any(|request| request.body.to_string().contains("walrus-secret"));
+    assert!(!told, "the model was told a secret");
+    for pid in stage.daemon.descendants() {
+        let command = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        assert!(!command.contains("walrus-secret"), "{command}");
+    }
+}
+
+#[tokio::test]
+async fn todos_are_state_of_the_session() {
+    let create = |subject: &str| json!({"subject": subject, "description": subject, "activeForm": subject});
+    let begin = Reply::tool("TaskCreate", create("Inspect")).and_tool("TaskCreate", create("Fix"));
+    let stage = CLAUDE.stage([begin]).await;
+    stage.model.push(Reply::tool("TaskUpdate", json!({"taskId": "1", "status": "completed"})));
+    stage.model.push(Reply::tool("TaskUpdate", json!({"taskId": "2", "status": "in_progress"})));
+    let turn = stage.answered("Plan your work.", Reply::text("Planned.")).await;
+    let state = stage.session.client.detail(&stage.session.id).await.unwrap().state;
+    let todos = state.todos.unwrap_or_else(|| panic!("todos:\n{turn}"));
+    let todos: Vec<_> =
+        todos.inline().unwrap().iter().map(|todo| (todo.text.as_str(), todo.status)).collect();
+    assert_eq!(todos, [("Inspect", TodoStatus::Completed), ("Fix", TodoStatus::InProgress)], "{turn}");
+}
+
+#[tokio::test]
+async fn a_picture_that_a_tool_reads_is_kept_beside_its_words() {
+    let stage = CLAUDE.stage([]).await;
+    let file = stage.file("dot.png");
+    std::fs::write(&file, PIXEL).unwrap();
+    stage.model.push((CLAUDE.read)(&file));
+    let turn = stage.answered("Look at it.", Reply::text("A dot.")).await;
+    let path = turn.items().into_iter().flat_map(|item| &item.content).find_map(|part| match part {
+        ContentPart::Image { path, .. } => Some(path.clone()),
+        _ => None,
+    });
+    let path = path.unwrap_or_else(|| panic!("a picture:\n{turn}"));
+    let kept = stage.session.client.blob(&path).await.unwrap();
+    assert!(kept.starts_with(&PIXEL[..4]), "{path}");
+    assert_eq!(stage.model.last().images().len(), 1);
+}
+
+#[tokio::test]
+async fn a_text_file_that_is_attached_reaches_the_model() {
+    let stage = CLAUDE.stage([Reply::text("A walrus.")]).await;
+    std::fs::write(stage.file("animal.txt"), "the walrus sleeps\n").unwrap();
+    let mut message = omniglot_testkit::drive::message("Which animal?");
+    let attachment = MessageAttachment { path: "animal.txt".into(), mime: None, filename: None };
+    message.attachments = vec![attachment];
+    let turn = stage.session.turn_with(&message, PermissionReply::Once).await;
+    assert_eq!(turn.text(), "A walrus.", "{turn}");
+    assert!(stage.model.last().text().contains("the walrus sleeps"));
+}
+
+#[tokio::test]
+async fn trap_the_blocks_of_one_answer_are_items_in_their_order() {
+    let stage = CLAUDE.stage([]).await;
+    let file = stage.file("a.txt");
+    std::fs::write(&file, "alpha\n").unwrap();
+    let answer = Reply::thinking("I ponder.").and_text("I read.").with((CLAUDE.read)(&file));
+    stage.model.push(answer);
+    let turn = stage.answered("Read it.", Reply::text("Done.")).await;
+    let kinds: Vec<_> = turn.items().iter().map(|item| item.kind).collect();
+    let (message, call, result) = (ItemKind::Message, ItemKind::ToolCall, ItemKind::ToolResult);
+    // The prompt, what was thought and said, the call and its result, the end.
+    let said = kinds.iter().filter(|kind| **kind == message).count();
+    assert!((3..=4).contains(&said), "{turn}");
+    let place = |wanted: ItemKind| kinds.iter().position(|kind| *kind == wanted);
+    assert!(place(call) < place(result) && place(call) > Some(1), "{turn}");
+    assert_eq!((turn.thoughts(), turn.text().as_str()), (vec!["I ponder."], "I read.Done."), "{turn}");
+}
+
+#[tokio::test]
+async fn an_mcp_server_that_does_not_start_is_a_warning() {
+    let server = McpServerConfig::Local {
+        command: McpCommand::Line(vec!["/nowhere/server".to_owned()]),
+        args: vec![],
+        cwd: None,
+        env: None,
+        enabled: None,
+        timeout_ms: None,
+    };
+    let with_server = |request: &mut CreateSessionRequest| {
+        request.mcp = Some([("broken".to_owned(), server)].into_iter().collect());
+    };
+    let stage = CLAUDE.stage_with([Reply::text("Hello.")], with_server).await;
+    let turn = stage.turn("Hello?").await;
+    assert_eq!(turn.text(), "Hello.", "{turn}");
+    let history = stage.session.history().await;
+    assert!(labels(&history).contains(&"claude.warning"), "{turn}");
+    assert!(serde_json::to_string(&history).unwrap().contains("broken"), "{turn}");
+}
+
+/// One red pixel.
+const PIXEL: &[u8] = &[
+    0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x48, 0x44, 0x52, 0x00,
+    0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x08, 0x02, 0x00, 0x00, 0x00, 0x90, 0x77, 0x53, 0xde, 0x00,
+    0x00, 0x00, 0x0c, 0x49, 0x44, 0x41, 0x54, 0x08, 0xd7, 0x63, 0xf8, 0xcf, 0xc0, 0x00, 0x00, 0x03, 0x01,
+    0x01, 0x00, 0x18, 0xdd, 0x8d, 0xb0, 0x00, 0x00, 0x00, 0x00, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60,
+    0x82,
+];

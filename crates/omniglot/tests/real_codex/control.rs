@@ -1,0 +1,216 @@
+//! What a person does with a session beside talking: stop a command, steer, choose effort and mode; and a model
+//! that nobody can reach.
+
+use std::time::{Duration, Instant};
+
+use omniglot_schema::{
+    ContentPart, CreateSessionRequest, Delivered, Delivery, ErrorCode, EventData, ItemKind, ItemRole,
+    PermissionReply, QueueOnCancel, ServerStatus, SessionPatch, StopReason, UniversalEvent,
+};
+use omniglot_testkit::agents::{RealAgent, mcp_server};
+use omniglot_testkit::daemon::Daemon;
+use omniglot_testkit::drive::{Driver, labels, message, session_id};
+use omniglot_testkit::models::{Model, Reply, Request};
+use omniglot_testkit::scenarios::Dialect;
+use omniglot_testkit::stage::Stage;
+
+use crate::asks::with_tiny_server;
+use crate::{CODEX, ended_so, shell};
+
+/// Whether a process below the daemon runs this command.
+fn runs(daemon: &Daemon, command: &str) -> bool {
+    daemon.descendants().into_iter().any(|pid| {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).replace('\0', " ").trim() == command
+    })
+}
+
+fn is_result(event: &UniversalEvent) -> bool {
+    matches!(&event.data, EventData::ItemStarted(data) if data.item.kind == ItemKind::ToolResult)
+}
+
+/// Waits until something is so; fails after twenty seconds.
+async fn until(what: &str, so: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !so() {
+        assert!(began.elapsed() < Duration::from_secs(20), "not so after 20 s: {what}");
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_cancel_also_ends_the_command_that_runs() {
+    let stage = CODEX.stage([shell("exec sleep 98765")]).await;
+    stage.session.post("Wait for ever.").await;
+    until("the command runs", || runs(&stage.daemon, "sleep 98765")).await;
+    // It is Codex that ends it, and only once it has told of it.
+    stage.session.wait_for(0, is_result).await;
+    stage.session.client.cancel(&stage.session.id, QueueOnCancel::Keep).await.unwrap();
+    stage.session.wait_for(0, ended_so(StopReason::Cancelled)).await;
+    until("the command is gone", || !runs(&stage.daemon, "sleep 98765")).await;
+    let next = stage.answered("Something short.", Reply::text("Short.")).await;
+    assert_eq!((next.text().as_str(), next.stop_reason()), ("Short.", StopReason::EndTurn), "{next}");
+    stage.session.history().await;
+}
+
+#[tokio::test]
+async fn a_session_that_is_terminated_leaves_no_process_on_the_server_that_goes_on() {
+    let stage = CODEX.stage_with([shell("exec sleep 98764")], with_tiny_server).await;
+    stage.session.post("Wait for ever.").await;
+    until("the command runs", || runs(&stage.daemon, "sleep 98764")).await;
+    stage.session.wait_for(0, is_result).await;
+    let mcp = mcp_server().join(" ");
+    assert!(runs(&stage.daemon, &mcp));
+    stage.session.client.terminate(&stage.session.id).await.unwrap();
+    let gone = || !runs(&stage.daemon, "sleep 98764") && !runs(&stage.daemon, &mcp);
+    until("command and MCP server are gone", gone).await;
+    let agents = stage.session.client.agents().await.unwrap().agents;
+    let server = agents.iter().find(|agent| agent.id == "codex").unwrap().server_status.as_ref().unwrap();
+    assert_eq!(server.status, ServerStatus::Running);
+    let turn = stage.answered("Come back.", Reply::text("Here I am.")).await;
+    assert_eq!(turn.text(), "Here I am.", "{turn}");
+    stage.session.history().await;
+}
+
+#[tokio::test]
+async fn a_fork_begins_with_what_the_first_session_was_told() {
+    let stage = CODEX.stage([Reply::text("Noted.")]).await;
+    stage.turn("Remember the walrus.").await;
+    let copy = Driver::of(&stage.daemon.client, "copy");
+    stage.session.client.fork(&stage.session.id, &copy.id).await.unwrap();
+    stage.model.push(Reply::text("The walrus."));
+    let turn = copy.turn("What was it?", PermissionReply::Once).await;
+    assert_eq!(turn.text(), "The walrus.", "{turn}");
+    assert!(stage.model.last().text().contains("Remember the walrus."));
+    let turn = stage.answered("And you?", Reply::text("I know it, too.")).await;
+    assert!(!stage.model.last().text().contains("What was it?"), "{turn}");
+    copy.history().await;
+}
+
+#[tokio::test]
+async fn a_conversation_is_compacted_and_goes_on() {
+    // The request for a summary is the only one that offers no tools.
+    let script = || {
+        let summary = |request: &Request| request.tools.is_empty();
+        Model::responses().side(summary, Reply::text("They spoke of a walrus."))
+    };
+    let stage = Dialect { script, ..CODEX }.stage([Reply::text("Noted.")]).await;
+    stage.turn("Remember the walrus.").await;
+    let seen = stage.session.history().await.len() as u64;
+    stage.session.client.compact(&stage.session.id).await.unwrap();
+    stage.session.wait_for(seen, ended_so(StopReason::EndTurn)).await;
+    let events = stage.session.history().await;
+    assert!(labels(&events).contains(&"codex.compaction"), "{:?}", labels(&events));
+    let turn = stage.answered("Go on.", Reply::text("Gladly.")).await;
+    assert_eq!(turn.text(), "Gladly.", "{turn}");
+    assert!(stage.model.last().text().contains("They spoke of a walrus."));
+}
+
+#[tokio::test]
+async fn a_message_that_steers_becomes_part_of_the_running_turn() {
+    let (working, gate) = Reply::text("Working.").hold();
+    let stage = CODEX.stage([working.with(shell("true")), Reply::text("Both are done.")]).await;
+    stage.session.post("Do the first thing.").await;
+    gate.reached().await;
+    let begun = stage.session.wait_for(0, |event| matches!(event.data, EventData::ItemDelta(_))).await;
+    let mut steer = message("Do the second thing as well.");
+    steer.delivery = Some(Delivery::Steer);
+    let receipt = stage.session.client.post(&stage.session.id, &steer, None).await.unwrap();
+    assert_eq!(receipt.delivered, Delivered::Steered);
+    stage
+        .session
+        .wait_for(begun.sequence, |event| match &event.data {
+            EventData::ItemCompleted(data) => {
+                data.item.role == Some(ItemRole::User)
+                    && data.item.content == [ContentPart::text("Do the second thing as well.")]
+            }
+            _ => false,
+        })
+        .await;
+    gate.open();
+    stage.session.wait_for(begun.sequence, ended_so(StopReason::EndTurn)).await;
+    assert!(stage.model.last().text().contains("Do the second thing as well."));
+    let events = stage.session.history().await;
+    let turns = events.iter().filter(|event| matches!(event.data, EventData::TurnStarted(_))).count();
+    assert_eq!(turns, 1);
+}
+
+fn effort(stage: &Stage) -> Option<String> {
+    stage.model.last().body["reasoning"]["effort"].as_str().map(str::to_owned)
+}
+
+#[tokio::test]
+async fn the_effort_that_a_session_asks_for_is_the_effort_of_its_model() {
+    let high = |request: &mut CreateSessionRequest| request.variant = Some("high".to_owned());
+    let stage = CODEX.stage_with([Reply::text("One."), Reply::text("Two.")], high).await;
+    stage.turn("The first.").await;
+    assert_eq!(effort(&stage).as_deref(), Some("high"));
+    let low = SessionPatch { variant: Some("low".to_owned()), ..SessionPatch::default() };
+    let detail = stage.session.client.patch(&stage.session.id, &low).await.unwrap();
+    assert_eq!(detail.state.variant.as_deref(), Some("low"));
+    stage.turn("The second.").await;
+    assert_eq!(effort(&stage).as_deref(), Some("low"));
+    stage.session.history().await;
+}
+
+#[tokio::test]
+async fn plan_mode_is_told_to_the_model_and_left_again() {
+    let stage = CODEX.stage([Reply::text("I plan."), Reply::text("I build.")]).await;
+    let switch = async |mode: &str| {
+        let patch = SessionPatch { agent_mode: Some(mode.to_owned()), ..SessionPatch::default() };
+        stage.session.client.patch(&stage.session.id, &patch).await.unwrap().state.agent_mode
+    };
+    assert_eq!(switch("plan").await.as_deref(), Some("plan"));
+    stage.turn("Think first.").await;
+    assert!(stage.model.last().system.contains("Plan Mode"), "{}", stage.model.last().system);
+    assert_eq!(switch("build").await.as_deref(), Some("build"));
+    let turn = stage.turn("Now do it.").await;
+    assert_eq!(turn.text(), "I build.", "{turn}");
+    stage.session.history().await;
+}
+
+#[tokio::test]
+async fn what_codex_does_not_have_is_refused_with_what_it_has() {
+    let stage = CODEX.stage([]).await;
+    let client = &stage.session.client;
+    let wished = async |wish: SessionPatch| {
+        let request = CreateSessionRequest {
+            model: wish.model.clone(),
+            variant: wish.variant.clone(),
+            agent_mode: wish.agent_mode.clone(),
+            permission_mode: wish.permission_mode.clone(),
+            ..CreateSessionRequest::new("codex")
+        };
+        let created = client.create(&session_id("refused"), &request).await.expect_err("no such session");
+        let patched = client.patch(&stage.session.id, &wish).await.expect_err("no such change");
+        [created, patched].map(|error| (error.status(), error.to_string()))
+    };
+    let none = SessionPatch::default;
+    let model = Some("gpt-5.5".to_owned());
+    let cases = [
+        (SessionPatch { model, variant: Some("enormous".to_owned()), ..none() }, "low, medium, high"),
+        (SessionPatch { agent_mode: Some("dream".to_owned()), ..none() }, "build, plan"),
+        (SessionPatch { permission_mode: Some("yolo".to_owned()), ..none() }, "acceptEdits, plan, bypass"),
+    ];
+    for (wish, allowed) in cases {
+        for (status, message) in wished(wish).await {
+            assert_eq!(status, Some(400), "{message}");
+            assert!(message.contains(allowed), "{message}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_nobody_can_reach_fails_the_turn_and_not_the_session() {
+    let offline = |model: &_| {
+        let nowhere = "model_providers.scripted.base_url=\"http://127.0.0.1:9/v1\"";
+        RealAgent::codex(model).arg("-c").arg(nowhere)
+    };
+    let stage = Dialect { agent: offline, ..CODEX }.stage([]).await;
+    for _ in 0..2 {
+        let turn = stage.turn("Is anybody there?").await;
+        assert_eq!(turn.stop_reason(), StopReason::Error, "{turn}");
+        assert_eq!(turn.error().and_then(|error| error.code), Some(ErrorCode::ApiError), "{turn}");
+    }
+    stage.session.history().await;
+}

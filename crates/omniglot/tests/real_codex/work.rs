@@ -1,0 +1,124 @@
+//! What Codex does by itself: commands, patches, plans, child agents, and what it costs.
+
+use omniglot_schema::{ContentPart, EventData, ItemKind, StopReason, TodoStatus, Usage};
+use omniglot_testkit::models::{self, Reply};
+use serde_json::json;
+
+use crate::{CODEX, patch, shell};
+
+#[tokio::test]
+async fn a_command_that_fails_tells_its_exit_code_and_the_turn_goes_on() {
+    let stage = CODEX.stage([shell("echo oh-no >&2; exit 3"), Reply::text("It failed.")]).await;
+    let turn = stage.turn("Run it.").await;
+    assert_eq!((turn.text().as_str(), turn.stop_reason()), ("It failed.", StopReason::EndTurn), "{turn}");
+    let result = turn.items().into_iter().flat_map(|item| &item.content).find_map(|part| match part {
+        ContentPart::ToolResult { output, is_error, exit_code, .. } => Some((output, *is_error, *exit_code)),
+        _ => None,
+    });
+    let (output, is_error, exit_code) = result.unwrap_or_else(|| panic!("a result:\n{turn}"));
+    assert!(output.contains("oh-no"), "{turn}");
+    assert_eq!((is_error, exit_code), (Some(true), Some(3)), "{turn}");
+    assert!(stage.model.last().tool_results().concat().contains("oh-no"));
+    stage.session.history().await;
+}
+
+#[tokio::test]
+async fn a_patch_that_adds_and_deletes_shows_a_diff_of_each_file() {
+    let stage = CODEX.stage([]).await;
+    std::fs::write(stage.file("old.txt"), "gone\n").unwrap();
+    stage.model.push(patch("*** Add File: new.txt\n+fresh\n*** Delete File: old.txt\n"));
+    let turn = stage.answered("Swap the files.", Reply::text("Swapped.")).await;
+    assert_eq!(turn.text(), "Swapped.", "{turn}");
+    assert!(stage.file("new.txt").exists() && !stage.file("old.txt").exists(), "{turn}");
+    let diffs = turn.diffs().concat();
+    assert!(diffs.contains("+fresh") && diffs.contains("-gone"), "{turn}");
+    stage.session.history().await;
+}
+
+#[tokio::test]
+async fn a_plan_becomes_the_todos_of_the_session() {
+    let steps = json!([
+        {"step": "Look around", "status": "completed"},
+        {"step": "Write it", "status": "in_progress"},
+        {"step": "Test it", "status": "pending"},
+    ]);
+    let call = Reply::tool("update_plan", json!({"explanation": "As agreed", "plan": steps}));
+    let stage = CODEX.stage([call, Reply::text("Planned.")]).await;
+    let turn = stage.turn("Make a plan.").await;
+    assert_eq!(turn.text(), "Planned.", "{turn}");
+    let state = stage.session.client.detail(&stage.session.id).await.unwrap().state;
+    let todos = state.todos.as_ref().and_then(|todos| todos.inline()).unwrap_or_default();
+    let told: Vec<_> = todos.iter().map(|todo| (todo.text.as_str(), todo.status)).collect();
+    let expected = [
+        ("Look around", TodoStatus::Completed),
+        ("Write it", TodoStatus::InProgress),
+        ("Test it", TodoStatus::Pending),
+    ];
+    assert_eq!(told, expected, "{turn}");
+    stage.session.history().await;
+}
+
+#[tokio::test]
+async fn the_usage_of_a_turn_is_what_its_model_calls_reported() {
+    let cost = |input, cached, output, thoughts| models::Usage { input, cached, output, thoughts };
+    let stage = CODEX
+        .stage([
+            shell("true").usage(cost(1000, 200, 30, 10)),
+            Reply::text("One.").usage(cost(500, 700, 20, 5)),
+            Reply::text("Two.").usage(cost(7, 3, 2, 1)),
+        ])
+        .await;
+    let first = stage.turn("The first.").await;
+    let second = stage.turn("The second.").await;
+    let usage = |input, cached, output, thoughts| {
+        let usage = Usage {
+            input_tokens: Some(input),
+            output_tokens: Some(output),
+            reasoning_tokens: Some(thoughts),
+            cache_read_tokens: Some(cached),
+            cache_write_tokens: Some(0),
+            total_tokens: None,
+        };
+        Some(usage.with_total())
+    };
+    assert_eq!(first.ended().usage, usage(1500, 900, 50, 15), "{first}");
+    assert_eq!(second.ended().usage, usage(7, 3, 2, 1), "{second}");
+    stage.session.history().await;
+}
+
+#[tokio::test]
+async fn a_child_agent_speaks_below_the_call_that_started_it() {
+    let stage = CODEX.stage([]).await;
+    stage.model.push(Reply::tool("multi_agent_v1/spawn_agent", json!({"message": "Say the child word."})));
+    let child = |request: &models::Request| request.last_says("Say the child word.");
+    stage.model.push(Reply::text("Walrus, says the child.").when(child));
+    let (rest, gate) = Reply::empty().hold();
+    stage.model.push(rest.and_text("The parent is done."));
+    // Codex asks once more when the child's word reaches the parent before its turn is over.
+    stage.model.push(Reply::text("The parent has heard it.").forever());
+    stage.session.post("Ask a child.").await;
+    let spoken = stage
+        .session
+        .wait_for(0, |event| match &event.data {
+            EventData::ItemCompleted(data) => {
+                data.item.kind == ItemKind::Message && data.item.parent_id.is_some()
+            }
+            _ => false,
+        })
+        .await;
+    gate.open();
+    stage.session.wait_for(spoken.sequence, crate::ended_so(StopReason::EndTurn)).await;
+    let events = stage.session.history().await;
+    let EventData::ItemCompleted(message) = &spoken.data else { unreachable!() };
+    let parent = events.iter().find_map(|event| match &event.data {
+        EventData::ItemCompleted(data) if Some(&data.item.item_id) == message.item.parent_id.as_ref() => {
+            Some(data.item.kind)
+        }
+        _ => None,
+    });
+    assert_eq!(parent, Some(ItemKind::ToolCall));
+    let text = serde_json::to_string(&message.item.content).unwrap();
+    assert!(text.contains("Walrus"), "{text}");
+    let ends = events.iter().filter(|event| matches!(event.data, EventData::TurnEnded(_))).count();
+    assert_eq!(ends, 1, "the child's turn is no turn of the session");
+}

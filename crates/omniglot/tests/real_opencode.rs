@@ -1,0 +1,83 @@
+//! The real OpenCode server, shared by sessions, driven by the daemon against a scripted model.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on panics"
+)]
+
+#[path = "real_opencode/asks.rs"]
+mod asks;
+#[path = "real_opencode/control.rs"]
+mod control;
+#[path = "real_opencode/failures.rs"]
+mod failures;
+#[path = "real_opencode/sharing.rs"]
+mod sharing;
+#[path = "real_opencode/work.rs"]
+mod work;
+
+use std::path::Path;
+
+use omniglot_schema::{StopReason, UniversalEvent, UniversalEventType};
+use omniglot_testkit::agents::RealAgent;
+use omniglot_testkit::models::{Model, Reply};
+use omniglot_testkit::real_agent_tests;
+use omniglot_testkit::scenarios::Dialect;
+use serde_json::json;
+
+const OPENCODE: Dialect = Dialect {
+    program: env!("CARGO_BIN_EXE_omniglot"),
+    script: Model::chat,
+    agent: RealAgent::opencode,
+    shell,
+    read: |path: &Path| Reply::tool("read", json!({"filePath": path})),
+    write: |path: &Path, content| Reply::tool("write", json!({"filePath": path, "content": content})),
+    edit: |path: &Path, old, new| {
+        Reply::tool("edit", json!({"filePath": path, "oldString": old, "newString": new}))
+    },
+    mcp_tool: "tiny_add",
+    other_model: ("scripted/other-model", "other-model"),
+    make: |path: &Path| shell(&format!("touch {}", path.display())),
+    asking_mode: None,
+};
+
+real_agent_tests! {
+    OPENCODE;
+    text_is_streamed,
+    thoughts_are_items_of_their_own,
+    the_next_prompt_follows_the_first,
+    an_image_reaches_the_model,
+    a_shell_command_runs,
+    a_file_is_read_and_really_edited,
+    parallel_tools_all_get_their_results,
+    tools_of_an_mcp_server_run,
+    a_permission_once_is_asked_again,
+    a_permission_for_ever_is_asked_once,
+    a_rejected_tool_ends_the_turn,
+    a_throttled_request_is_a_rate_limit,
+    a_failing_server_is_an_api_error,
+    an_overloaded_server_is_an_api_error,
+    an_empty_answer_ends_the_turn,
+    a_key_that_is_refused_is_a_matter_of_auth,
+    a_refused_request_is_an_api_error,
+    a_cancelled_turn_ends_and_the_next_prompt_works,
+    another_model_is_asked_from_then_on,
+    another_mode_holds_for_the_next_prompt,
+    the_agent_remembers_after_a_restart_of_the_daemon,
+}
+
+fn shell(command: &str) -> Reply {
+    Reply::tool("bash", json!({"command": command, "description": "Runs it"}))
+}
+
+fn is(kind: UniversalEventType) -> impl Fn(&UniversalEvent) -> bool {
+    move |event| event.kind() == kind
+}
+
+fn ended_so(reason: StopReason) -> impl Fn(&UniversalEvent) -> bool {
+    move |event| match &event.data {
+        omniglot_schema::EventData::TurnEnded(end) => end.metadata.stop_reason == reason,
+        _ => false,
+    }
+}

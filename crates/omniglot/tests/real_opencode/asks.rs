@@ -1,0 +1,128 @@
+//! What OpenCode asks a person: permissions for commands and edits, questions; and every way to answer.
+
+use omniglot_schema::{
+    ContentPart, EventData, PermissionReply, PermissionReplyRequest, PermissionStatus, QuestionReplyRequest,
+    QuestionStatus, QueueOnCancel, ResolvedBy, StopReason, UniversalEvent, UniversalEventType,
+};
+use omniglot_testkit::models::Reply;
+use omniglot_testkit::stage::Stage;
+use serde_json::json;
+
+use crate::{OPENCODE, ended_so, is, shell};
+
+fn resolutions(events: &[UniversalEvent]) -> Vec<(PermissionStatus, Option<ResolvedBy>)> {
+    let resolved = events.iter().filter_map(|event| match &event.data {
+        EventData::PermissionResolved(data) => Some((data.status, data.metadata.as_ref()?.resolved_by)),
+        _ => None,
+    });
+    resolved.collect()
+}
+
+/// Posts a message and waits for the permission that it leads to.
+async fn asked_about(stage: &Stage, text: &str) -> String {
+    stage.session.post(text).await;
+    let asked = stage.session.wait_for(0, is(UniversalEventType::PermissionRequested)).await;
+    let EventData::PermissionRequested(ask) = asked.data else { panic!("a permission") };
+    ask.permission_id.as_str().to_owned()
+}
+
+#[tokio::test]
+async fn a_rejection_with_a_word_goes_on_and_the_model_hears_it() {
+    let stage = OPENCODE.stage([shell("touch made"), Reply::text("Then with cat.")]).await;
+    let permission = asked_about(&stage, "Make a file.").await;
+    let reply =
+        PermissionReplyRequest { reply: PermissionReply::Reject, message: Some("Use cat instead.".into()) };
+    stage.session.client.reply_permission(&stage.session.id, &permission, &reply).await.unwrap();
+    stage.session.wait_for(0, ended_so(StopReason::EndTurn)).await;
+    assert!(stage.model.last().tool_results().concat().contains("Use cat instead."));
+    assert!(!stage.file("made").exists());
+    let events = stage.session.history().await;
+    assert_eq!(resolutions(&events), [(PermissionStatus::Reject, Some(ResolvedBy::Person))]);
+    assert_eq!(omniglot_testkit::drive::text_of(&events), "Then with cat.");
+}
+
+#[tokio::test]
+async fn a_permission_for_an_edit_shows_what_it_would_change() {
+    let stage = OPENCODE.stage([]).await;
+    let file = stage.file("notes.txt");
+    std::fs::write(&file, "one\ntwo\n").unwrap();
+    for reply in [(OPENCODE.read)(&file), (OPENCODE.edit)(&file, "two", "zwei"), Reply::text("Edited.")] {
+        stage.model.push(reply);
+    }
+    let turn = stage.turn("Translate.").await;
+    let [asked] = turn.asked().try_into().unwrap_or_else(|_| panic!("one permission:\n{turn}"));
+    let metadata = asked.metadata.as_ref().unwrap();
+    let [ContentPart::FileRef { path, diff: Some(diff), .. }] = metadata.files.as_slice() else {
+        panic!("one changed file: {metadata:?}")
+    };
+    assert!(path.ends_with("notes.txt") && diff.contains("-two\n+zwei"), "{diff}");
+    assert_eq!(metadata.tool.as_deref(), Some("edit"));
+    assert!(metadata.item_id.is_some(), "{turn}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "one\nzwei\n");
+    stage.session.history().await;
+}
+
+#[tokio::test]
+async fn a_turn_that_waits_for_a_permission_can_be_cancelled_and_the_next_prompt_works() {
+    let stage = OPENCODE.stage([shell("touch made")]).await;
+    asked_about(&stage, "Make a file.").await;
+    stage.session.client.cancel(&stage.session.id, QueueOnCancel::Keep).await.unwrap();
+    stage.session.wait_for(0, ended_so(StopReason::Cancelled)).await;
+    let events = stage.session.history().await;
+    assert_eq!(resolutions(&events), [(PermissionStatus::Reject, Some(ResolvedBy::Cancel))]);
+    assert!(!stage.file("made").exists());
+    let next = stage.answered("Talk, then.", Reply::text("Gladly.")).await;
+    assert_eq!((next.text().as_str(), next.stop_reason()), ("Gladly.", StopReason::EndTurn), "{next}");
+    stage.session.history().await;
+}
+
+fn question() -> Reply {
+    let option = |label: &str| json!({"label": label, "description": "It is nice."});
+    Reply::tool(
+        "question",
+        json!({"questions": [
+            {"question": "Which colour?", "header": "Colour", "options": [option("Red"), option("Blue")]},
+            {"question": "How many?", "header": "Number", "options": [option("One"), option("Two")]},
+        ]}),
+    )
+}
+
+async fn questioned(stage: &Stage) -> String {
+    stage.session.post("Ask me.").await;
+    let asked = stage.session.wait_for(0, is(UniversalEventType::QuestionRequested)).await;
+    let EventData::QuestionRequested(ask) = asked.data else { panic!("a question") };
+    assert_eq!(
+        (ask.prompt.as_str(), ask.options.as_slice()),
+        ("Which colour?", &["Red", "Blue"].map(String::from)[..])
+    );
+    let questions = &ask.metadata.as_ref().unwrap().questions;
+    assert_eq!((questions.len(), questions[1].header.as_deref()), (2, Some("Number")));
+    ask.question_id.as_str().to_owned()
+}
+
+#[tokio::test]
+async fn an_answer_to_a_question_reaches_the_model() {
+    let stage = OPENCODE.stage([question(), Reply::text("Two blue ones.")]).await;
+    let id = questioned(&stage).await;
+    let reply = QuestionReplyRequest { answers: vec![vec!["Blue".into()], vec!["Two".into()]] };
+    stage.session.client.reply_question(&stage.session.id, &id, &reply).await.unwrap();
+    stage.session.wait_for(0, ended_so(StopReason::EndTurn)).await;
+    let heard = stage.model.last().tool_results().concat();
+    assert!(heard.contains("Blue") && heard.contains("Two"), "{heard}");
+    let resolved = stage.session.wait_for(0, is(UniversalEventType::QuestionResolved)).await;
+    let EventData::QuestionResolved(data) = resolved.data else { panic!("an answer") };
+    assert_eq!((data.status, data.response.as_deref()), (QuestionStatus::Answered, Some("Blue; Two")));
+    stage.session.history().await;
+}
+
+#[tokio::test]
+async fn a_question_that_is_rejected_ends_the_turn_without_another_call_of_the_model() {
+    let stage = OPENCODE.stage([question()]).await;
+    let id = questioned(&stage).await;
+    stage.session.client.reject_question(&stage.session.id, &id).await.unwrap();
+    stage.session.wait_for(0, ended_so(StopReason::EndTurn)).await;
+    assert_eq!(stage.model.conversation().len(), 1);
+    let next = stage.answered("Never mind.", Reply::text("All right.")).await;
+    assert_eq!(next.text(), "All right.", "{next}");
+    stage.session.history().await;
+}

@@ -1,0 +1,220 @@
+//! One server for all sessions: what each of them says stays its own, and nothing is lost with the server or
+//! with its event streams.
+
+use omniglot_schema::{
+    Connection, ContentPart, CreateSessionRequest, ErrorCode, EventData, ItemRole, PermissionReply, Resume,
+    ServerStatus, ServerStatusInfo, SessionEndReason, StopReason, UniversalEvent, UniversalEventType,
+};
+use omniglot_testkit::agents::RealAgent;
+use omniglot_testkit::daemon::{Daemon, wait_gone};
+use omniglot_testkit::drive::{Driver, Turn, text_of};
+use omniglot_testkit::models::{Gate, Reply, Request};
+use omniglot_testkit::scenarios::Dialect;
+use omniglot_testkit::stage::Stage;
+
+use crate::{OPENCODE, ended_so, is, shell};
+
+fn servers(daemon: &Daemon) -> Vec<u32> {
+    let is_server = |pid: &u32| {
+        let program = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+        program.ends_with("bin/opencode")
+    };
+    daemon.descendants().into_iter().filter(is_server).collect()
+}
+
+fn kill(pid: u32) {
+    let killed = std::process::Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap();
+    assert!(killed.success());
+    wait_gone(pid);
+}
+
+async fn status(daemon: &Daemon) -> ServerStatusInfo {
+    let agents = daemon.client.agents().await.unwrap().agents;
+    agents.into_iter().find(|agent| agent.id == "opencode").and_then(|agent| agent.server_status).unwrap()
+}
+
+/// An answer to the session that this word was said in, which stops in the middle.
+fn halved(word: &'static str, first: &str, second: &str) -> (Reply, Gate) {
+    let (half, gate) = Reply::text(first).hold();
+    (half.and_text(second).when(move |request: &Request| request.text().contains(word)), gate)
+}
+
+async fn never_hear_each_other(stage: &Stage, second: &Driver) {
+    let first = &stage.session;
+    let server = servers(&stage.daemon);
+    assert_eq!(server.len(), 1, "one server for both");
+    let (alpha, alpha_gate) = halved("apple", "Alpha begins.", "Alpha ends.");
+    let (beta, beta_gate) = halved("banana", "Beta begins.", "Beta ends.");
+    stage.model.push(alpha);
+    stage.model.push(beta);
+    first.post("Speak of the apple.").await;
+    alpha_gate.reached().await;
+    second.post("Speak of the banana.").await;
+    beta_gate.reached().await;
+    beta_gate.open();
+    second.wait_for(0, ended_so(StopReason::EndTurn)).await;
+    alpha_gate.open();
+    first.wait_for(0, ended_so(StopReason::EndTurn)).await;
+    let [of_first, of_second] = [first.history().await, second.history().await];
+    assert_eq!(text_of(&of_first), "Alpha begins.Alpha ends.");
+    assert_eq!(text_of(&of_second), "Beta begins.Beta ends.");
+    assert_eq!(servers(&stage.daemon), server);
+}
+
+#[tokio::test]
+async fn two_sessions_in_one_directory_never_hear_each_other() {
+    let stage = OPENCODE.stage([]).await;
+    let second = CreateSessionRequest::new("opencode");
+    let second = Driver::create_with(&stage.daemon.client, "other", &second).await;
+    never_hear_each_other(&stage, &second).await;
+}
+
+#[tokio::test]
+async fn two_sessions_in_two_directories_share_one_process() {
+    let stage = OPENCODE.stage([]).await;
+    let elsewhere = stage.daemon.home().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    let directory = Some(elsewhere.to_str().unwrap().to_owned());
+    let second = CreateSessionRequest { directory, ..CreateSessionRequest::new("opencode") };
+    let second = Driver::create_with(&stage.daemon.client, "other", &second).await;
+    never_hear_each_other(&stage, &second).await;
+    stage.model.push(shell("touch here"));
+    stage.model.push(Reply::text("Made."));
+    second.turn("Make a file.", PermissionReply::Once).await;
+    assert!(elsewhere.join("here").exists() && !stage.file("here").exists());
+}
+
+fn resumed(events: &[UniversalEvent]) -> Option<Resume> {
+    events.iter().rev().find_map(|event| match &event.data {
+        EventData::SessionStarted(data) => data.metadata.as_ref()?.resume,
+        _ => None,
+    })
+}
+
+#[tokio::test]
+async fn when_the_server_is_killed_in_mid_turn_the_next_message_resumes() {
+    let stage = OPENCODE.stage([Reply::text("Noted.")]).await;
+    stage.turn("Remember the apple.").await;
+    let (reply, gate) = halved("apple", "It takes", "a while");
+    stage.model.push(reply);
+    stage.session.post("Talk long.").await;
+    gate.reached().await;
+    let [server] = servers(&stage.daemon).try_into().unwrap();
+    kill(server);
+    stage.session.wait_for(0, ended_so(StopReason::Error)).await;
+    let ended = stage.session.wait_for(0, is(UniversalEventType::SessionEnded)).await;
+    let EventData::SessionEnded(end) = &ended.data else { panic!("an end") };
+    assert_eq!(end.reason, SessionEndReason::Error, "{ended:?}");
+    let events = stage.session.history().await;
+    let error = events.iter().find_map(|event| match &event.data {
+        EventData::Error(error) => error.code,
+        _ => None,
+    });
+    assert_eq!(error, Some(ErrorCode::AgentCrashed), "{ended:?}");
+    assert_eq!(status(&stage.daemon).await.status, ServerStatus::Error);
+    let turn = stage.answered("What was it?", Reply::text("I know.")).await;
+    assert_eq!((turn.text().as_str(), turn.stop_reason()), ("I know.", StopReason::EndTurn), "{turn}");
+    assert!(stage.model.last().text().contains("Remember the apple."));
+    assert_eq!(resumed(&stage.session.history().await), Some(Resume::Native));
+    let now = status(&stage.daemon).await;
+    assert_eq!((now.status, now.restart_count), (ServerStatus::Running, 1));
+}
+
+#[tokio::test]
+async fn a_server_that_ended_between_turns_is_started_again_and_remembers() {
+    let stage = OPENCODE.stage([Reply::text("Noted.")]).await;
+    let seen = stage.turn("Remember the apple.").await.last_sequence();
+    let [server] = servers(&stage.daemon).try_into().unwrap();
+    kill(server);
+    stage.session.wait_for(seen, connection_is(None)).await;
+    let turn = stage.answered("What was it?", Reply::text("I know.")).await;
+    assert_eq!(turn.text(), "I know.", "{turn}");
+    assert!(stage.model.last().text().contains("Remember the apple."));
+    stage.session.history().await;
+}
+
+#[tokio::test]
+async fn the_status_of_the_server_is_told_with_the_agent() {
+    let stage = OPENCODE.stage([]).await;
+    let now = status(&stage.daemon).await;
+    assert_eq!((now.status, now.restart_count, now.last_error), (ServerStatus::Running, 0, None));
+    assert!(now.uptime_ms.is_some());
+}
+
+fn connection_is(wanted: Option<Connection>) -> impl Fn(&UniversalEvent) -> bool {
+    move |event| match &event.data {
+        EventData::SessionUpdated(patch) => patch.connection == Some(wanted),
+        _ => false,
+    }
+}
+
+const CUTTING: Dialect = Dialect { agent: RealAgent::opencode_behind_a_proxy, ..OPENCODE };
+
+/// Begins a turn, cuts the event stream in the middle of its first answer, and lets that answer end unheard.
+async fn cut(stage: &Stage, gate: &Gate, after: usize) -> u64 {
+    stage.session.post("Talk.").await;
+    gate.reached().await;
+    let said = stage.session.wait_for(0, is(UniversalEventType::ItemDelta)).await;
+    std::fs::write(stage.agent.home().join("cut"), "").unwrap();
+    let lost = stage.session.wait_for(said.sequence, connection_is(Some(Connection::Lost))).await;
+    gate.open();
+    stage.model.wait_for(after).await;
+    lost.sequence
+}
+
+#[tokio::test]
+async fn what_a_cut_event_stream_has_missed_is_told_once() {
+    let (half, gate) = Reply::text("The beginning, ").hold();
+    let first = half.and_text("the middle, ").with(shell("echo unheard"));
+    let (last, end) = Reply::text("the end.").hold();
+    let bypass = |request: &mut CreateSessionRequest| request.permission_mode = Some("bypass".to_owned());
+    let stage = CUTTING.stage_with([first, last], bypass).await;
+    let lost = cut(&stage, &gate, 2).await;
+    end.reached().await;
+    std::fs::remove_file(stage.agent.home().join("cut")).unwrap();
+    stage.session.wait_for(lost, connection_is(Some(Connection::Connected))).await;
+    end.open();
+    stage.session.wait_for(0, ended_so(StopReason::EndTurn)).await;
+    let turn = Turn { events: stage.session.history().await };
+    // What is heard live while the rest is read may come before it.
+    let answers = turn.items().into_iter().filter(|item| item.role == Some(ItemRole::Assistant));
+    let said = answers.flat_map(|item| &item.content).filter_map(|part| match part {
+        ContentPart::Text { text } => Some(text.as_str()),
+        _ => None,
+    });
+    let mut said: Vec<&str> = said.collect();
+    said.sort_unstable();
+    assert_eq!(said, ["The beginning, the middle, ", "the end."], "{turn}");
+    let outputs = turn.events.iter().filter(|event| match &event.data {
+        EventData::ItemCompleted(data) => format!("{:?}", data.item.content).contains("unheard\\n"),
+        _ => false,
+    });
+    assert_eq!(outputs.count(), 1);
+    let next = stage.answered("Once more.", Reply::text("Gladly.")).await;
+    assert_eq!(next.text(), "Gladly.", "{next}");
+    stage.session.history().await;
+}
+
+#[tokio::test]
+async fn a_turn_that_ended_unheard_is_ended_when_the_event_stream_is_back() {
+    let (half, gate) = Reply::text("The beginning, ").hold();
+    let stage = CUTTING.stage([half.and_text("the end.")]).await;
+    let lost = cut(&stage, &gate, 1).await;
+    std::fs::remove_file(stage.agent.home().join("cut")).unwrap();
+    stage.session.wait_for(lost, ended_so(StopReason::EndTurn)).await;
+    assert_eq!(text_of(&stage.session.history().await), "The beginning, the end.");
+}
+
+#[tokio::test]
+async fn a_permission_that_was_asked_unheard_can_be_answered() {
+    let (half, gate) = Reply::text("I make a file. ").hold();
+    let stage = CUTTING.stage([half.with(shell("touch made")), Reply::text("Made.")]).await;
+    let lost = cut(&stage, &gate, 1).await;
+    std::fs::remove_file(stage.agent.home().join("cut")).unwrap();
+    let asked = stage.session.wait_for(lost, is(UniversalEventType::PermissionRequested)).await;
+    let EventData::PermissionRequested(ask) = asked.data else { panic!("a permission") };
+    stage.session.reply(ask.permission_id.as_str(), PermissionReply::Once).await.unwrap();
+    stage.session.wait_for(lost, ended_so(StopReason::EndTurn)).await;
+    assert!(stage.file("made").exists());
+    stage.session.history().await;
+}

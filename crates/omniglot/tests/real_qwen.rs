@@ -1,0 +1,56 @@
+//! The real Qwen Code, driven by the daemon against a scripted model.
+
+use std::path::Path;
+
+use omniglot_testkit::agents::RealAgent;
+use omniglot_testkit::models::{Model, Reply};
+use omniglot_testkit::real_agent_tests;
+use omniglot_testkit::scenarios::Dialect;
+use serde_json::json;
+
+const QWEN: Dialect = Dialect {
+    program: env!("CARGO_BIN_EXE_omniglot"),
+    script: Model::chat,
+    agent: RealAgent::qwen,
+    shell: |command| Reply::tool("run_shell_command", json!({"command": command, "is_background": false})),
+    read: |path: &Path| Reply::tool("read_file", json!({"file_path": path})),
+    write: |path: &Path, content| Reply::tool("write_file", json!({"file_path": path, "content": content})),
+    edit: |path: &Path, old, new| {
+        Reply::tool("edit", json!({"file_path": path, "old_string": old, "new_string": new}))
+    },
+    mcp_tool: "mcp__tiny__add",
+    other_model: ("other-model(openai)", "other-model"),
+    make: |path: &Path| {
+        let args = json!({"command": format!("touch {}", path.display()), "is_background": false});
+        Reply::tool("run_shell_command", args)
+    },
+    asking_mode: None,
+};
+
+real_agent_tests! {
+    QWEN;
+    text_is_streamed,
+    thoughts_are_items_of_their_own,
+    the_next_prompt_follows_the_first,
+    an_image_reaches_the_model,
+    a_shell_command_runs,
+    a_file_is_read_and_really_edited,
+    parallel_tools_all_get_their_results,
+    tools_of_an_mcp_server_run,
+    a_permission_once_is_asked_again,
+    a_permission_for_ever_is_asked_once,
+    a_rejected_tool_ends_the_turn,
+    a_throttled_request_is_a_rate_limit,
+    a_key_that_is_refused_is_a_matter_of_auth,
+    a_refused_request_is_an_api_error,
+    a_prompt_that_is_too_long_is_an_overflow,
+    an_overloaded_server_is_an_api_error,
+    a_broken_stream_ends_the_turn_with_an_error,
+    an_empty_answer_ends_the_turn,
+    a_cancelled_turn_ends_and_the_next_prompt_works,
+    a_cancel_stops_a_running_command,
+    a_cancel_while_the_agent_asks_rejects_the_request,
+    another_model_is_asked_from_then_on,
+    another_mode_holds_for_the_next_prompt,
+    the_agent_remembers_after_a_restart_of_the_daemon,
+}
