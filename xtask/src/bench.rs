@@ -2,14 +2,31 @@
 
 use std::path::PathBuf;
 
+use crate::agents::{self, SANDBOX_AGENT};
 use crate::shell::Line;
 
-pub(crate) fn run(args: &[String]) -> anyhow::Result<()> {
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// A tenth of the load or less: to see that it works, not to compare.
+    #[arg(long)]
+    quick: bool,
+    /// Run the same loads against the public sandbox-agent server (needs npm), and compare.
+    #[arg(long)]
+    peer: bool,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     // The harness starts the daemon as its users do, so the program must be there first.
     Line::new("cargo build --release -p omniglot").run()?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
     let program = target.join("release/omniglot");
-    let harness =
+    let mut harness =
         Line::new("cargo run --release -p omniglot-testkit --bin bench --").arg(program.to_string_lossy());
-    args.iter().fold(harness, |line, arg| line.arg(arg)).run()
+    if args.quick {
+        harness = harness.arg("--quick");
+    }
+    if args.peer {
+        harness = harness.arg("--peer").arg(agents::program(SANDBOX_AGENT)?.to_string_lossy());
+    }
+    harness.run()
 }

@@ -1,4 +1,4 @@
-//! The project's chores as one program: `cargo xtask test|bench|openapi|agents`.
+//! The project's chores as one program: `cargo xtask test|bench|openapi|matrix|agents`.
 //!
 //! Only the command line is read here; each chore is a module. Everything runs in the root of the
 //! repository, needs no terminal and ends with a non-zero code when something is wrong.
@@ -6,6 +6,7 @@
 
 mod agents;
 mod bench;
+mod matrix;
 mod openapi;
 mod shell;
 mod test;
@@ -27,17 +28,15 @@ enum Chore {
     /// Run every check that a commit must pass.
     Test(test::Args),
     /// Build for release, measure, and print the numbers beside their targets.
-    Bench {
-        /// Handed to the benchmark as they are.
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        args: Vec<String>,
-    },
+    Bench(bench::Args),
     /// Write docs/openapi.json as the code generates it.
     Openapi {
         /// Write nothing; fail when the file differs.
         #[arg(long)]
         check: bool,
     },
+    /// Write the README's table of what works with which agent, from the tests that passed.
+    Matrix(matrix::Args),
     /// Install the pinned real agents below .agents/ (needs npm) and check their versions.
     Agents {
         /// Only these; all of them by default.
@@ -48,9 +47,10 @@ enum Chore {
 fn main() -> ExitCode {
     let done = shell::enter_root().and_then(|()| match Cli::parse().chore {
         Chore::Test(args) => test::run(&args),
-        Chore::Bench { args } => bench::run(&args),
+        Chore::Bench(args) => bench::run(&args),
         Chore::Openapi { check: true } => openapi::check(),
         Chore::Openapi { check: false } => openapi::write(),
+        Chore::Matrix(args) => matrix::run(&args),
         Chore::Agents { names } => agents::run(&names),
     });
     match done {

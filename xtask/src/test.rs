@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 
+use crate::matrix;
 use crate::shell::Line;
 use crate::tools::{DENY, NEXTEST};
 
@@ -46,7 +47,15 @@ const STEPS: &[Step] = &[
         name: "clippy",
         work: Work::Command(|| Ok(Line::new("cargo clippy --workspace --all-targets -- -D warnings"))),
     },
+    // Only those that tests drive; present ones are only asked for their version.
+    Step {
+        name: "agents",
+        work: Work::Command(|| {
+            Ok(Line::new("cargo xtask agents acp-sdk claude claude-acp codex codex-acp gemini opencode qwen"))
+        }),
+    },
     Step { name: "nextest", work: Work::Command(nextest) },
+    Step { name: "matrix", work: Work::Own(matrix::check) },
     Step { name: "doctests", work: Work::Command(|| Ok(Line::new("cargo test --workspace --doc"))) },
     Step {
         name: "docs",
@@ -66,7 +75,7 @@ fn names() -> Vec<&'static str> {
 
 fn nextest() -> anyhow::Result<Line> {
     let ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false");
-    NEXTEST.line(if ci { "run --workspace --profile ci" } else { "run --workspace" })
+    NEXTEST.line(if ci { "run --workspace --profile ci" } else { "run --workspace --profile whole" })
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {

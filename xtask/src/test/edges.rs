@@ -19,7 +19,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("omniglot-client", &["omniglot-schema"]),
     (
         "omniglot",
-        &["omniglot-schema", "omniglot-store", "omniglot-runtime", "omniglot-server", "omniglot-client"],
+        &[
+            "omniglot-schema",
+            "omniglot-agents",
+            "omniglot-store",
+            "omniglot-runtime",
+            "omniglot-server",
+            "omniglot-client",
+        ],
     ),
     ("omniglot-testkit", &["omniglot-schema", "omniglot-timeline", "omniglot-client"]),
     ("xtask", &[]),
