@@ -55,7 +55,7 @@ const FEATURES: &[(&str, &[&str])] = &[
     ("File changes as diffs", &["a_file_is_read_and_really_edited"]),
     ("MCP tools", &["tools_of_an_mcp_server_run"]),
     ("Images", &["an_image_reaches_the_model"]),
-    ("File attachments", &["an_attached_file_reaches_the_model"]),
+    ("File attachments", &["a_text_file_that_is_attached_reaches_the_model"]),
     ("Several turns", &["the_next_prompt_follows_the_first"]),
     ("Resume after a restart", &["the_agent_remembers_after_a_restart_of_the_daemon"]),
     (
@@ -66,7 +66,14 @@ const FEATURES: &[(&str, &[&str])] = &[
             "when_the_server_is_killed_in_mid_turn_the_next_message_resumes",
         ],
     ),
-    ("Fork", &["a_fork_knows_what_was_said_and_does_not_tell_it_again"]),
+    (
+        "Fork",
+        &[
+            "a_copy_of_a_session_remembers_and_leaves_the_original_alone",
+            "a_fork_begins_with_what_the_first_session_was_told",
+            "a_fork_knows_what_was_said_and_does_not_tell_it_again",
+        ],
+    ),
     ("Interrupt", &["a_cancelled_turn_ends_and_the_next_prompt_works"]),
     (
         "Interrupt ends a running command",
@@ -138,7 +145,13 @@ const FEATURES: &[(&str, &[&str])] = &[
     ),
     ("Errors: credentials", &["a_key_that_is_refused_is_a_matter_of_auth"]),
     ("Errors: rate limit", &["a_throttled_request_is_a_rate_limit"]),
-    ("Errors: context overflow", &["a_prompt_that_is_too_long_is_an_overflow"]),
+    (
+        "Errors: context overflow",
+        &[
+            "a_prompt_that_is_too_long_is_an_overflow",
+            "a_context_that_is_full_is_compacted_and_the_turn_goes_on",
+        ],
+    ),
     (
         "Errors: provider",
         &[
