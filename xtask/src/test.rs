@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         match step.run(args.verbose) {
             Ok(note) => println!("ok    {:>9}  {note}", seconds(start.elapsed())),
             Err(failure) => {
-                println!("FAILED {:>8}\n\n{}\n", seconds(start.elapsed()), failure.output.trim_end());
+                println!("FAILED {:>8}\n\n{}\n", seconds(start.elapsed()), telling(&failure.output));
                 let passed = format!("{n} of {} steps passed", steps.len());
                 bail!("step `{}` failed ({passed}); repeat it with\n    {}", step.name, failure.repeat);
             }
@@ -128,6 +128,13 @@ impl Step {
     }
 }
 
+/// A failed step's output without its lines of progress: a log that is cut short still says why.
+fn telling(output: &str) -> String {
+    const PROGRESS: [&str; 6] = ["Compiling ", "Checking ", "Downloading ", "Downloaded ", "Documenting ", "PASS "];
+    let progress = |line: &&str| PROGRESS.iter().any(|word| line.trim_start().starts_with(word));
+    output.lines().filter(|line| !progress(line)).collect::<Vec<_>>().join("\n").trim().to_owned()
+}
+
 /// The count of a test run, if the output has one.
 fn note(output: &str) -> String {
     let summary = output.lines().rfind(|line| line.contains("tests run:"));
@@ -151,6 +158,12 @@ mod tests {
     fn times_read_well() {
         assert_eq!(seconds(Duration::from_millis(1_250)), "1.2 s");
         assert_eq!(seconds(Duration::from_secs(61)), "1 min 1.0 s");
+    }
+
+    #[test]
+    fn a_failure_is_told_without_the_progress_before_it() {
+        let output = "   Compiling libc v0.2\n    Checking serde v1.0\nerror: no space left on device\n";
+        assert_eq!(telling(output), "error: no space left on device");
     }
 
     #[test]
