@@ -103,6 +103,9 @@ pub struct TurnStartedMetadata {
     /// The posted message that this turn answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<crate::ids::MessageId>,
+    /// What the client that posted it calls the message and its parts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub client_ids: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

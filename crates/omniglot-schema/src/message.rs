@@ -11,6 +11,10 @@ pub struct MessageRequest {
     /// What to do while a turn runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Delivery>,
+    /// What the client itself calls this message and, after it, the message's text and each attachment.
+    /// `turn.started` tells it back, so that a client knows its own again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub client_ids: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -14,6 +14,7 @@ pub enum ErrorType {
     AgentNotInstalled,
     InstallFailed,
     AgentProcessExited,
+    AgentUnavailable,
     TokenInvalid,
     PermissionDenied,
     SessionNotFound,
@@ -38,6 +39,7 @@ impl ErrorType {
             Self::AgentNotInstalled => "agent_not_installed",
             Self::InstallFailed => "install_failed",
             Self::AgentProcessExited => "agent_process_exited",
+            Self::AgentUnavailable => "agent_unavailable",
             Self::TokenInvalid => "token_invalid",
             Self::PermissionDenied => "permission_denied",
             Self::SessionNotFound => "session_not_found",
@@ -67,7 +69,7 @@ impl ErrorType {
             Self::UnsupportedMediaType => 415,
             Self::Overloaded => 429,
             Self::InstallFailed | Self::AgentProcessExited | Self::Internal => 500,
-            Self::StreamError => 502,
+            Self::AgentUnavailable | Self::StreamError => 502,
             Self::Timeout => 504,
         }
     }
@@ -79,6 +81,7 @@ impl ErrorType {
             Self::AgentNotInstalled => "Agent Not Installed",
             Self::InstallFailed => "Install Failed",
             Self::AgentProcessExited => "Agent Process Exited",
+            Self::AgentUnavailable => "Agent Unavailable",
             Self::TokenInvalid => "Token Invalid",
             Self::PermissionDenied => "Permission Denied",
             Self::SessionNotFound => "Session Not Found",

@@ -69,6 +69,9 @@ pub struct RequestMetadata {
     pub questions: Vec<QuestionInfo>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved_by: Option<ResolvedBy>,
+    /// What was answered, one array per question.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<Vec<String>>,
     /// What the person who answered said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,

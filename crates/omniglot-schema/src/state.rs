@@ -169,6 +169,8 @@ pub struct QueuedMessage {
     pub message: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<MessageAttachment>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub client_ids: Vec<String>,
 }
 
 #[cfg(test)]

@@ -161,6 +161,7 @@ fn every_problem_survives_the_way_there_and_back() {
         (ErrorType::AgentNotInstalled, 404),
         (ErrorType::InstallFailed, 500),
         (ErrorType::AgentProcessExited, 500),
+        (ErrorType::AgentUnavailable, 502),
         (ErrorType::TokenInvalid, 401),
         (ErrorType::PermissionDenied, 403),
         (ErrorType::SessionNotFound, 404),

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use omniglot_schema::SessionId;
 
+use crate::feed::Known;
 use crate::pack::Pack;
 use crate::retention::{EndedSession, PackFacts};
 use crate::types::{
@@ -93,9 +94,10 @@ pub(crate) trait Engine: Send + Sync + 'static {
     fn close(&self);
 
     /// Every session and its last sequence.
-    fn heads(&self) -> Result<Vec<(SessionNo, u64)>, StoreError>;
+    fn heads(&self) -> Result<Vec<Known>, StoreError>;
 
     fn session(&self, id: &SessionId) -> Result<Option<SessionRecord>, StoreError>;
+    fn session_numbered(&self, no: SessionNo) -> Result<Option<SessionRecord>, StoreError>;
     fn list(&self, filter: &ListFilter) -> Result<Vec<SessionRecord>, StoreError>;
     fn unfinished(&self) -> Result<Vec<SessionRecord>, StoreError>;
     fn read(&self, session: SessionNo, query: &ReadQuery) -> Result<Page, StoreError>;

@@ -7,8 +7,10 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
+use omniglot_schema::SessionId;
 use tokio::sync::watch;
 
+use crate::news::{Followers, News};
 use crate::types::{NewEvent, SessionNo, StoredEvent};
 
 /// A ring that got nothing for this long is emptied; its subscribers have read it, or read the database.
@@ -34,18 +36,35 @@ pub(crate) enum Life {
 pub(crate) struct Feeds {
     ring_bytes: usize,
     sessions: Mutex<HashMap<SessionNo, Entry>>,
+    followers: Followers,
+}
+
+/// A session as the log was found with it.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub(crate) no: SessionNo,
+    /// `None` when its row is damaged; such a session does not grow.
+    pub(crate) id: Option<SessionId>,
+    pub(crate) committed: u64,
 }
 
 #[derive(Debug, Default)]
 struct Entry {
+    id: Option<SessionId>,
     committed: u64,
     feed: Weak<Feed>,
 }
 
 impl Feeds {
-    pub(crate) fn new(ring_bytes: usize, heads: Vec<(SessionNo, u64)>) -> Self {
-        let entry = |(no, committed)| (no, Entry { committed, feed: Weak::new() });
-        Self { ring_bytes, sessions: Mutex::new(heads.into_iter().map(entry).collect()) }
+    pub(crate) fn new(ring_bytes: usize, known: Vec<Known>) -> Self {
+        let entry = |Known { no, id, committed }| (no, Entry { id, committed, feed: Weak::new() });
+        let sessions = Mutex::new(known.into_iter().map(entry).collect());
+        Self { ring_bytes, sessions, followers: Followers::default() }
+    }
+
+    /// Whoever wants to hear of every session that changes from now on.
+    pub(crate) fn follow(&self) -> News {
+        self.followers.join()
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -69,30 +88,40 @@ impl Feeds {
         })
     }
 
-    pub(crate) fn created(&self, session: SessionNo, committed: u64) {
-        lock(&self.sessions).insert(session, Entry { committed, feed: Weak::new() });
+    pub(crate) fn created(&self, session: SessionNo, id: SessionId, committed: u64) {
+        let entry = Entry { id: Some(id.clone()), committed, feed: Weak::new() };
+        lock(&self.sessions).insert(session, entry);
+        self.followers.grown(session, &id, 0);
     }
 
     /// Makes committed events visible. Returns whether a ring holds them.
     pub(crate) fn publish(&self, session: SessionNo, events: Vec<NewEvent>) -> bool {
         let Some(last) = events.last().map(|e| e.seq) else { return false };
-        let feed = {
+        let (feed, id, before) = {
             let mut sessions = lock(&self.sessions);
             let entry = sessions.entry(session).or_default();
-            entry.committed = last;
-            entry.feed.upgrade()
+            let before = std::mem::replace(&mut entry.committed, last);
+            (entry.feed.upgrade(), entry.id.clone(), before)
         };
         // A feed joined from here on starts at `last`; it finds these events in the database.
-        let Some(feed) = feed else { return false };
-        lock(&feed.ring).push(events, self.ring_bytes);
-        feed.head.send_modify(|head| head.committed = last);
-        true
+        let has_feed = feed.is_some();
+        if let Some(feed) = feed {
+            lock(&feed.ring).push(events, self.ring_bytes);
+            feed.head.send_modify(|head| head.committed = last);
+        }
+        if let Some(id) = id {
+            self.followers.grown(session, &id, before);
+        }
+        has_feed
     }
 
     pub(crate) fn deleted(&self, session: SessionNo) {
-        let entry = lock(&self.sessions).remove(&session);
-        if let Some(feed) = entry.and_then(|entry| entry.feed.upgrade()) {
+        let Some(Entry { id, feed, .. }) = lock(&self.sessions).remove(&session) else { return };
+        if let Some(feed) = feed.upgrade() {
             feed.end(Life::Deleted);
+        }
+        if let Some(id) = id {
+            self.followers.deleted(session, &id);
         }
     }
 
@@ -100,6 +129,7 @@ impl Feeds {
         for feed in self.alive() {
             feed.end(Life::Closed);
         }
+        self.followers.close();
     }
 
     /// Empties the rings that got nothing for a while. Returns whether some still hold events.
@@ -196,6 +226,10 @@ mod tests {
 
     const SESSION: SessionNo = SessionNo(1);
 
+    fn known(committed: u64) -> Vec<Known> {
+        vec![Known { no: SESSION, id: SessionId::parse("s").ok(), committed }]
+    }
+
     fn events(seqs: std::ops::RangeInclusive<u64>) -> Vec<NewEvent> {
         let kind = UniversalEventType::ItemDelta;
         let event =
@@ -209,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_ring_keeps_the_newest_events_within_its_bytes() {
-        let feeds = Feeds::new(50, vec![(SESSION, 3)]);
+        let feeds = Feeds::new(50, known(3));
         let feed = feeds.join(SESSION);
         assert!(feeds.publish(SESSION, events(4..=13)));
         assert_eq!(seqs(feed.recent(8, 1000)), [9, 10, 11, 12, 13]);
@@ -222,7 +256,7 @@ mod tests {
 
     #[test]
     fn a_session_without_subscribers_keeps_no_events() {
-        let feeds = Feeds::new(1000, vec![(SESSION, 0)]);
+        let feeds = Feeds::new(1000, known(0));
         drop(feeds.join(SESSION));
         assert!(!feeds.publish(SESSION, events(1..=2)));
         assert_eq!(feeds.committed(SESSION), Some(2));
@@ -231,7 +265,7 @@ mod tests {
 
     #[test]
     fn a_quiet_ring_is_emptied() {
-        let feeds = Feeds::new(1000, vec![(SESSION, 0)]);
+        let feeds = Feeds::new(1000, known(0));
         let feed = feeds.join(SESSION);
         feeds.publish(SESSION, events(1..=2));
         let now = Instant::now();

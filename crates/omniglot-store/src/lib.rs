@@ -7,6 +7,7 @@ mod check;
 mod engine;
 mod feed;
 mod lock;
+mod news;
 mod pack;
 mod reads;
 mod retention;
@@ -18,6 +19,7 @@ mod writer;
 
 pub use check::{CheckFault, CheckNews, CheckSummary, check};
 pub use lock::{LockHolder, lock_holder};
+pub use news::{Fate, News};
 pub use retention::{Dropped, EndedLimits, EndedSession, RawLimits};
 pub use sqlite::DATABASE;
 pub use store::{Options, Store};

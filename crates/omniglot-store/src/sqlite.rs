@@ -30,6 +30,7 @@ use omniglot_schema::SessionId;
 use rusqlite::Connection;
 
 use crate::engine::{Change, Engine, Outcomes, Progress};
+use crate::feed::Known;
 use crate::retention::{EndedSession, PackFacts};
 use crate::types::{
     Blob, ListFilter, Page, QueuedRow, ReadQuery, Receipt, SessionNo, SessionRecord, StoreError, StoredFrame,
@@ -159,12 +160,16 @@ impl Engine for Sqlite {
         }
     }
 
-    fn heads(&self) -> Result<Vec<(SessionNo, u64)>, StoreError> {
+    fn heads(&self) -> Result<Vec<Known>, StoreError> {
         self.readers.with(|c| sessions::heads(c))
     }
 
     fn session(&self, id: &SessionId) -> Result<Option<SessionRecord>, StoreError> {
         self.readers.with(|c| sessions::by_id(c, id))
+    }
+
+    fn session_numbered(&self, no: SessionNo) -> Result<Option<SessionRecord>, StoreError> {
+        self.readers.with(|c| sessions::by_number(c, no))
     }
 
     fn list(&self, filter: &ListFilter) -> Result<Vec<SessionRecord>, StoreError> {

@@ -16,6 +16,7 @@ use tokio::sync::{oneshot, watch};
 use crate::engine::{Change, Creation, Engine};
 use crate::feed::Feeds;
 use crate::lock::{Lock, LockHolder};
+use crate::news::News;
 use crate::pack::Pack;
 use crate::reads::Reads;
 use crate::sqlite::Sqlite;
@@ -164,6 +165,11 @@ impl Store {
         self.committed(session).is_none()
     }
 
+    /// Follows all sessions: tells which of them change from now on.
+    pub fn follow(&self) -> News {
+        self.inner.feeds.follow()
+    }
+
     /// Follows a session from the event after `after`.
     pub fn subscribe(&self, session: SessionNo, after: u64) -> Subscription {
         Subscription::new(session, after, self.inner.feeds.join(session), self.inner.reads.clone())
@@ -172,6 +178,11 @@ impl Store {
     pub async fn session(&self, id: &SessionId) -> Result<Option<SessionRecord>, StoreError> {
         let id = id.clone();
         self.inner.reads.run(move |engine| engine.session(&id)).await
+    }
+
+    /// Numbers are never used again: that of a deleted session finds nothing.
+    pub async fn session_numbered(&self, no: SessionNo) -> Result<Option<SessionRecord>, StoreError> {
+        self.inner.reads.run(move |engine| engine.session_numbered(no)).await
     }
 
     /// Newest first. [`StoreError::NoSession`] when the session to begin after is gone.

@@ -232,7 +232,9 @@ impl Thread {
                     self.next_sweep.get_or_insert_with(|| Instant::now() + RING_IDLE);
                 }
             }
-            (Change::Create(_), Done::Created(record)) => self.feeds.created(record.no, record.last_seq),
+            (Change::Create(_), Done::Created(record)) => {
+                self.feeds.created(record.no, record.id.clone(), record.last_seq)
+            }
             (Change::Delete(session), _) => {
                 self.tidy.deleted(session);
                 self.feeds.deleted(session);

@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 use indexmap::IndexMap;
 use jiff::Timestamp;
 use omniglot_schema::{
-    AgentUnparsedData, ErrorCode, EventData, EventId, EventSource, ItemId, ResolvedBy, Resume,
+    AgentUnparsedData, ErrorCode, EventData, EventId, EventSource, ItemId, MessageId, ResolvedBy, Resume,
     SessionEndReason, SessionEndedData, SessionId, SessionStartedData, SessionStartedMetadata, SessionStats,
     StatePatch, StatusLabel, StderrOutput, StopReason, TerminatedBy, UniversalEvent,
 };
@@ -111,6 +111,8 @@ pub struct Timeline {
     withdrawn: Vec<RequestKey>,
     /// What the events so far name; the runtime keeps it with them.
     blobs: Vec<Blob>,
+    /// What clients call messages that were sent and whose turn has not begun.
+    named: HashMap<MessageId, Vec<String>>,
 }
 
 impl Timeline {
@@ -143,6 +145,14 @@ impl Timeline {
             granted: Vec::new(),
             withdrawn: Vec::new(),
             blobs: Vec::new(),
+            named: HashMap::new(),
+        }
+    }
+
+    /// The turn of this message will tell what its client calls the message and its parts.
+    pub fn name_message(&mut self, message: &MessageId, client_ids: &[String]) {
+        if !client_ids.is_empty() {
+            self.named.insert(message.clone(), client_ids.to_vec());
         }
     }
 

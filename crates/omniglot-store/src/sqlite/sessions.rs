@@ -6,6 +6,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, Rows, params};
 use super::checksum;
 use super::rows::uint;
 use super::session_row::{COLUMNS, SessionRow};
+use crate::feed::Known;
 use crate::types::{ListFilter, QueuedRow, Receipt, SessionNo, SessionRecord, StoreError};
 
 /// How long a receipt is kept.
@@ -20,9 +21,12 @@ pub(super) struct Listed {
 
 /// Unchecked: reading whole rows would make a start read every fold. A wrong number here is never
 /// silent, since whoever asks for the session gets its checked row first.
-pub(super) fn heads(connection: &Connection) -> Result<Vec<(SessionNo, u64)>, StoreError> {
-    let mut statement = connection.prepare("SELECT no, last_seq FROM sessions")?;
-    let rows = statement.query_map([], |row| Ok((SessionNo(row.get(0)?), uint(row.get(1)?))))?;
+pub(super) fn heads(connection: &Connection) -> Result<Vec<Known>, StoreError> {
+    let mut statement = connection.prepare("SELECT no, last_seq, id FROM sessions")?;
+    let rows = statement.query_map([], |row| {
+        let id = row.get_ref(2)?.as_str().ok().and_then(|id| SessionId::parse(id).ok());
+        Ok(Known { no: SessionNo(row.get(0)?), id, committed: uint(row.get(1)?) })
+    })?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
@@ -36,6 +40,14 @@ pub(super) fn by_id(connection: &Connection, id: &SessionId) -> Result<Option<Se
         Some(Err(_)) => Err(StoreError::DamagedSession { session: id.to_string() }),
         None => Ok(None),
     }
+}
+
+pub(super) fn by_number(connection: &Connection, no: SessionNo) -> Result<Option<SessionRecord>, StoreError> {
+    let sql = "SELECT id FROM sessions WHERE no = ?1";
+    let id: Option<String> = connection.query_row(sql, [no.0], |row| row.get(0)).optional()?;
+    let Some(id) = id else { return Ok(None) };
+    let damaged = |_| StoreError::DamagedSession { session: id.clone() };
+    by_id(connection, &SessionId::parse(&id).map_err(damaged)?)
 }
 
 pub(super) fn list(connection: &mut Connection, filter: &ListFilter) -> Result<Listed, StoreError> {

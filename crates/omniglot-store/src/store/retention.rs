@@ -5,6 +5,7 @@
 
 use super::Store;
 use crate::engine::Change;
+use crate::feed::Known;
 use crate::retention::{Dropped, EndedLimits, EndedSession, PackFacts, RawLimits, Slicer, surplus_sessions};
 use crate::types::{SessionNo, StoreError};
 use crate::writer::{Answer, Op};
@@ -33,7 +34,7 @@ impl Store {
     async fn slices(&self, limits: RawLimits) -> Result<Slicer, StoreError> {
         let mut slicer = Slicer::new(limits);
         let sessions = self.inner.reads.run(|engine| engine.heads()).await?;
-        for (no, _) in sessions {
+        for Known { no, .. } in sessions {
             // Each session is a read of its own: a long one would keep the WAL from being tidied.
             let work = move |engine: &dyn crate::engine::Engine| {
                 engine.packs(no, &mut |pack: PackFacts| slicer.push(no, pack))?;

@@ -10,6 +10,7 @@ use tokio::sync::oneshot::{self, error::TryRecvError};
 
 use super::*;
 use crate::engine::Progress;
+use crate::feed::Known;
 use crate::retention::{EndedSession, PackFacts};
 use crate::types::*;
 
@@ -97,7 +98,10 @@ impl Engine for Notes {
 
     fn close(&self) {}
 
-    fn heads(&self) -> Result<Vec<(SessionNo, u64)>, StoreError> {
+    fn heads(&self) -> Result<Vec<Known>, StoreError> {
+        Err(StoreError::Closed)
+    }
+    fn session_numbered(&self, _: SessionNo) -> Result<Option<SessionRecord>, StoreError> {
         Err(StoreError::Closed)
     }
     fn session(&self, _: &SessionId) -> Result<Option<SessionRecord>, StoreError> {

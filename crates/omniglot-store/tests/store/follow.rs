@@ -1,6 +1,6 @@
 //! Subscribers get every event once, from any cursor, across the seam from stored to live.
 
-use omniglot_store::{Next, Options, SessionRecord, Store, StoreError, Subscription};
+use omniglot_store::{Fate, Next, Options, SessionRecord, Store, StoreError, Subscription};
 use tokio::task::JoinSet;
 
 use crate::support::*;
@@ -138,4 +138,25 @@ async fn closing_ends_subscriptions() {
     assert!(matches!(waiting.await.unwrap(), Err(StoreError::Closed)));
     assert!(matches!(store.read(session.no, after(0)).await, Err(StoreError::Closed)));
     assert!(matches!(store.append(deltas(&session, 2..=2)).await.unwrap(), Err(StoreError::Closed)));
+}
+
+#[tokio::test]
+async fn whoever_follows_all_sessions_hears_which_are_new_grow_and_go() {
+    let (dir, store) = temporary();
+    let old = create(&store, "old").await;
+    store.close().await.unwrap();
+    drop(store);
+    let store = open(dir.path());
+    let mut news = store.follow();
+    let first = old.last_seq + 1;
+    append(&store, deltas(&old, first..=first + 1)).await;
+    append(&store, deltas(&old, [first + 2])).await;
+    let grown = Fate::Grown { after: old.last_seq };
+    assert_eq!(news.next().await.unwrap(), [(id("old"), grown)], "one entry, from the first on");
+    create(&store, "new").await;
+    assert_eq!(news.next().await.unwrap(), [(id("new"), Fate::Grown { after: 0 })]);
+    store.delete(old.no).await.unwrap().unwrap();
+    assert_eq!(news.next().await.unwrap(), [(id("old"), Fate::Deleted)]);
+    store.close().await.unwrap();
+    assert_eq!(news.next().await, None);
 }

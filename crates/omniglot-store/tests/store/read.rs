@@ -204,6 +204,8 @@ async fn a_name_is_taken_until_its_session_is_deleted() {
 
     let second = create(&store, "a").await;
     assert_ne!(second.epoch, first.epoch);
+    assert!(store.session_numbered(first.no).await.unwrap().is_none(), "a number is never used again");
+    assert_eq!(store.session_numbered(second.no).await.unwrap().unwrap().epoch, second.epoch);
     assert_ne!(second.no, first.no);
     assert_suffix(&read(&store, second.no, after(0)).await.events, "a", 0, 1);
     assert!(store.frames(second.no, &[1]).await.unwrap().is_empty());

@@ -175,11 +175,13 @@ impl Timeline {
         };
         let answers = answers.filter(|_| matches!(by, ResolvedBy::Person | ResolvedBy::Agent));
         data.status = if answers.is_some() { QuestionStatus::Answered } else { QuestionStatus::Rejected };
-        data.response = answers.map(|answers| {
+        data.response = answers.as_ref().map(|answers| {
             let labels: Vec<String> = answers.iter().map(|chosen| chosen.join(", ")).collect();
             labels.join("; ")
         });
-        data.metadata.get_or_insert_default().resolved_by = Some(by);
+        let metadata = data.metadata.get_or_insert_default();
+        metadata.resolved_by = Some(by);
+        metadata.answers = answers.unwrap_or_default();
         let output = data.response.clone();
         self.emit(EventData::QuestionResolved(data), stamp, out);
         self.request_done(key, output, by, stamp.synthetic(), out);

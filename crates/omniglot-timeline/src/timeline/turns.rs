@@ -44,10 +44,11 @@ impl Timeline {
             Origin::User { message_id, content } => (TurnOrigin::User, message_id, Some(content)),
             Origin::Agent => (TurnOrigin::Agent, None, None),
         };
+        let client_ids = message_id.as_ref().and_then(|id| self.named.remove(id));
         let data = TurnStartedData {
             phase: TurnPhase::Started,
             turn_id: id.clone(),
-            metadata: TurnStartedMetadata { origin, message_id },
+            metadata: TurnStartedMetadata { origin, message_id, client_ids: client_ids.unwrap_or_default() },
         };
         self.emit(EventData::TurnStarted(data), stamp, out);
         let started = self.fold.last_time.unwrap_or(stamp.now);
