@@ -9,7 +9,6 @@
 
 mod attach;
 mod auth;
-mod caps;
 mod command;
 mod compaction;
 mod diff;
@@ -40,17 +39,15 @@ mod wishes;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
-
 use omniglot_schema::Resume;
-use serde_json::value::RawValue;
 
-pub use caps::capabilities;
 pub use compaction::compact_prompt;
 pub use launch::{custom, mock};
 pub use wishes::foresee;
 
-use crate::contract::{Input, LineFault, Open, Output, Translator};
+use crate::contract::{Input, Open, Output, Translator};
+use crate::fault::garbage;
+use crate::rpc::Calls;
 use compaction::Compactions;
 use elicitation::Elicitations;
 use host::Duties;
@@ -61,17 +58,14 @@ use settle::Settling;
 use text::Texts;
 use tool::Tools;
 use turn::Turns;
-use wire::{RpcId, unparsed};
 
 /// One session with an ACP agent. What is remembered lasts as long as the agent's process.
 #[derive(Debug, Default)]
 pub struct Acp {
     /// The set of quirks that was chosen for the agent; without one its own name decides.
     quirks: Option<&'static Quirks>,
-    /// The last id that we gave to a request of ours.
-    last_id: u64,
-    /// Our requests that wait for an answer; the agent's own are in `requests`.
-    asked: HashMap<RpcId, Asked>,
+    /// Our requests; the agent's own are in `requests`, `elicitations` and `duties`.
+    calls: Calls<Asked>,
     /// What to open, until the session is open.
     open: Option<Open>,
     agent: Agent,
@@ -128,23 +122,5 @@ impl Translator for Acp {
             // Ids, calls and messages of a process mean nothing to the next one.
             Input::Exited { .. } => *self = Self::with(self.quirks),
         }
-    }
-}
-
-fn garbage(line: &[u8], fault: LineFault) -> Output {
-    let error = match fault {
-        LineFault::NotJson => "the line is not JSON".to_owned(),
-        LineFault::NotUtf8 => "the line is not UTF-8".to_owned(),
-        LineFault::TooLong(bytes) => format!("the line has {bytes} bytes, over the limit"),
-    };
-    let head: String = String::from_utf8_lossy(line).chars().take(200).collect();
-    Output::Unparsed(unparsed("stdout", format!("{error}: {head}")))
-}
-
-/// Everything we send is plain data; only a path that is not UTF-8 cannot become JSON.
-fn send(message: Option<Box<RawValue>>) -> Output {
-    match message {
-        Some(message) => Output::Send(message),
-        None => Output::Unparsed(unparsed("stdin", "a message to the agent cannot be written as JSON")),
     }
 }

@@ -10,7 +10,6 @@
 
 mod background;
 mod blocks;
-mod caps;
 mod command;
 mod failure;
 mod history;
@@ -41,12 +40,12 @@ use omniglot_schema::{StatePatch, StatusLabel};
 use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome};
 use serde_json::value::RawValue;
 
-pub use caps::capabilities;
 pub use history::HISTORY;
 pub use launch::{START, launch};
 pub use settings::foresee;
 
-use crate::contract::{Draft, DropReason, Input, LineFault, Output, Translator, Unparsed};
+use crate::contract::{Draft, DropReason, Input, Output, Translator, Unparsed};
+use crate::fault::garbage;
 use background::Background;
 use blocks::Blocks;
 use open::Session;
@@ -147,14 +146,4 @@ fn whole(
 
 fn dropped(reason: DropReason, out: &mut Vec<Output>) {
     out.push(Output::Dropped { reason });
-}
-
-fn garbage(line: &[u8], fault: LineFault) -> Output {
-    let error = match fault {
-        LineFault::NotJson => "the line is not JSON".to_owned(),
-        LineFault::NotUtf8 => "the line is not UTF-8".to_owned(),
-        LineFault::TooLong(bytes) => format!("the line has {bytes} bytes, over the limit"),
-    };
-    let head: String = String::from_utf8_lossy(line).chars().take(200).collect();
-    Output::Unparsed(wire::unparsed("stdout", format!("{error}: {head}")))
 }

@@ -7,15 +7,14 @@
 //! - the deltas of a command's output miss its beginning: the final output is the truth (`tool`);
 //! - items stay open after an interrupt, a retry or a review: the Timeline closes them with the turn;
 //! - a command outlives its turn, and what it still says is late (`tool`);
-//! - `turn/interrupt` may never be answered, and does not end a running command (`command`); one that is just
-//!   being started then may be left behind by Codex's sandbox, until the server ends;
+//! - `turn/interrupt` may never be answered, and does not end a running command (`command`); of one that is just
+//!   being started Codex may tell afterwards (`items`), or know nothing itself any more (`Output::Leftovers`);
 //! - without a network it would try for ever (`open`);
 //! - a resumed thread has forgotten its sandbox, and one without a turn cannot be resumed (`open`);
 //! - `turn/start` during a turn steers it (`turn`);
 //! - question and permission tools have no item (`request`), child threads no announcement (`agents`).
 
 mod agents;
-mod caps;
 mod command;
 mod diff;
 mod failure;
@@ -42,14 +41,14 @@ mod tests;
 use std::collections::HashMap;
 
 use omniglot_schema::{CommandInfo, Resume};
-use serde_json::value::RawValue;
 
-pub use caps::capabilities;
 pub use launch::START;
 pub use link::CodexLink;
 pub use settings::foresee;
 
-use crate::contract::{DropReason, Input, LineFault, Output, Prompt, Translator};
+use crate::contract::{DropReason, Input, Output, Prompt, Translator};
+use crate::fault::garbage;
+use crate::rpc::{Calls, RpcId};
 use agents::Agents;
 use open::{Opening, Thread};
 use request::Requests;
@@ -57,14 +56,12 @@ use settings::Settling;
 use text::Texts;
 use tool::Tools;
 use turn::Turns;
-use wire::{RpcId, unparsed};
 
 /// One session with Codex. What is remembered lasts as long as the server.
 #[derive(Debug, Default)]
 pub struct Codex {
-    ids: Ids,
-    /// Our requests that wait for an answer; the server's own are in `requests`.
-    asked: HashMap<RpcId, Asked>,
+    /// Our requests; the server's own are in `requests`.
+    calls: Calls<Asked>,
     opening: Option<Opening>,
     settling: HashMap<RpcId, Settling>,
     thread: Thread,
@@ -75,20 +72,6 @@ pub struct Codex {
     requests: Requests,
     /// How many status items there were.
     statuses: u64,
-}
-
-/// The ids of our requests: unique on a connection that others use as well.
-#[derive(Debug, Default)]
-struct Ids {
-    prefix: String,
-    last: u64,
-}
-
-impl Ids {
-    fn next(&mut self) -> RpcId {
-        self.last += 1;
-        RpcId::Text(format!("{}.{}", self.prefix, self.last))
-    }
 }
 
 /// What we asked of the server.
@@ -147,24 +130,6 @@ fn commands() -> Vec<CommandInfo> {
         info("compact", "Summarise the conversation to make room", None),
         info("review", "Review the uncommitted changes, or what is asked for", Some("instructions")),
     ]
-}
-
-fn garbage(line: &[u8], fault: LineFault) -> Output {
-    let error = match fault {
-        LineFault::NotJson => "the line is not JSON".to_owned(),
-        LineFault::NotUtf8 => "the line is not UTF-8".to_owned(),
-        LineFault::TooLong(bytes) => format!("the line has {bytes} bytes, over the limit"),
-    };
-    let head: String = String::from_utf8_lossy(line).chars().take(200).collect();
-    Output::Unparsed(unparsed("stdout", format!("{error}: {head}")))
-}
-
-/// Everything we send is plain data; only a path that is not UTF-8 cannot become JSON.
-fn send(message: Option<Box<RawValue>>) -> Output {
-    match message {
-        Some(message) => Output::Send(message),
-        None => Output::Unparsed(unparsed("stdin", "a message to the agent cannot be written as JSON")),
-    }
 }
 
 fn dropped() -> Output {

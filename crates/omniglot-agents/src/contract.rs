@@ -77,8 +77,25 @@ pub enum Output {
     Refused(Refusal),
     /// The end of a [`Command::Configure`]: what it changed was told before, as drafts.
     Configured(Result<(), Refusal>),
+    /// The agent has stopped working for this session and may have lost sight of processes: they are ended.
+    Leftovers(Leftovers),
     /// The end of a [`Command::Close`]: the process may be ended.
     Closed,
+}
+
+/// Processes below the agent's own, known by the environment that it has given them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leftovers {
+    pub of: Mark,
+    /// Those that have this mark as well may go on.
+    pub spared: Mark,
+}
+
+/// A variable of a process, with one of these values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mark {
+    pub name: &'static str,
+    pub values: Vec<String>,
 }
 
 /// Why an agent did not open a session, and what the user can do about it.
@@ -263,6 +280,11 @@ pub trait Link: Send {
     /// What is said first on a new connection.
     fn hello(&mut self) -> Vec<Box<RawValue>>;
 
+    /// Why it ended instead of answering the first words, where its stderr tells.
+    fn ended_early(&self, _stderr: &StderrOutput) -> Option<Refusal> {
+        None
+    }
+
     /// Learns from what a session is about to send: its answer will come back to it.
     fn sent(&mut self, from: Place, frame: &RawValue);
 
@@ -271,6 +293,11 @@ pub trait Link: Send {
 
     /// The session is not on this connection any more.
     fn left(&mut self, place: Place);
+
+    /// What has to be said to the agent once this session has left; asked before [`Link::left`].
+    fn farewell(&self, _place: Place) -> Vec<Box<RawValue>> {
+        Vec::new()
+    }
 
     /// Whose words these of ours were, in a recording, which does not tell; learns from them like `sent`.
     /// `None` for those of the connection itself.

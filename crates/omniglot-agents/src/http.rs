@@ -31,6 +31,10 @@ pub enum ToServer {
     Listen {
         directory: String,
     },
+    /// Nobody wants them any more.
+    Leave {
+        directory: String,
+    },
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -5,11 +5,13 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 
 pub mod acp;
+mod caps;
 pub mod claude;
 pub mod codex;
 pub mod contract;
 mod diff;
 pub mod exit;
+mod fault;
 mod form;
 pub mod history;
 pub mod host;
@@ -18,6 +20,7 @@ pub mod launch;
 pub mod opencode;
 pub mod registry;
 pub mod replay;
+mod rpc;
 pub mod stderr;
 
 pub use contract::*;

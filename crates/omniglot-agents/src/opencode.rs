@@ -8,14 +8,16 @@
 //! The first `idle` after `busy` ends a turn; a second one says nothing. An aborted turn ends when its abort
 //! is answered and its messages were read once more, because its last words come after its first `idle`.
 
-mod caps;
+mod background;
 mod command;
+mod edit;
 mod failure;
 mod launch;
 mod link;
 mod message;
 mod open;
 mod part;
+mod plan;
 mod question;
 mod request;
 mod resync;
@@ -23,6 +25,7 @@ mod settings;
 mod tool;
 mod translate;
 mod turn;
+mod usage;
 mod wire;
 
 #[cfg(test)]
@@ -36,7 +39,6 @@ use serde_json::value::RawValue;
 /// The prompt that makes OpenCode compact its context.
 pub const COMPACT: &str = "/compact";
 
-pub use caps::capabilities;
 pub use launch::{SERVING, START, launch};
 pub use link::OpenCodeLink;
 pub use settings::foresee;
@@ -45,11 +47,14 @@ use crate::contract::{DropReason, Input, LineFault, Output, Translator, Unparsed
 use message::Author;
 use open::Opening;
 use part::Part;
+use plan::PlanFile;
 use question::Requests;
 use request::Asked;
+use resync::Reread;
 use settings::Settings;
 use tool::Call;
 use turn::Turn;
+use wire::Event;
 
 /// One session on the server. What is remembered lasts as long as the connection.
 #[derive(Debug, Default)]
@@ -65,13 +70,19 @@ pub struct OpenCode {
     wish: Wish,
     settings: Settings,
     authors: HashMap<String, Author>,
+    /// When the session was made, in milliseconds of the server's clock.
+    born: Option<f64>,
     /// Messages that a fork has copied.
     copied: HashSet<String>,
     parts: HashMap<String, Part>,
     calls: HashMap<String, Call>,
     /// Sessions of subagents, and the part of the call that began each.
     children: HashMap<String, Option<String>>,
+    /// What subagents in the background have said since the last turn.
+    untold: Vec<Event>,
     requests: Requests,
+    /// The plan that was written last.
+    plan: Option<PlanFile>,
     turn: Option<Turn>,
     /// Messages whose prompts were built but not seen on the wire yet, by request id.
     commanded: HashMap<String, MessageId>,
@@ -79,8 +90,10 @@ pub struct OpenCode {
     floor: String,
     /// What it does beside answering, as it was told.
     activity: Option<Activity>,
-    /// The event stream was cut, and what it missed was not read yet.
-    rereads: bool,
+    /// The event stream was cut, and what it missed is being read.
+    rereads: Option<Reread>,
+    /// What is heard now was stored before: it may have begun unheard.
+    stored: bool,
     /// Ids of what is told only once and needs no other memory.
     once: HashSet<String>,
     /// How many status items there were.

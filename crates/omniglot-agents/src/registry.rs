@@ -4,11 +4,12 @@
 //! installed is left to the runtime.
 
 use jiff::Timestamp;
-use omniglot_schema::{AgentCapabilities, CommandInfo, SessionState};
+use omniglot_schema::{CommandInfo, SessionState};
 use serde::{Deserialize, Serialize};
 
 use crate::acp::quirks::{self, Quirks};
 use crate::acp::{self, Acp};
+pub use crate::caps::capabilities;
 use crate::claude::{self, Claude};
 use crate::codex::{self, Codex, CodexLink};
 use crate::contract::{Foreseen, Link, Open, Refusal, Translator, Wish};
@@ -190,15 +191,6 @@ pub fn history(protocol: Protocol) -> Option<History> {
     match protocol {
         Protocol::Claude => Some(claude::HISTORY),
         Protocol::Acp | Protocol::Codex | Protocol::OpenCode => None,
-    }
-}
-
-pub fn capabilities(protocol: Protocol) -> AgentCapabilities {
-    match protocol {
-        Protocol::Acp => acp::capabilities(),
-        Protocol::Claude => claude::capabilities(),
-        Protocol::Codex => codex::capabilities(),
-        Protocol::OpenCode => opencode::capabilities(),
     }
 }
 

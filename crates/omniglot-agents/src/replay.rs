@@ -151,6 +151,7 @@ fn apply(timeline: &mut Timeline, output: Output, stamp: Stamp, emitted: &mut Ve
         | Output::Host(_)
         | Output::Refused(_)
         | Output::Configured(_)
+        | Output::Leftovers(_)
         | Output::Closed => {}
     }
 }

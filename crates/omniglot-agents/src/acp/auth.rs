@@ -8,8 +8,8 @@ use serde::Deserialize;
 use super::Acp;
 use super::failure::message;
 use super::open::Agent;
-use super::wire::RpcError;
 use crate::contract::{Draft, Output, Refusal, RefusalKind};
+use crate::rpc::RpcError;
 
 /// One way to log in.
 #[derive(Debug, Clone, Deserialize)]

@@ -14,9 +14,9 @@ use serde::Serialize;
 
 use super::open::unavailable;
 use super::settings::Control;
-use super::wire::{self, RpcId};
-use super::{Acp, attach, mcp, send};
+use super::{Acp, attach, mcp};
 use crate::contract::{Command, Open, Output, Prompt};
+use crate::rpc::{self, RpcId, send};
 
 impl Acp {
     pub(crate) fn command(&mut self, command: &Command, out: &mut Vec<Output>) {
@@ -59,7 +59,7 @@ impl Acp {
             .meta(serde_json::Map::from_iter([("terminal-auth".to_owned(), true.into())]));
         let request =
             InitializeRequest::new(ProtocolVersion::V1).client_capabilities(capabilities).client_info(info);
-        self.request("initialize", &request).1
+        self.calls.request("initialize", &request).1
     }
 
     pub(crate) fn new_session(&mut self, open: &Open) -> Output {
@@ -93,8 +93,8 @@ impl Acp {
         self.session.cwd.clone_from(&open.cwd);
         self.session.warnings = problems;
         let shown = mcp::hidden(&servers).map(&with);
-        let (id, output) = self.request(method, &with(servers));
-        let shown = shown.and_then(|shown| wire::request(&id, method, &shown));
+        let (id, output) = self.calls.request(method, &with(servers));
+        let shown = shown.and_then(|shown| rpc::request(&id, method, &shown));
         match (output, shown) {
             (Output::Send(message), Some(shown)) => Output::SendSecret { message, shown },
             (output, _) => output,
@@ -105,14 +105,14 @@ impl Acp {
         let session = self.session.id.clone().unwrap_or_default();
         match control {
             Control::SetMode => {
-                self.request("session/set_mode", &SetSessionModeRequest::new(session, value.to_owned()))
+                self.calls.request("session/set_mode", &SetSessionModeRequest::new(session, value.to_owned()))
             }
             Control::SetModel => {
-                self.request("session/set_model", &SetModel { session_id: &session, model_id: value })
+                self.calls.request("session/set_model", &SetModel { session_id: &session, model_id: value })
             }
             Control::ConfigOption(option) => {
                 let request = SetSessionConfigOptionRequest::new(session, option.clone(), value);
-                self.request("session/set_config_option", &request)
+                self.calls.request("session/set_config_option", &request)
             }
         }
     }
@@ -129,7 +129,7 @@ impl Acp {
         // A message may be nothing but files.
         let text = (!prompt.text.is_empty() || prompt.attachments.is_empty()).then(|| prompt.text.clone());
         let blocks: Vec<_> = text.map(ContentBlock::from).into_iter().chain(files).collect();
-        let (id, output) = self.request("session/prompt", &PromptRequest::new(session, blocks));
+        let (id, output) = self.calls.request("session/prompt", &PromptRequest::new(session, blocks));
         if let Some(message_id) = prompt.message_id.clone() {
             self.turns.commanded.insert(id, message_id);
         }
@@ -139,7 +139,7 @@ impl Acp {
     /// Commands that somebody waits for are ended as well, so that no request of the agent stays open.
     fn cancel(&mut self, out: &mut Vec<Output>) {
         let Some(session) = self.session.id.clone().filter(|_| self.turns.is_running()) else { return };
-        out.push(send(wire::notification("session/cancel", &CancelNotification::new(session))));
+        out.push(send(rpc::notification("session/cancel", Some(&CancelNotification::new(session)))));
         self.end_awaited_terminals(out);
     }
 
@@ -147,16 +147,9 @@ impl Acp {
     fn close(&mut self) -> Output {
         let offers = self.agent.capabilities.session_capabilities.close.is_some();
         match self.session.id.clone().filter(|_| offers) {
-            Some(session) => self.request("session/close", &CloseSessionRequest::new(session)).1,
+            Some(session) => self.calls.request("session/close", &CloseSessionRequest::new(session)).1,
             None => Output::Closed,
         }
-    }
-
-    fn request<T: Serialize>(&mut self, method: &str, params: &T) -> (RpcId, Output) {
-        self.last_id += 1;
-        let id = RpcId::from(self.last_id);
-        let output = send(wire::request(&id, method, params));
-        (id, output)
     }
 }
 

@@ -11,8 +11,8 @@ use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome};
 use super::Acp;
 use super::output::{Piece, piece};
 use super::update::{Chunk, CompactionFields, ToolFields};
-use super::wire::unparsed;
 use crate::contract::{Draft, DropReason, Output, Unparsed};
+use crate::fault::unparsed;
 
 /// ACP has no method for it; agents that can compact list a command.
 pub fn compact_prompt(commands: &[CommandInfo]) -> Option<String> {

@@ -9,33 +9,39 @@ mod tests;
 use agent_client_protocol_schema::v1::{
     CreateElicitationResponse, ElicitationAcceptAction, ElicitationAction,
 };
-use indexmap::IndexMap;
 use omniglot_schema::ResolvedBy;
 use omniglot_timeline::{ItemKey, QuestionAsk};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::Acp;
 use super::tool::Mention;
 use super::update::ToolFields;
-use super::wire::{self, RpcError, RpcId, unparsed};
-use super::{Acp, send};
 use crate::contract::{Draft, Output, RequestKey, Unparsed, decode};
+use crate::fault::unparsed;
 use crate::form::Form;
+use crate::rpc::{self, Ask, Asks, RpcError, RpcId, send};
 
 const METHOD: &str = "elicitation/create";
 
 /// The forms that wait for an answer of ours.
 #[derive(Debug, Default)]
 pub(crate) struct Elicitations {
-    open: IndexMap<RequestKey, OpenForm>,
-    /// How many there were: keys stay unique when an agent repeats its ids.
-    made: u64,
+    open: Asks<OpenForm>,
 }
 
 #[derive(Debug)]
 struct OpenForm {
     id: RpcId,
     form: Form,
+}
+
+impl Ask for OpenForm {
+    const PREFIX: &'static str = "form:";
+
+    fn id(&self) -> &RpcId {
+        &self.id
+    }
 }
 
 #[derive(Deserialize)]
@@ -55,19 +61,11 @@ struct Params<'a> {
 
 impl Elicitations {
     fn add(&mut self, id: RpcId, form: Form) -> RequestKey {
-        self.made += 1;
-        let key = RequestKey(format!("form:{}:{id}", self.made));
-        self.open.insert(key.clone(), OpenForm { id, form });
-        key
+        self.open.add(OpenForm { id, form })
     }
 
     pub(crate) fn is_open(&self, id: &RpcId) -> bool {
-        self.open.values().any(|open| open.id == *id)
-    }
-
-    fn take_by_id(&mut self, id: &RpcId) -> Option<(RequestKey, OpenForm)> {
-        let key = self.open.iter().find(|(_, open)| open.id == *id).map(|(key, _)| key.clone())?;
-        self.open.shift_remove_entry(&key)
+        self.open.is_open(id)
     }
 
     /// The answer to give, or nothing if the form is no longer open. Without answers it is declined.
@@ -99,7 +97,7 @@ impl Elicitations {
         result: Result<&RawValue, RpcError>,
         out: &mut Vec<Output>,
     ) {
-        let Some((key, open)) = self.take_by_id(id) else { return };
+        let Some((key, open)) = self.open.take(id) else { return };
         let response =
             result.ok().and_then(|raw| serde_json::from_str::<CreateElicitationResponse>(raw.get()).ok());
         let (answers, by) = match response.map(|response| response.action) {
@@ -114,7 +112,7 @@ impl Elicitations {
 
     /// The agent no longer wants an answer, but the protocol still asks for one.
     pub(crate) fn cancelled(&mut self, id: &RpcId, by: ResolvedBy, out: &mut Vec<Output>) -> bool {
-        let Some((key, open)) = self.take_by_id(id) else { return false };
+        let Some((key, open)) = self.open.take(id) else { return false };
         out.push(answer(&open.id, ElicitationAction::Cancel));
         out.push(Draft::QuestionResolved { key, answers: None, by }.into());
         true
@@ -122,7 +120,7 @@ impl Elicitations {
 }
 
 fn answer(id: &RpcId, action: ElicitationAction) -> Output {
-    send(wire::answer(id, &CreateElicitationResponse::new(action)))
+    send(rpc::answer(id, &CreateElicitationResponse::new(action)))
 }
 
 impl Acp {
@@ -179,6 +177,6 @@ impl Acp {
 
 fn refuse(id: &RpcId, fault: Unparsed, out: &mut Vec<Output>) {
     let error = RpcError::new(RpcError::INVALID_PARAMS, fault.error.clone());
-    out.push(send(wire::refusal(id, &error)));
+    out.push(send(rpc::refusal(id, &error)));
     out.push(Output::Unparsed(fault));
 }

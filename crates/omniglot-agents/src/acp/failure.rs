@@ -3,11 +3,10 @@
 //! Standard codes say little: gemini puts the HTTP status into the code, claude-agent-acp a kind into
 //! `data.errorKind`, codex-acp one into `data.codex_error_info`; some only say it in words.
 
+use crate::rpc::RpcError;
 use omniglot_schema::ErrorCode;
 use omniglot_timeline::Failure;
 use serde_json::Value;
-
-use super::wire::RpcError;
 
 /// What a failed prompt means.
 pub(crate) fn failure(error: &RpcError) -> Failure {

@@ -17,14 +17,14 @@ use agent_client_protocol_schema::v1::{
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::Acp;
 use super::terminal::Terminal;
-use super::wire::{self, RpcError, RpcId};
-use super::{Acp, send};
 use crate::contract::{DropReason, Output, Unparsed, decode};
 use crate::exit::Exit;
 use crate::host::{
     HostAsk, HostError, HostErrorKind, HostKey, HostNews, HostRequest, ReadFile, TerminalStart,
 };
+use crate::rpc::{self, RpcError, RpcId, send};
 
 /// The duties that we took on, and those that are under way.
 #[derive(Debug, Default)]
@@ -146,7 +146,7 @@ impl Acp {
         let TerminalParams { terminal_id } = decode(method, params)?;
         Ok(act(self, id, &terminal_id).unwrap_or_else(|| {
             let message = format!("there is no terminal {terminal_id}: it was released, or never created");
-            vec![send(wire::refusal(id, &RpcError::new(RpcError::NOT_FOUND, message)))]
+            vec![send(rpc::refusal(id, &RpcError::new(RpcError::NOT_FOUND, message)))]
         }))
     }
 
@@ -212,7 +212,7 @@ impl Acp {
         let Some(id) = self.duties.under_way.remove(&key) else { return };
         out.push(match answer {
             Ok(answer) => respond(&id, &answer),
-            Err(error) => send(wire::refusal(&id, &rpc_error(&error))),
+            Err(error) => send(rpc::refusal(&id, &rpc_error(&error))),
         });
     }
 
@@ -246,7 +246,7 @@ impl Acp {
             None => self.tools.terminals.forget_waiting(id),
         };
         if found {
-            out.push(send(wire::refusal(id, &RpcError::new(RpcError::CANCELLED, "cancelled"))));
+            out.push(send(rpc::refusal(id, &RpcError::new(RpcError::CANCELLED, "cancelled"))));
         }
         found
     }
@@ -272,7 +272,7 @@ impl Acp {
 }
 
 fn respond<T: Serialize>(id: &RpcId, answer: &T) -> Output {
-    send(wire::answer(id, answer))
+    send(rpc::answer(id, answer))
 }
 
 fn rpc_error(error: &HostError) -> RpcError {
@@ -286,6 +286,6 @@ fn rpc_error(error: &HostError) -> RpcError {
 
 fn refuse_params(id: &RpcId, fault: Unparsed, out: &mut Vec<Output>) {
     let error = RpcError::new(RpcError::INVALID_PARAMS, fault.error.clone());
-    out.push(send(wire::refusal(id, &error)));
+    out.push(send(rpc::refusal(id, &error)));
     out.push(Output::Unparsed(fault));
 }

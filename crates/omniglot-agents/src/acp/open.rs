@@ -15,9 +15,10 @@ use super::failure::message;
 use super::mcp;
 use super::quirks::Quirks;
 use super::settings::{SessionAnswer, Settings};
-use super::wire::{RpcError, entries, field};
+use super::wire::{entries, field};
 use super::{Acp, Asked};
 use crate::contract::{Draft, DropReason, Open, Output, Refusal, RefusalKind, Unparsed, decode};
+use crate::rpc::RpcError;
 
 /// The one version that we speak. Asked for another, some agents answer with a draft of it.
 pub(crate) const PROTOCOL_VERSION: u64 = 1;

@@ -10,8 +10,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::diff::file_ref;
-use super::wire::unparsed;
 use crate::contract::Unparsed;
+use crate::fault::unparsed;
 
 /// Text of a block, or a part beside the text.
 pub(crate) enum Piece {

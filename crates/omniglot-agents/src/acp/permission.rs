@@ -6,7 +6,6 @@ use agent_client_protocol_schema::v1::{
     PermissionOption as WireOption, PermissionOptionKind, RequestPermissionOutcome,
     RequestPermissionResponse, SelectedPermissionOutcome,
 };
-use indexmap::IndexMap;
 use omniglot_schema::{PermissionOption, PermissionReply, PermissionStatus, ResolvedBy};
 use omniglot_timeline::PermissionAsk;
 use serde::Deserialize;
@@ -15,15 +14,14 @@ use serde_json::value::RawValue;
 use super::Acp;
 use super::tool::Mention;
 use super::update::ToolFields;
-use super::wire::{self, RpcError, RpcId, entries};
+use super::wire::entries;
 use crate::contract::{Draft, Output, RequestKey, Unparsed, decode};
+use crate::rpc::{self, Ask, Asks, RpcError, RpcId, send};
 
 /// The requests that wait for an answer of ours.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
-    open: IndexMap<RequestKey, OpenRequest>,
-    /// How many there were: keys stay unique when an agent repeats its ids.
-    made: u64,
+    open: Asks<OpenRequest>,
 }
 
 #[derive(Debug)]
@@ -45,19 +43,11 @@ struct Params<'a> {
 
 impl Requests {
     fn add(&mut self, id: RpcId, options: Vec<WireOption>) -> RequestKey {
-        self.made += 1;
-        let key = RequestKey(format!("{}:{id}", self.made));
-        self.open.insert(key.clone(), OpenRequest { id, options, reply: None });
-        key
+        self.open.add(OpenRequest { id, options, reply: None })
     }
 
     pub(crate) fn is_open(&self, id: &RpcId) -> bool {
-        self.open.values().any(|open| open.id == *id)
-    }
-
-    fn take_by_id(&mut self, id: &RpcId) -> Option<(RequestKey, OpenRequest)> {
-        let key = self.open.iter().find(|(_, open)| open.id == *id).map(|(key, _)| key.clone())?;
-        self.open.shift_remove_entry(&key)
+        self.open.is_open(id)
     }
 
     /// The answer to give, or nothing if the request is no longer open.
@@ -85,7 +75,7 @@ impl Requests {
         result: Result<&RawValue, RpcError>,
         out: &mut Vec<Output>,
     ) {
-        let Some((key, open)) = self.take_by_id(id) else { return };
+        let Some((key, open)) = self.open.take(id) else { return };
         let chosen =
             result.ok().and_then(|raw| serde_json::from_str::<RequestPermissionResponse>(raw.get()).ok());
         let (status, by) = match chosen.map(|response| response.outcome) {
@@ -102,11 +92,17 @@ impl Requests {
 
     /// The agent no longer wants an answer, but the protocol still asks for one.
     pub(crate) fn cancelled(&mut self, id: &RpcId, by: ResolvedBy, out: &mut Vec<Output>) -> bool {
-        let Some((key, open)) = self.take_by_id(id) else { return false };
+        let Some((key, open)) = self.open.take(id) else { return false };
         out.push(answer(&open.id, RequestPermissionOutcome::Cancelled));
         let status = PermissionStatus::Reject;
         out.push(Draft::PermissionResolved { key, status, by, message: None }.into());
         true
+    }
+}
+
+impl Ask for OpenRequest {
+    fn id(&self) -> &RpcId {
+        &self.id
     }
 }
 
@@ -142,7 +138,7 @@ fn choose(options: &[WireOption], reply: PermissionReply) -> RequestPermissionOu
 }
 
 fn answer(id: &RpcId, outcome: RequestPermissionOutcome) -> Output {
-    super::send(wire::answer(id, &RequestPermissionResponse::new(outcome)))
+    send(rpc::answer(id, &RequestPermissionResponse::new(outcome)))
 }
 
 fn shown(option: &WireOption) -> PermissionOption {
@@ -164,7 +160,7 @@ impl Acp {
             Ok((call, options)) => self.ask(id, call, options, out),
             Err(fault) => {
                 let error = RpcError::new(RpcError::INVALID_PARAMS, fault.error.clone());
-                out.push(super::send(wire::refusal(&id, &error)));
+                out.push(send(rpc::refusal(&id, &error)));
                 faults.push(fault);
             }
         }

@@ -11,9 +11,9 @@ use omniglot_timeline::SessionStarted;
 
 use super::Acp;
 use super::settings::Control;
-use super::wire::RpcId;
 use super::wishes::{Occasion, Wishes, wanted_variant};
 use crate::contract::{Output, Refusal, RefusalKind, Wish};
+use crate::rpc::RpcId;
 
 /// What was asked for and is not all answered.
 #[derive(Debug)]

@@ -8,8 +8,10 @@ use serde_json::value::RawValue;
 use super::Acp;
 use super::failure::message;
 use super::update::{SessionInfo, UsageFields};
-use super::wire::{RpcError, RpcId, field, unparsed};
+use super::wire::field;
 use crate::contract::{Output, Unparsed};
+use crate::fault::unparsed;
+use crate::rpc::{RpcError, RpcId};
 
 impl Acp {
     pub(crate) fn plan(

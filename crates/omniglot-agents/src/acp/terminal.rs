@@ -6,10 +6,10 @@ use std::collections::HashMap;
 
 use agent_client_protocol_schema::v1::{TerminalExitStatus, TerminalOutputResponse};
 
-use super::wire::RpcId;
 use crate::contract::Output;
 use crate::exit::Exit;
 use crate::host::{HostAsk, HostKey, HostRequest, TerminalText};
+use crate::rpc::RpcId;
 
 #[derive(Debug, Default)]
 pub(crate) struct Terminals {

@@ -14,8 +14,8 @@ use super::output::{Content, RawOutput, unfenced};
 use super::quirks::Quirks;
 use super::terminal::{Terminal, Terminals};
 use super::update::ToolFields;
-use super::wire::unparsed;
 use crate::contract::{Draft, DropReason, Output, Unparsed};
+use crate::fault::unparsed;
 use crate::host::{HostKey, TerminalText};
 
 #[derive(Debug, Default)]

@@ -14,9 +14,10 @@ use super::state::setting;
 use super::text::{Place, Voice};
 use super::tool::Mention;
 use super::update::{Chunk, ChunkMeta, NoticeFields, SessionUpdate, ToolFields, Update};
-use super::wire::{self, Message, RpcError, RpcId, unparsed};
-use super::{Acp, Asked, send};
+use super::{Acp, Asked};
 use crate::contract::{Draft, DropReason, Output, Unparsed, decode};
+use crate::fault::unparsed;
+use crate::rpc::{self, Message, RpcError, RpcId, send};
 
 impl Acp {
     /// One message of the agent; it always leaves at least one output.
@@ -95,11 +96,11 @@ impl Acp {
             "session/set_config_option" => Asked::SetOption(setting(params)),
             _ => Asked::Other,
         };
-        self.asked.insert(id, asked);
+        self.calls.sent(id, asked);
     }
 
     fn answered(&mut self, id: &RpcId, result: Result<&RawValue, RpcError>, out: &mut Vec<Output>) {
-        match self.asked.remove(id) {
+        match self.calls.answered(id) {
             Some(Asked::Initialize) => self.initialized(result, out),
             Some(Asked::OpenSession { resume, native }) => {
                 self.session_answered((resume, native), result, out)
@@ -124,8 +125,8 @@ impl Acp {
             "elicitation/create" => self.elicitation_requested(id, params, out),
             _ if self.duty_requested(&id, method, params, out) => {}
             _ => {
-                let error = RpcError::new(RpcError::METHOD_NOT_FOUND, format!("method not found: {method}"));
-                out.push(send(wire::refusal(&id, &error)));
+                let error = RpcError::not_served(method);
+                out.push(send(rpc::refusal(&id, &error)));
                 out.push(if self.agent.quirks.is_own_method(method) {
                     Output::Dropped { reason: DropReason::Extension }
                 } else {

@@ -13,8 +13,10 @@ use super::failure::{failure, failure_in_words};
 use super::output::{Piece, file_read, piece};
 use super::update::{Cost, UsageFields};
 use super::usage::{PromptAnswer, TokenCount};
-use super::wire::{RpcError, RpcId, entries, unparsed};
+use super::wire::entries;
 use crate::contract::{Draft, Output};
+use crate::fault::unparsed;
+use crate::rpc::{RpcError, RpcId};
 
 #[derive(Debug, Default)]
 pub(crate) struct Turns {

@@ -9,9 +9,10 @@ use std::collections::{BTreeMap, HashMap};
 use omniglot_schema::ReasoningVisibility;
 use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome};
 
-use super::wire::{self, Assistant, Block, Delta, Event, StartedBlock, StreamEvent, unparsed};
+use super::wire::{self, Assistant, Block, Delta, Event, StartedBlock, StreamEvent};
 use super::{Claude, dropped};
 use crate::contract::{Draft, DropReason, Output};
+use crate::fault::unparsed;
 
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {

@@ -19,9 +19,10 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::usage::rounded;
 use super::wire::system::{CompactMetadata, TaskLine};
-use super::wire::{UserContent, UserPrompt, unparsed};
-use super::{Claude, dropped, garbage, prompt};
+use super::wire::{UserContent, UserPrompt};
+use super::{Claude, dropped, prompt};
 use crate::contract::{DropReason, LineFault, Output};
+use crate::fault::{garbage, unparsed};
 use crate::history::{History, Source, Told};
 use order::{Content, Entry};
 use said::Said;

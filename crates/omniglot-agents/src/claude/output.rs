@@ -12,6 +12,7 @@ use super::patch::FileChange;
 use super::wire::content::{ImageSource, ToolResult as WireResult};
 use super::wire::{self, Block};
 use crate::contract::Unparsed;
+use crate::fault::unparsed;
 
 /// The result of a call of the tool `name`.
 pub(crate) fn read(
@@ -58,7 +59,7 @@ fn content(content: Option<&RawValue>, faults: &mut Vec<Unparsed>) -> (String, V
             | Block::ToolUse(_)
             | Block::ToolResult(_)
             | Block::Unknown { .. } => {
-                faults.push(wire::unparsed("tool_result.content", "a block that no tool writes"));
+                faults.push(unparsed("tool_result.content", "a block that no tool writes"));
             }
         }
     }

@@ -6,8 +6,9 @@ use omniglot_schema::{ContentPart, FileAction, MessageId};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::wire::{Block, blocks, unparsed};
+use super::wire::{Block, blocks};
 use crate::contract::{Attachment, FileContent, Prompt, Unparsed};
+use crate::fault::unparsed;
 
 #[derive(Serialize)]
 struct Line<'a> {

@@ -8,9 +8,10 @@ use serde_json::{Map, Value};
 
 use super::Claude;
 use super::request::Asked;
+use super::wire::CanUseTool;
 use super::wire::control::{Allow, Answer, Deny, Elicit, ElicitAnswer, success};
-use super::wire::{CanUseTool, unparsed};
 use crate::contract::{Draft, Output, Unparsed};
+use crate::fault::unparsed;
 use crate::form::Form;
 
 #[derive(Debug)]

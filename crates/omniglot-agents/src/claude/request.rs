@@ -10,9 +10,10 @@ use serde_json::value::RawValue;
 use super::permission::Permission;
 use super::question::Question;
 use super::wire::control::{HookCallback, failure, success};
-use super::wire::{Ask, CanUseTool, ControlRequest, ControlResponse, unparsed};
+use super::wire::{Ask, CanUseTool, ControlRequest, ControlResponse};
 use super::{Claude, dropped};
 use crate::contract::{Draft, DropReason, Output, RequestKey};
+use crate::fault::unparsed;
 
 #[derive(Debug, Default)]
 pub(crate) struct Requests {

@@ -6,9 +6,10 @@ use omniglot_schema::{Activity, CommandInfo, StatePatch, StatusLabel};
 use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome};
 
 use super::wire::system::{ApiRetry, CompactMetadata, Hook, PermissionDenied, Status};
-use super::wire::{CommandEntry, RateLimitInfo, System, unparsed};
+use super::wire::{CommandEntry, RateLimitInfo, System};
 use super::{Claude, dropped};
 use crate::contract::{Draft, DropReason, Output};
+use crate::fault::unparsed;
 
 impl Claude {
     pub(crate) fn system(&mut self, line: System, out: &mut Vec<Output>) {

@@ -6,9 +6,10 @@ use omniglot_schema::{AuthState, AuthStatus, ContentPart, ItemRole, StatePatch, 
 use omniglot_timeline::Body;
 use serde_json::value::RawValue;
 
-use super::wire::{self, Block, ControlResponse, Message, Outgoing, Request, User, unparsed};
+use super::wire::{self, Block, ControlResponse, Message, Outgoing, Request, User};
 use super::{Claude, dropped};
 use crate::contract::{DropReason, Output};
+use crate::fault::unparsed;
 
 impl Claude {
     /// One line of the CLI; it always leaves at least one output.

@@ -173,7 +173,3 @@ pub(crate) struct RateLimitInfo {
     pub(crate) resets_at: Option<f64>,
     pub(crate) rate_limit_type: Option<String>,
 }
-
-pub(crate) fn unparsed(location: impl Into<String>, error: impl Into<String>) -> Unparsed {
-    Unparsed { error: error.into(), location: location.into(), raw_hash: None }
-}

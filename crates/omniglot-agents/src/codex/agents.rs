@@ -55,6 +55,10 @@ impl Agents {
         child
     }
 
+    pub(crate) fn threads(&self) -> impl Iterator<Item = String> {
+        self.children.keys().cloned()
+    }
+
     /// The children in the middle of a turn, and which.
     pub(crate) fn working(&self) -> Vec<(String, String)> {
         self.children

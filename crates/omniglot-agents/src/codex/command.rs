@@ -2,14 +2,12 @@
 //!
 //! Remembers nothing that the wire will tell: turns are learnt when a message was really sent.
 
-use serde::Serialize;
+use omniglot_schema::PermissionReply;
 
 use super::open::unavailable;
-use super::wire::{
-    ForThread, Interrupt, ReviewTarget, RpcId, StartReview, StartTurn, Steer, Terminate, request,
-};
-use super::{Codex, input, send};
-use crate::contract::{Command, Output, Prompt};
+use super::wire::{ForThread, Interrupt, ReviewTarget, StartReview, StartTurn, Steer, Terminate, UserInput};
+use super::{Codex, input};
+use crate::contract::{Command, Leftovers, Mark, Output, Prompt};
 
 impl Codex {
     pub(crate) fn command(&mut self, command: &Command, out: &mut Vec<Output>) {
@@ -20,12 +18,19 @@ impl Codex {
             Command::Cancel => self.cancel(out),
             Command::Close => self.close(out),
             Command::ReplyPermission { key, reply, message } => {
+                let words = message.as_deref().filter(|_| *reply == PermissionReply::Reject);
+                out.extend(words.filter(|_| self.requests.is_open(key)).and_then(|words| self.say(words)));
                 out.extend(self.requests.reply(key, *reply, message.clone()));
             }
             Command::ReplyQuestion { key, answers } => {
                 out.extend(self.requests.answer(key, answers.as_deref()));
             }
-            Command::Withdraw { key } => out.extend(self.requests.withdraw(key)),
+            Command::Withdraw { key } => {
+                if self.requests.would_go_on(key) {
+                    self.cancel(out);
+                }
+                out.extend(self.requests.withdraw(key));
+            }
         }
     }
 
@@ -37,22 +42,24 @@ impl Codex {
         if let Some(turn) = self.turns.steerable() {
             let input = input::to_wire(prompt, &self.thread.cwd);
             let params = Steer { thread_id: thread, expected_turn_id: turn.to_owned(), input };
-            let (id, output) = self.request("turn/steer", &params);
+            let (id, output) = self.calls.request("turn/steer", &params);
             self.turns.steering.insert(id, prompt.clone());
             return output;
         }
         let (id, output) = match slash_command(&prompt.text) {
-            Some(("compact", _)) => self.request("thread/compact/start", &ForThread { thread_id: &thread }),
+            Some(("compact", _)) => {
+                self.calls.request("thread/compact/start", &ForThread { thread_id: &thread })
+            }
             Some(("review", rest)) => {
                 let target = match rest {
                     "" => ReviewTarget::UncommittedChanges,
                     rest => ReviewTarget::Custom { instructions: rest.to_owned() },
                 };
-                self.request("review/start", &StartReview { thread_id: thread, target })
+                self.calls.request("review/start", &StartReview { thread_id: thread, target })
             }
             Some(_) | None => {
                 let input = input::to_wire(prompt, &self.thread.cwd);
-                self.request("turn/start", &StartTurn { thread_id: thread, input })
+                self.calls.request("turn/start", &StartTurn { thread_id: thread, input })
             }
         };
         if let Some(message_id) = prompt.message_id.clone() {
@@ -61,10 +68,19 @@ impl Codex {
         output
     }
 
+    /// A refusal has no room for words: they are said to the turn, and before it goes on.
+    fn say(&mut self, words: &str) -> Option<Output> {
+        let (thread_id, turn) = (self.thread.id.clone()?, self.turns.steerable()?.to_owned());
+        let input = vec![UserInput::Text { text: words.to_owned() }];
+        let params = Steer { thread_id, expected_turn_id: turn, input };
+        Some(self.calls.request("turn/steer", &params).1)
+    }
+
     /// Codex refuses to interrupt a turn that it has not announced; then the interrupt waits for that.
     fn cancel(&mut self, out: &mut Vec<Output>) {
         let Some(thread) = self.thread.id.clone().filter(|_| self.turns.is_running()) else { return };
         match self.turns.interruptible() {
+            Some(_) if self.turns.is_interrupted() => {}
             Some(turn) => self.interrupt(&thread, &turn, out),
             None => self.turns.interrupt_when_announced(),
         }
@@ -75,28 +91,39 @@ impl Codex {
         self.end_commands(out);
         for (thread, turn) in self.agents.working() {
             let params = Interrupt { thread_id: &thread, turn_id: &turn };
-            out.push(self.request("turn/interrupt", &params).1);
+            out.push(self.calls.request("turn/interrupt", &params).1);
         }
-        out.push(self.request("turn/interrupt", &Interrupt { thread_id: thread, turn_id: turn }).1);
+        out.push(self.calls.request("turn/interrupt", &Interrupt { thread_id: thread, turn_id: turn }).1);
+    }
+
+    fn end_commands(&mut self, out: &mut Vec<Output>) {
+        let mut commands = self.tools.running_commands(self.turns.begun);
+        commands.dedup_by(|a, b| a.1.is_none() && a == b);
+        for (thread, process) in commands {
+            self.end_command(&thread, process.as_deref(), out);
+        }
     }
 
     /// A command that waited for permission has no number that we know; then all of its thread are ended.
-    fn end_commands(&mut self, out: &mut Vec<Output>) {
-        let mut cleaned: Vec<String> = Vec::new();
-        for (thread, process) in self.tools.running_commands(self.turns.begun) {
-            match process {
-                Some(process) => {
-                    let params = Terminate { thread_id: &thread, process_id: &process };
-                    out.push(self.request("thread/backgroundTerminals/terminate", &params).1);
-                }
-                None if cleaned.contains(&thread) => {}
-                None => {
-                    let params = ForThread { thread_id: &thread };
-                    out.push(self.request("thread/backgroundTerminals/clean", &params).1);
-                    cleaned.push(thread);
-                }
+    pub(crate) fn end_command(&mut self, thread: &str, process: Option<&str>, out: &mut Vec<Output>) {
+        let (_, output) = match process {
+            Some(process_id) => {
+                let params = Terminate { thread_id: thread, process_id };
+                self.calls.request("thread/backgroundTerminals/terminate", &params)
             }
-        }
+            None => self.calls.request("thread/backgroundTerminals/clean", &ForThread { thread_id: thread }),
+        };
+        out.push(output);
+    }
+
+    /// A command that is just being started when its turn is interrupted may run on unknown to Codex. It has
+    /// its thread and the id of its item in its environment.
+    pub(crate) fn leftovers(&self, spared: Vec<String>) -> Option<Output> {
+        let own = self.thread.id.clone()?;
+        let values = std::iter::once(own).chain(self.agents.threads()).collect();
+        let of = Mark { name: "CODEX_THREAD_ID", values };
+        let spared = Mark { name: "CODEX_TOOL_CALL_ID", values: spared };
+        Some(Output::Leftovers(Leftovers { of, spared }))
     }
 
     /// Nothing of a session that leaves goes on, and its thread may be unloaded.
@@ -106,14 +133,8 @@ impl Codex {
             self.interrupt(&thread, &turn, out);
         }
         let params = ForThread { thread_id: &thread };
-        out.push(self.request("thread/backgroundTerminals/clean", &params).1);
-        out.push(self.request("thread/unsubscribe", &params).1);
-    }
-
-    pub(crate) fn request<T: Serialize>(&mut self, method: &str, params: &T) -> (RpcId, Output) {
-        let id = self.ids.next();
-        let output = send(request(&id, method, params));
-        (id, output)
+        out.push(self.calls.request("thread/backgroundTerminals/clean", &params).1);
+        out.push(self.calls.request("thread/unsubscribe", &params).1);
     }
 }
 

@@ -62,12 +62,22 @@ impl Codex {
                 self.subagent(Some(key), &item, out);
             }
             ItemBody::SubAgent(item) => self.subagent(None, &item, out),
-            ItemBody::Command(item) => self.tool_of(&spot, shape::command(item), phase, out),
+            ItemBody::Command(item) => {
+                let process = item.process_id.clone();
+                self.tool_of(&spot, shape::command(item), phase, out);
+                if phase == Phase::Started && self.turns.is_stopping() {
+                    self.end_command(&spot.thread, process.as_deref(), out);
+                }
+            }
             ItemBody::FileChange(item) => self.tool_of(&spot, shape::file_change(&item), phase, out),
             ItemBody::McpToolCall(item) => self.tool_of(&spot, shape::mcp(item), phase, out),
             ItemBody::DynamicToolCall(item) => self.tool_of(&spot, shape::dynamic(item), phase, out),
             ItemBody::FunctionCallOutput(item) => {
                 self.tool_of(&spot, shape::function_output(item), phase, out);
+            }
+            // What is searched for may be known only when it was found.
+            ItemBody::WebSearch(item) if phase == Phase::Started && item.query.is_empty() => {
+                out.push(Output::Dropped { reason: DropReason::Superseded });
             }
             ItemBody::WebSearch(item) => self.tool_of(&spot, shape::web_search(&item), phase, out),
             ItemBody::ImageView(item) => self.tool_of(&spot, shape::image_view(item), phase, out),

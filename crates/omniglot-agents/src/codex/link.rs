@@ -6,17 +6,20 @@
 
 use std::collections::HashMap;
 
+use omniglot_schema::StderrOutput;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::wire::{
-    Capabilities, ClientInfo, Initialize, Initialized, Message, RpcError, RpcId, notification, refusal,
-    request,
-};
+use super::launch::START;
+use super::wire::{Capabilities, ClientInfo, Initialize, Initialized};
 use crate::contract::{Handshake, Link, Place, Refusal, RefusalKind, Route};
+use crate::rpc::{Message, RpcError, RpcId, notification, refusal, request};
 
 /// The oldest version that we expect to have every method that we call; 0.166 is what was recorded.
 const OLDEST: (u64, u64) = (0, 160);
+
+/// How programs without an app-server refuse the word.
+const NO_SERVER: &[&str] = &["unrecognized subcommand", "unexpected argument", "stdin is not a terminal"];
 
 /// What no session needs: most of it would go to every session, all of it often.
 const OPTED_OUT: &[&str] = &[
@@ -91,6 +94,14 @@ impl Link for CodexLink {
         let frame = request(&id, "initialize", &params);
         self.greeting = Some(id);
         frame.into_iter().collect()
+    }
+
+    /// One without an app-server takes the word for a prompt, or for a mistake.
+    fn ended_early(&self, stderr: &StderrOutput) -> Option<Refusal> {
+        let said = [&stderr.head, &stderr.tail].into_iter().flatten();
+        let has_none = |text: &String| NO_SERVER.iter().any(|words| text.contains(words));
+        let message = "this codex has no `app-server`; it is too old, or another program".to_owned();
+        said.into_iter().any(has_none).then(|| unusable(message))
     }
 
     fn sent(&mut self, from: Place, frame: &RawValue) {
@@ -234,10 +245,7 @@ fn head(params: &RawValue) -> Head<'_> {
 }
 
 fn greeted(result: Result<&RawValue, RpcError>, reply: &mut Vec<Box<RawValue>>) -> Route {
-    let refused = |message: String| {
-        let hint = Some(format!("install Codex {}.{} or newer", OLDEST.0, OLDEST.1));
-        Route::Mine(Handshake::Refused(Refusal { kind: RefusalKind::Unavailable, message, hint }))
-    };
+    let refused = |message: String| Route::Mine(Handshake::Refused(unusable(message)));
     let raw = match result {
         Ok(raw) => raw,
         Err(error) => return refused(format!("codex refused the handshake: {}", error.shown())),
@@ -246,10 +254,19 @@ fn greeted(result: Result<&RawValue, RpcError>, reply: &mut Vec<Box<RawValue>>) 
     if let Some((version, numbers)) = version(&answer.user_agent)
         && numbers < OLDEST
     {
-        return refused(format!("codex {version} is too old; {}.{} is needed", OLDEST.0, OLDEST.1));
+        return refused(format!("codex {version} is too old"));
     }
-    reply.extend(notification("initialized"));
+    reply.extend(notification::<()>("initialized", None));
     Route::Mine(Handshake::Done)
+}
+
+fn unusable(why: String) -> Refusal {
+    let needed = format!("Codex {}.{} or newer", OLDEST.0, OLDEST.1);
+    Refusal {
+        kind: RefusalKind::Unavailable,
+        message: format!("{why}; {needed} is needed"),
+        hint: Some(format!("install {needed}, with `{}`", START.install)),
+    }
 }
 
 /// The version in `omniglot/0.166.0 (Debian …)`; one that we cannot read is taken to be new enough.

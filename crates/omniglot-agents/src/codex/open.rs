@@ -12,11 +12,10 @@ use serde_json::{Map, Value};
 
 use super::modes::Collaboration;
 use super::settings::{Choice, Purpose, Settings};
-use super::wire::{
-    AccountAnswer, AccountParams, ModelList, ModelListParams, OpenThread, RpcError, ThreadAnswer, request,
-};
-use super::{Asked, Codex, Ids, commands, dropped, mcp, send};
+use super::wire::{AccountAnswer, AccountParams, ModelList, ModelListParams, OpenThread, ThreadAnswer};
+use super::{Asked, Codex, commands, dropped, mcp};
 use crate::contract::{Draft, Open, Output, Refusal, RefusalKind, decode};
+use crate::rpc::{RpcError, request, send};
 
 /// What is to be opened, until it is.
 #[derive(Debug)]
@@ -46,12 +45,12 @@ impl Codex {
             let message = "the name of the working directory is not UTF-8, which Codex cannot take";
             return out.push(Output::Refused(unavailable(message.to_owned(), Some("use another directory"))));
         }
-        self.ids = Ids { prefix: open.new_id.clone(), last: 0 };
+        self.calls.number_anew(&open.new_id);
         self.thread.cwd.clone_from(&open.cwd);
         let opening = Opening { open: open.clone(), waiting: 2, choice: Choice::default(), started: None };
         self.opening = Some(opening);
-        out.push(send(request(&self.ids.next(), "model/list", &ModelListParams { limit: 200 })));
-        out.push(send(request(&self.ids.next(), "account/read", &AccountParams { refresh_token: false })));
+        out.push(self.calls.request("model/list", &ModelListParams { limit: 200 }).1);
+        out.push(self.calls.request("account/read", &AccountParams { refresh_token: false }).1);
     }
 
     pub(crate) fn models_answered(&mut self, result: Result<&RawValue, RpcError>, out: &mut Vec<Output>) {
@@ -107,7 +106,7 @@ impl Codex {
             (None, _) => "thread/start",
         };
         let Some(choice) = self.opening.as_ref().map(|opening| opening.choice.clone()) else { return };
-        let id = self.ids.next();
+        let id = self.calls.next_id();
         let params = |open: &Open| {
             let params = open_params(open, resume.clone(), &choice)?;
             Ok(request(&id, method, &params))

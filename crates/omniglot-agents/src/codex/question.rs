@@ -4,14 +4,13 @@ use omniglot_schema::{QuestionInfo, QuestionOption, ResolvedBy};
 use omniglot_timeline::{ItemKey, QuestionAsk};
 use serde_json::value::RawValue;
 
+use super::Codex;
 use super::request::{Kind, OpenRequest, action};
-use super::wire::{
-    self, Elicitation, ElicitationAnswer, QuestionAnswer, RpcError, RpcId, UserInputAnswer, UserQuestion,
-    unparsed,
-};
-use super::{Codex, send};
+use super::wire::{self, Elicitation, ElicitationAnswer, QuestionAnswer, UserInputAnswer, UserQuestion};
 use crate::contract::{Draft, Output, RequestKey, Unparsed};
+use crate::fault::unparsed;
 use crate::form::Form;
+use crate::rpc::{self, RpcError, RpcId, send};
 
 /// What Codex puts before an answer beside the options.
 const NOTE: &str = "user_note: ";
@@ -31,7 +30,7 @@ impl Codex {
                 self.ask_all(id, Kind::Form(form), asked.map(|asked| asked.call), infos, out);
             }
             Err(fault) => {
-                out.push(send(wire::answer(&id, &action("decline"))));
+                out.push(send(rpc::answer(&id, &action("decline"))));
                 out.push(Output::Unparsed(fault));
             }
         }

@@ -2,26 +2,25 @@
 //!
 //! A request is resolved when its answer was really sent, or when the server says that it needs none.
 
-use indexmap::IndexMap;
 use omniglot_schema::{ContentPart, PermissionOption, PermissionReply, PermissionStatus, ResolvedBy};
 use omniglot_timeline::PermissionAsk;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::wire::{
-    self, Ask, CommandApproval, Decision, DecisionAnswer, Elicitation, ElicitationAnswer, FileApproval,
-    PermissionsAnswer, PermissionsApproval, PersistMeta, RpcError, RpcId, UserQuestion, unparsed,
+    Ask, CommandApproval, Decision, DecisionAnswer, Elicitation, ElicitationAnswer, FileApproval,
+    PermissionsAnswer, PermissionsApproval, PersistMeta, UserQuestion,
 };
-use super::{Codex, dropped, send};
+use super::{Codex, dropped};
 use crate::contract::{Draft, DropReason, Output, RequestKey};
+use crate::fault::unparsed;
 use crate::form::{Content, Form};
+use crate::rpc::{self, Asks, RpcError, RpcId, send};
 
 /// The requests that wait for an answer of ours.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
-    open: IndexMap<RequestKey, OpenRequest>,
-    /// How many there were: keys stay unique when the server starts to count anew.
-    made: u64,
+    open: Asks<OpenRequest>,
 }
 
 #[derive(Debug)]
@@ -48,15 +47,11 @@ pub(crate) enum Kind {
 
 impl Requests {
     pub(crate) fn add(&mut self, id: RpcId, kind: Kind) -> RequestKey {
-        self.made += 1;
-        let key = RequestKey(format!("{}:{id}", self.made));
-        self.open.insert(key.clone(), OpenRequest { id, kind, reply: None });
-        key
+        self.open.add(OpenRequest { id, kind, reply: None })
     }
 
-    fn take_by_id(&mut self, id: &RpcId) -> Option<(RequestKey, OpenRequest)> {
-        let key = self.open.iter().find(|(_, open)| open.id == *id).map(|(key, _)| key.clone())?;
-        self.open.shift_remove_entry(&key)
+    pub(crate) fn is_open(&self, key: &RequestKey) -> bool {
+        self.open.get(key).is_some()
     }
 
     /// The answer to give, or nothing if the request is no longer open.
@@ -75,21 +70,33 @@ impl Requests {
         Some(self.open.get(key)?.answer(answers))
     }
 
-    /// The request was resolved over the server's head. Its turn is being cancelled, so this cancels, too.
+    /// Whether its turn would go on with whatever is answered.
+    pub(crate) fn would_go_on(&self, key: &RequestKey) -> bool {
+        self.open.get(key).is_some_and(|open| !matches!(open.kind, Kind::Approval))
+    }
+
+    /// The request was resolved over the server's head. Its turn is being cancelled, so this cancels, too; the
+    /// interrupt itself closes a question, for which there is no such answer.
     pub(crate) fn withdraw(&self, key: &RequestKey) -> Option<Output> {
         let open = self.open.get(key)?;
-        Some(match &open.kind {
-            Kind::Approval => open.send(&DecisionAnswer { decision: Decision::Cancel }),
-            Kind::Permissions(_) => open.permit(PermissionReply::Reject),
-            Kind::McpTool { .. } | Kind::Form(_) => open.send(&action("cancel")),
-            Kind::Questions(_) => open.answer(None),
-        })
+        match &open.kind {
+            Kind::Approval => Some(open.send(&DecisionAnswer { decision: Decision::Cancel })),
+            Kind::Permissions(_) => Some(open.permit(PermissionReply::Reject)),
+            Kind::McpTool { .. } | Kind::Form(_) => Some(open.send(&action("cancel"))),
+            Kind::Questions(_) => None,
+        }
+    }
+}
+
+impl rpc::Ask for OpenRequest {
+    fn id(&self) -> &RpcId {
+        &self.id
     }
 }
 
 impl OpenRequest {
     pub(crate) fn send(&self, result: &impl serde::Serialize) -> Output {
-        send(wire::answer(&self.id, result))
+        send(rpc::answer(&self.id, result))
     }
 
     fn permit(&self, reply: PermissionReply) -> Output {
@@ -171,11 +178,11 @@ impl Codex {
             Ok(Ask::Elicitation(ask)) if is_approval(&ask) => self.ask_mcp_tool(id, ask, out),
             Ok(Ask::Elicitation(ask)) => self.ask_form(id, ask, out),
             Ok(Ask::Unserved) => {
-                out.push(send(wire::refusal(&id, &RpcError::not_served(method))));
+                out.push(send(rpc::refusal(&id, &RpcError::not_served(method))));
                 out.push(Output::Unparsed(unparsed(method, "a request that we do not serve")));
             }
             Err(fault) => {
-                out.push(send(wire::refusal(&id, &RpcError::not_served(method))));
+                out.push(send(rpc::refusal(&id, &RpcError::not_served(method))));
                 out.push(Output::Unparsed(fault));
             }
         }
@@ -195,7 +202,7 @@ impl Codex {
     /// In the mode that accepts edits nobody is asked.
     fn ask_patch(&mut self, id: RpcId, ask: FileApproval, out: &mut Vec<Output>) {
         if self.thread.settings.permission.is_some_and(|mode| mode.takes_patches) {
-            out.push(send(wire::answer(&id, &DecisionAnswer { decision: Decision::Accept })));
+            out.push(send(rpc::answer(&id, &DecisionAnswer { decision: Decision::Accept })));
             return out.push(dropped());
         }
         let asked = self.tools.asked(&ask.thread_id, &ask.item_id);
@@ -244,7 +251,7 @@ impl Codex {
         result: Result<&RawValue, RpcError>,
         out: &mut Vec<Output>,
     ) {
-        let Some((key, open)) = self.requests.take_by_id(id) else { return };
+        let Some((key, open)) = self.requests.open.take(id) else { return };
         if matches!(open.kind, Kind::Questions(_) | Kind::Form(_)) {
             return out.push(open.answered(key, result));
         }
@@ -263,7 +270,7 @@ impl Codex {
     /// The server needs no answer any more. It says so of every request, also after our answer.
     pub(crate) fn request_resolved(&mut self, id: &RpcId, out: &mut Vec<Output>) {
         let by = if self.turns.is_cancelled() { ResolvedBy::Cancel } else { ResolvedBy::Agent };
-        let Some((key, open)) = self.requests.take_by_id(id) else {
+        let Some((key, open)) = self.requests.open.take(id) else {
             return out.push(Output::Dropped { reason: DropReason::Echo });
         };
         out.push(match open.kind {

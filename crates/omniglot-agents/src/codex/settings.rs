@@ -8,10 +8,11 @@ use serde_json::value::RawValue;
 use super::Codex;
 use super::modes::{Collaboration, PermissionMode, bad};
 use super::wire::{
-    CollaborationSettings, Model, RpcError, RpcId, SandboxPolicy, SetCollaboration, ThreadAnswer,
-    ThreadSettings, UpdateSettings,
+    CollaborationSettings, Model, SandboxPolicy, SetCollaboration, ThreadAnswer, ThreadSettings,
+    UpdateSettings,
 };
 use crate::contract::{Foreseen, Output, Refusal, RefusalKind, Wish};
+use crate::rpc::{RpcError, RpcId};
 
 /// What is known about a thread's settings.
 #[derive(Debug, Default)]
@@ -174,12 +175,8 @@ impl Codex {
         let Some(thread) = self.thread.id.clone() else {
             return Output::Configured(Err(super::open::unavailable("no thread is open".to_owned(), None)));
         };
-        let id = self.ids.next();
-        let output = super::send(super::wire::request(
-            &id,
-            "thread/settings/update",
-            &self.thread.settings.update(&thread, &choice),
-        ));
+        let update = self.thread.settings.update(&thread, &choice);
+        let (id, output) = self.calls.request("thread/settings/update", &update);
         self.settling.insert(id, Settling { choice, purpose });
         output
     }

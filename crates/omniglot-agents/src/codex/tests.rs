@@ -139,9 +139,9 @@ fn a_session_opens_with_its_settings_and_lists_what_there_is() {
     };
     session.start(Open { cwd: "/w".into(), new_id: "s".into(), wish, ..Open::default() });
     insta::assert_snapshot!(session.sent.join("\n"), @r#"
-    {"id":"s.1","method":"model/list","params":{"limit":200}}
-    {"id":"s.2","method":"account/read","params":{"refreshToken":false}}
-    {"id":"s.3","method":"thread/start","params":{"cwd":"/w","model":"big","approvalPolicy":"never","sandbox":"danger-full-access","config":{"model_reasoning_effort":"high","features.unbounded_connection_retries":false}}}
+    {"jsonrpc":"2.0","id":"s.1","method":"model/list","params":{"limit":200}}
+    {"jsonrpc":"2.0","id":"s.2","method":"account/read","params":{"refreshToken":false}}
+    {"jsonrpc":"2.0","id":"s.3","method":"thread/start","params":{"cwd":"/w","model":"big","approvalPolicy":"never","sandbox":"danger-full-access","config":{"model_reasoning_effort":"high","features.unbounded_connection_retries":false}}}
     "#);
     let told = session.hear(&format!(r#"{{"id":"s.3","result":{THREAD}}}"#));
     assert!(
@@ -189,9 +189,39 @@ fn trap_an_interrupt_waits_until_the_turn_is_announced_and_nobody_waits_for_its_
         "turn/started",
         r#"{"threadId":"t","turn":{"id":"n","rootTurnId":"n","status":"inProgress"}}"#,
     );
-    insta::assert_snapshot!(session.sent.join("\n"), @r#"{"id":"s.5","method":"turn/interrupt","params":{"threadId":"t","turnId":"n"}}"#);
+    insta::assert_snapshot!(session.sent.join("\n"), @r#"{"jsonrpc":"2.0","id":"s.5","method":"turn/interrupt","params":{"threadId":"t","turnId":"n"}}"#);
     let told = session.end_turn("interrupted");
-    insta::assert_snapshot!(told.join("\n"), @r#"turn . "cancelled" model="big""#);
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    turn . "cancelled" model="big"
+    end leftovers, spare []
+    "#);
+}
+
+#[test]
+fn trap_a_command_that_is_told_of_after_the_interrupt_is_ended_all_the_same() {
+    let mut session = Session::open(Wish::default());
+    session.turn();
+    session.command(Command::Cancel);
+    session.sent.clear();
+    session.item("started", "t", &command_item("inProgress", r#""7""#, "null"));
+    insta::assert_snapshot!(session.sent.join("\n"), @r#"{"jsonrpc":"2.0","id":"s.6","method":"thread/backgroundTerminals/terminate","params":{"threadId":"t","processId":"7"}}"#);
+    session.end_turn("interrupted");
+    session.sent.clear();
+    session.item("started", "t", &command_item("inProgress", r#""8""#, "null"));
+    assert!(has(&session.sent, r#""processId":"8""#), "{:?}", session.sent);
+}
+
+#[test]
+fn a_command_of_an_earlier_turn_is_spared_when_a_later_one_is_cancelled() {
+    let mut session = Session::open(Wish::default());
+    session.turn();
+    session.item("started", "t", &command_item("inProgress", r#""7""#, "null"));
+    session.end_turn("completed");
+    session.turn();
+    session.command(Command::Cancel);
+    assert!(!has(&session.sent, "backgroundTerminals"), "{:?}", session.sent);
+    let told = session.end_turn("interrupted");
+    assert_eq!(told.last().unwrap(), r#"end leftovers, spare ["c"]"#);
 }
 
 #[test]
@@ -201,8 +231,8 @@ fn trap_an_interrupt_leaves_commands_running_so_they_are_ended_first() {
     session.item("started", "t", &command_item("inProgress", r#""7""#, "null"));
     session.command(Command::Cancel);
     insta::assert_snapshot!(session.sent.join("\n"), @r#"
-    {"id":"s.5","method":"thread/backgroundTerminals/terminate","params":{"threadId":"t","processId":"7"}}
-    {"id":"s.6","method":"turn/interrupt","params":{"threadId":"t","turnId":"n"}}
+    {"jsonrpc":"2.0","id":"s.5","method":"thread/backgroundTerminals/terminate","params":{"threadId":"t","processId":"7"}}
+    {"jsonrpc":"2.0","id":"s.6","method":"turn/interrupt","params":{"threadId":"t","turnId":"n"}}
     "#);
     let mut session = Session::open(Wish::default());
     session.turn();
@@ -225,7 +255,7 @@ fn trap_a_resumed_thread_is_told_its_sandbox_again() {
     let wish = Wish { permission_mode: Some("acceptEdits".into()), ..Wish::default() };
     let resume = Some("old".to_owned());
     session.start(Open { cwd: "/w".into(), new_id: "s".into(), resume, wish, ..Open::default() });
-    insta::assert_snapshot!(session.sent.last().unwrap(), @r#"{"id":"s.3","method":"thread/resume","params":{"threadId":"old","excludeTurns":true,"cwd":"/w","approvalPolicy":"on-request","sandbox":"workspace-write","config":{"features.unbounded_connection_retries":false}}}"#);
+    insta::assert_snapshot!(session.sent.last().unwrap(), @r#"{"jsonrpc":"2.0","id":"s.3","method":"thread/resume","params":{"threadId":"old","excludeTurns":true,"cwd":"/w","approvalPolicy":"on-request","sandbox":"workspace-write","config":{"features.unbounded_connection_retries":false}}}"#);
 }
 
 #[test]
@@ -258,13 +288,13 @@ fn trap_questions_and_more_rights_have_no_item_and_get_a_call_of_ours() {
     assert!(has(&told, "question + 1:0 native=0 call=null"), "{told:?}");
     let answers = Some(vec![vec!["something else".to_owned()]]);
     let told = session.command(Command::ReplyQuestion { key: RequestKey("1:0".into()), answers });
-    insta::assert_snapshot!(session.sent.join("\n"), @r#"{"id":0,"result":{"answers":{"q":{"answers":["user_note: something else"]}}}}"#);
+    insta::assert_snapshot!(session.sent.join("\n"), @r#"{"jsonrpc":"2.0","id":0,"result":{"answers":{"q":{"answers":["user_note: something else"]}}}}"#);
     insta::assert_snapshot!(told.join("\n"), @r#"question . 1:0 [["something else"]] by "person""#);
     session.sent.clear();
     session.hear(r#"{"id":1,"method":"item/permissions/requestApproval","params":{"threadId":"t","permissions":{"network":{"enabled":true}},"reason":"more"}}"#);
     let reply = PermissionReply::Always;
     session.command(Command::ReplyPermission { key: RequestKey("2:1".into()), reply, message: None });
-    insta::assert_snapshot!(session.sent.join("\n"), @r#"{"id":1,"result":{"permissions":{"network":{"enabled":true}},"scope":"session"}}"#);
+    insta::assert_snapshot!(session.sent.join("\n"), @r#"{"jsonrpc":"2.0","id":1,"result":{"permissions":{"network":{"enabled":true}},"scope":"session"}}"#);
 }
 
 #[test]
@@ -297,8 +327,8 @@ fn trap_a_child_thread_comes_unannounced_and_ends_no_turn_of_the_session() {
     );
     session.command(Command::Cancel);
     insta::assert_snapshot!(session.sent.join("\n"), @r#"
-    {"id":"s.5","method":"turn/interrupt","params":{"threadId":"child","turnId":"m2"}}
-    {"id":"s.6","method":"turn/interrupt","params":{"threadId":"t","turnId":"n"}}
+    {"jsonrpc":"2.0","id":"s.5","method":"turn/interrupt","params":{"threadId":"child","turnId":"m2"}}
+    {"jsonrpc":"2.0","id":"s.6","method":"turn/interrupt","params":{"threadId":"t","turnId":"n"}}
     "#);
 }
 
@@ -307,7 +337,7 @@ fn trap_a_prompt_during_a_turn_steers_it_and_one_that_comes_too_late_begins_the_
     let mut session = Session::open(Wish::default());
     session.turn();
     assert!(session.prompt("more").is_empty());
-    insta::assert_snapshot!(session.sent.join("\n"), @r#"{"id":"s.5","method":"turn/steer","params":{"threadId":"t","expectedTurnId":"n","input":[{"type":"text","text":"more"}]}}"#);
+    insta::assert_snapshot!(session.sent.join("\n"), @r#"{"jsonrpc":"2.0","id":"s.5","method":"turn/steer","params":{"threadId":"t","expectedTurnId":"n","input":[{"type":"text","text":"more"}]}}"#);
     let told = session.hear(r#"{"id":"s.5","result":{"turnId":"n"}}"#);
     insta::assert_snapshot!(told.join("\n"), @r#"item . steer:1 message "user" [{"type":"text","text":"more"}]"#);
     session.prompt("late");
@@ -344,7 +374,7 @@ fn trap_settings_are_spelled_in_camel_case_and_the_first_request_is_not() {
         ..Wish::default()
     };
     session.command(Command::Configure(wish));
-    insta::assert_snapshot!(session.sent.join("\n"), @r#"{"id":"s.4","method":"thread/settings/update","params":{"threadId":"t","effort":"high","approvalPolicy":"untrusted","sandboxPolicy":{"type":"readOnly"},"collaborationMode":{"mode":"plan","settings":{"model":"big","reasoning_effort":"high","developer_instructions":null}}}}"#);
+    insta::assert_snapshot!(session.sent.join("\n"), @r#"{"jsonrpc":"2.0","id":"s.4","method":"thread/settings/update","params":{"threadId":"t","effort":"high","approvalPolicy":"untrusted","sandboxPolicy":{"type":"readOnly"},"collaborationMode":{"mode":"plan","settings":{"model":"big","reasoning_effort":"high","developer_instructions":null}}}}"#);
     let told = session.hear(r#"{"id":"s.4","result":{}}"#);
     insta::assert_snapshot!(told.join("\n"), @r#"
     state {"model":"big","variant":"high","agent_mode":"plan","permission_mode":"plan"}
@@ -368,7 +398,7 @@ fn in_the_mode_that_accepts_edits_patches_are_accepted_without_a_question() {
         r#"{"id":0,"method":"item/fileChange/requestApproval","params":{"threadId":"t","itemId":"p"}}"#,
     );
     assert_eq!(told, ["dropped internal"]);
-    insta::assert_snapshot!(session.sent.join("\n"), @r#"{"id":0,"result":{"decision":"accept"}}"#);
+    insta::assert_snapshot!(session.sent.join("\n"), @r#"{"jsonrpc":"2.0","id":0,"result":{"decision":"accept"}}"#);
 }
 
 #[test]
@@ -378,8 +408,19 @@ fn an_answer_that_is_withdrawn_parks_no_turn() {
     session.item("started", "t", &command_item("inProgress", "null", "null"));
     session.hear(r#"{"id":0,"method":"item/commandExecution/requestApproval","params":{"threadId":"t","itemId":"c","command":"ls"}}"#);
     let told = session.command(Command::Withdraw { key: RequestKey("1:0".into()) });
-    insta::assert_snapshot!(session.sent.join("\n"), @r#"{"id":0,"result":{"decision":"cancel"}}"#);
+    insta::assert_snapshot!(session.sent.join("\n"), @r#"{"jsonrpc":"2.0","id":0,"result":{"decision":"cancel"}}"#);
     insta::assert_snapshot!(told.join("\n"), @r#"permission . 1:0 "reject" by "cancel" null"#);
+    assert!(has(&session.end_turn("interrupted"), r#"turn . "cancelled""#));
+}
+
+#[test]
+fn a_question_that_is_withdrawn_ends_with_its_turn_and_the_model_is_not_asked_again() {
+    let mut session = Session::open(Wish::default());
+    session.turn();
+    session.hear(r#"{"id":0,"method":"item/tool/requestUserInput","params":{"threadId":"t","itemId":"c","questions":[{"id":"q","header":"H","question":"Which?","options":[]}]}}"#);
+    session.command(Command::Withdraw { key: RequestKey("1:0".into()) });
+    session.command(Command::Cancel);
+    insta::assert_snapshot!(session.sent.join("\n"), @r#"{"jsonrpc":"2.0","id":"s.5","method":"turn/interrupt","params":{"threadId":"t","turnId":"n"}}"#);
     assert!(has(&session.end_turn("interrupted"), r#"turn . "cancelled""#));
 }
 
@@ -399,7 +440,7 @@ fn commands_are_methods_and_files_go_along() {
     let attachments = [image, text].map(|content| Attachment { file: file.clone(), content }).to_vec();
     let prompt = Prompt { message_id: None, text: "see".into(), attachments };
     let told = session.command(Command::Prompt(prompt));
-    insta::assert_snapshot!(session.sent.join("\n"), @r#"{"id":"s.4","method":"turn/start","params":{"threadId":"t","input":[{"type":"text","text":"see"},{"type":"image","url":"data:image/png;base64,AAE="},{"type":"text","text":"<attached_file path=\"/w/a.png\">\nbody\n</attached_file>"}]}}"#);
+    insta::assert_snapshot!(session.sent.join("\n"), @r#"{"jsonrpc":"2.0","id":"s.4","method":"turn/start","params":{"threadId":"t","input":[{"type":"text","text":"see"},{"type":"image","url":"data:image/png;base64,AAE="},{"type":"text","text":"<attached_file path=\"/w/a.png\">\nbody\n</attached_file>"}]}}"#);
     insta::assert_snapshot!(told.join("\n"), @r#"turn + user null [{"type":"text","text":"see"},{"type":"image","path":"data:image/png;base64,AAE=","mime":"image/png"},{"type":"file_ref","path":"/w/a.png","action":"read"}]"#);
 }
 
@@ -409,11 +450,42 @@ fn mcp_servers_go_into_the_configuration_and_their_secrets_are_not_shown() {
     let mut session = Session::new();
     let mcp = serde_json::from_str(mcp).unwrap();
     session.start(Open { cwd: "/w".into(), new_id: "s".into(), mcp, ..Open::default() });
-    insta::assert_snapshot!(session.sent.last().unwrap(), @r#"{"id":"s.3","method":"thread/start","params":{"cwd":"/w","config":{"mcp_servers":{"here":{"command":"run","args":["it","x"],"env":{"KEY":"***"},"tool_timeout_sec":1.5},"there":{"url":"http://127.0.0.1/","http_headers":{"Authorization":"***"}}},"features.unbounded_connection_retries":false}}}"#);
+    insta::assert_snapshot!(session.sent.last().unwrap(), @r#"{"jsonrpc":"2.0","id":"s.3","method":"thread/start","params":{"cwd":"/w","config":{"mcp_servers":{"here":{"command":"run","args":["it","x"],"env":{"KEY":"***"},"tool_timeout_sec":1.5},"there":{"url":"http://127.0.0.1/","http_headers":{"Authorization":"***"}}},"features.unbounded_connection_retries":false}}}"#);
     let sse = r#"{"old":{"type":"remote","url":"http://127.0.0.1/","transport":"sse"}}"#;
     let mcp = serde_json::from_str(sse).unwrap();
     let told = Session::new().start(Open { cwd: "/w".into(), new_id: "s".into(), mcp, ..Open::default() });
     assert!(has(&told, "refused BadRequest"), "{told:?}");
+}
+
+#[test]
+fn a_search_is_a_call_once_its_words_are_known() {
+    let mut session = Session::open(Wish::default());
+    session.turn();
+    let told = session.item("started", "t", r#"{"type":"webSearch","id":"w","query":"","action":null}"#);
+    assert_eq!(told, ["dropped superseded"]);
+    let found = r#"{"type":"webSearch","id":"w","query":"oslo","action":{"type":"search","query":"oslo"}}"#;
+    let told = session.item("completed", "t", found);
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    item + call:1:w native="w" tool_call web_search {"query":"oslo","action":{"type":"search","query":"oslo"}}
+    item . call:1:w
+    item + result:1:w native=null tool_result of call:1:w ""
+    item . result:1:w tool_result of call:1:w "" error=false
+    "#);
+}
+
+#[test]
+fn a_window_that_is_full_is_no_usage() {
+    let mut session = Session::open(Wish::default());
+    session.turn();
+    let none = r#""inputTokens":0,"cachedInputTokens":0,"cacheWriteInputTokens":0,"outputTokens":0,"reasoningOutputTokens":0"#;
+    let full = format!(r#"{{"totalTokens":900,{none}}}"#);
+    let usage = format!(r#"{{"total":{full},"last":{full},"modelContextWindow":900}}"#);
+    let told = session.notice(
+        "thread/tokenUsage/updated",
+        &format!(r#"{{"threadId":"t","turnId":"n","tokenUsage":{usage}}}"#),
+    );
+    insta::assert_snapshot!(told.join("\n"), @r#"state {"context":{"used":900,"window":900}}"#);
+    assert_eq!(session.end_turn("completed"), [r#"turn . "end_turn" model="big""#]);
 }
 
 #[test]
@@ -422,11 +494,14 @@ fn a_session_that_leaves_ends_what_it_runs() {
     session.turn();
     session.command(Command::Close);
     insta::assert_snapshot!(session.sent.join("\n"), @r#"
-    {"id":"s.5","method":"turn/interrupt","params":{"threadId":"t","turnId":"n"}}
-    {"id":"s.6","method":"thread/backgroundTerminals/clean","params":{"threadId":"t"}}
-    {"id":"s.7","method":"thread/unsubscribe","params":{"threadId":"t"}}
+    {"jsonrpc":"2.0","id":"s.5","method":"turn/interrupt","params":{"threadId":"t","turnId":"n"}}
+    {"jsonrpc":"2.0","id":"s.6","method":"thread/backgroundTerminals/clean","params":{"threadId":"t"}}
+    {"jsonrpc":"2.0","id":"s.7","method":"thread/unsubscribe","params":{"threadId":"t"}}
     "#);
-    assert_eq!(session.hear(r#"{"id":"s.7","result":{"status":"unsubscribed"}}"#), ["closed"]);
+    assert_eq!(
+        session.hear(r#"{"id":"s.7","result":{"status":"unsubscribed"}}"#),
+        ["end leftovers, spare []", "closed"]
+    );
 }
 
 #[test]
@@ -437,14 +512,14 @@ fn the_link_shakes_hands_and_refuses_what_is_too_old() {
     assert!(hello.first().unwrap().get().contains(r#""experimentalApi":true"#));
     let mut reply = vec![];
     assert_eq!(link.route(&answer("omniglot/0.166.0 (x)"), &mut reply), Route::Mine(Handshake::Done));
-    assert_eq!(reply.first().unwrap().get(), r#"{"method":"initialized"}"#);
+    assert_eq!(reply.first().unwrap().get(), r#"{"jsonrpc":"2.0","method":"initialized"}"#);
     let mut link = CodexLink::default();
     link.hello();
     let Route::Mine(Handshake::Refused(refusal)) = link.route(&answer("omniglot/0.46.1 (x)"), &mut reply)
     else {
         panic!("an old version was taken")
     };
-    assert_eq!(refusal.message, "codex 0.46.1 is too old; 0.160 is needed");
+    assert_eq!(refusal.message, "codex 0.46.1 is too old; Codex 0.160 or newer is needed");
 }
 
 #[test]

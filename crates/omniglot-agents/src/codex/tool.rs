@@ -146,6 +146,15 @@ impl Tools {
         of_server.max_by_key(|(_, tool)| tool.number).map(|(_, tool)| tool.asked())
     }
 
+    /// The native ids of commands that began before this turn: they were meant to outlive their own.
+    pub(crate) fn older_commands(&self, turn: u64) -> Vec<String> {
+        let is_older = |tool: &Tool| tool.command.is_some() && (1..turn).contains(&tool.turn);
+        let older = self.open.iter().filter(|(_, tool)| is_older(tool));
+        let mut ids: Vec<String> = older.map(|((_, id), _)| id.clone()).collect();
+        ids.sort();
+        ids
+    }
+
     /// The commands of this turn that run: their thread, and their number if it is known.
     pub(crate) fn running_commands(&self, turn: u64) -> Vec<(String, Option<String>)> {
         let mut commands: Vec<(u64, String, Option<String>)> = self

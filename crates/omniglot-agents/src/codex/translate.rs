@@ -9,11 +9,11 @@ use serde_json::value::RawValue;
 use super::input::said;
 use super::items::Phase;
 use super::text::Voice;
-use super::wire::{
-    AtThread, Delta, HookRun, McpStartup, Message, Notice, RpcError, RpcId, TurnNews, unparsed,
-};
+use super::wire::{AtThread, Delta, HookRun, McpStartup, Notice, TurnNews};
 use super::{Asked, Codex, dropped};
 use crate::contract::{Draft, Output};
+use crate::fault::unparsed;
+use crate::rpc::{Message, RpcError, RpcId};
 
 impl Codex {
     /// One message of the server; it always leaves at least one output.
@@ -53,18 +53,18 @@ impl Codex {
             "turn/interrupt" => {
                 let at: Option<AtThread> = serde_json::from_str(params.get()).ok();
                 if at.is_some_and(|at| !self.is_child(&at.thread_id)) {
-                    self.turns.cancel_sent();
+                    self.turns.interrupt_sent();
                 }
                 Asked::Other
             }
             "thread/unsubscribe" => Asked::Close,
             _ => Asked::Other,
         };
-        self.asked.insert(id, asked);
+        self.calls.sent(id, asked);
     }
 
     fn answered(&mut self, id: &RpcId, result: Result<&RawValue, RpcError>, out: &mut Vec<Output>) {
-        match self.asked.remove(id) {
+        match self.calls.answered(id) {
             Some(Asked::Models) => self.models_answered(result, out),
             Some(Asked::Account) => self.account_answered(result, out),
             Some(Asked::Thread { resume, native, forks, sandboxed }) => {
@@ -73,7 +73,10 @@ impl Codex {
             Some(Asked::Settings) => self.settings_answered(id, result, out),
             Some(Asked::Turn) => self.turn_answered(id, result, out),
             Some(Asked::Steer(prompt, content)) => self.steer_answered(prompt, content, result, out),
-            Some(Asked::Close) => out.push(Output::Closed),
+            Some(Asked::Close) => {
+                out.extend(self.leftovers(vec![]));
+                out.push(Output::Closed);
+            }
             // An interrupt may be answered long after, or never: nobody waits for it.
             Some(Asked::Other) => out.push(dropped()),
             None => out.push(Output::Unparsed(unparsed(

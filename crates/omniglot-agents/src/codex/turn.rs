@@ -13,11 +13,11 @@ use serde_json::value::RawValue;
 
 use super::failure::failure;
 use super::usage::Meter;
-use super::wire::{
-    ErrorNews, PlanStep, RpcError, RpcId, Steer, TokenUsage, Tokens, Turn, TurnAnswer, unparsed,
-};
+use super::wire::{ErrorNews, PlanStep, Steer, TokenUsage, Tokens, Turn, TurnAnswer};
 use super::{Asked, Codex, dropped, input};
 use crate::contract::{Draft, DropReason, Output, Prompt};
+use crate::fault::unparsed;
+use crate::rpc::{RpcError, RpcId};
 
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
@@ -43,6 +43,7 @@ struct Running {
     native: Option<String>,
     announced: bool,
     cancelled: bool,
+    interrupted: bool,
     interrupt_due: bool,
     activity: Option<Activity>,
     subagents: Option<Tokens>,
@@ -55,6 +56,11 @@ impl Turns {
 
     pub(crate) fn is_cancelled(&self) -> bool {
         self.running.as_ref().is_some_and(|turn| turn.cancelled)
+    }
+
+    /// What begins now was not noticed in time by a cancel.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.running.as_ref().is_none_or(|turn| turn.cancelled)
     }
 
     /// The turn that a prompt would steer. One that is being cancelled is over for whoever speaks now.
@@ -76,6 +82,17 @@ impl Turns {
         if let Some(turn) = &mut self.running {
             turn.cancelled = true;
         }
+    }
+
+    pub(crate) fn interrupt_sent(&mut self) {
+        self.cancel_sent();
+        if let Some(turn) = &mut self.running {
+            turn.interrupted = true;
+        }
+    }
+
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.running.as_ref().is_some_and(|turn| turn.interrupted)
     }
 
     pub(crate) fn thread_opened(&mut self, is_new: bool) {
@@ -221,6 +238,10 @@ impl Codex {
         end.usage = self.turns.meter.of_turn().map(Tokens::to_usage);
         end.usage_subagents = running.subagents.map(Tokens::to_usage);
         out.push(Draft::TurnEnded(end).into());
+        if running.cancelled {
+            let older = self.tools.older_commands(self.turns.begun);
+            out.extend(self.leftovers(older));
+        }
         if let Some(prompt) = self.turns.held.pop_front() {
             let output = self.prompt(&prompt);
             out.push(output);

@@ -29,7 +29,9 @@ impl Meter {
             None => usage.last,
         };
         self.total = Some(usage.total);
-        if in_turn {
+        // Codex tells that the window is full as a total that no call has used.
+        let is_a_call = used.input_tokens > 0 || used.output_tokens > 0;
+        if in_turn && is_a_call {
             self.turn = Some(self.turn.unwrap_or_default().plus(used));
         }
     }

@@ -57,7 +57,7 @@ impl OpenCode {
     }
 
     fn compact(&mut self, out: &mut Vec<Output>) -> Option<String> {
-        let model = self.wish.model.as_deref().or(self.settings.default_model.as_deref());
+        let model = self.wish.model.as_deref().or(self.settings.default_model());
         let body = json(&model_of(model).unwrap_or_default());
         self.ask_session(Method::Post, "/summarize", body, out)
     }

@@ -22,7 +22,13 @@ pub(crate) fn failure(error: &NamedError) -> Failure {
         "StructuredOutputError" | "ContentFilterError" => ErrorCode::ExecutionError,
         _ => ErrorCode::Unknown,
     };
-    let details = json!({"name": error.name, "status": error.data.status_code});
+    let mut details = json!({"name": error.name, "status": error.data.status_code});
+    if code == ErrorCode::RateLimit
+        && let Some(details) = details.as_object_mut()
+    {
+        let quota = error.data.status_code == Some(402) || is_quota(&message) || is_quota(body);
+        details.insert("kind".to_owned(), if quota { "quota" } else { "rate" }.into());
+    }
     Failure { code, message, details: Some(details) }
 }
 
@@ -39,8 +45,20 @@ fn api_code(status: Option<u16>, message: &str, body: &str) -> ErrorCode {
     }
 }
 
+fn is_quota(words: &str) -> bool {
+    let lower = words.to_ascii_lowercase();
+    ["quota", "usage limit", "credit", "billing"].iter().any(|sign| lower.contains(sign))
+}
+
 fn is_unknown_model(message: &str) -> bool {
     message.starts_with("Model not found") || message.contains("ProviderModelNotFoundError")
+}
+
+/// A turn without an answer that ended while nobody could listen.
+pub(crate) fn unheard() -> Failure {
+    let message =
+        "OpenCode gave up the turn while its event stream was cut; its reason was not heard".to_owned();
+    Failure { code: ErrorCode::Unknown, message, details: None }
 }
 
 /// An answer that is no success, in words.

@@ -76,7 +76,7 @@ impl Link for OpenCodeLink {
             Ok(ToServer::Listen { directory }) => {
                 self.directories.insert(from, directory);
             }
-            Err(_) => {}
+            Ok(ToServer::Leave { .. }) | Err(_) => {}
         }
     }
 
@@ -93,6 +93,16 @@ impl Link for OpenCodeLink {
         self.sessions.retain(|_, of| *of != place);
         self.requests.retain(|_, of| *of != place);
         self.directories.remove(&place);
+    }
+
+    /// The last one in a directory has its event stream closed.
+    fn farewell(&self, place: Place) -> Vec<Box<RawValue>> {
+        let Some(directory) = self.directories.get(&place) else { return vec![] };
+        let stays = |(other, listens): (&Place, &String)| *other != place && listens == directory;
+        if self.directories.iter().any(stays) {
+            return vec![];
+        }
+        ToServer::Leave { directory: directory.clone() }.to_frame().into_iter().collect()
     }
 
     fn recorded(&mut self, frame: &RawValue) -> Option<Place> {

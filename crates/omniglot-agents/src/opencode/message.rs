@@ -4,11 +4,13 @@ use omniglot_schema::{ContentPart, ContextFill, ItemRole, StatePatch};
 use omniglot_timeline::{Body, ItemKey};
 
 use super::failure::failure;
+use super::settings::completed;
 use super::translate::{Whose, state, whole_item};
-use super::turn::{Account, Turn};
+use super::turn::Turn;
+use super::usage::Spender;
 use super::wire::{Assistant, By, Message};
 use super::{OpenCode, dropped};
-use crate::contract::{Draft, DropReason, Output};
+use crate::contract::{Draft, DropReason, Output, Wish};
 use omniglot_timeline::Origin;
 
 /// Who wrote a message.
@@ -35,17 +37,20 @@ impl OpenCode {
             By::Assistant(assistant) => {
                 let author = if assistant.summary { Author::Summary } else { Author::Assistant };
                 let is_new = self.authors.insert(id.clone(), author).is_none();
-                // What is complete when it is first seen is a copy of what was said before the fork.
-                if is_new && assistant.time.completed.is_some() && !self.rereads {
+                if self.is_copy(&whose, &assistant) {
                     self.copied.insert(id);
-                    return out.push(dropped(DropReason::Replay));
-                }
-                if self.copied.contains(&id) {
                     return out.push(dropped(DropReason::Replay));
                 }
                 self.assistant(&id, is_new, &whose, &assistant, out);
             }
         }
+    }
+
+    /// What is older than its session was said before the fork. (Whether it was complete when it was first
+    /// seen tells nothing: a busy server tells events late, as their records are by then.)
+    fn is_copy(&self, whose: &Whose, message: &Assistant) -> bool {
+        let older = self.born.zip(message.time.created).is_some_and(|(born, created)| created < born);
+        *whose == Whose::Mine && older
     }
 
     fn assistant(
@@ -56,6 +61,10 @@ impl OpenCode {
         message: &Assistant,
         out: &mut Vec<Output>,
     ) {
+        // A turn that failed ends before its last message is told for the last time: that is no news of the next.
+        if *whose == Whose::Mine && id <= self.floor.as_str() {
+            return;
+        }
         if is_new && *whose == Whose::Mine {
             self.ensure_turn(out);
         }
@@ -66,8 +75,9 @@ impl OpenCode {
             // It works, even if the word for it was missed.
             turn.busy = true;
         }
-        turn.account(id, Account::of(message, *whose != Whose::Mine));
-        if *whose == Whose::Mine {
+        let spender = if *whose == Whose::Mine { Spender::Itself } else { Spender::Subagents };
+        turn.account(id, message, spender);
+        if *whose == Whose::Mine && turn.is_newest(id) {
             turn.finish.clone_from(&message.finish);
             if let Some(error) = &message.error
                 && turn.failure.is_none()
@@ -90,16 +100,35 @@ impl OpenCode {
                 tokens.input + tokens.output + tokens.reasoning + tokens.cache.read + tokens.cache.write;
             (used > 0 && window > 0).then_some(ContextFill { used, window })
         });
+        let patch = StatePatch { context: context.map(Some), ..self.settings_of(message, model) };
+        state(patch, out);
+    }
+
+    fn settings_of(&mut self, message: &Assistant, model: String) -> StatePatch {
+        // A command may have a model and an agent of its own, for as long as it runs.
+        if self.turn.as_ref().is_some_and(Turn::is_of_command) {
+            return StatePatch::default();
+        }
         // Compaction and titles have agents of their own, which are no modes of the session.
         let mode = message.agent.clone().filter(|agent| self.settings.has_mode(agent));
-        let patch = StatePatch {
+        StatePatch {
             model: Some(Some(model)),
             variant: message.variant.clone().map(Some),
+            permission_mode: mode.as_deref().and_then(|mode| self.follow(mode)).map(Some),
             agent_mode: mode.map(Some),
-            context: context.map(Some),
             ..StatePatch::default()
-        };
-        state(patch, out);
+        }
+    }
+
+    /// An approved plan hands over to the agent that builds: the next prompt goes to it, too. Returns the
+    /// permission mode, if that changes with the agent.
+    fn follow(&mut self, mode: &str) -> Option<String> {
+        self.wish.agent_mode.as_mut().filter(|wished| *wished != mode)?;
+        let now = (None, self.wish.permission_mode.as_deref());
+        let followed = completed(Wish { agent_mode: Some(mode.to_owned()), ..Wish::default() }, now);
+        let permission_mode = followed.permission_mode.clone();
+        self.wish = followed.or(std::mem::take(&mut self.wish));
+        permission_mode
     }
 
     fn structured(&mut self, id: &str, message: &Assistant, out: &mut Vec<Output>) {
@@ -116,6 +145,7 @@ impl OpenCode {
         if self.turn.is_none() && self.session.is_some() {
             self.turn = Some(Turn::unasked());
             out.push(Draft::TurnStarted(Origin::Agent).into());
+            self.tell_background(out);
         }
     }
 }

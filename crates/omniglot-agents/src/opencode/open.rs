@@ -7,10 +7,10 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::failure::refused;
-use super::request::Asked;
+use super::request::List;
 use super::settings::{completed, judge, rules};
 use super::translate::state;
-use super::wire::{Agent, Command, Providers, Session};
+use super::wire::Session;
 use super::{OpenCode, json};
 use crate::contract::{Draft, Open, Output, Refusal, RefusalKind};
 use crate::http::{Answer, Method, ToServer};
@@ -74,7 +74,12 @@ impl OpenCode {
 
     /// The answer to the question whether an old session is still there.
     pub(crate) fn session_read(&mut self, id: &str, answer: &Answer, out: &mut Vec<Output>) {
-        let Some(opening) = &mut self.opening else { return };
+        let Some(opening) = &mut self.opening else {
+            if let Some(session) = session_in(answer).filter(|_| self.rereads.is_some()) {
+                self.my_session(session, out);
+            }
+            return;
+        };
         if opening.open.resume.as_deref() != Some(id) {
             return;
         }
@@ -98,29 +103,35 @@ impl OpenCode {
 
     /// There is a session; before it is told, what it offers is read.
     fn found(&mut self, session: Session, out: &mut Vec<Output>) {
+        self.born = session.time.created;
         let Some(opening) = &mut self.opening else {
             return self.adopt(&session.id, None, out);
         };
         opening.version = session.version;
-        opening.lists = 3;
+        opening.lists = List::ALL.len();
         self.settings.rules = session.permission.unwrap_or_default();
         self.session = Some(session.id);
-        for path in ["/config/providers", "/agent", "/command"] {
+        for path in List::ALL {
             self.ask(Method::Get, path, None, out);
         }
     }
 
-    pub(crate) fn listed(&mut self, asked: &Asked, answer: &Answer, out: &mut Vec<Output>) {
+    pub(crate) fn listed(&mut self, list: List, answer: &Answer, out: &mut Vec<Output>) {
         let body = answer.body.get();
         // A list that cannot be read offers nothing; the session works all the same.
-        if *asked == Asked::Providers {
-            if let Ok(listed) = serde_json::from_str::<Providers>(body) {
-                self.settings.learn_models(listed);
+        match list {
+            List::Config => {
+                if let Ok(config) = serde_json::from_str(body) {
+                    self.settings.learn_config(config);
+                }
             }
-        } else if *asked == Asked::Agents {
-            self.settings.learn_modes(entries::<Agent>(body));
-        } else {
-            self.settings.learn_commands(entries::<Command>(body));
+            List::Providers => {
+                if let Ok(listed) = serde_json::from_str(body) {
+                    self.settings.learn_models(listed);
+                }
+            }
+            List::Agents => self.settings.learn_modes(entries(body)),
+            List::Commands => self.settings.learn_commands(entries(body)),
         }
         let Some(opening) = &mut self.opening else { return };
         opening.lists = opening.lists.saturating_sub(1);
@@ -136,7 +147,7 @@ impl OpenCode {
     pub(crate) fn opened(&mut self, out: &mut Vec<Output>) {
         let Some(opening) = self.opening.take() else { return };
         let Opening { resume, version, .. } = opening;
-        let current = self.wish.model.as_deref().or(self.settings.default_model.as_deref());
+        let current = self.wish.model.as_deref().or(self.settings.default_model());
         let foreseen = match judge(&self.wish, &self.settings.models, &self.settings.modes, current) {
             Ok(foreseen) => foreseen,
             // It had these settings before: a list that is shorter now must not lock it out.
@@ -153,7 +164,7 @@ impl OpenCode {
         );
         let mode = self.wish.agent_mode.clone().unwrap_or_else(|| "build".to_owned());
         let patch = StatePatch {
-            model: self.wish.model.clone().or_else(|| self.settings.default_model.clone()).map(Some),
+            model: current.map(|model| Some(model.to_owned())),
             variant: self.wish.variant.clone().map(Some),
             agent_mode: self.settings.has_mode(&mode).then_some(Some(mode)),
             permission_mode: Some(Some(

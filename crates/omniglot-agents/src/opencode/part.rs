@@ -26,6 +26,8 @@ pub(crate) struct Part {
 pub(crate) enum Voice {
     Answer,
     Thought,
+    /// A thought that only its maker can read.
+    Hidden,
     /// For the model: shown when it is whole.
     Summary,
 }
@@ -37,6 +39,7 @@ impl Voice {
             Self::Thought => {
                 Body::Reasoning { text: text.to_owned(), visibility: ReasoningVisibility::Public }
             }
+            Self::Hidden => Body::Reasoning { text: String::new(), visibility: ReasoningVisibility::Private },
             Self::Summary => {
                 let text = text.to_owned();
                 let parts = if text.is_empty() { vec![] } else { vec![ContentPart::Text { text }] };
@@ -85,7 +88,10 @@ impl OpenCode {
                 let voice = if author == Author::Summary { Voice::Summary } else { Voice::Answer };
                 self.text(&head, text, voice, parent, out);
             }
-            PartBody::Reasoning(text) => self.text(&head, text, Voice::Thought, parent, out),
+            PartBody::Reasoning(text) => {
+                let voice = if text.is_hidden() { Voice::Hidden } else { Voice::Thought };
+                self.text(&head, text, voice, parent, out);
+            }
             PartBody::Tool(tool) => self.tool(&head, *tool, parent, out),
             PartBody::File(file) => self.file(&head, &file, parent, out),
             PartBody::Retry(retry) => {
@@ -138,11 +144,15 @@ impl OpenCode {
             Some(part) => part,
             None => {
                 out.push(started(&head.id, voice, parent));
-                self.parts.entry(head.id.clone()).or_insert(Part::new(voice, self.rereads))
+                self.parts.entry(head.id.clone()).or_insert(Part::new(voice, self.stored))
             }
         };
         if part.done {
             return out.push(dropped(DropReason::Duplicate));
+        }
+        if !self.stored && text.text.is_empty() && part.said.is_empty() {
+            // Its beginning was heard, and so all of it will be.
+            part.holed = false;
         }
         if text.time.end.is_some() {
             part.done = true;
@@ -171,10 +181,6 @@ impl OpenCode {
             return out.push(dropped(DropReason::Extension));
         }
         if !self.parts.contains_key(&event.part) {
-            if self.rereads {
-                // Its beginning was missed, and with it what it is.
-                return out.push(dropped(DropReason::Superseded));
-            }
             self.ensure_turn(out);
             out.push(started(&event.part, Voice::Answer, parent));
             self.parts.insert(event.part.clone(), Part::new(Voice::Answer, false));

@@ -10,7 +10,8 @@ use omniglot_schema::{
 use omniglot_timeline::{PermissionAsk, QuestionAsk};
 use serde_json::json;
 
-use super::tool::file_change;
+use super::edit::file_change;
+use super::plan::HANDS_IN;
 use super::translate::Whose;
 use super::wire::{self, PermissionAsked, PermissionReplied, QuestionAsked, Reply};
 use super::{OpenCode, dropped, json};
@@ -47,10 +48,15 @@ impl OpenCode {
         if self.whose(&asked.session) == Whose::Other {
             return;
         }
-        if self.requests.open.insert(asked.id.clone(), Kind::Permission).is_some() {
+        // An abort leaves dead requests in the server's list, and what we have answered may still stand there.
+        if !self.once.insert(asked.id.clone()) {
             return out.push(dropped(DropReason::Duplicate));
         }
-        let call = asked.tool.as_ref().and_then(|tool| self.call_named(&tool.call));
+        self.requests.open.insert(asked.id.clone(), Kind::Permission);
+        let call = asked.tool.as_ref().and_then(|tool| self.call_named(&tool.call)).map(|call| {
+            asked.metadata.diff.iter().for_each(|diff| call.propose(diff));
+            call.key.clone()
+        });
         let subject = asked.metadata.command.clone().or_else(|| asked.metadata.filepath.clone());
         let subject = subject.unwrap_or_else(|| asked.patterns.join(", "));
         let files = match (&asked.metadata.filepath, &asked.metadata.diff) {
@@ -61,7 +67,7 @@ impl OpenCode {
             key: RequestKey(asked.id.clone()),
             native_id: Some(asked.id.into()),
             action: format!("{}: {subject}", asked.permission),
-            call: call.map(|call| call.key.clone()),
+            call,
             tool: Some(asked.permission),
             pattern: (!asked.always.is_empty()).then(|| asked.always.join(", ")),
             options: options(),
@@ -74,16 +80,19 @@ impl OpenCode {
         if self.whose(&asked.session) == Whose::Other {
             return;
         }
-        if self.requests.open.insert(asked.id.clone(), Kind::Question).is_some() {
+        if !self.once.insert(asked.id.clone()) {
             return out.push(dropped(DropReason::Duplicate));
         }
+        self.requests.open.insert(asked.id.clone(), Kind::Question);
         let call = asked.tool.as_ref().and_then(|tool| self.call_named(&tool.call));
-        let ask = QuestionAsk {
-            key: RequestKey(asked.id.clone()),
-            native_id: Some(asked.id.into()),
-            call: call.map(|call| call.key.clone()),
-            questions: asked.questions.into_iter().map(shown).collect(),
-        };
+        let is_about_plan = call.as_ref().is_some_and(|call| call.name == HANDS_IN);
+        let call = call.map(|call| call.key.clone());
+        let mut questions: Vec<QuestionInfo> = asked.questions.into_iter().map(shown).collect();
+        if is_about_plan {
+            self.show_plan(&mut questions, out);
+        }
+        let key = RequestKey(asked.id.clone());
+        let ask = QuestionAsk { key, native_id: Some(asked.id.into()), call, questions };
         out.push(Draft::QuestionRequested(ask).into());
     }
 

@@ -15,15 +15,14 @@ pub(crate) enum Asked {
     Create,
     Session(String),
     Fork,
-    Providers,
-    Agents,
-    Commands,
+    List(List),
     /// A message of the user, a command or a shell line: each makes a turn.
     Prompt,
     Compact,
     Abort,
     Messages(String),
     Status,
+    Todos,
     Permissions,
     Questions,
     PermissionReply {
@@ -38,6 +37,19 @@ pub(crate) enum Asked {
     /// Settings of the session.
     Change,
     Other,
+}
+
+/// What tells what a session is offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum List {
+    Config,
+    Providers,
+    Agents,
+    Commands,
+}
+
+impl List {
+    pub(crate) const ALL: [&str; 4] = ["/config", "/config/providers", "/agent", "/command"];
 }
 
 #[derive(Deserialize)]
@@ -66,9 +78,11 @@ impl Asked {
             (Method::Post, ["session", _, "summarize"]) => Self::Compact,
             (Method::Post, ["session", _, "abort"]) => Self::Abort,
             (Method::Get, ["session", id, "message"]) => Self::Messages((*id).to_owned()),
-            (Method::Get, ["config", "providers"]) => Self::Providers,
-            (Method::Get, ["agent"]) => Self::Agents,
-            (Method::Get, ["command"]) => Self::Commands,
+            (Method::Get, ["session", _, "todo"]) => Self::Todos,
+            (Method::Get, ["config"]) => Self::List(List::Config),
+            (Method::Get, ["config", "providers"]) => Self::List(List::Providers),
+            (Method::Get, ["agent"]) => Self::List(List::Agents),
+            (Method::Get, ["command"]) => Self::List(List::Commands),
             (Method::Get, ["permission"]) => Self::Permissions,
             (Method::Get, ["question"]) => Self::Questions,
             (Method::Post, ["permission", id, "reply"] | ["session", _, "permissions", id]) => {

@@ -14,14 +14,16 @@ use serde_json::{Value, json};
 use super::OpenCode;
 use super::open::session_in;
 use super::translate::state;
-use super::wire::{Agent, Command, Providers};
+use super::wire::{Agent, Command, Config, Providers};
 use crate::contract::{Foreseen, Output, Refusal, RefusalKind, Wish};
 use crate::http::{Answer, Method};
 
 #[derive(Debug, Default)]
 pub(crate) struct Settings {
     pub(crate) models: Vec<AgentModelInfo>,
-    pub(crate) default_model: Option<String>,
+    /// The model of the user's configuration, which wins over the one that the list begins with.
+    configured_model: Option<String>,
+    listed_model: Option<String>,
     /// The context of each model, in tokens.
     pub(crate) windows: HashMap<String, u64>,
     pub(crate) modes: Vec<AgentModeInfo>,
@@ -58,7 +60,16 @@ impl Settings {
             }
         }
         let default = listed.default.into_iter().next();
-        self.default_model = default.map(|(provider, model)| format!("{provider}/{model}"));
+        self.listed_model = default.map(|(provider, model)| format!("{provider}/{model}"));
+    }
+
+    pub(crate) fn learn_config(&mut self, config: Config) {
+        self.configured_model = config.model;
+    }
+
+    /// The model that answers when nobody wishes for another.
+    pub(crate) fn default_model(&self) -> Option<&str> {
+        self.configured_model.as_deref().or(self.listed_model.as_deref())
     }
 
     pub(crate) fn learn_modes(&mut self, agents: Vec<Agent>) {
@@ -204,7 +215,7 @@ impl OpenCode {
     pub(crate) fn configure(&mut self, wish: Wish, out: &mut Vec<Output>) {
         let now = (self.wish.agent_mode.as_deref(), self.wish.permission_mode.as_deref());
         let wish = completed(wish, now);
-        let current = self.wish.model.as_deref().or(self.settings.default_model.as_deref());
+        let current = self.wish.model.as_deref().or(self.settings.default_model());
         let foreseen = match judge(&wish, &self.settings.models, &self.settings.modes, current) {
             Ok(foreseen) => foreseen,
             Err(refusal) => return out.push(Output::Configured(Err(refusal))),

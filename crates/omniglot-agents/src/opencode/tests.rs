@@ -1,6 +1,7 @@
 //! What no recording shows: cut streams, late and early words, other clients, whose frame is whose, rules.
 //! Whole recordings are in `tests/captures.rs`.
 
+mod resync;
 mod session;
 
 use session::{Session, raw};
@@ -9,77 +10,6 @@ use super::OpenCodeLink;
 use crate::contract::{Command, Link as _, Place, Route, Wish};
 
 const PROMPT: &str = "Speak.";
-
-#[test]
-fn a_stream_that_was_cut_is_read_and_nothing_is_told_twice() {
-    let mut session = Session::in_turn(PROMPT);
-    session.part("prt_2", "text", r#""text":"""#);
-    assert_eq!(session.delta("prt_2", "Be"), [r#"item ~ prt_2 "Be""#]);
-    session.stream("lost");
-    assert_eq!(session.stream("reopened"), [r#"state {"connection":"connected"}"#]);
-    // It goes on after a hole: half a text would be a wrong one.
-    assert_eq!(session.delta("prt_2", "end."), ["dropped superseded"]);
-    let read = format!(
-        r#"[{{"info":{},"parts":[{},{}]}}]"#,
-        session.assistant("msg_2"),
-        Session::record("prt_2", "msg_2", "text", r#""text":"Before the end.","time":{"start":1,"end":2}"#),
-        Session::record("prt_3", "msg_2", "tool", DONE),
-    );
-    let told = session.answer_to("/session/ses_1/message", &read);
-    let told: Vec<_> = told.iter().filter(|line| line.starts_with("item")).map(|line| &line[..16]).collect();
-    assert_eq!(
-        told,
-        ["item . prt_2 mes", "item + call:prt_", "item . call:prt_", "item + result:pr", "item . result:pr"]
-    );
-    // The same words once more, from the stream.
-    assert_eq!(
-        session.part("prt_2", "text", r#""text":"Before the end.","time":{"start":1,"end":2}"#),
-        ["dropped duplicate"]
-    );
-    assert_eq!(session.part("prt_3", "tool", DONE), ["dropped superseded"]);
-    let told = session.answer_to("/session/status", "{}");
-    assert!(told[0].starts_with("turn ."), "{told:?}");
-    assert_eq!(session.idle(), ["dropped duplicate"]);
-}
-
-const DONE: &str = r#""tool":"bash","callID":"c","state":{"status":"completed","input":{},"output":"out","title":"t","metadata":{},"time":{"start":1,"end":2}}"#;
-
-#[test]
-fn a_turn_that_goes_on_after_a_cut_is_not_ended() {
-    let mut session = Session::in_turn(PROMPT);
-    session.stream("reopened");
-    session.answer_to("/session/ses_1/message", "[]");
-    let told = session.answer_to("/session/status", r#"{"ses_1":{"type":"busy"}}"#);
-    assert_eq!(told, ["dropped internal"]);
-    assert!(session.idle()[0].starts_with("turn ."));
-}
-
-#[test]
-fn a_turn_does_not_end_before_what_was_missed_is_read() {
-    let mut session = Session::in_turn(PROMPT);
-    session.stream("reopened");
-    assert_eq!(session.idle(), ["dropped superseded"]);
-    session.answer_to("/session/ses_1/message", "[]");
-    assert!(session.answer_to("/session/status", "{}")[0].starts_with("turn ."));
-}
-
-#[test]
-fn the_words_of_a_subagent_that_worked_unheard_are_read_before_the_turn_may_end() {
-    let mut session = Session::in_turn(PROMPT);
-    session.stream("reopened");
-    let task = r#""tool":"task","callID":"c","state":{"status":"completed","input":{},"output":"done","metadata":{"sessionId":"ses_2"},"time":{"start":1,"end":2}}"#;
-    let read = format!(
-        r#"[{{"info":{},"parts":[{}]}}]"#,
-        session.assistant("msg_2"),
-        Session::record("prt_3", "msg_2", "tool", task)
-    );
-    session.answer_to("/session/ses_1/message", &read);
-    assert!(!session.asked("/session/status"), "its words come first");
-    let child = r#"[{"info":{"id":"msg_4","sessionID":"ses_2","role":"assistant"},"parts":[{"id":"prt_5","messageID":"msg_4","sessionID":"ses_2","type":"text","text":"Found.","time":{"start":1,"end":2}}]}]"#;
-    let told = session.answer_to("/session/ses_2/message", child);
-    assert!(told[0].starts_with("item + prt_5 native=\"prt_5\" in call:prt_3"), "{told:?}");
-    assert!(session.asked("/session/status"));
-}
 
 #[test]
 fn an_idle_of_the_turn_before_does_not_end_the_next() {
@@ -93,6 +23,20 @@ fn an_idle_of_the_turn_before_does_not_end_the_next() {
 }
 
 #[test]
+fn the_last_word_of_a_failed_turn_does_not_fail_the_next() {
+    let mut session = Session::in_turn("The first.");
+    let error = r#"{"name":"APIError","data":{"message":"no","statusCode":400}}"#;
+    session.event("session.error", &format!(r#"{{"sessionID":"ses_1","error":{error}}}"#));
+    assert!(session.idle()[0].starts_with(r#"turn . "error""#));
+    session.prompt("The second.");
+    let failed = format!(r#"{{"id":"msg_2","sessionID":"ses_1","role":"assistant","error":{error}}}"#);
+    session.event("message.updated", &format!(r#"{{"sessionID":"ses_1","info":{failed}}}"#));
+    assert_eq!(session.idle(), ["dropped superseded"]);
+    session.busy();
+    assert!(session.idle()[0].starts_with(r#"turn . "end_turn""#));
+}
+
+#[test]
 fn a_part_may_overtake_its_message_and_a_delta_its_part() {
     let mut session = Session::in_turn(PROMPT);
     let part = Session::record("prt_8", "msg_7", "text", r#""text":"""#);
@@ -100,6 +44,28 @@ fn a_part_may_overtake_its_message_and_a_delta_its_part() {
     assert_eq!(told, [r#"item + prt_8 native="prt_8" message "assistant" []"#]);
     let told = session.delta("prt_9", "Hi");
     assert_eq!(told, [r#"item + prt_9 native="prt_9" message "assistant" []"#, r#"item ~ prt_9 "Hi""#]);
+}
+
+#[test]
+fn a_message_that_is_complete_when_it_is_first_seen_is_told_all_the_same() {
+    let mut session = Session::in_turn(PROMPT);
+    let late = r#"{"id":"msg_7","sessionID":"ses_1","role":"assistant","time":{"created":6,"completed":7}}"#;
+    session.event("message.updated", &format!(r#"{{"sessionID":"ses_1","info":{late}}}"#));
+    let part = Session::record("prt_8", "msg_7", "text", r#""text":"Late.","time":{"start":1,"end":2}"#);
+    let told = session.event("message.part.updated", &format!(r#"{{"sessionID":"ses_1","part":{part}}}"#));
+    assert_eq!(told[1], r#"item . prt_8 message "assistant" [{"type":"text","text":"Late."}]"#);
+    let copied =
+        r#"{"id":"msg_1","sessionID":"ses_1","role":"assistant","time":{"created":4,"completed":5}}"#;
+    let told = session.event("message.updated", &format!(r#"{{"sessionID":"ses_1","info":{copied}}}"#));
+    assert_eq!(told, ["dropped replay"], "it is older than the session");
+}
+
+#[test]
+fn a_tool_that_uses_a_known_name_for_something_else_is_told_without_it() {
+    let mut session = Session::in_turn(PROMPT);
+    let state = r#""state":{"status":"completed","input":{},"output":"ok","metadata":{"files":3,"exit":"no","output":[]},"time":{"start":1,"end":2}}"#;
+    let told = session.part("prt_3", "tool", &format!(r#""tool":"tiny_count","callID":"c",{state}"#));
+    assert_eq!(told[3], r#"item . result:prt_3 tool_result of call:prt_3 "ok" error=false ms=1"#);
 }
 
 #[test]
@@ -186,6 +152,13 @@ fn answers_and_events_go_to_the_session_that_they_are_about() {
     assert_eq!(route(&mut link, &event("/b", r#"{"sessionID":"ses_3"}"#)), Route::Session(second));
     assert_eq!(route(&mut link, &event("/a", r#"{"sessionID":"ses_1"}"#)), Route::Session(first));
     assert_eq!(route(&mut link, &event("/a", r#"{"sessionID":"ses_9"}"#)), Route::Nobody, "a stranger's");
+    assert!(
+        link.farewell(second)[0].get().contains(r#"{"leave":{"directory":"/b"}}"#),
+        "nobody else is there"
+    );
+    link.sent(first, &raw(r#"{"listen":{"directory":"/b"}}"#));
+    assert!(link.farewell(second).is_empty(), "somebody else is there");
+    link.sent(first, &raw(r#"{"listen":{"directory":"/a"}}"#));
     // What is about a directory, one of its sessions counts.
     assert_eq!(route(&mut link, &event("/b", "{}")), Route::Session(second));
     link.left(second);

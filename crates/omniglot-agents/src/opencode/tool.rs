@@ -3,8 +3,9 @@
 use omniglot_schema::{ContentPart, FileAction};
 use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome, ToolResult};
 
+use super::edit::edited;
 use super::part::file_part;
-use super::wire::{FileDiff, PartHead, Tool, ToolMetadata, ToolState, ToolStatus};
+use super::wire::{PartHead, Tool, ToolState, ToolStatus};
 use super::{OpenCode, dropped};
 use crate::contract::{Draft, DropReason, Output};
 
@@ -16,10 +17,13 @@ pub(crate) struct Call {
     parent: Option<ItemKey>,
     /// What requests name it by.
     pub(crate) native: String,
-    name: String,
+    pub(crate) name: String,
     phase: Phase,
     /// The output that went out as a preview.
     streamed: String,
+    /// The change that a person was asked about.
+    proposed: Option<String>,
+    failed: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,10 +57,14 @@ impl OpenCode {
             out.push(call.started());
             call
         });
+        let arguments = state.input.clone().filter(|_| state.status == ToolStatus::Completed);
         match state.status {
             ToolStatus::Pending => {}
             ToolStatus::Running => call.runs(&state, out),
             ToolStatus::Completed | ToolStatus::Error => call.ends(&name, state, out),
+        }
+        if let Some(arguments) = arguments {
+            self.note_plan(&arguments);
         }
         if out.len() == before {
             out.push(dropped(DropReason::Superseded));
@@ -72,10 +80,10 @@ impl OpenCode {
         self.calls.iter().filter(waiting).map(|(part, _)| part.clone()).max()
     }
 
-    pub(crate) fn call_named(&self, native: &str) -> Option<&Call> {
+    pub(crate) fn call_named(&mut self, native: &str) -> Option<&mut Call> {
         // Ids of the model's may repeat: the newest part has the greatest id.
-        let named = self.calls.iter().filter(|(_, call)| call.native == native);
-        named.max_by_key(|(part, _)| *part).map(|(_, call)| call)
+        let named = self.calls.iter_mut().filter(|(_, call)| call.native == native);
+        named.max_by(|(one, _), (other, _)| one.cmp(other)).map(|(_, call)| call)
     }
 }
 
@@ -89,7 +97,17 @@ impl Call {
             name,
             phase: Phase::Announced,
             streamed: String::new(),
+            proposed: None,
+            failed: false,
         }
+    }
+
+    pub(crate) fn has_succeeded(&self) -> bool {
+        self.phase == Phase::Done && !self.failed
+    }
+
+    pub(crate) fn propose(&mut self, diff: &str) {
+        self.proposed = Some(diff.to_owned());
     }
 
     fn started(&self) -> Output {
@@ -145,17 +163,18 @@ impl Call {
         self.phase = Phase::Done;
         self.streamed = String::new();
         let failed = state.status == ToolStatus::Error || name == INVALID;
+        self.failed = failed;
         let outcome = if failed { Outcome::Failed } else { Outcome::Completed };
         let body = Some(Body::ToolResult(self.result_of(state, failed)));
         out.push(Draft::ItemCompleted(ItemEnd { key: self.result.clone(), outcome, body }).into());
     }
 
-    fn result_of(&self, state: ToolState, failed: bool) -> ToolResult {
+    fn result_of(&mut self, state: ToolState, failed: bool) -> ToolResult {
         let metadata = state.metadata.unwrap_or_default();
         let mut parts: Vec<ContentPart> = state.attachments.iter().map(file_part).collect();
         if !failed {
             // An edit that failed did not change the file.
-            parts.extend(edited(&metadata));
+            parts.extend(edited(&metadata, state.input.as_deref(), self.proposed.take()));
         }
         parts.extend(metadata.output_path.clone().map(|path| ContentPart::FileRef {
             path,
@@ -181,22 +200,4 @@ impl Call {
 fn duration(start: Option<f64>, end: Option<f64>) -> Option<u64> {
     let took = end? - start?;
     (took >= 0.0 && took.is_finite()).then_some(took as u64)
-}
-
-fn edited(metadata: &ToolMetadata) -> Option<ContentPart> {
-    let FileDiff { file, patch } = match (&metadata.filediff, &metadata.filepath) {
-        (Some(diff), _) => FileDiff { file: diff.file.clone(), patch: diff.patch.clone() },
-        (None, Some(path)) => FileDiff { file: path.clone(), patch: None },
-        (None, None) => return None,
-    };
-    let diff = patch.or_else(|| metadata.diff.clone())?;
-    Some(file_change(file, &diff, metadata.exists == Some(false)))
-}
-
-/// A change as OpenCode tells it: a unified diff below a title line and a rule.
-pub(crate) fn file_change(path: String, diff: &str, is_new: bool) -> ContentPart {
-    let diff = diff.find("--- ").and_then(|start| diff.get(start..)).unwrap_or(diff).to_owned();
-    let is_new = is_new || diff.contains("\n@@ -0,0 ");
-    let action = if is_new { FileAction::Write } else { FileAction::Patch };
-    ContentPart::FileRef { path, action, diff: Some(diff) }
 }

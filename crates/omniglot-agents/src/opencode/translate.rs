@@ -6,7 +6,7 @@ use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome};
 use serde_json::value::RawValue;
 
 use super::request::{Asked, session_of};
-use super::turn::price;
+use super::usage::price;
 use super::wire::{self, Event};
 use super::{OpenCode, dropped, unparsed};
 use crate::contract::{Draft, DropReason, Output};
@@ -24,10 +24,11 @@ pub(crate) enum Whose {
 impl OpenCode {
     pub(crate) fn frame(&mut self, frame: &RawValue, out: &mut Vec<Output>) {
         let before = out.len();
-        self.read_did_not_happen(out);
         match FromServer::parse(frame) {
             Ok(FromServer::Answer(answer)) => self.answer(answer, out),
             Ok(FromServer::Event(event)) => match Event::parse(&event.data) {
+                Ok(event) if self.rereads.is_some() && event.has_an_order() => self.hold(event, out),
+                Ok(event) if self.waits_for_turn(&event) => self.keep_for_turn(event, out),
                 Ok(event) => self.event(event, out),
                 Err(fault) => out.push(Output::Unparsed(fault)),
             },
@@ -64,10 +65,9 @@ impl OpenCode {
             Asked::Create
             | Asked::Session(_)
             | Asked::Fork
-            | Asked::Providers
-            | Asked::Agents
-            | Asked::Commands
+            | Asked::List(_)
             | Asked::Status
+            | Asked::Todos
             | Asked::Permissions
             | Asked::Questions
             | Asked::Change
@@ -78,22 +78,28 @@ impl OpenCode {
 
     fn answer(&mut self, answer: Answer, out: &mut Vec<Output>) {
         let Some(asked) = self.asked.remove(&answer.id) else { return };
+        self.answered(asked, &answer, out);
+        self.read_on(&answer.id, out);
+    }
+
+    fn answered(&mut self, asked: Asked, answer: &Answer, out: &mut Vec<Output>) {
         match asked {
-            Asked::Create | Asked::Fork => self.created(&answer, out),
-            Asked::Session(id) => self.session_read(&id, &answer, out),
-            Asked::Providers | Asked::Agents | Asked::Commands => self.listed(&asked, &answer, out),
-            Asked::Prompt | Asked::Compact => self.prompt_answered(&answer, out),
+            Asked::Create | Asked::Fork => self.created(answer, out),
+            Asked::Session(id) => self.session_read(&id, answer, out),
+            Asked::List(list) => self.listed(list, answer, out),
+            Asked::Prompt | Asked::Compact => self.prompt_answered(answer, out),
             Asked::Abort => self.abort_answered(out),
-            Asked::Messages(session) => self.messages_read(&session, &answer, out),
-            Asked::Status => self.status_read(&answer, out),
-            Asked::Permissions => self.permissions_read(&answer, out),
-            Asked::Questions => self.questions_read(&answer, out),
-            Asked::Change => self.changed(&answer, out),
+            Asked::Messages(session) => self.messages_read(&session, answer, out),
+            Asked::Status => self.status_read(answer, out),
+            Asked::Todos => self.todos_read(answer, out),
+            Asked::Permissions => self.permissions_read(answer, out),
+            Asked::Questions => self.questions_read(answer, out),
+            Asked::Change => self.changed(answer, out),
             Asked::PermissionReply { .. } | Asked::QuestionReply { .. } | Asked::Other => {}
         }
     }
 
-    fn event(&mut self, event: Event, out: &mut Vec<Output>) {
+    pub(crate) fn event(&mut self, event: Event, out: &mut Vec<Output>) {
         match event {
             Event::MessageUpdated(event) => self.message(event.info, out),
             Event::MessageRemoved(event) => self.message_removed(&event, out),
@@ -113,7 +119,11 @@ impl OpenCode {
                 self.question_resolved(&event.request, Some(event.answers), out);
             }
             Event::QuestionRejected(event) => self.question_resolved(&event.request, None, out),
-            Event::TodoUpdated(event) => self.todos(event, out),
+            Event::TodoUpdated(event) => {
+                if self.whose(&event.session) == Whose::Mine {
+                    self.todos(event.todos, out);
+                }
+            }
             Event::Heartbeat => out.push(dropped(DropReason::Heartbeat)),
             Event::Housekeeping => out.push(dropped(DropReason::Internal)),
             Event::Unknown { kind } => {
@@ -173,7 +183,7 @@ impl OpenCode {
         }
     }
 
-    fn my_session(&mut self, info: wire::Session, out: &mut Vec<Output>) {
+    pub(crate) fn my_session(&mut self, info: wire::Session, out: &mut Vec<Output>) {
         // Until OpenCode has made one, the title is only the time.
         let title = info.title.filter(|title| !title.starts_with("New session - "));
         let patch = StatePatch {
@@ -182,13 +192,20 @@ impl OpenCode {
             ..StatePatch::default()
         };
         state(patch, out);
-        if let Some(revert) = info.revert
-            && self.settings.reverted.as_ref() != Some(&revert.message)
-        {
-            let detail = "the conversation was taken back; what follows is removed with the next message";
-            self.told(StatusLabel::Removed, detail.to_owned(), None, out);
-            self.settings.reverted = Some(revert.message);
-        }
+        self.reverted(info.revert.map(|revert| revert.message), out);
+    }
+
+    /// What is taken back can be had again until the next message, which removes it.
+    fn reverted(&mut self, to: Option<String>, out: &mut Vec<Output>) {
+        let before = std::mem::replace(&mut self.settings.reverted, to);
+        let now = &self.settings.reverted;
+        let detail = match before {
+            _ if before == *now => return,
+            Some(message) if now.is_none() && self.once.contains(&message) => return,
+            Some(_) if now.is_none() => "what was taken back of the conversation is there again",
+            _ => "the conversation was taken back; what follows is removed with the next message",
+        };
+        self.told(StatusLabel::Removed, detail.to_owned(), None, out);
     }
 
     fn session_deleted(&mut self, session: &str, out: &mut Vec<Output>) {
@@ -211,10 +228,7 @@ impl OpenCode {
         }
     }
 
-    fn todos(&mut self, event: wire::TodoUpdated, out: &mut Vec<Output>) {
-        if self.whose(&event.session) != Whose::Mine {
-            return;
-        }
+    pub(crate) fn todos(&mut self, todos: Vec<wire::Todo>, out: &mut Vec<Output>) {
         let todo = |todo: wire::Todo| {
             let status = match todo.status.as_str() {
                 "completed" => Some(TodoStatus::Completed),
@@ -225,7 +239,7 @@ impl OpenCode {
             };
             status.map(|status| Todo { text: todo.content, status })
         };
-        let todos: Vec<Todo> = event.todos.into_iter().filter_map(todo).collect();
+        let todos: Vec<Todo> = todos.into_iter().filter_map(todo).collect();
         state(StatePatch { todos: Some(Some(todos.into())), ..StatePatch::default() }, out);
     }
 

@@ -1,16 +1,14 @@
 //! Turns: begun by a prompt that was really sent, ended by the first `idle` after it was `busy` (T4).
 
-use std::collections::HashSet;
-
-use indexmap::IndexMap;
-use omniglot_schema::{Activity, ContentPart, StopReason, Usage};
+use omniglot_schema::{Activity, ContentPart, StatusLabel, StopReason};
 use omniglot_timeline::{Failure, Origin, TurnEnd};
 use serde::Deserialize;
 
-use super::failure::{ABORTED, failure, refused};
+use super::failure::{ABORTED, failure, refused, unheard};
 use super::part::file_part;
 use super::translate::Whose;
-use super::wire::{Assistant, PromptBody, PromptPart, SessionError, Status, Tokens};
+use super::usage::{Accounts, Spender};
+use super::wire::{Assistant, PromptBody, PromptPart, SessionError, Status};
 use super::{OpenCode, dropped};
 use crate::contract::{Draft, DropReason, Output};
 use crate::http::{Answer, Request};
@@ -19,48 +17,33 @@ use crate::http::{Answer, Request};
 pub(crate) struct Turn {
     /// The prompt that began it.
     request: Option<String>,
+    /// That prompt was a command with settings of its own.
+    of_command: bool,
     /// The server has said that it works on it.
     pub(crate) busy: bool,
     pub(crate) failure: Option<Failure>,
     /// Why the last message ended.
     pub(crate) finish: Option<String>,
+    /// The newest message of it: what an older one says about errors and ends is over.
+    newest: String,
+    /// The server has taken the prompt.
+    accepted: bool,
+    /// The question whether the server still works on it, after a cut.
+    pub(crate) doubted: Option<String>,
+    /// We have asked the server to stop.
+    aborted: bool,
     closing: Closing,
-    /// What each message used; a message tells its sum again and again.
-    accounts: IndexMap<String, Account>,
-    /// The requests for messages of subagents that were not answered yet.
-    reading: HashSet<String>,
+    accounts: Accounts,
 }
 
-/// How far the end of an aborted turn has come.
+/// How far a turn has come that ends with a last look at its messages.
 #[derive(Debug, Default, PartialEq, Eq)]
 enum Closing {
     #[default]
     No,
-    /// The abort was sent.
-    Asked,
-    /// The abort was answered, and the messages are about to be read; this is the request.
+    /// They are about to be read; this is the request.
     AboutToRead(String),
     Reading(String),
-}
-
-#[derive(Debug)]
-pub(crate) struct Account {
-    tokens: Option<Tokens>,
-    cost: Option<f64>,
-    model: Option<String>,
-    of_subagent: bool,
-}
-
-impl Account {
-    pub(crate) fn of(message: &Assistant, of_subagent: bool) -> Self {
-        let model = message.provider.as_ref().zip(message.model.as_ref());
-        Self {
-            tokens: message.tokens,
-            cost: message.cost,
-            model: model.map(|(provider, model)| format!("{provider}/{model}")),
-            of_subagent,
-        }
-    }
 }
 
 impl Turn {
@@ -69,44 +52,30 @@ impl Turn {
         Self { busy: true, ..Self::default() }
     }
 
-    pub(crate) fn account(&mut self, message: &str, account: Account) {
-        self.accounts.insert(message.to_owned(), account);
+    pub(crate) fn account(&mut self, message: &str, told: &Assistant, spender: Spender) {
+        self.accounts.note(message, told, spender);
     }
 
-    pub(crate) fn reads(&mut self, request: String) {
-        self.reading.insert(request);
-    }
-
-    /// Whether this was the last of what had to be read.
-    pub(crate) fn all_read(&mut self, request: &str) -> bool {
-        self.reading.remove(request);
-        self.reading.is_empty()
-    }
-
-    fn is_aborted(&self) -> bool {
-        self.closing != Closing::No
-    }
-
-    fn usage(&self, of_subagents: bool) -> Option<Usage> {
-        let told = self.accounts.values().filter(|account| account.of_subagent == of_subagents);
-        let mut sum = Tokens::default();
-        for tokens in told.filter_map(|account| account.tokens) {
-            sum.input += tokens.input;
-            sum.output += tokens.output;
-            sum.reasoning += tokens.reasoning;
-            sum.cache.read += tokens.cache.read;
-            sum.cache.write += tokens.cache.write;
+    /// Whether this message is the newest; a newer one begins another attempt.
+    pub(crate) fn is_newest(&mut self, message: &str) -> bool {
+        let newest = message >= self.newest.as_str();
+        if newest {
+            message.clone_into(&mut self.newest);
         }
-        let usage = Usage {
-            input_tokens: Some(sum.input),
-            output_tokens: Some(sum.output + sum.reasoning),
-            reasoning_tokens: Some(sum.reasoning),
-            cache_read_tokens: Some(sum.cache.read),
-            cache_write_tokens: Some(sum.cache.write),
-            total_tokens: None,
-        }
-        .with_total();
-        usage.total_tokens.is_some_and(|total| total > 0).then_some(usage)
+        newest
+    }
+
+    pub(crate) fn is_aborted(&self) -> bool {
+        self.aborted
+    }
+
+    pub(crate) fn is_of_command(&self) -> bool {
+        self.of_command
+    }
+
+    /// Whether idleness means that it is over.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.busy || self.accepted
     }
 
     fn end(self) -> TurnEnd {
@@ -122,19 +91,12 @@ impl Turn {
         } else {
             TurnEnd::new(stop)
         };
-        let mine = self.accounts.values().rev().find(|account| !account.of_subagent);
-        end.model = mine.and_then(|account| account.model.clone());
-        end.usage = self.usage(false);
-        end.usage_subagents = self.usage(true);
-        let cost: f64 = self.accounts.values().filter_map(|account| account.cost).sum();
-        end.cost_usd = price(cost);
+        end.model = self.accounts.model();
+        end.usage = self.accounts.usage(Spender::Itself);
+        end.usage_subagents = self.accounts.usage(Spender::Subagents);
+        end.cost_usd = self.accounts.cost();
         end
     }
-}
-
-/// Sums of small prices carry noise far below a cent.
-pub(crate) fn price(cost: f64) -> Option<f64> {
-    (cost > 0.0).then(|| (cost * 1e9).round() / 1e9)
 }
 
 /// What makes a turn beside a prompt: a command, or a line for the shell.
@@ -155,7 +117,9 @@ impl OpenCode {
         }
         self.end_turn(out);
         out.push(Draft::TurnStarted(Origin::User { message_id, content }).into());
-        self.turn = Some(Turn { request: Some(request.id.clone()), ..Turn::default() });
+        let of_command = request.path.split('?').next().is_some_and(|path| path.ends_with("/command"));
+        self.turn = Some(Turn { request: Some(request.id.clone()), of_command, ..Turn::default() });
+        self.tell_background(out);
     }
 
     /// A compaction that somebody asked for is a turn without words.
@@ -169,30 +133,46 @@ impl OpenCode {
 
     /// Accepted, or over: the events tell. Only a refusal is told here.
     pub(crate) fn prompt_answered(&mut self, answer: &Answer, out: &mut Vec<Output>) {
-        if answer.is_success() {
-            return out.push(dropped(DropReason::Echo));
-        }
-        if let Some(turn) = self.turn.as_mut().filter(|turn| turn.request.as_ref() == Some(&answer.id)) {
+        let Some(turn) = self.turn.as_mut().filter(|turn| turn.request.as_ref() == Some(&answer.id)) else {
+            return self.added_words_answered(answer, out);
+        };
+        if !answer.is_success() {
             turn.failure.get_or_insert_with(|| refused(answer));
-            self.end_turn(out);
+            return self.end_turn(out);
+        }
+        turn.accepted = true;
+        out.push(dropped(DropReason::Echo));
+        if turn.doubted.is_some() {
+            self.ask_whether_it_works(out);
         }
     }
 
+    /// What was said into a running turn is a part of it, unless the server does not take it.
+    fn added_words_answered(&mut self, answer: &Answer, out: &mut Vec<Output>) {
+        if answer.is_success() {
+            return out.push(dropped(DropReason::Echo));
+        }
+        let why = format!("the message did not reach the running turn: {}", refused(answer).message);
+        self.told(StatusLabel::Warning, why, None, out);
+    }
+
     pub(crate) fn abort_sent(&mut self) {
-        if let Some(turn) = &mut self.turn
-            && turn.closing == Closing::No
-        {
-            turn.closing = Closing::Asked;
+        if let Some(turn) = &mut self.turn {
+            turn.aborted = true;
         }
     }
 
     /// The last words of an aborted turn may come after the answer, or have been missed: they are read.
     pub(crate) fn abort_answered(&mut self, out: &mut Vec<Output>) {
-        if self.turn.as_ref().is_some_and(|turn| turn.closing == Closing::Asked) {
-            let id = self.read_messages(out);
-            if let (Some(turn), Some(id)) = (&mut self.turn, id) {
-                turn.closing = Closing::AboutToRead(id);
-            }
+        if self.turn.as_ref().is_some_and(|turn| turn.aborted && turn.closing == Closing::No) {
+            self.close_after_reading(out);
+        }
+    }
+
+    pub(crate) fn close_after_reading(&mut self, out: &mut Vec<Output>) {
+        let id = self.read_messages(out);
+        if let (Some(turn), Some(id)) = (&mut self.turn, id) {
+            turn.closing = Closing::AboutToRead(id);
         }
     }
 
@@ -204,16 +184,18 @@ impl OpenCode {
         }
     }
 
-    /// Nobody has sent the request for the messages, because this is a recording: the turn ends without it.
-    pub(crate) fn read_did_not_happen(&mut self, out: &mut Vec<Output>) {
-        if self.turn.as_ref().is_some_and(|turn| matches!(turn.closing, Closing::AboutToRead(_))) {
-            self.end_turn(out);
+    /// Ends the turn if this was the read that it waits for.
+    pub(crate) fn closes_with(&mut self, request: &str, out: &mut Vec<Output>) -> bool {
+        let Some(turn) = &mut self.turn else { return false };
+        if turn.closing != Closing::Reading(request.to_owned()) {
+            return false;
         }
-    }
-
-    /// Whether this was the read that an aborted turn waits for.
-    pub(crate) fn closes_with(&self, request: &str) -> bool {
-        self.turn.as_ref().is_some_and(|turn| turn.closing == Closing::Reading(request.to_owned()))
+        if turn.accounts.is_empty() {
+            // An error before the first answer is told by one event, and stored nowhere.
+            turn.failure.get_or_insert_with(unheard);
+        }
+        self.end_turn(out);
+        true
     }
 
     pub(crate) fn status(&mut self, session: &str, status: Status, out: &mut Vec<Output>) {
@@ -237,12 +219,12 @@ impl OpenCode {
     fn idle(&mut self, out: &mut Vec<Output>) {
         match &self.turn {
             None => out.push(dropped(DropReason::Duplicate)),
+            // Nobody has sent the request for the messages, because this is a recording: the turn ends without it.
+            Some(turn) if matches!(turn.closing, Closing::AboutToRead(_)) => self.end_turn(out),
             // An idle before this turn was busy is an echo of the one before; an abort has its own end.
             Some(turn) if turn.is_aborted() || !(turn.busy || turn.failure.is_some()) => {
                 out.push(dropped(DropReason::Superseded));
             }
-            // What was missed belongs to the turn: it ends when that is read, which also asks whether it is idle.
-            Some(turn) if self.rereads && turn.busy => out.push(dropped(DropReason::Superseded)),
             Some(_) => self.end_turn(out),
         }
     }
@@ -275,10 +257,6 @@ impl OpenCode {
             (Some(Whose::Child(_) | Whose::Other), _) => {}
             (None, _) => out.push(Draft::Error(failure(&error)).into()),
         }
-    }
-
-    pub(crate) fn turn_is_busy(&self) -> bool {
-        self.turn.as_ref().is_some_and(|turn| turn.busy && !turn.is_aborted())
     }
 }
 

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::unparsed;
 use crate::contract::{Unparsed, decode};
+use crate::fault::unparsed;
 
 #[derive(Debug)]
 pub(crate) enum Block<'a> {

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-use super::unparsed;
 use crate::contract::{Unparsed, decode};
+use crate::fault::unparsed;
 
 /// A request of the CLI.
 #[derive(Debug, Deserialize)]

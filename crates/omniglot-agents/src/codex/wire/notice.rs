@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::RpcId;
 use crate::contract::{DropReason, Unparsed, decode};
+use crate::rpc::RpcId;
 
 #[derive(Debug)]
 pub(crate) enum Notice<'a> {

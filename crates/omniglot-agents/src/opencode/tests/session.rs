@@ -32,11 +32,16 @@ impl Session {
         let created = session.open.last().and_then(|request| request.body.clone());
         let created: serde_json::Value = serde_json::from_str(created.unwrap().get()).unwrap();
         let rules = created.get("permission").cloned().unwrap_or_else(|| serde_json::json!([]));
-        session.answer_to("/session", &format!(r#"{{"id":"ses_1","version":"1","permission":{rules}}}"#));
-        session.answer_to("/config/providers", r#"{"providers":[]}"#);
+        session.answer_to(
+            "/session",
+            &format!(r#"{{"id":"ses_1","version":"1","permission":{rules},"time":{{"created":5}}}}"#),
+        );
+        session.answer_to("/config", r#"{"model":"a/configured"}"#);
+        session.answer_to("/config/providers", r#"{"providers":[],"default":{"a":"listed"}}"#);
         session.answer_to("/agent", AGENTS);
         let opened = session.answer_to("/command", "[]");
         assert!(opened[0].starts_with(r#"session "ses_1""#), "{opened:?}");
+        assert!(opened[1].starts_with(r#"state {"model":"a/configured""#), "{opened:?}");
         session
     }
 
@@ -85,6 +90,23 @@ impl Session {
 
     pub(super) fn stream(&mut self, state: &str) -> Vec<String> {
         self.hear(&format!(r#"{{"stream":{{"directory":"/w","state":"{state}"}}}}"#))
+    }
+
+    /// The event stream is back, and the server tells what it keeps: these messages, and nothing else.
+    pub(super) fn back_with(&mut self, messages: &str) -> Vec<String> {
+        self.stream("reopened");
+        self.tells(messages)
+    }
+
+    /// The answers to what is read after a cut; what is told of them.
+    pub(super) fn tells(&mut self, messages: &str) -> Vec<String> {
+        let mut told = self.answer_to("/session/ses_1", r#"{"id":"ses_1"}"#);
+        told.extend(self.answer_to("/session/ses_1/todo", "[]"));
+        told.extend(self.answer_to("/session/ses_1/message", messages));
+        told.extend(self.answer_to("/permission", "[]"));
+        told.extend(self.answer_to("/question", "[]"));
+        told.retain(|line| !line.starts_with("dropped") && !line.starts_with("state"));
+        told
     }
 
     pub(super) fn assistant(&self, id: &str) -> String {

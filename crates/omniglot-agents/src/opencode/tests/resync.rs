@@ -1,0 +1,184 @@
+//! A cut event stream: what it missed is told once, in its order, and its turns end.
+
+use super::PROMPT;
+use super::session::Session;
+
+const DONE: &str = r#""tool":"bash","callID":"c","state":{"status":"completed","input":{},"output":"out","title":"t","metadata":{},"time":{"start":1,"end":2}}"#;
+
+fn whole(text: &str) -> String {
+    format!(r#""text":"{text}","time":{{"start":1,"end":2}}"#)
+}
+
+/// A stored message of the assistant with these parts.
+fn stored(session: &Session, message: &str, parts: &[String]) -> String {
+    format!(r#"[{{"info":{},"parts":[{}]}}]"#, session.assistant(message), parts.join(","))
+}
+
+/// The items of what was told, without their contents.
+fn items(told: &[String]) -> Vec<String> {
+    let short = |line: &String| line.split(' ').take(3).collect::<Vec<_>>().join(" ");
+    told.iter().filter(|line| line.starts_with("item")).map(short).collect()
+}
+
+#[test]
+fn what_is_heard_while_the_rest_is_read_is_told_after_it() {
+    let mut session = Session::in_turn(PROMPT);
+    session.part("prt_2", "text", r#""text":"""#);
+    assert_eq!(session.delta("prt_2", "Be"), [r#"item ~ prt_2 "Be""#]);
+    session.stream("lost");
+    session.stream("reopened");
+    // It goes on after a hole: half a text would be a wrong one.
+    assert_eq!(session.delta("prt_2", "end."), ["dropped superseded"]);
+    session.part("prt_4", "text", r#""text":"""#);
+    assert_eq!(session.delta("prt_4", "Live."), ["dropped superseded"]);
+    let parts = [
+        Session::record("prt_2", "msg_2", "text", &whole("Before the end.")),
+        Session::record("prt_3", "msg_2", "tool", DONE),
+        Session::record("prt_4", "msg_2", "text", r#""text":"""#),
+    ];
+    let read = stored(&session, "msg_2", &parts);
+    let told = session.tells(&read);
+    assert_eq!(
+        items(&told),
+        [
+            "item . prt_2",
+            "item + call:prt_3",
+            "item . call:prt_3",
+            "item + result:prt_3",
+            "item . result:prt_3",
+            "item + prt_4",
+            "item ~ prt_4"
+        ]
+    );
+    // The same words once more, from the stream.
+    assert_eq!(session.part("prt_2", "text", &whole("Before the end.")), ["dropped duplicate"]);
+    assert_eq!(session.part("prt_3", "tool", DONE), ["dropped superseded"]);
+    assert_eq!(session.delta("prt_4", " More."), [r#"item ~ prt_4 " More.""#]);
+}
+
+#[test]
+fn a_stream_that_is_cut_while_the_rest_is_read_is_read_once_more() {
+    let mut session = Session::in_turn(PROMPT);
+    session.stream("reopened");
+    session.part("prt_4", "text", r#""text":"""#);
+    session.delta("prt_4", "Half");
+    session.event("todo.updated", r#"{"sessionID":"ses_1","todos":[{"content":"Look","status":"pending"}]}"#);
+    session.stream("lost");
+    session.stream("reopened");
+    for path in ["/session/ses_1", "/session/ses_1/todo", "/session/ses_1/message"] {
+        session.answer_to(path, "[]");
+    }
+    assert!(!session.asked("/permission"), "what was asked before the second cut is old");
+    assert_eq!(session.delta("prt_4", " a"), ["dropped superseded"]);
+    let parts = [Session::record("prt_4", "msg_2", "text", r#""text":"""#)];
+    let read = stored(&session, "msg_2", &parts);
+    session.answer_to("/session/ses_1", r#"{"id":"ses_1"}"#);
+    session.answer_to("/session/ses_1/todo", "[]");
+    let told = session.answer_to("/session/ses_1/message", &read);
+    assert_eq!(items(&told), ["item + prt_4"]);
+    session.answer_to("/permission", "[]");
+    let told = session.answer_to("/question", "[]");
+    assert_eq!(told, [r#"state {"todos":[{"text":"Look","status":"pending"}]}"#, "dropped superseded"]);
+    assert_eq!(items(&session.part("prt_4", "text", &whole("Half a text."))), ["item . prt_4"]);
+}
+
+#[test]
+fn a_turn_that_goes_on_after_a_cut_is_not_ended() {
+    let mut session = Session::in_turn(PROMPT);
+    session.back_with("[]");
+    let told = session.answer_to("/session/status", r#"{"ses_1":{"type":"busy"}}"#);
+    assert_eq!(told, ["dropped internal"]);
+    assert!(session.idle()[0].starts_with("turn ."));
+}
+
+#[test]
+fn an_idle_that_is_heard_while_the_rest_is_read_ends_the_turn_after_it() {
+    let mut session = Session::in_turn(PROMPT);
+    session.stream("reopened");
+    assert_eq!(session.idle(), ["dropped superseded"]);
+    let parts = [Session::record("prt_2", "msg_2", "text", &whole("All of it."))];
+    let read = stored(&session, "msg_2", &parts);
+    let told = session.tells(&read);
+    assert_eq!(items(&told), ["item + prt_2", "item . prt_2"]);
+    assert!(told.last().unwrap().starts_with("turn ."), "{told:?}");
+    assert!(!session.asked("/session/status"), "it is known to be over");
+    assert_eq!(session.idle(), ["dropped duplicate"]);
+}
+
+#[test]
+fn a_turn_that_ended_unheard_ends_after_its_last_words() {
+    let mut session = Session::in_turn(PROMPT);
+    session.back_with("[]");
+    // It ends between the two: whatever it said last is read before it closes.
+    assert!(session.answer_to("/session/status", "{}").is_empty());
+    let parts = [Session::record("prt_2", "msg_2", "text", &whole("The last word."))];
+    let read = stored(&session, "msg_2", &parts);
+    let told = session.answer_to("/session/ses_1/message", &read);
+    assert_eq!(items(&told), ["item + prt_2", "item . prt_2"]);
+    assert!(told.last().unwrap().starts_with(r#"turn . "end_turn""#), "{told:?}");
+}
+
+#[test]
+fn a_turn_that_failed_unheard_before_its_first_answer_is_closed() {
+    let mut session = Session::open(Default::default());
+    session.prompt(PROMPT);
+    session.answer_to("/session/ses_1/prompt_async", "null");
+    session.stream("lost");
+    let user = r#"[{"info":{"id":"msg_1","sessionID":"ses_1","role":"user"},"parts":[]}]"#;
+    session.back_with(user);
+    session.answer_to("/session/status", "{}");
+    let told = session.answer_to("/session/ses_1/message", user);
+    let end = told.last().unwrap();
+    assert!(end.starts_with(r#"turn . "error" error="unknown""#), "{end}");
+}
+
+#[test]
+fn a_prompt_that_is_still_on_its_way_is_not_taken_for_a_turn_that_is_over() {
+    let mut session = Session::open(Default::default());
+    session.prompt(PROMPT);
+    session.back_with("[]");
+    assert_eq!(session.answer_to("/session/status", "{}"), ["dropped internal"]);
+    assert!(!session.asked("/session/ses_1/message"), "it has not begun");
+    session.answer_to("/session/ses_1/prompt_async", "null");
+    assert!(session.asked("/session/status"), "now it has");
+}
+
+#[test]
+fn an_error_that_was_got_over_does_not_come_back_with_what_is_read() {
+    let mut session = Session::in_turn(PROMPT);
+    let failed =
+        r#"{"id":"msg_2","sessionID":"ses_1","role":"assistant","error":{"name":"ContextOverflowError"}}"#;
+    session.event("message.updated", &format!(r#"{{"sessionID":"ses_1","info":{failed}}}"#));
+    let next = session.assistant("msg_3");
+    session.event("message.updated", &format!(r#"{{"sessionID":"ses_1","info":{next}}}"#));
+    session.back_with(&format!(r#"[{{"info":{failed},"parts":[]}},{{"info":{next},"parts":[]}}]"#));
+    assert!(session.idle()[0].starts_with(r#"turn . "end_turn""#));
+}
+
+#[test]
+fn the_words_of_a_subagent_that_worked_unheard_are_read_before_what_is_heard_is_told() {
+    let mut session = Session::in_turn(PROMPT);
+    session.stream("reopened");
+    session.idle();
+    let task = r#""tool":"task","callID":"c","state":{"status":"completed","input":{},"output":"done","metadata":{"sessionId":"ses_2"},"time":{"start":1,"end":2}}"#;
+    let parts = [Session::record("prt_3", "msg_2", "tool", task)];
+    let read = stored(&session, "msg_2", &parts);
+    assert_eq!(items(&session.tells(&read)).len(), 4);
+    let child = r#"[{"info":{"id":"msg_4","sessionID":"ses_2","role":"assistant"},"parts":[{"id":"prt_5","messageID":"msg_4","sessionID":"ses_2","type":"text","text":"Found.","time":{"start":1,"end":2}}]}]"#;
+    let told = session.answer_to("/session/ses_2/message", child);
+    assert!(told[0].starts_with("item + prt_5 native=\"prt_5\" in call:prt_3"), "{told:?}");
+    assert!(told.last().unwrap().starts_with("turn ."), "{told:?}");
+}
+
+#[test]
+fn a_request_that_was_answered_is_not_asked_again_because_it_is_still_listed() {
+    let mut session = Session::in_turn(PROMPT);
+    let asked = r#"{"id":"per_1","sessionID":"ses_1","permission":"bash","patterns":["ls"]}"#;
+    session.event("permission.asked", asked);
+    session.event("permission.replied", r#"{"sessionID":"ses_1","requestID":"per_1","reply":"once"}"#);
+    session.stream("reopened");
+    session.answer_to("/session/ses_1", r#"{"id":"ses_1"}"#);
+    session.answer_to("/session/ses_1/todo", "[]");
+    session.answer_to("/session/ses_1/message", "[]");
+    assert_eq!(session.answer_to("/permission", &format!("[{asked}]")), ["dropped duplicate"]);
+}

@@ -1,0 +1,75 @@
+//! What a turn has used: tokens and money, its own and those of its subagents (T15).
+
+use indexmap::IndexMap;
+use omniglot_schema::Usage;
+
+use super::wire::{Assistant, Tokens};
+
+/// What each message of a turn used; a message tells its sum again and again.
+#[derive(Debug, Default)]
+pub(crate) struct Accounts(IndexMap<String, Account>);
+
+#[derive(Debug)]
+struct Account {
+    tokens: Option<Tokens>,
+    cost: Option<f64>,
+    model: Option<String>,
+    spender: Spender,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spender {
+    Itself,
+    Subagents,
+}
+
+impl Accounts {
+    pub(crate) fn note(&mut self, message: &str, told: &Assistant, spender: Spender) {
+        let model = told.provider.as_ref().zip(told.model.as_ref());
+        let model = model.map(|(provider, model)| format!("{provider}/{model}"));
+        let account = Account { tokens: told.tokens, cost: told.cost, model, spender };
+        self.0.insert(message.to_owned(), account);
+    }
+
+    /// Whether no message was heard of.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The model that answered last.
+    pub(crate) fn model(&self) -> Option<String> {
+        let own = self.0.values().rev().find(|account| account.spender == Spender::Itself);
+        own.and_then(|account| account.model.clone())
+    }
+
+    pub(crate) fn cost(&self) -> Option<f64> {
+        price(self.0.values().filter_map(|account| account.cost).sum())
+    }
+
+    pub(crate) fn usage(&self, of: Spender) -> Option<Usage> {
+        let told = self.0.values().filter(|account| account.spender == of);
+        let mut sum = Tokens::default();
+        for tokens in told.filter_map(|account| account.tokens) {
+            sum.input += tokens.input;
+            sum.output += tokens.output;
+            sum.reasoning += tokens.reasoning;
+            sum.cache.read += tokens.cache.read;
+            sum.cache.write += tokens.cache.write;
+        }
+        let usage = Usage {
+            input_tokens: Some(sum.input),
+            output_tokens: Some(sum.output + sum.reasoning),
+            reasoning_tokens: Some(sum.reasoning),
+            cache_read_tokens: Some(sum.cache.read),
+            cache_write_tokens: Some(sum.cache.write),
+            total_tokens: None,
+        }
+        .with_total();
+        usage.total_tokens.is_some_and(|total| total > 0).then_some(usage)
+    }
+}
+
+/// Sums of small prices carry noise far below a cent.
+pub(crate) fn price(cost: f64) -> Option<f64> {
+    (cost > 0.0).then(|| (cost * 1e9).round() / 1e9)
+}

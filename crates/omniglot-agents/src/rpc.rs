@@ -1,0 +1,178 @@
+//! JSON-RPC as agents speak it over stdio: one object per line, read tag first, body later.
+//!
+//! Adds no meaning: what a method or an answer says is left to the adapter that asks for it. The two sides
+//! count their ids apart, so there are two tables: `calls` for our requests, `asks` for the agent's.
+//! `"jsonrpc"` is written and never asked for: Codex leaves it out, and takes it.
+
+mod asks;
+mod calls;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
+
+pub(crate) use asks::{Ask, Asks};
+pub(crate) use calls::Calls;
+
+use crate::contract::{Output, Unparsed, decode};
+use crate::fault::unparsed;
+
+/// One message of either side.
+#[derive(Debug)]
+pub(crate) enum Message<'a> {
+    Request { id: RpcId, method: Cow<'a, str>, params: &'a RawValue },
+    Notification { method: Cow<'a, str>, params: &'a RawValue },
+    Answer { id: RpcId, result: Result<&'a RawValue, RpcError> },
+}
+
+/// A request id; each side chooses its own kind.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum RpcId {
+    Number(serde_json::Number),
+    Text(String),
+    Null,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct RpcError {
+    pub(crate) code: i64,
+    #[serde(default)]
+    pub(crate) message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) data: Option<serde_json::Value>,
+}
+
+impl RpcError {
+    pub(crate) const AUTH_REQUIRED: i64 = -32000;
+    pub(crate) const INVALID_PARAMS: i64 = -32602;
+    pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
+    pub(crate) const INTERNAL: i64 = -32603;
+    pub(crate) const NOT_FOUND: i64 = -32002;
+    pub(crate) const CANCELLED: i64 = -32800;
+
+    pub(crate) fn new(code: i64, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), data: None }
+    }
+
+    /// The answer to a request that nobody here serves (T18).
+    pub(crate) fn not_served(method: &str) -> Self {
+        Self::new(Self::METHOD_NOT_FOUND, format!("method not found: {method}"))
+    }
+
+    pub(crate) fn shown(&self) -> &str {
+        if self.message.is_empty() { "it gave no reason" } else { &self.message }
+    }
+}
+
+impl<'a> Message<'a> {
+    pub(crate) fn parse(frame: &'a RawValue) -> Result<Self, Unparsed> {
+        // A derived struct would read an array by position; nobody sends batches.
+        if !frame.get().starts_with('{') {
+            return Err(unparsed("json-rpc", "not an object"));
+        }
+        let envelope: Envelope<'a> = decode("json-rpc", frame)?;
+        let id = envelope.id.map(|id| decode("json-rpc id", id)).transpose()?;
+        let params = envelope.params.unwrap_or(RawValue::NULL);
+        match (envelope.method, id) {
+            (Some(method), Some(id)) => Ok(Self::Request { id, method, params }),
+            (Some(method), None) => Ok(Self::Notification { method, params }),
+            (None, Some(id)) => {
+                let result = match (envelope.error, envelope.result) {
+                    (Some(error), _) => Err(decode("json-rpc error", error)?),
+                    (None, Some(result)) => Ok(result),
+                    (None, None) => return Err(unparsed("json-rpc", "neither method, result nor error")),
+                };
+                Ok(Self::Answer { id, result })
+            }
+            (None, None) => Err(unparsed("json-rpc", "neither method nor id")),
+        }
+    }
+}
+
+/// Every field is kept apart from its absence: `"id": null` and `"result": null` are real values.
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(default, borrow, deserialize_with = "present")]
+    id: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    method: Option<Cow<'a, str>>,
+    #[serde(default, borrow, deserialize_with = "present")]
+    params: Option<&'a RawValue>,
+    #[serde(default, borrow, deserialize_with = "present")]
+    result: Option<&'a RawValue>,
+    // An explicit null here means success in agents that always write both.
+    #[serde(default, borrow)]
+    error: Option<&'a RawValue>,
+}
+
+fn present<'de, D: Deserializer<'de>>(d: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(d).map(Some)
+}
+
+impl fmt::Display for RpcId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Text(text) => f.write_str(text),
+            Self::Null => f.write_str("null"),
+        }
+    }
+}
+
+impl From<u64> for RpcId {
+    fn from(number: u64) -> Self {
+        Self::Number(number.into())
+    }
+}
+
+/// A request of ours.
+pub(crate) fn request<T: Serialize>(id: &RpcId, method: &str, params: &T) -> Option<Box<RawValue>> {
+    to_raw(&Outgoing { id: Some(id), method: Some(method), params: Some(params), ..Outgoing::EMPTY })
+}
+
+pub(crate) fn notification<T: Serialize>(method: &str, params: Option<&T>) -> Option<Box<RawValue>> {
+    to_raw(&Outgoing { method: Some(method), params, ..Outgoing::EMPTY })
+}
+
+pub(crate) fn answer<T: Serialize>(id: &RpcId, result: &T) -> Option<Box<RawValue>> {
+    to_raw(&Outgoing { id: Some(id), result: Some(result), ..Outgoing::EMPTY })
+}
+
+pub(crate) fn refusal(id: &RpcId, error: &RpcError) -> Option<Box<RawValue>> {
+    to_raw(&Outgoing::<()> { id: Some(id), error: Some(error), ..Outgoing::EMPTY })
+}
+
+/// Everything we send is plain data; only a path that is not UTF-8 cannot become JSON.
+pub(crate) fn send(message: Option<Box<RawValue>>) -> Output {
+    match message {
+        Some(message) => Output::Send(message),
+        None => Output::Unparsed(unparsed("stdin", "a message to the agent cannot be written as JSON")),
+    }
+}
+
+#[derive(Serialize)]
+struct Outgoing<'a, T> {
+    jsonrpc: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a RpcId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    method: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    params: Option<&'a T>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<&'a T>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a RpcError>,
+}
+
+impl<T> Outgoing<'_, T> {
+    const EMPTY: Self =
+        Self { jsonrpc: "2.0", id: None, method: None, params: None, result: None, error: None };
+}
+
+fn to_raw<T: Serialize>(value: &T) -> Option<Box<RawValue>> {
+    serde_json::value::to_raw_value(value).ok()
+}
