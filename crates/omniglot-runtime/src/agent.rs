@@ -263,6 +263,7 @@ impl Agent {
                     self.host.refuse(key, &request, HOLDS_A_SECRET);
                 }
                 Output::Host(ask) => self.host.carry_out(ask),
+                Output::Leftovers(leftovers) => self.process.end(leftovers),
                 output => rest.push(output),
             }
         }

@@ -22,6 +22,8 @@ pub enum RuntimeError {
     AgentNotInstalled { agent: String, program: String },
     #[error("agent {agent} did not start: {message}")]
     AgentFailed { agent: String, message: String, hint: Option<String> },
+    #[error("agent {agent} cannot be used: {message}")]
+    AgentUnavailable { agent: String, message: String, hint: Option<String> },
     #[error("agent {agent} did not answer its {what} within {seconds} s")]
     AgentSilent { agent: String, what: &'static str, seconds: u64 },
     #[error("no open request {0}")]
@@ -60,6 +62,7 @@ impl RuntimeError {
             Self::ModeNotSupported(_) => ErrorType::ModeNotSupported,
             Self::AgentNotInstalled { .. } => ErrorType::AgentNotInstalled,
             Self::AgentFailed { .. } => ErrorType::AgentProcessExited,
+            Self::AgentUnavailable { .. } => ErrorType::AgentUnavailable,
             Self::AgentSilent { .. } => ErrorType::Timeout,
             Self::RequestNotFound(_) | Self::MessageNotFound(_) | Self::BlobNotFound(_) => {
                 ErrorType::NotFound
@@ -82,7 +85,7 @@ impl RuntimeError {
                 });
                 Some(format!("{install}, or set `command` under [agents.{agent}] in omniglot.toml"))
             }
-            Self::AgentFailed { hint, .. } => hint.clone(),
+            Self::AgentFailed { hint, .. } | Self::AgentUnavailable { hint, .. } => hint.clone(),
             Self::Import(error) => Some(error.hint().to_owned()),
             Self::SessionExists(id) => Some(format!(
                 "choose another id, or go on with that session: POST /v1/sessions/{id}/messages"

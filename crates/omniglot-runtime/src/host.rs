@@ -1,11 +1,12 @@
 //! What an agent may ask of this machine: files and commands, inside its session's directory.
 //!
 //! Works beside the session's loop and within bounds: the loop hands a request over and hears what came
-//! of it. Knows no protocol; answers are the adapter's. Everything ends with it: dropped, it takes its
-//! commands and all their descendants along.
+//! of it. A client that lends its own machine is asked first. Knows no protocol; answers are the adapter's.
+//! Everything ends with it: dropped, it takes its commands and all their descendants along.
 
 mod beneath;
 mod files;
+mod lent;
 mod terminal;
 
 use std::collections::HashMap;
@@ -20,7 +21,10 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::lending::Offer;
 use crate::process::Supervisor;
+pub(crate) use lent::Lenders;
+use lent::{Borrowed, Lender};
 use terminal::Terminal;
 
 /// What a host works with.
@@ -40,6 +44,7 @@ pub(crate) type News = (HostKey, HostNews);
 #[derive(Debug)]
 pub(crate) struct Host {
     means: Arc<Means>,
+    lenders: Option<Lenders>,
     news: mpsc::Sender<News>,
     inbox: mpsc::Receiver<News>,
     /// How many files are worked on at once.
@@ -62,6 +67,7 @@ impl Host {
         let (news, inbox) = mpsc::channel(NEWS);
         Self {
             means: Arc::new(means),
+            lenders: None,
             news,
             inbox,
             files: Arc::new(Semaphore::new(FILES_AT_ONCE)),
@@ -69,6 +75,11 @@ impl Host {
             refused: Vec::new(),
             tasks: JoinSet::new(),
         }
+    }
+
+    /// From here on clients are asked first.
+    pub(crate) fn borrow_from(&mut self, lenders: Lenders) {
+        self.lenders = Some(lenders);
     }
 
     /// Takes a request; what comes of it is told by [`next`](Self::next).
@@ -126,22 +137,41 @@ impl Host {
         while self.tasks.join_next().await.is_some() {}
     }
 
+    fn lender(&self, wanted: fn(&Offer) -> bool) -> Option<Lender> {
+        self.lenders.as_ref()?.find(wanted)
+    }
+
     fn read(&mut self, key: HostKey, file: ReadFile) {
         let (means, files, news) = (self.means.clone(), self.files.clone(), self.news.clone());
+        let lender = self.lender(|offer| offer.reads_files);
         self.tasks.spawn(async move {
             let _turn = files.acquire().await;
-            let read = tokio::task::spawn_blocking(move || files::read(&means.root, &file)).await;
-            tell(&news, key, HostNews::Read(read.unwrap_or_else(|_| Err(broken())))).await;
+            let lent = match lender.zip(lent::within(&means.root, &file.path)) {
+                Some((lender, path)) => lent::read(&lender, ReadFile { path, ..file.clone() }).await,
+                None => None,
+            };
+            let read = match lent {
+                Some(read) => read,
+                None => blocking(move || files::read(&means.root, &file)).await,
+            };
+            tell(&news, key, HostNews::Read(read)).await;
         });
     }
 
     fn write(&mut self, key: HostKey, path: PathBuf, content: String) {
         let (means, files, news) = (self.means.clone(), self.files.clone(), self.news.clone());
+        let lender = self.lender(|offer| offer.writes_files);
         self.tasks.spawn(async move {
             let _turn = files.acquire().await;
-            let written =
-                tokio::task::spawn_blocking(move || files::write(&means.root, &path, &content)).await;
-            tell(&news, key, HostNews::Written(written.unwrap_or_else(|_| Err(broken())))).await;
+            let lent = match lender.zip(lent::within(&means.root, &path)) {
+                Some((lender, asked)) => lent::write(&lender, asked, content.clone()).await,
+                None => None,
+            };
+            let written = match lent {
+                Some(written) => written,
+                None => blocking(move || files::write(&means.root, &path, &content)).await,
+            };
+            tell(&news, key, HostNews::Written(written)).await;
         });
     }
 
@@ -152,14 +182,24 @@ impl Host {
         }
         let end = CancellationToken::new();
         self.terminals.insert(key, end.clone());
-        let terminal = Terminal { key, means: self.means.clone(), news: self.news.clone(), end };
-        self.tasks.spawn(terminal.run(start));
+        let (means, news) = (self.means.clone(), self.news.clone());
+        match self.lender(|offer| offer.runs_commands) {
+            Some(lender) => self.tasks.spawn(Borrowed { key, means, news, end }.run(lender, start)),
+            None => self.tasks.spawn(Terminal { key, means, news, end }.run(start)),
+        };
     }
 }
 
 /// A listener that has left wants to hear nothing.
 async fn tell(news: &mpsc::Sender<News>, key: HostKey, what: HostNews) {
     drop(news.send((key, what)).await);
+}
+
+/// Work with files, on a thread where waiting harms nobody.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, HostError> + Send + 'static,
+) -> Result<T, HostError> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(broken()))
 }
 
 fn broken() -> HostError {

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use omniglot_agents::http::{FromServer, Serving, Stream, StreamState, ToServer};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, timeout_at};
 
 use crate::lines::Line;
@@ -33,6 +33,7 @@ struct Address {
     user: &'static str,
     password: String,
     events_path: &'static str,
+    /// The longest event, and the longest answer.
     line_cap: usize,
 }
 
@@ -144,9 +145,15 @@ fn bridge(address: Address, stdio: ProcessIo, limits: &Limits) -> ProcessIo {
 struct Bridge {
     address: Address,
     out: Out,
-    /// The directories that are followed, and whether their streams are open.
-    streams: HashMap<String, Arc<AtomicBool>>,
+    /// The directories that are followed.
+    streams: HashMap<String, Followed>,
     tasks: JoinSet<()>,
+}
+
+struct Followed {
+    /// Whether the stream is open.
+    open: Arc<AtomicBool>,
+    task: AbortHandle,
 }
 
 impl Bridge {
@@ -175,22 +182,29 @@ impl Bridge {
                 self.tasks.spawn(async move { out.say(request::send(&address, request).await).await });
             }
             Some(Ok(ToServer::Listen { directory })) => self.listen(directory).await,
+            Some(Ok(ToServer::Leave { directory })) => self.leave(&directory),
             Some(Err(_)) | None => tracing::error!("a frame for an HTTP agent is no request"),
         }
     }
 
     async fn listen(&mut self, directory: String) {
-        if let Some(open) = self.streams.get(&directory) {
+        if let Some(followed) = self.streams.get(&directory) {
             // The newcomer waits for the word; those who know it already drop it.
-            if open.load(Ordering::SeqCst) {
+            if followed.open.load(Ordering::SeqCst) {
                 self.out.say(state(&directory, StreamState::Open)).await;
             }
             return;
         }
         let open = Arc::new(AtomicBool::new(false));
-        self.streams.insert(directory.clone(), open.clone());
         let (address, out) = (self.address.clone(), self.out.clone());
-        self.tasks.spawn(events::follow(address, directory, out, open));
+        let task = self.tasks.spawn(events::follow(address, directory.clone(), out, open.clone()));
+        self.streams.insert(directory, Followed { open, task });
+    }
+
+    fn leave(&mut self, directory: &str) {
+        if let Some(followed) = self.streams.remove(directory) {
+            followed.task.abort();
+        }
     }
 }
 
@@ -218,23 +232,4 @@ impl Out {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn our_password_is_hidden_in_all_that_the_server_says() {
-        let (queue, mut lines) = line_queue(&Limits::default());
-        let out = Out { queue, mask: Mask::hiding("0123456789abcdef".to_owned()) };
-        out.lines(vec![Line::Whole("PASSWORD=0123456789abcdef".into())]).await;
-        assert_eq!(lines.recv().await.unwrap(), [Line::Whole("PASSWORD=***".into())]);
-    }
-
-    #[test]
-    fn a_port_is_taken_only_while_somebody_listens_on_it() {
-        let somebody = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-        let port = somebody.local_addr().unwrap().port();
-        assert!(is_taken(port));
-        drop(somebody);
-        assert!(!is_taken(port));
-    }
-}
+mod tests;

@@ -2,12 +2,14 @@
 //!
 //! Holds no truth of its own: a session that is not live is a row of the store.
 
+mod attach;
 mod blobs;
 mod change;
 mod check;
 mod create;
 mod import;
 mod lookup;
+mod overview;
 mod present;
 mod probe;
 mod recover;
@@ -24,7 +26,9 @@ use omniglot_schema::{
     Delivered, MessageId, MessageRequest, PermissionReply, QueueOnCancel, SessionDetail, SessionId,
     SessionInfo, UniversalEventType,
 };
-use omniglot_store::{ListFilter, Page, ReadQuery, SessionRecord, Store, StoredFrame, Subscription};
+use omniglot_store::{
+    ListFilter, Page, ReadQuery, SessionNo, SessionRecord, Store, StoredFrame, Subscription,
+};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -35,6 +39,7 @@ use crate::credentials::Credentials;
 use crate::deadlines::Deadlines;
 use crate::doors::Doors;
 use crate::error::RuntimeError;
+use crate::lending::{Loan, Loans, Offer};
 use crate::opening::Launcher;
 use crate::process::{self, Supervisor};
 use crate::server::{Servers, Terms};
@@ -70,10 +75,12 @@ struct Inner {
     launcher: Launcher,
     deadlines: Deadlines,
     live_agents: usize,
+    default_agent: String,
     live: Mutex<HashMap<SessionId, SessionHandle>>,
     doors: Doors,
     probes: Mutex<HashMap<String, Probe>>,
     credentials: Credentials,
+    loans: Loans,
     /// Held while an agent is asked what it offers: one question at a time.
     probing: tokio::sync::Mutex<()>,
     tasks: TaskTracker,
@@ -139,10 +146,12 @@ impl Hub {
             store,
             deadlines,
             live_agents: config.limits.live_agents,
+            default_agent: config.default_agent().to_owned(),
             live: Mutex::default(),
             doors: Doors::default(),
             probes: Mutex::default(),
             credentials: Credentials::default(),
+            loans: Loans::default(),
             probing: tokio::sync::Mutex::default(),
             tasks: TaskTracker::new(),
             stopping: AtomicBool::new(false),
@@ -219,6 +228,11 @@ impl Hub {
         self.ask_live(id, Ask::Cancel(queue)).await?.unwrap_or(Ok(()))
     }
 
+    /// A client does the errands of the session's agent until the loan is dropped.
+    pub fn lend(&self, id: &SessionId, offer: Offer) -> Loan {
+        self.inner.loans.lend(id.clone(), offer)
+    }
+
     pub async fn terminate(&self, id: &SessionId) -> Result<(), RuntimeError> {
         if self.record(id).await?.ended && !self.is_live(id) {
             return Ok(());
@@ -235,7 +249,9 @@ impl Hub {
             // One that has just retired is gone as well.
             drop(handle.ask(Ask::Discard).await);
         }
-        flatten(self.inner.store.delete(record.no).await)
+        flatten(self.inner.store.delete(record.no).await)?;
+        self.drop_attachments(record.no);
+        Ok(())
     }
 
     pub async fn list(&self, filter: ListFilter) -> Result<Vec<SessionInfo>, RuntimeError> {
@@ -251,6 +267,21 @@ impl Hub {
     pub async fn record(&self, id: &SessionId) -> Result<SessionRecord, RuntimeError> {
         let record = self.inner.store.session(id).await?;
         record.ok_or_else(|| RuntimeError::SessionNotFound(id.to_string()))
+    }
+
+    /// The session of that number; numbers are never used again.
+    pub async fn record_numbered(&self, no: SessionNo) -> Result<Option<SessionRecord>, RuntimeError> {
+        Ok(self.inner.store.session_numbered(no).await?)
+    }
+
+    /// The agent of a session whose client names none.
+    pub fn default_agent(&self) -> &str {
+        &self.inner.default_agent
+    }
+
+    /// Refuses the name of an agent that is not there.
+    pub fn knows_agent(&self, name: &str) -> Result<(), RuntimeError> {
+        self.inner.launcher.catalog.get(name).map(drop)
     }
 
     /// A page of committed events.

@@ -16,6 +16,8 @@ mod host;
 mod http;
 pub mod hub;
 pub mod import;
+mod leftovers;
+pub mod lending;
 pub mod lines;
 mod mask;
 mod mcp;

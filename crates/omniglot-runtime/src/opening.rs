@@ -180,7 +180,12 @@ impl NotOpened {
                 RuntimeError::InvalidRequest(message)
             }
             Why::Silent { seconds, .. } => RuntimeError::AgentSilent { agent, what: "handshake", seconds },
-            why => {
+            // It runs, or could, and says no.
+            why @ (Why::Refused(_) | Why::GaveUp(_)) => {
+                let (message, hint) = why.tell();
+                RuntimeError::AgentUnavailable { agent, message, hint }
+            }
+            why @ (Why::Spawn(_) | Why::Exited { .. }) => {
                 let (message, hint) = why.tell();
                 RuntimeError::AgentFailed { agent, message, hint }
             }

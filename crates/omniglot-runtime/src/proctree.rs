@@ -3,9 +3,12 @@
 //! Decides nothing: the guard and the sweep say who has to go.
 
 use std::collections::HashMap;
+use std::time::Duration;
 use std::{fs, io};
 
+use rustix::param::clock_ticks_per_second;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::time::{ClockId, clock_gettime};
 
 /// A process as `/proc/<pid>/stat` shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +73,17 @@ pub(crate) fn kill(stat: &Stat) -> bool {
     // The pidfd holds whoever has the number now, so comparing after opening leaves no gap.
     let same = Stat::read(stat.pid).is_ok_and(|now| now.start == stat.start);
     same && pidfd_send_signal(&pidfd, Signal::KILL).is_ok()
+}
+
+/// How long the machine has been up, which is what start times count.
+pub(crate) fn uptime() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::Boottime)).unwrap_or_default()
+}
+
+/// As start times are counted.
+pub(crate) fn ticks(time: Duration) -> u64 {
+    let ticks = time.as_millis() * u128::from(clock_ticks_per_second()) / 1000;
+    u64::try_from(ticks).unwrap_or(u64::MAX)
 }
 
 /// `starttime` is field 22, the parent's number is field 4.

@@ -29,8 +29,9 @@ use crate::agent::{Agent, FromAgent};
 use crate::credentials::Credentials;
 use crate::deadlines::Deadlines;
 use crate::error::RuntimeError;
-use crate::host::News;
+use crate::host::{Lenders, News};
 use crate::hub::{IdempotencyKey, Posted};
+use crate::lending::Loans;
 use crate::lines::Line;
 use crate::opening::{Launcher, NotOpened, Opened};
 use cancel::Ladder;
@@ -130,6 +131,8 @@ pub(crate) struct Facts {
     pub(crate) launcher: Launcher,
     pub(crate) deadlines: Deadlines,
     pub(crate) credentials: Credentials,
+    /// The clients that do its agent's errands.
+    pub(crate) loans: Loans,
 }
 
 pub(crate) struct Session {
@@ -224,9 +227,14 @@ impl Session {
 
     /// Gives it the agent that was opened to create it. Its words are in the log already.
     pub(crate) fn with_agent(mut self, agent: Agent) -> Self {
-        self.agent = Some(agent);
+        self.take_agent(agent);
         self.feel_pulse();
         self
+    }
+
+    fn take_agent(&mut self, mut agent: Agent) {
+        agent.host.borrow_from(Lenders { loans: self.facts.loans.clone(), session: self.facts.id.clone() });
+        self.agent = Some(agent);
     }
 
     pub(crate) fn with_queue(

@@ -4,10 +4,14 @@
 //! A signal that is meant for one session never reaches a server: there it only empties the seat.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use omniglot_agents::Leftovers;
 use omniglot_schema::StderrOutput;
+use tokio::sync::Notify;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::leftovers;
 use crate::process::{Exit, Process};
 
 #[derive(Debug)]
@@ -21,15 +25,41 @@ pub(crate) enum Vessel {
 pub(crate) struct Seat {
     server: Arc<Process>,
     left: CancellationToken,
+    sign: Sign,
     _leaves_when_dropped: DropGuard,
+}
+
+/// What a session tells of itself to whoever keeps its server.
+#[derive(Debug, Clone)]
+pub(crate) struct Sign {
+    busy: Arc<AtomicBool>,
+    /// Of the whole server: a turn goes on in it that nobody hears any more.
+    runaway: Arc<AtomicBool>,
+    changed: Arc<Notify>,
+}
+
+impl Sign {
+    pub(crate) fn new(runaway: Arc<AtomicBool>, changed: Arc<Notify>) -> Self {
+        Self { busy: Arc::default(), runaway, changed }
+    }
+
+    pub(crate) fn is_busy(&self) -> bool {
+        self.busy.load(Relaxed)
+    }
+
+    fn set_busy(&self, busy: bool) {
+        if self.busy.swap(busy, Relaxed) != busy {
+            self.changed.notify_one();
+        }
+    }
 }
 
 /// How a session's end looks that has left a server which lives on.
 const LEFT: Exit = Exit { code: Some(0), signal: None };
 
 impl Seat {
-    pub(crate) fn new(server: Arc<Process>, left: CancellationToken) -> Self {
-        Self { server, _leaves_when_dropped: left.clone().drop_guard(), left }
+    pub(crate) fn new(server: Arc<Process>, left: CancellationToken, sign: Sign) -> Self {
+        Self { server, _leaves_when_dropped: left.clone().drop_guard(), left, sign }
     }
 }
 
@@ -60,6 +90,27 @@ impl Vessel {
             Self::Own(process) => process.kill(),
             Self::Shared(seat) => seat.left.cancel(),
         }
+    }
+
+    /// Whether the session works: a server is not taken away from one that does.
+    pub(crate) fn occupy(&self, busy: bool) {
+        if let Self::Shared(seat) = self {
+            seat.sign.set_busy(busy);
+        }
+    }
+
+    /// As [`kill`](Self::kill), though a turn goes on: a server that nobody else needs just now is ended.
+    pub(crate) fn forsake(&self) {
+        if let Self::Shared(seat) = self {
+            seat.sign.runaway.store(true, Relaxed);
+            seat.sign.set_busy(false);
+        }
+        self.kill();
+    }
+
+    /// Ends processes below it that it has lost sight of.
+    pub(crate) fn end(&self, leftovers: Leftovers) {
+        leftovers::end(self.pid(), leftovers);
     }
 
     /// Waits for the end of the process, or until the seat is left.

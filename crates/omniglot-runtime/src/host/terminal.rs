@@ -38,7 +38,7 @@ impl Terminal {
     }
 
     async fn listen(&self, process: Process, mut output: mpsc::Receiver<Bytes>) -> Exit {
-        let mut text = Text { whole_lines: self.means.whole_lines, ..Text::default() };
+        let mut text = Text::new(self.means.whole_lines);
         loop {
             let chunk = tokio::select! {
                 chunk = output.recv() => chunk,
@@ -84,23 +84,23 @@ impl Terminal {
         let TerminalStart { command, args, env: more, cwd } = start;
         let mut env = self.means.env.clone();
         env.extend(more);
-        let cwd = self.directory(cwd)?;
+        let cwd = directory(&self.means.root, cwd)?;
         let launch = Launch::new(LaunchSpec { program: command, args, env }, cwd);
         Ok(if is_shell_line(&launch) { in_shell(launch) } else { launch })
     }
+}
 
-    fn directory(&self, wanted: Option<PathBuf>) -> Result<PathBuf, HostError> {
-        let root = &self.means.root;
-        let Some(wanted) = wanted else { return Ok(root.clone()) };
-        let refused = |kind, what: &str| {
-            let (wanted, root) = (wanted.display(), root.display());
-            Err(HostError::new(kind, format!("{wanted} {what} of the session's directory {root}")))
-        };
-        match root.join(&wanted).canonicalize() {
-            Ok(found) if !is_within(&found, root) => refused(HostErrorKind::Refused, "is outside"),
-            Ok(found) if found.is_dir() => Ok(found),
-            Ok(_) | Err(_) => refused(HostErrorKind::NotFound, "is no directory"),
-        }
+/// Where a command runs: the session's directory, or one below it.
+pub(super) fn directory(root: &Path, wanted: Option<PathBuf>) -> Result<PathBuf, HostError> {
+    let Some(wanted) = wanted else { return Ok(root.to_owned()) };
+    let refused = |kind, what: &str| {
+        let (wanted, root) = (wanted.display(), root.display());
+        Err(HostError::new(kind, format!("{wanted} {what} of the session's directory {root}")))
+    };
+    match root.join(&wanted).canonicalize() {
+        Ok(found) if !is_within(&found, root) => refused(HostErrorKind::Refused, "is outside"),
+        Ok(found) if found.is_dir() => Ok(found),
+        Ok(_) | Err(_) => refused(HostErrorKind::NotFound, "is no directory"),
     }
 }
 
@@ -131,8 +131,8 @@ fn told(error: SpawnError) -> HostError {
 }
 
 /// Bytes to text, piece by piece: a character that two reads share stays whole.
-#[derive(Debug, Default)]
-struct Text {
+#[derive(Debug)]
+pub(super) struct Text {
     held: Vec<u8>,
     whole_lines: bool,
 }
@@ -141,7 +141,11 @@ struct Text {
 const LONG_LINE: usize = 4 * 1024;
 
 impl Text {
-    fn push(&mut self, bytes: &[u8]) -> String {
+    pub(super) fn new(whole_lines: bool) -> Self {
+        Self { whole_lines, held: vec![] }
+    }
+
+    pub(super) fn push(&mut self, bytes: &[u8]) -> String {
         self.held.extend_from_slice(bytes);
         let line = self.held.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1);
         let end = match line {
@@ -153,7 +157,7 @@ impl Text {
         String::from_utf8_lossy(&std::mem::replace(&mut self.held, rest)).into_owned()
     }
 
-    fn finish(&mut self) -> String {
+    pub(super) fn finish(&mut self) -> String {
         String::from_utf8_lossy(&std::mem::take(&mut self.held)).into_owned()
     }
 }
@@ -171,7 +175,7 @@ mod tests {
     use super::*;
 
     fn pieces(whole_lines: bool, chunks: &[&[u8]]) -> Vec<String> {
-        let mut text = Text { whole_lines, ..Text::default() };
+        let mut text = Text::new(whole_lines);
         let mut said: Vec<String> = chunks.iter().map(|chunk| text.push(chunk)).collect();
         said.push(text.finish());
         said

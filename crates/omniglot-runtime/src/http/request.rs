@@ -15,7 +15,16 @@ pub(super) async fn send(address: &Address, request: Request) -> FromServer {
     FromServer::Answer(Answer { id, status, body: json_of(body) })
 }
 
-async fn exchange(address: &Address, request: Request) -> Result<(u16, String), reqwest::Error> {
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+enum NoAnswer {
+    #[error(transparent)]
+    Http(#[from] reqwest::Error),
+    #[error("the answer is longer than the {cap} bytes that `limits.max_line_bytes` allows")]
+    TooLong { cap: usize },
+}
+
+async fn exchange(address: &Address, request: Request) -> Result<(u16, String), NoAnswer> {
     let Request { method, path, body, .. } = request;
     let method = match method {
         Method::Get => reqwest::Method::GET,
@@ -32,7 +41,19 @@ async fn exchange(address: &Address, request: Request) -> Result<(u16, String), 
         asked = asked.header("content-type", "application/json").body(String::from(Box::<str>::from(body)));
     }
     let answer = asked.send().await?;
-    Ok((answer.status().as_u16(), answer.text().await?))
+    Ok((answer.status().as_u16(), bounded(answer, address.line_cap).await?))
+}
+
+/// The body, unless it is longer than a line may be: it becomes one.
+async fn bounded(mut answer: reqwest::Response, cap: usize) -> Result<String, NoAnswer> {
+    let mut body = Vec::new();
+    while let Some(chunk) = answer.chunk().await? {
+        if body.len() + chunk.len() > cap {
+            return Err(NoAnswer::TooLong { cap });
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(String::from_utf8(body).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
 
 /// The body as it is; as a JSON string where it is no JSON.

@@ -35,11 +35,11 @@ impl Hub {
                 "agent {agent} lists no command that compacts its context"
             ))
         })?;
-        let request = MessageRequest { message, attachments: vec![], delivery: None };
+        let request = MessageRequest { message, attachments: vec![], delivery: None, client_ids: vec![] };
         self.post(id, request, None).await
     }
 
-    async fn commands(&self, record: &SessionRecord) -> Result<Vec<CommandInfo>, RuntimeError> {
+    pub(super) async fn commands(&self, record: &SessionRecord) -> Result<Vec<CommandInfo>, RuntimeError> {
         let path = match present::snapshot(record)?.fold.state.commands {
             None => return Ok(vec![]),
             Some(Listed::Inline(commands)) => return Ok(commands),

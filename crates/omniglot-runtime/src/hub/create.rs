@@ -85,6 +85,7 @@ impl Hub {
             launcher: self.inner.launcher.clone(),
             deadlines: self.inner.deadlines.clone(),
             credentials: self.inner.credentials.clone(),
+            loans: self.inner.loans.clone(),
         }
     }
 

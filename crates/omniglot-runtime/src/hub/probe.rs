@@ -35,6 +35,10 @@ struct Offers {
 }
 
 impl Probe {
+    pub(super) fn offered(&self) -> Option<(AgentModelsResponse, AgentModesResponse)> {
+        self.offers.clone().map(|offers| (offers.models, offers.modes))
+    }
+
     pub(super) fn has_plan_mode(&self) -> bool {
         self.offers.as_ref().is_some_and(|offers| offers.modes.modes.iter().any(|mode| mode.id == "plan"))
     }

@@ -66,6 +66,7 @@ impl Hub {
             return Ok(false);
         }
         flatten(self.inner.store.delete(record.no).await)?;
+        self.drop_attachments(record.no);
         tracing::debug!(session = %found.id, "retention deleted an ended session");
         Ok(true)
     }

@@ -4,6 +4,7 @@
 //! make the other wait for itself.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
@@ -22,7 +23,7 @@ use crate::opening::Why;
 use crate::process::{
     Exit, Launch, Limits, LineReceiver, LineSender, Process, ProcessIo, Supervisor, line_queue,
 };
-use crate::vessel::Seat;
+use crate::vessel::{Seat, Sign};
 
 #[derive(Debug)]
 pub(super) struct Exchange {
@@ -34,19 +35,26 @@ struct Shared {
     process: Arc<Process>,
     limits: Limits,
     seats: Mutex<Seats>,
-    /// Somebody has come or gone.
-    moved: Notify,
+    /// Somebody has come or gone, or has begun or ended to work.
+    moved: Arc<Notify>,
+    /// A turn goes on that nobody hears any more.
+    runaway: Arc<AtomicBool>,
     stop: CancellationToken,
 }
 
 struct Seats {
     link: Box<dyn Link>,
-    taken: HashMap<Place, LineSender>,
+    taken: HashMap<Place, Taken>,
     last: u64,
     /// What was said to all while nobody was there: the first to come hears it.
     unheard: Vec<Line>,
     /// Where frames go; `None` once the server is to leave.
     frames: Option<mpsc::Sender<Bytes>>,
+}
+
+struct Taken {
+    lines: LineSender,
+    sign: Sign,
 }
 
 impl Exchange {
@@ -71,7 +79,8 @@ impl Exchange {
             process: Arc::new(process),
             limits: supervisor.limits.clone(),
             seats: Mutex::new(seats),
-            moved: Notify::new(),
+            moved: Arc::default(),
+            runaway: Arc::default(),
             stop: CancellationToken::new(),
         });
         let reader = tokio::spawn(shared.clone().read(io.lines, terms.clone(), history));
@@ -89,12 +98,13 @@ impl Exchange {
         // A new queue has room for the few lines of a greeting; what does not fit was about nobody.
         let unheard = std::mem::take(&mut seats.unheard);
         sender.offer(unheard);
-        seats.taken.insert(place, sender);
+        let sign = Sign::new(self.shared.runaway.clone(), self.shared.moved.clone());
+        seats.taken.insert(place, Taken { lines: sender, sign: sign.clone() });
         drop(seats);
         self.shared.moved.notify_one();
         let left = CancellationToken::new();
         tokio::spawn(self.shared.clone().forward(place, said, to_server, left.clone()));
-        Some((Seat::new(self.shared.process.clone(), left), ProcessIo { lines, frames }))
+        Some((Seat::new(self.shared.process.clone(), left, sign), ProcessIo { lines, frames }))
     }
 
     /// Ends the server and waits until it is gone.
@@ -132,6 +142,8 @@ impl Shared {
         }
         left.cancel();
         let mut seats = lock(&self.seats);
+        // Under the lock, so that it stands before the first word of whoever comes next.
+        seats.say(seats.link.farewell(place));
         seats.link.left(place);
         seats.taken.remove(&place);
         drop(seats);
@@ -169,7 +181,12 @@ impl Shared {
                     Some(batch) => drop(self.stop.run_until_cancelled(self.deal_out(batch)).await),
                     None => break false,
                 },
-                () = self.moved.notified() => empty_since = Instant::now(),
+                () = self.moved.notified() => {
+                    empty_since = Instant::now();
+                    if self.close_if_haunted() {
+                        break true;
+                    }
+                }
                 () = sleep_until(empty_since + terms.idle), if empty => {
                     if self.close_if_empty() {
                         break true;
@@ -190,11 +207,23 @@ impl Shared {
     }
 
     fn close_if_empty(&self) -> bool {
+        self.close_if(|seats| seats.taken.is_empty())
+    }
+
+    /// What nobody hears any more ends with the server, unless that would end somebody else's turn.
+    fn close_if_haunted(&self) -> bool {
+        let rests = |seats: &Seats| !seats.taken.values().any(|taken| taken.sign.is_busy());
+        self.runaway.load(Relaxed) && self.close_if(rests)
+    }
+
+    /// Nobody can join from then on.
+    fn close_if(&self, so: impl Fn(&Seats) -> bool) -> bool {
         let mut seats = lock(&self.seats);
-        if seats.taken.is_empty() {
+        let so = so(&seats);
+        if so {
             seats.frames = None;
         }
-        seats.taken.is_empty()
+        so
     }
 
     async fn deal_out(&self, lines: Vec<Line>) {
@@ -218,13 +247,13 @@ impl Shared {
         seats.say(reply);
         match route {
             Route::Session(place) => {
-                seats.taken.get(&place).map(|sender| (place, sender.clone())).into_iter().collect()
+                seats.taken.get(&place).map(|taken| (place, taken.lines.clone())).into_iter().collect()
             }
             Route::All if seats.taken.is_empty() => {
                 seats.keep_unheard(line);
                 Vec::new()
             }
-            Route::All => seats.taken.iter().map(|(place, sender)| (*place, sender.clone())).collect(),
+            Route::All => seats.taken.iter().map(|(place, taken)| (*place, taken.lines.clone())).collect(),
             Route::Mine(_) | Route::Nobody => Vec::new(),
         }
     }
@@ -297,7 +326,9 @@ async fn shake_hands(
             return Err(Why::Silent { seconds: terms.handshake.as_secs(), stderr: Default::default() });
         };
         let Some(lines) = lines else {
-            return Err(Why::Exited { exit: process.wait().await, stderr: process.stderr() });
+            let (exit, stderr) = (process.wait().await, process.stderr());
+            let refusal = link.ended_early(&stderr);
+            return Err(refusal.map_or(Why::Exited { exit, stderr }, Why::Refused));
         };
         let mut done = false;
         for line in lines {

@@ -119,12 +119,13 @@ impl Session {
         tracing::info!(session = %self.facts.id, rung = ?ladder.rung, "the agent did not stop when asked");
     }
 
-    /// A server that others use is not sent signals: the turn is over for us, and the session leaves it.
+    /// A server that others use is not sent signals: the turn is over for us, and the session leaves it. What
+    /// goes on in it ends with the server, once nobody else's turn runs there.
     fn give_up_turn(&mut self) {
         tracing::warn!(session = %self.facts.id, "a shared server did not stop a turn when asked");
         self.step.begin();
         if let Some(agent) = &self.agent {
-            agent.process.kill();
+            agent.process.forsake();
         }
         self.agent_exited(Exit { code: Some(0), signal: None });
         self.pursue();

@@ -141,6 +141,7 @@ impl Session {
             text: queued.request.message.clone(),
             attachments: queued.files.clone(),
         });
+        self.timeline.name_message(&queued.message_id, &queued.request.client_ids);
         let heard = agent.command(&command);
         self.absorb(heard);
         self.taken_off_the_queue();
@@ -172,7 +173,7 @@ impl Session {
         match result {
             Ok(Opened { agent, heard }) => {
                 tracing::info!(session = %self.facts.id, agent = self.facts.agent, pid = agent.process.pid(), "started");
-                self.agent = Some(agent);
+                self.take_agent(agent);
                 self.absorb(heard);
                 self.connection(Some(Connection::Connected));
             }
@@ -194,6 +195,7 @@ impl Session {
     /// The first message that waits cannot be sent: it gets a whole turn all the same.
     pub(super) fn fail_next(&mut self, failure: Failure) {
         let Some(queued) = self.queue.front() else { return };
+        self.timeline.name_message(&queued.message_id, &queued.request.client_ids);
         let origin = Origin::User { message_id: Some(queued.message_id.clone()), content: queued.content() };
         self.draft(Draft::TurnStarted(origin));
         self.taken_off_the_queue();
@@ -235,6 +237,7 @@ impl Queued {
             message_id: self.message_id.clone(),
             message: self.request.message.clone(),
             attachments: self.request.attachments.clone(),
+            client_ids: self.request.client_ids.clone(),
         }
     }
 

@@ -61,6 +61,9 @@ impl Session {
         let busy =
             self.timeline.fold().open_turn.is_some() || !self.queue.is_empty() || self.configuring.is_asked();
         let has_agent = self.agent.is_some();
+        if let Some(agent) = &self.agent {
+            agent.process.occupy(busy);
+        }
         // A seat on a server costs no process.
         let has_process = self.agent.as_ref().is_some_and(|agent| !agent.process.is_shared());
         self.pulse.beat(busy, has_process || self.opening.is_some());

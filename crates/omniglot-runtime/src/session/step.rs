@@ -78,6 +78,7 @@ impl Step {
             | Output::SendSecret { .. }
             | Output::Host(_)
             | Output::Configured(_)
+            | Output::Leftovers(_)
             | Output::Closed => {}
         }
     }

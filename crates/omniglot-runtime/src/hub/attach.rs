@@ -1,0 +1,79 @@
+//! Files that came inside a request: kept beside the log until their session is deleted, since a message that
+//! waits must find them after a restart.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use omniglot_schema::SessionId;
+use omniglot_store::{SessionNo, StoreError};
+
+use super::Hub;
+use crate::digest::sha256;
+use crate::error::RuntimeError;
+
+impl Hub {
+    /// Writes a file for a message of this session and returns its path. The same content has the same path.
+    pub async fn keep_attachment(
+        &self,
+        id: &SessionId,
+        name: &str,
+        bytes: Bytes,
+    ) -> Result<String, RuntimeError> {
+        let folder = self.attachments_of(self.record(id).await?.no);
+        let hash: String = sha256(&bytes).chars().take(16).collect();
+        let path = folder.join(format!("{hash}-{}", plain(name)));
+        let shown = path.to_string_lossy().into_owned();
+        let written = tokio::task::spawn_blocking(move || write(&folder, &path, &bytes)).await;
+        written.map_err(io::Error::other).flatten().map_err(StoreError::Io)?;
+        Ok(shown)
+    }
+
+    /// Removes what was kept for a session that is no more.
+    pub(super) fn drop_attachments(&self, session: SessionNo) {
+        let folder = self.attachments_of(session);
+        if folder.exists()
+            && let Err(error) = std::fs::remove_dir_all(&folder)
+        {
+            tracing::warn!(folder = %folder.display(), %error, "attachments are left");
+        }
+    }
+
+    fn attachments_of(&self, session: SessionNo) -> PathBuf {
+        self.inner.data_dir.join("attachments").join(session.0.to_string())
+    }
+}
+
+/// Written beside its place first, so that nobody reads half of it.
+fn write(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let half = folder.join(format!(".{}", uuid::Uuid::now_v7().simple()));
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&half)?;
+    file.write_all(bytes)?;
+    std::fs::rename(half, path)
+}
+
+/// A name that is harmless in a path; its end, which tells the type, stays.
+fn plain(name: &str) -> String {
+    const MAX: usize = 80;
+    let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-') { c } else { '_' };
+    let safe: String = name.chars().map(safe).collect();
+    safe.get(safe.len().saturating_sub(MAX)..).unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_leads_nowhere_else_and_keeps_its_end() {
+        assert_eq!(plain("../../etc/pass wd.png"), ".._.._etc_pass_wd.png");
+        let long = plain(&format!("{}.png", "ä".repeat(200)));
+        assert!(long.len() == 80 && long.ends_with(".png"), "{long}");
+    }
+}

@@ -1,0 +1,30 @@
+//! What a face needs that shows all sessions at once: which of them change, which are in the middle of
+//! something, and what is known of the agents without asking them.
+
+use omniglot_schema::{AgentModelsResponse, AgentModesResponse, CommandInfo, SessionDetail, SessionId};
+use omniglot_store::News;
+
+use super::{Hub, lock, present};
+use crate::error::RuntimeError;
+
+impl Hub {
+    /// Tells which sessions change from now on.
+    pub fn follow(&self) -> News {
+        self.inner.store.follow()
+    }
+
+    /// The sessions that something is open in, or that messages wait for.
+    pub async fn unfinished(&self) -> Result<Vec<SessionDetail>, RuntimeError> {
+        self.inner.store.unfinished().await?.iter().map(present::detail).collect()
+    }
+
+    /// The commands that the session's agent lists.
+    pub async fn commands_of(&self, id: &SessionId) -> Result<Vec<CommandInfo>, RuntimeError> {
+        self.commands(&self.record(id).await?).await
+    }
+
+    /// What the agent has listed since this daemon started; `None` if it was never asked.
+    pub fn known_offers(&self, agent: &str) -> Option<(AgentModelsResponse, AgentModesResponse)> {
+        lock(&self.inner.probes).get(agent)?.offered()
+    }
+}
