@@ -1,0 +1,190 @@
+//! One client: what it can do, which sessions it follows, what it waits for and what we wait for.
+//!
+//! Holds no truth of a session: everything a client is told of one comes from its log (`stream`). What a
+//! method does is served elsewhere; this is what lasts from one message of the client to the next.
+
+pub(crate) mod cursor;
+mod following;
+mod inquiring;
+pub(crate) mod outbox;
+pub(crate) mod registry;
+pub(crate) mod stream;
+mod waiting;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use agent_client_protocol_schema::v1::{ClientCapabilities, Error, RequestId};
+use bytes::Bytes;
+use jiff::Timestamp;
+use omniglot_schema::{MessageId, SessionId};
+use omniglot_store::SessionNo;
+use serde_json::Value;
+use tokio::sync::{RwLock, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+
+use following::Following;
+pub(crate) use following::From;
+pub(crate) use inquiring::Inquired;
+use outbox::{Outbox, What};
+
+/// How long the stream is ahead of a POST with the same answer.
+const HEAD_START: Duration = Duration::from_millis(300);
+
+pub(crate) struct Connection {
+    pub(crate) id: String,
+    /// Which agent its sessions get unless they say otherwise, once the client has named one.
+    agent: OnceLock<String>,
+    pub(crate) created: Timestamp,
+    pub(crate) outbox: Outbox,
+    /// The agent of the sessions by which the client was known again, which it may have chosen before.
+    recalled: OnceLock<String>,
+    /// `None` until the handshake, which a client that goes on after a restart of the daemon has behind it.
+    client: Mutex<Option<ClientCapabilities>>,
+    following: Mutex<HashMap<SessionId, Following>>,
+    /// How far each open stream is.
+    streams: Mutex<Vec<watch::Receiver<u64>>>,
+    /// Prompts that are not answered yet. Two clients under one name may use the same id.
+    prompts: Mutex<HashMap<MessageId, Prompt>>,
+    /// Messages of this client, which knows them.
+    own: Mutex<HashSet<MessageId>>,
+    /// Held for reading while a message is posted: a stream that meets a new turn waits until it is known
+    /// whose message it answers.
+    posting: RwLock<()>,
+    /// Requests of ours that the client has not answered.
+    asked: Mutex<HashMap<RequestId, oneshot::Sender<Result<Value, Error>>>>,
+    /// Requests of agents that the client was told of, by their names.
+    inquiries: Mutex<HashMap<String, Inquired>>,
+    /// Ends the streams and the loans.
+    pub(crate) gone: CancellationToken,
+}
+
+/// A prompt on its way.
+#[derive(Debug, Clone)]
+pub(crate) struct Prompt {
+    pub(crate) request: RequestId,
+    pub(crate) session: SessionId,
+    pub(crate) message: MessageId,
+}
+
+/// How the client wants the answer to a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reply {
+    /// As the response to its POST, and on the stream so that it comes after what it ends.
+    Both,
+    /// On the stream alone.
+    Stream,
+}
+
+impl Connection {
+    fn new(id: String) -> Self {
+        let created = Timestamp::now();
+        Self {
+            id,
+            agent: OnceLock::new(),
+            created,
+            outbox: Outbox::new(u64::try_from(created.as_microsecond()).unwrap_or_default()),
+            recalled: OnceLock::new(),
+            client: Mutex::default(),
+            following: Mutex::default(),
+            streams: Mutex::default(),
+            prompts: Mutex::default(),
+            own: Mutex::default(),
+            posting: RwLock::default(),
+            asked: Mutex::default(),
+            inquiries: Mutex::default(),
+            gone: CancellationToken::new(),
+        }
+    }
+
+    /// The agent that the client has named, or is known again by.
+    pub(crate) fn agent(&self) -> Option<&str> {
+        self.agent.get().or_else(|| self.recalled.get()).map(String::as_str)
+    }
+
+    /// Names the agent; the other one if the client has named another before.
+    pub(crate) fn choose(&self, agent: String) -> Result<(), &str> {
+        let chosen = self.agent.get_or_init(|| agent.clone());
+        if *chosen == agent { Ok(()) } else { Err(chosen) }
+    }
+
+    /// Takes the agent of a session for the client's, if it never said to this daemon what it wants.
+    pub(crate) fn recall(&self, agent: &str) {
+        if !self.is_introduced() {
+            self.recalled.get_or_init(|| agent.to_owned());
+        }
+    }
+
+    pub(crate) fn is_introduced(&self) -> bool {
+        lock(&self.client).is_some()
+    }
+
+    /// What the client's handshake says that it can do.
+    pub(crate) fn introduce(&self, client: ClientCapabilities) {
+        *lock(&self.client) = Some(client);
+    }
+
+    pub(crate) fn client(&self) -> ClientCapabilities {
+        lock(&self.client).clone().unwrap_or_default()
+    }
+
+    /// Puts the answer to a request on the stream, after everything up to `after`.
+    pub(crate) fn say(&self, answer: Bytes, after: Option<(SessionNo, u64)>, reply: Reply) -> u64 {
+        let what = match reply {
+            Reply::Stream => What::Message(answer),
+            // Two clients under one name would take each other's answers for their own.
+            Reply::Both if self.streams().len() == 1 => What::Copy(answer),
+            Reply::Both => What::Mark,
+        };
+        self.outbox.push(what, after)
+    }
+
+    /// Waits until the client can have read an answer on its stream: it takes the first of two for the answer,
+    /// and only the one on the stream comes after everything that was said before.
+    pub(crate) async fn heard(&self, number: u64) {
+        self.told(number).await;
+        if self.has_reader() {
+            tokio::time::sleep(HEAD_START).await;
+        }
+    }
+
+    /// Resolves when every open stream has told everything up to `number`. A stream that nobody reads is cut
+    /// by the connection's stall guard, and one that has ended tells nobody anything.
+    pub(crate) async fn told(&self, number: u64) {
+        for mut stream in self.streams() {
+            drop(stream.wait_for(|told| *told >= number).await);
+        }
+    }
+
+    /// A new stream's note of how far it is.
+    pub(crate) fn open_stream(&self) -> watch::Sender<u64> {
+        let told = watch::Sender::new(0);
+        let mut streams = lock(&self.streams);
+        streams.retain(is_open);
+        streams.push(told.subscribe());
+        told
+    }
+
+    fn streams(&self) -> Vec<watch::Receiver<u64>> {
+        let mut streams = lock(&self.streams);
+        streams.retain(is_open);
+        streams.clone()
+    }
+
+    pub(crate) fn has_reader(&self) -> bool {
+        !self.streams().is_empty()
+    }
+}
+
+fn is_open(stream: &watch::Receiver<u64>) -> bool {
+    stream.has_changed().is_ok()
+}
+
+/// No lock here is held across a panic that leaves its content half changed.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A connection as those hold it that outlive a message.
+pub(crate) type Shared = Arc<Connection>;

@@ -1,0 +1,169 @@
+//! All clients of the daemon by the name they chose, which lives in their URL.
+//!
+//! A client that nobody has heard of for a day is forgotten. That costs it nothing but its answers that wait:
+//! a cursor or the id of a session is enough to go on.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::{Connection, Shared, lock};
+
+const FORGOTTEN_AFTER: Duration = Duration::from_hours(24);
+
+#[derive(Default)]
+pub(crate) struct Connections {
+    known: Mutex<HashMap<String, Known>>,
+    arrived: Notify,
+}
+
+struct Known {
+    connection: Shared,
+    heard: Instant,
+}
+
+impl Known {
+    fn is_remembered(&self) -> bool {
+        let remembered = self.connection.has_reader() || self.heard.elapsed() < FORGOTTEN_AFTER;
+        if !remembered {
+            self.connection.end();
+        }
+        remembered
+    }
+}
+
+/// A client as lists show it.
+pub(crate) struct Listed {
+    pub(crate) id: String,
+    pub(crate) agent: Option<String>,
+    pub(crate) created: Timestamp,
+}
+
+impl Connections {
+    pub(crate) fn find(&self, id: &str) -> Option<Shared> {
+        let mut known = lock(&self.known);
+        let found = known.get_mut(id)?;
+        found.heard = Instant::now();
+        Some(found.connection.clone())
+    }
+
+    /// The client of that name, which may be new.
+    pub(crate) fn find_or_create(&self, id: &str) -> Shared {
+        let mut known = lock(&self.known);
+        known.retain(|_, known| known.is_remembered());
+        let found = known.entry(id.to_owned()).or_insert_with(|| Known {
+            connection: Shared::new(Connection::new(id.to_owned())),
+            heard: Instant::now(),
+        });
+        found.heard = Instant::now();
+        self.arrived.notify_waiters();
+        found.connection.clone()
+    }
+
+    /// Waits a little for a client that says its first words elsewhere at the same time.
+    pub(crate) async fn expect(&self, id: &str, patience: Duration) -> Option<Shared> {
+        let found = async {
+            loop {
+                let arrived = self.arrived.notified();
+                tokio::pin!(arrived);
+                // Before looking, so that no arrival is missed in between.
+                arrived.as_mut().enable();
+                if let Some(connection) = self.find(id) {
+                    return connection;
+                }
+                arrived.await;
+            }
+        };
+        tokio::time::timeout(patience, found).await.ok()
+    }
+
+    pub(crate) fn remove(&self, id: &str) {
+        let removed = lock(&self.known).remove(id);
+        if let Some(known) = removed {
+            known.connection.end();
+        }
+    }
+
+    /// Oldest first.
+    pub(crate) fn list(&self) -> Vec<Listed> {
+        let known = lock(&self.known);
+        let mut listed: Vec<_> = known
+            .values()
+            .map(|Known { connection, .. }| Listed {
+                id: connection.id.clone(),
+                agent: connection.agent().map(str::to_owned),
+                created: connection.created,
+            })
+            .collect();
+        listed.sort_by_key(|listed| listed.created);
+        listed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agent_client_protocol_schema::v1::ClientCapabilities;
+
+    use super::*;
+
+    #[track_caller]
+    fn names(connections: &Connections) -> Vec<String> {
+        connections.list().into_iter().map(|listed| listed.id).collect()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_of_which_nobody_hears_is_forgotten_and_one_that_reads_is_not() {
+        let connections = Connections::default();
+        let silent = connections.find_or_create("silent");
+        let _stream = connections.find_or_create("reading").open_stream();
+        tokio::time::advance(FORGOTTEN_AFTER).await;
+        connections.find_or_create("new");
+        let mut left = names(&connections);
+        left.sort();
+        assert_eq!(left, ["new", "reading"]);
+        assert!(silent.gone.is_cancelled());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_is_waited_for_a_little() {
+        let connections = Connections::default();
+        let patience = Duration::from_secs(5);
+        let (found, ()) = tokio::join!(connections.expect("c", patience), async {
+            tokio::time::advance(patience / 2).await;
+            connections.find_or_create("c");
+        });
+        assert!(found.is_some());
+        assert!(connections.expect("nobody", patience).await.is_none());
+    }
+
+    #[test]
+    fn a_client_names_one_agent() {
+        let connection = Connections::default().find_or_create("c");
+        assert_eq!(connection.agent(), None);
+        assert_eq!(connection.choose("mock".into()), Ok(()));
+        assert_eq!(connection.choose("mock".into()), Ok(()));
+        assert_eq!(connection.choose("other".into()), Err("mock"));
+    }
+
+    #[test]
+    fn a_client_that_is_known_again_has_its_sessions_agent_until_it_names_one() {
+        let connection = Connections::default().find_or_create("c");
+        connection.recall("mock");
+        connection.recall("second");
+        assert_eq!(connection.agent(), Some("mock"));
+        assert_eq!(connection.choose("other".into()), Ok(()));
+        assert_eq!(connection.agent(), Some("other"));
+    }
+
+    #[test]
+    fn a_client_that_has_introduced_itself_is_not_taken_for_a_forgotten_one() {
+        let connection = Connections::default().find_or_create("c");
+        connection.introduce(ClientCapabilities::default());
+        connection.recall("mock");
+        assert_eq!(connection.agent(), None);
+    }
+}

@@ -1,0 +1,254 @@
+//! One event stream of a client: the logs of its sessions as messages, and what is said beside them, in one
+//! order. Built only as fast as the client reads; it holds places in logs and no queue.
+//!
+//! What an event comes to is the projection's; whoever waits for the client to have heard something watches
+//! `told`.
+
+mod followed;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::{IntoResponse as _, Response};
+use bytes::{Bytes, BytesMut};
+use futures_util::future::select_all;
+use futures_util::{FutureExt as _, Stream, stream};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use omniglot_runtime::{Hub, RuntimeError};
+use omniglot_store::{Next, SessionNo, StoreError};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use super::Shared;
+use super::cursor::{Cursor, Place};
+use super::outbox::{Entry, What};
+use followed::{Followed, Told};
+
+/// The most bytes of events that are read at once.
+const BATCH: usize = 64 << 10;
+
+/// The longest silence.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
+pub(crate) struct Outflow {
+    hub: Hub,
+    connection: Shared,
+    news: watch::Receiver<u64>,
+    /// What the client has.
+    cursor: Cursor,
+    /// Copies up to this number are for streams that were there before.
+    opened: u64,
+    /// Where the client left off in sessions that are met again.
+    resume: BTreeMap<SessionNo, Place>,
+    /// The cursor is of this connection before the daemon forgot it.
+    earlier_life: bool,
+    followed: Vec<Followed>,
+    told: watch::Sender<u64>,
+    ready: BytesMut,
+    beat_at: Instant,
+    /// Ends the stream, once it has told what is committed, when the server stops.
+    stop: CancellationToken,
+    over: bool,
+}
+
+impl Outflow {
+    /// A stream for whoever left off at `cursor`, or has nothing.
+    pub(crate) fn new(hub: Hub, connection: Shared, cursor: Option<Cursor>, stop: CancellationToken) -> Self {
+        let outbox = &connection.outbox;
+        let Cursor { beside, sessions } = cursor.unwrap_or_default();
+        let earlier_life = beside < outbox.first();
+        let beside = beside.max(outbox.first()).min(outbox.last());
+        Self {
+            earlier_life,
+            news: outbox.watch(),
+            opened: outbox.last(),
+            cursor: Cursor { beside, sessions: BTreeMap::new() },
+            resume: sessions,
+            followed: vec![],
+            told: connection.open_stream(),
+            ready: BytesMut::new(),
+            beat_at: Instant::now() + HEARTBEAT,
+            stop,
+            over: false,
+            hub,
+            connection,
+        }
+    }
+
+    pub(crate) fn into_response(self) -> Response {
+        let headers = [
+            (CONTENT_TYPE, "text/event-stream"),
+            (CACHE_CONTROL, "no-cache"),
+            // Proxies of the nginx family would hold events back otherwise.
+            (http::HeaderName::from_static("x-accel-buffering"), "no"),
+        ];
+        (headers, Body::from_stream(self.into_chunks())).into_response()
+    }
+
+    fn into_chunks(self) -> impl Stream<Item = Result<Bytes, RuntimeError>> {
+        stream::try_unfold((self, false), |(mut outflow, begun)| async move {
+            let next = match begun {
+                true => outflow.next().await,
+                false => outflow.begin().await,
+            };
+            match next {
+                Ok(chunk) => Ok(chunk.map(|chunk| (chunk, (outflow, true)))),
+                Err(error) => {
+                    // The answer has begun: breaking it off tells the client to come again with its cursor.
+                    tracing::error!(error = &error as &dyn std::error::Error, "an ACP stream breaks off");
+                    Err(error)
+                }
+            }
+        })
+    }
+
+    /// Takes up the sessions that the client knows already. Its first words make the head of the answer go.
+    async fn begin(&mut self) -> Result<Option<Bytes>, RuntimeError> {
+        for follow in self.connection.outbox.followed(self.cursor.beside) {
+            let place = self.resume.remove(&follow.no).unwrap_or(follow.from);
+            self.follow(&follow, place).await?;
+        }
+        if !self.earlier_life {
+            // What is followed from now on begins where it says.
+            self.resume.clear();
+        }
+        Ok(Some(Bytes::from_static(b": connected\n\n")))
+    }
+
+    async fn next(&mut self) -> Result<Option<Bytes>, RuntimeError> {
+        loop {
+            if !self.ready.is_empty() {
+                self.beat_at = Instant::now() + HEARTBEAT;
+                return Ok(Some(self.ready.split().freeze()));
+            }
+            // Whoever asks for more has taken what there was.
+            let beside = self.cursor.beside;
+            self.told.send_if_modified(|told| std::mem::replace(told, beside) != beside);
+            if self.over {
+                return Ok(None);
+            }
+            match self.connection.outbox.next(self.cursor.beside) {
+                Some(entry) => self.entry(&entry).await?,
+                None => self.wait().await?,
+            }
+        }
+    }
+
+    async fn entry(&mut self, entry: &Arc<Entry>) -> Result<(), RuntimeError> {
+        if let Some((no, until)) = entry.after {
+            self.read_until(no, until).await?;
+        }
+        self.cursor.beside = entry.number;
+        match &entry.what {
+            What::Message(message) => self.frame(message),
+            What::Copy(message) if entry.number > self.opened => self.frame(message),
+            What::Copy(_) | What::Mark => {}
+            What::Follow(follow) => {
+                let place = self.resume.remove(&follow.no).unwrap_or(follow.from);
+                self.follow(follow, place).await?;
+            }
+            What::Leave(no) => self.leave(*no),
+        }
+        Ok(())
+    }
+
+    async fn follow(&mut self, follow: &super::outbox::Follow, place: Place) -> Result<(), RuntimeError> {
+        self.leave(follow.no);
+        let Some(record) = self.hub.record_numbered(follow.no).await? else { return Ok(()) };
+        let mut followed = Followed::new(&self.hub, &self.connection, record, follow, place);
+        followed.catch_up_silently().await?;
+        self.cursor.sessions.insert(follow.no, place);
+        let told = followed.open_requests();
+        self.followed.push(followed);
+        self.tell(follow.no, told);
+        Ok(())
+    }
+
+    fn leave(&mut self, no: SessionNo) {
+        self.followed.retain(|followed| followed.no() != no);
+        self.cursor.sessions.remove(&no);
+    }
+
+    /// Tells a session up to an event that is committed.
+    async fn read_until(&mut self, no: SessionNo, until: u64) -> Result<(), RuntimeError> {
+        while let Some(index) = self.followed.iter().position(|one| one.no() == no && one.read() < until) {
+            let Some(followed) = self.followed.get_mut(index) else { return Ok(()) };
+            let next = followed.next(BATCH).await;
+            self.heard(index, next).await?;
+            if self.over {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for whatever comes first.
+    async fn wait(&mut self) -> Result<(), RuntimeError> {
+        let stopping = self.stop.is_cancelled();
+        if stopping && self.followed.iter().all(Followed::caught_up) {
+            self.over = true;
+            return Ok(());
+        }
+        let heard = tokio::select! {
+            heard = first_of(&mut self.followed) => Some(heard),
+            // The sender lives as long as the connection, which this stream holds.
+            _ = self.news.changed() => None,
+            () = sleep_until(self.beat_at) => {
+                self.ready.extend_from_slice(b": heartbeat\n\n");
+                None
+            }
+            () = self.connection.gone.cancelled() => {
+                self.over = true;
+                None
+            }
+            () = self.stop.cancelled(), if !stopping => None,
+        };
+        match heard {
+            Some((index, next)) => self.heard(index, next).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn heard(&mut self, index: usize, next: Result<Next, StoreError>) -> Result<(), RuntimeError> {
+        let Some(followed) = self.followed.get_mut(index) else { return Ok(()) };
+        let no = followed.no();
+        match next {
+            Ok(Next::Events(events)) => {
+                let told = followed.project(&events).await?;
+                self.tell(no, told);
+            }
+            Ok(Next::Deleted) => self.leave(no),
+            Err(StoreError::Closed) => self.over = true,
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, no: SessionNo, told: Vec<Told>) {
+        for Told { message, place } in told {
+            self.cursor.sessions.insert(no, place);
+            if let Some(message) = message {
+                self.frame(&message);
+            }
+        }
+    }
+
+    fn frame(&mut self, message: &[u8]) {
+        let head = format!("event: message\nid: {}\ndata: ", self.cursor);
+        for part in [head.as_bytes(), message, b"\n\n"] {
+            self.ready.extend_from_slice(part);
+        }
+    }
+}
+
+/// The first session that has something to tell; never when there is none. Cancel-safe.
+async fn first_of(followed: &mut [Followed]) -> (usize, Result<Next, StoreError>) {
+    if followed.is_empty() {
+        return std::future::pending().await;
+    }
+    let (next, index, _) = select_all(followed.iter_mut().map(|one| one.next(BATCH).boxed())).await;
+    (index, next)
+}

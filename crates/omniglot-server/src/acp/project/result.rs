@@ -1,0 +1,129 @@
+//! What a tool gave back: its output, the files it changed, pictures; each where ACP has a place for it.
+
+use agent_client_protocol_schema::v1::{
+    ContentBlock, TextContent, ToolCallContent, ToolCallLocation, ToolCallStatus, ToolCallUpdateFields,
+    ToolKind,
+};
+use omniglot_schema::{ContentPart, FileAction, ItemStatus, UniversalItem};
+use serde::Serialize;
+
+use super::blocks::{self, Blobs};
+use super::diff;
+use super::tool::Call;
+
+/// `_meta["omniglot/result"]`
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Outcome {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_error: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit_code: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duration_ms: Option<u64>,
+}
+
+pub(super) fn outcome(item: &UniversalItem) -> Option<Outcome> {
+    let outcome = item.content.iter().find_map(|part| match part {
+        ContentPart::ToolResult { is_error, exit_code, duration_ms, .. } => {
+            Some(Outcome { is_error: *is_error, exit_code: *exit_code, duration_ms: *duration_ms })
+        }
+        _ => None,
+    });
+    outcome.filter(|outcome| {
+        outcome.is_error.is_some() || outcome.exit_code.is_some() || outcome.duration_ms.is_some()
+    })
+}
+
+pub(super) fn fields(item: &UniversalItem, call: Option<&Call>, blobs: &Blobs) -> ToolCallUpdateFields {
+    let failed = item.status == ItemStatus::Failed;
+    let mut shown = Shown { kind: call.map_or(ToolKind::Other, |call| call.kind), ..Shown::default() };
+    item.content.iter().for_each(|part| shown.add(item, part, blobs));
+    let locations = shown.locations(call);
+    ToolCallUpdateFields::new()
+        .status(if failed { ToolCallStatus::Failed } else { ToolCallStatus::Completed })
+        .kind(call.and_then(|call| (call.kind != shown.kind).then_some(shown.kind)))
+        .raw_output(shown.output.clone().filter(|output| !output.is_empty()).map(serde_json::Value::String))
+        .locations(locations)
+        .content(shown.content(failed))
+}
+
+/// A result's parts, sorted by where ACP has a place for them.
+#[derive(Debug, Default)]
+struct Shown {
+    kind: ToolKind,
+    output: Option<String>,
+    diffs: Vec<ToolCallContent>,
+    others: Vec<ToolCallContent>,
+    paths: Vec<String>,
+}
+
+impl Shown {
+    fn add(&mut self, item: &UniversalItem, part: &ContentPart, blobs: &Blobs) {
+        match part {
+            ContentPart::ToolResult { output, .. } => self.output = Some(output.clone()),
+            ContentPart::FileRef { path, action, diff } => self.file(path, *action, diff.as_deref()),
+            other => {
+                self.others.extend(blocks::block(&item.item_id, other, blobs).map(ToolCallContent::from))
+            }
+        }
+    }
+
+    fn file(&mut self, path: &str, action: FileAction, unified: Option<&str>) {
+        self.paths.push(path.to_owned());
+        if self.kind == ToolKind::Other {
+            self.kind = match action {
+                FileAction::Read => ToolKind::Read,
+                FileAction::Write | FileAction::Patch => ToolKind::Edit,
+            };
+        }
+        self.diffs.extend(edits(path, unified));
+    }
+
+    /// Where the call worked, if its arguments did not say so.
+    fn locations(&self, call: Option<&Call>) -> Option<Vec<ToolCallLocation>> {
+        let mut all = call.map(|call| call.locations.clone()).unwrap_or_default();
+        let known = all.len();
+        for path in &self.paths {
+            if !all.iter().any(|there| there.path.as_os_str() == path.as_str()) {
+                all.push(ToolCallLocation::new(path));
+            }
+        }
+        (all.len() > known).then_some(all)
+    }
+
+    /// An edit that worked is shown by its diff alone.
+    fn content(self, failed: bool) -> Option<Vec<ToolCallContent>> {
+        let said =
+            self.output.as_deref().filter(|text| !text.is_empty() && (failed || self.diffs.is_empty()));
+        let kind = self.kind;
+        let all: Vec<_> =
+            said.map(|text| output(text, kind)).into_iter().chain(self.diffs).chain(self.others).collect();
+        (!all.is_empty()).then_some(all)
+    }
+}
+
+/// A unified diff as ACP shows edits; one that cannot be read is shown as it is.
+pub(crate) fn edits(path: &str, unified: Option<&str>) -> Vec<ToolCallContent> {
+    let Some(unified) = unified else { return vec![] };
+    let hunks: Vec<_> = diff::hunks(path, unified).into_iter().map(ToolCallContent::Diff).collect();
+    if hunks.is_empty() && !unified.is_empty() {
+        return vec![fenced(unified)];
+    }
+    hunks
+}
+
+/// Clients read text as Markdown, which the output of commands and the content of files is not.
+pub(super) fn output(text: &str, kind: ToolKind) -> ToolCallContent {
+    match kind {
+        ToolKind::Execute | ToolKind::Read | ToolKind::Search => fenced(text),
+        _ => ToolCallContent::from(ContentBlock::Text(TextContent::new(text))),
+    }
+}
+
+fn fenced(text: &str) -> ToolCallContent {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    ToolCallContent::from(ContentBlock::Text(TextContent::new(format!("{fence}\n{text}{end}{fence}"))))
+}

@@ -1,0 +1,296 @@
+//! ACP over HTTP, as the published SDK of sandbox-agent speaks it: one URL is one client.
+//!
+//! A POST brings one message of the client and is held until its answer is there; the GET is the stream of
+//! what it is told; DELETE ends the client and none of its sessions. Once a client is connected, everything
+//! that goes wrong is a JSON-RPC error under status 200: the SDK's process dies of any other.
+
+use std::time::Duration;
+
+use agent_client_protocol_schema::v1::Error;
+use axum::Json;
+use axum::extract::{FromRequest, Request, State};
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{HeaderMap, StatusCode};
+use omniglot_schema::ErrorType;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::acp::connection::cursor::Cursor;
+use crate::acp::connection::registry::Listed;
+use crate::acp::connection::stream::Outflow;
+use crate::acp::connection::{From, Reply, Shared};
+use crate::acp::rpc::{self, Incoming, Unread};
+use crate::acp::serve::{self, Call};
+use crate::app::{App, Limits};
+use crate::body;
+use crate::problem::Problem;
+use crate::v1::extract::{NoQuery, PathOf, QueryOf};
+use crate::v1::routes::Refusals;
+use crate::v1::routes::messages::idempotency_key;
+
+/// The longest message. Pictures come inside, a third longer than they are, and the SDK's process dies of a
+/// refusal; so this is more than other bodies may have.
+const LONGEST_MESSAGE: usize = 32 << 20;
+
+/// A GET and the first POST of a client are often under way at the same time.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct AcpServerList {
+    servers: Vec<AcpServer>,
+}
+
+/// A client that speaks ACP over HTTP.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AcpServer {
+    server_id: String,
+    agent: String,
+    /// Milliseconds since 1970.
+    created_at_ms: i64,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct AgentQuery {
+    /// The agent of this client's sessions; the configured one when absent.
+    #[serde(default, deserialize_with = "crate::v1::query::text")]
+    agent: Option<String>,
+}
+
+/// The body of a POST as it came.
+pub(crate) struct Message(Bytes);
+
+impl FromRequest<App> for Message {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+        let (head, body) = request.into_parts();
+        let limits = Limits { max_body: app.limits.max_body.max(LONGEST_MESSAGE), ..app.limits };
+        let bytes = body::read(&head.headers, body, limits).await?;
+        body::require_json(&head.headers)?;
+        Ok(Self(bytes))
+    }
+}
+
+/// List ACP Connections
+///
+/// Returns the clients that are connected, oldest first.
+#[utoipa::path(get, path = "/v1/acp", tag = "acp",
+    responses((status = 200, description = "Connected clients", body = AcpServerList), Refusals))]
+pub(crate) async fn list_acp_servers(State(app): State<App>, _: NoQuery) -> Json<AcpServerList> {
+    let server = |Listed { id, agent, created }| AcpServer {
+        server_id: id,
+        agent: agent.unwrap_or_else(|| app.hub.default_agent().to_owned()),
+        created_at_ms: created.as_millisecond(),
+    };
+    Json(AcpServerList { servers: app.acp.list().into_iter().map(server).collect() })
+}
+
+/// Send ACP Message
+///
+/// Takes one JSON-RPC message of a client. A request is answered with its response, for as long as that takes;
+/// everything else with 202. The first message makes the connection.
+#[utoipa::path(post, path = "/v1/acp/{server_id}", tag = "acp",
+    params(
+        ("server_id" = String, Path, description = "Names the client; of its own choosing"),
+        AgentQuery,
+        ("Prefer" = Option<String>, Header,
+            description = "`respond-async`: 202 as soon as the message is taken, the answer only on the stream"),
+        ("Idempotency-Key" = Option<String>, Header,
+            description = "A repeated prompt with the same key and body is the same prompt; kept 24 hours"),
+    ),
+    request_body(content = Object, description = "A JSON-RPC 2.0 message of the Agent Client Protocol"),
+    responses(
+        (status = 200, description = "The JSON-RPC response, also when it is an error", body = Object),
+        (status = 202, description = "Taken"),
+        Refusals,
+    ))]
+pub(crate) async fn post_acp(
+    State(app): State<App>,
+    PathOf(id): PathOf<String>,
+    QueryOf(query): QueryOf<AgentQuery>,
+    headers: HeaderMap,
+    Message(body): Message,
+) -> Result<Response, Problem> {
+    accepts(&headers, "application/json")?;
+    let message = match Incoming::parse(&body) {
+        Ok(message) => message,
+        Err(unread) => return unreadable(unread),
+    };
+    let connection = match connect(&app, &id, query.agent, &message)? {
+        Ok(connection) => connection,
+        Err(refused) => return Ok(json(refused)),
+    };
+    if let Incoming::Request { params, .. } | Incoming::Notification { params, .. } = &message {
+        serve::recall(&app, &connection, params).await;
+    }
+    match message {
+        Incoming::Notification { method, params } => {
+            carry_out(async move { serve::notified(&app, &connection, &method, &params).await }).await
+        }
+        Incoming::Answer { id, result } => {
+            carry_out(async move { serve::answered(&app, &connection, id, result).await }).await
+        }
+        Incoming::Request { id, method, params } => {
+            let key = idempotency_key(&headers, &body)?;
+            let reply = wanted_reply(&headers);
+            let call = Call { id, method, params, key };
+            let answer = serve::take(app, connection, call, reply).await;
+            match reply {
+                Reply::Stream => Ok(StatusCode::ACCEPTED.into_response()),
+                Reply::Both => answer.await.map(json).map_err(|_| Problem::unavailable("the daemon stops")),
+            }
+        }
+    }
+}
+
+/// Does what gets no answer, to its end, also when the client hangs up.
+async fn carry_out(work: impl Future<Output = ()> + Send + 'static) -> Result<Response, Problem> {
+    if let Err(error) = tokio::spawn(work).await {
+        tracing::error!(%error, "a message of an ACP client broke off");
+    }
+    Ok(StatusCode::ACCEPTED.into_response())
+}
+
+/// Follow ACP Connection
+///
+/// Everything that the client is told, as server-sent events whose data is one JSON-RPC message each. Their
+/// ids are places in the sessions' logs: a client that comes back with `Last-Event-ID` misses nothing, also
+/// after a restart of the daemon.
+#[utoipa::path(get, path = "/v1/acp/{server_id}", tag = "acp",
+    params(
+        ("server_id" = String, Path, description = "Names the client"),
+        ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that was received"),
+    ),
+    responses((status = 200, description = "SSE event stream", content_type = "text/event-stream", body = String),
+        Refusals))]
+pub(crate) async fn get_acp(
+    State(app): State<App>,
+    PathOf(id): PathOf<String>,
+    _: NoQuery,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    accepts(&headers, "text/event-stream")?;
+    let cursor = last_event_id(&headers)?;
+    let connection = match &cursor {
+        Some(cursor) => revive(&app, &id, cursor).await?,
+        None => app.acp.expect(&id, PATIENCE).await.ok_or_else(|| unknown(&id))?,
+    };
+    Ok(Outflow::new(app.hub, connection, cursor, app.stop).into_response())
+}
+
+/// End ACP Connection
+///
+/// Ends the client's stream. Its sessions go on and can be loaded again.
+#[utoipa::path(delete, path = "/v1/acp/{server_id}", tag = "acp",
+    params(("server_id" = String, Path, description = "Names the client")),
+    responses((status = 204, description = "Ended, or never known"), Refusals))]
+pub(crate) async fn delete_acp(State(app): State<App>, PathOf(id): PathOf<String>, _: NoQuery) -> StatusCode {
+    app.acp.remove(&id);
+    StatusCode::NO_CONTENT
+}
+
+/// The connection of that name, made by its first message. An agent that is not there is an answer, so that
+/// the client can tell its user.
+fn connect(
+    app: &App,
+    id: &str,
+    agent: Option<String>,
+    message: &Incoming,
+) -> Result<Result<Shared, Bytes>, Problem> {
+    let known = agent.as_deref().map_or(Ok(()), |agent| app.hub.knows_agent(agent));
+    match (known, message) {
+        (Ok(()), _) => {}
+        (Err(error), Incoming::Request { id, .. }) => {
+            return Ok(Err(rpc::answer::<()>(id, &Err(serve::error(error)))));
+        }
+        (Err(error), Incoming::Notification { .. } | Incoming::Answer { .. }) => return Err(error.into()),
+    }
+    let connection = app.acp.find_or_create(id);
+    if let Some(agent) = agent {
+        connection.choose(agent).map_err(|other| other_agent(id, other))?;
+    }
+    Ok(Ok(connection))
+}
+
+/// A client with a cursor needs nothing that we remember: it says itself what it follows.
+async fn revive(app: &App, id: &str, cursor: &Cursor) -> Result<Shared, Problem> {
+    let mut records = vec![];
+    for (no, place) in &cursor.sessions {
+        records.extend(app.hub.record_numbered(*no).await?.map(|record| (record, *place)));
+    }
+    let connection = app.acp.find_or_create(id);
+    if cursor.beside < connection.outbox.first() {
+        // The oldest of a client's sessions is most likely one of the agent that it chose.
+        if let Some((oldest, _)) = records.first() {
+            connection.recall(&oldest.agent);
+        }
+        for (record, place) in &records {
+            if !connection.follows(&record.id) {
+                connection.follow(&app.hub, record, From::Place(*place));
+            }
+        }
+    }
+    Ok(connection)
+}
+
+fn last_event_id(headers: &HeaderMap) -> Result<Option<Cursor>, Problem> {
+    let Some(value) = headers.get("last-event-id") else { return Ok(None) };
+    let text = value.to_str().unwrap_or("?");
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let cursor =
+        text.parse().map_err(|error| Problem::invalid(format!("Last-Event-ID `{text}`: {error}")))?;
+    Ok(Some(cursor))
+}
+
+fn wanted_reply(headers: &HeaderMap) -> Reply {
+    let prefer = headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok());
+    let mut wishes = prefer.flat_map(|value| value.split([',', ';'])).map(str::trim);
+    if wishes.any(|wish| wish.eq_ignore_ascii_case("respond-async")) { Reply::Stream } else { Reply::Both }
+}
+
+fn accepts(headers: &HeaderMap, media_type: &str) -> Result<(), Problem> {
+    let Some(accept) = headers.get(ACCEPT) else { return Ok(()) };
+    let accept = accept.to_str().unwrap_or_default().to_ascii_lowercase();
+    let kind = media_type.split('/').next().unwrap_or_default();
+    let fits = |range: &str| {
+        let range = range.split(';').next().unwrap_or_default().trim();
+        range == "*/*" || range == media_type || range.strip_suffix("/*") == Some(kind)
+    };
+    if accept.split(',').any(fits) {
+        return Ok(());
+    }
+    let detail = format!("the answer is {media_type}, which the request does not accept");
+    Err(Problem::new(ErrorType::InvalidRequest, detail).status(StatusCode::NOT_ACCEPTABLE))
+}
+
+/// What is no message cannot come from a library; but a request that is one in part gets its answer.
+fn unreadable(Unread { id, error }: Unread) -> Result<Response, Problem> {
+    match id {
+        Some(id) => Ok(json(rpc::answer::<()>(&id, &Err(*error)))),
+        None => {
+            let Error { message, data, .. } = *error;
+            let why = data.map(|data| format!(": {data}")).unwrap_or_default();
+            Err(Problem::invalid(format!("not one JSON-RPC message: {message}{why}")))
+        }
+    }
+}
+
+fn json(body: Bytes) -> Response {
+    ([(CONTENT_TYPE, "application/json")], body).into_response()
+}
+
+fn unknown(id: &str) -> Problem {
+    Problem::new(ErrorType::SessionNotFound, format!("no ACP connection {id}"))
+        .hint("the first POST to this address makes the connection")
+}
+
+fn other_agent(id: &str, agent: &str) -> Problem {
+    Problem::new(ErrorType::Conflict, format!("the ACP connection {id} is for agent {agent}"))
+        .hint("choose another id for another agent")
+}
