@@ -19,6 +19,8 @@ use omniglot_schema::ErrorType;
 use crate::allow::{AllowedHost, AllowedOrigin, NeverMatches, bare};
 use crate::config::{ServerConfig, Token};
 use crate::cors;
+use crate::opencode::credentials;
+use crate::opencode::refusal::Refusal;
 use crate::problem::Problem;
 
 /// The routes that need no token: supervisors ask them, and they tell nothing.
@@ -107,8 +109,8 @@ impl Access {
         if OPEN.contains(&uri.path()) {
             return Ok(());
         }
-        let shown = text(headers, AUTHORIZATION).and_then(bearer);
-        if shown.is_some_and(|shown| token.matches(shown)) {
+        let shown = shown(headers, uri);
+        if shown.as_deref().is_some_and(|shown| token.matches(shown)) {
             return Ok(());
         }
         let detail = if shown.is_some() { "the token is wrong" } else { "a token is required" };
@@ -150,12 +152,12 @@ async fn check(State(access): State<Arc<Access>>, request: Request, next: Next) 
         .and_then(|host| access.origin(request.headers(), &host));
     let origin = match admitted {
         Ok(origin) => origin,
-        Err(problem) => return problem.into_response(),
+        Err(problem) => return refuse(problem, request.uri()),
     };
     let response = if origin.is_some() && cors::is_preflight(&request) {
         cors::preflight()
     } else if let Err(problem) = access.token(request.headers(), request.uri(), Peer::of(&request)) {
-        problem.into_response()
+        refuse(problem, request.uri())
     } else {
         next.run(request).await
     };
@@ -164,6 +166,20 @@ async fn check(State(access): State<Arc<Access>>, request: Request, next: Next) 
 
 fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok()
+}
+
+/// In the words of the face that was asked.
+fn refuse(problem: Problem, uri: &Uri) -> Response {
+    match credentials::is_ours(uri) {
+        true => Refusal::of(problem).into_response(),
+        false => problem.into_response(),
+    }
+}
+
+/// The token that a request shows, right or wrong.
+fn shown(headers: &HeaderMap, uri: &Uri) -> Option<String> {
+    let bearer = text(headers, AUTHORIZATION).and_then(bearer).map(str::to_owned);
+    bearer.or_else(|| credentials::is_ours(uri).then(|| credentials::password(headers, uri))?)
 }
 
 fn bearer(header: &str) -> Option<&str> {

@@ -50,7 +50,7 @@ impl<T: DeserializeOwned> FromRequest<App> for OptionalJson<T> {
     }
 }
 
-fn require_json(headers: &HeaderMap) -> Result<(), Problem> {
+pub(crate) fn require_json(headers: &HeaderMap) -> Result<(), Problem> {
     let given = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let essence = given.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     if essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json")) {
@@ -61,7 +61,7 @@ fn require_json(headers: &HeaderMap) -> Result<(), Problem> {
     Err(Problem::new(ErrorType::UnsupportedMediaType, detail).hint("send `Content-Type: application/json`"))
 }
 
-async fn read(headers: &HeaderMap, mut body: Body, limits: Limits) -> Result<Bytes, Problem> {
+pub(crate) async fn read(headers: &HeaderMap, mut body: Body, limits: Limits) -> Result<Bytes, Problem> {
     let too_large = || {
         Problem::new(ErrorType::TooLarge, format!("the body is longer than {} bytes", limits.max_body))
             .hint("put large content into a file and attach its path")
@@ -181,7 +181,7 @@ mod tests {
         let body = br#"{"message":"m","delivry":"reject"}"#;
         let problem = parse::<MessageRequest>(body).err().unwrap();
         insta::assert_snapshot!(problem.details().detail.as_ref().unwrap(), @"unknown member `delivry` in the body");
-        insta::assert_snapshot!(problem.details().hint.as_ref().unwrap(), @"allowed are message, attachments, delivery");
+        insta::assert_snapshot!(problem.details().hint.as_ref().unwrap(), @"allowed are message, attachments, delivery, client_ids");
         insta::assert_snapshot!(refused::<CreateSessionRequest>(r#"{"agnt":"mock"}"#), @"unknown member `agnt` in the body");
         insta::assert_snapshot!(refused::<MessageRequest>(r#"{"message":"m","attachments":[{"path":"p","x":{}}]}"#), @"unknown member `attachments.0.x` in the body");
         let nested = r#"{"agent":"a","skills":{"sources":[{"type":"t","source":"s","refs":1}]}}"#;

@@ -4,6 +4,7 @@
 //! [`Hub`](omniglot_runtime::Hub) and renders answers. Knows no agent's wire types and no processes.
 
 mod access;
+pub mod acp;
 mod allow;
 mod app;
 mod body;
@@ -11,6 +12,7 @@ mod config;
 mod cors;
 mod listen;
 mod members;
+pub mod opencode;
 mod problem;
 mod stall;
 mod v1;

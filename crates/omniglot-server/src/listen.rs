@@ -6,6 +6,7 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -23,6 +24,7 @@ use tower::ServiceExt as _;
 use crate::access::{Access, PeerAddr};
 use crate::app::{App, Limits};
 use crate::config::ServerConfig;
+use crate::opencode::{self, credentials};
 use crate::stall::StallGuard;
 use crate::v1;
 
@@ -95,8 +97,17 @@ impl Server {
         let addr = listener.local_addr().map_err(listen)?;
         let stop = Stop::default();
         let limits = Limits { max_body: config.max_body, stall: config.stall, heartbeat: config.heartbeat };
-        let app = App { hub, limits, started: jiff::Timestamp::now(), stop: stop.streams.clone() };
-        let router = Access::new(&config, addr).guard(v1::router(app));
+        let app = App {
+            hub,
+            limits,
+            started: jiff::Timestamp::now(),
+            acp: Arc::default(),
+            stop: stop.streams.clone(),
+        };
+        let faces = v1::router(app.clone())
+            .merge(opencode::probes())
+            .nest_service(credentials::PREFIX, opencode::router(app));
+        let router = Access::new(&config, addr).guard(faces);
         Ok(Self { listener, addr, router, stop, stall: config.stall })
     }
 

@@ -51,7 +51,6 @@ impl Problem {
         Self { retry_after: Some(1), ..problem }
     }
 
-    #[cfg(test)]
     pub(crate) fn details(&self) -> &ProblemDetails {
         &self.details
     }
@@ -86,6 +85,7 @@ fn convert(error: RuntimeError) -> Problem {
         E::UnsupportedAgent { name: agent, .. }
         | E::AgentNotInstalled { agent, .. }
         | E::AgentFailed { agent, .. }
+        | E::AgentUnavailable { agent, .. }
         | E::AgentSilent { agent, .. } => problem.agent(agent),
         E::QueueFull(_) | E::Overloaded(_) => Problem { retry_after: Some(1), ..problem },
         E::Stopping => Problem::unavailable(error.to_string()),

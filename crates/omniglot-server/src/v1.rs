@@ -4,11 +4,11 @@
 //! told where it is defined, under `routes/`.
 
 mod cursor;
-mod extract;
+pub(crate) mod extract;
 mod feed;
-mod query;
-mod raw;
-mod routes;
+pub(crate) mod query;
+pub(crate) mod raw;
+pub(crate) mod routes;
 mod sse;
 
 use axum::Router;
@@ -20,6 +20,7 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::acp::routes as acp;
 use crate::app::App;
 use crate::problem::Problem;
 use routes::{agents, blobs, events, health, import, messages, requests, sessions};
@@ -59,9 +60,12 @@ fn table() -> OpenApiRouter<App> {
         .routes(routes!(requests::reply_question))
         .routes(routes!(requests::reject_question))
         .routes(routes!(agents::list_agents))
+        .routes(routes!(agents::get_agent))
         .routes(routes!(agents::get_agent_models))
         .routes(routes!(agents::get_agent_modes))
         .routes(routes!(agents::check_agent))
+        .routes(routes!(acp::list_acp_servers))
+        .routes(routes!(acp::post_acp, acp::get_acp, acp::delete_acp))
         .routes(routes!(health::get_health))
         .routes(routes!(health::get_daemon))
         .routes(routes!(health::get_ready))
@@ -78,6 +82,7 @@ fn table() -> OpenApiRouter<App> {
         (name = "meta", description = "The daemon itself"),
         (name = "agents", description = "The agents that the daemon can drive"),
         (name = "sessions", description = "Sessions, their messages, events and requests"),
+        (name = "acp", description = "The Agent Client Protocol over HTTP"),
     ),
     // What no body names but clients meet in headers, inside events and in problems.
     components(schemas(

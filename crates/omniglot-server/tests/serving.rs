@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test; helpers beside test functions count as code")]
 
+#[path = "serving/acp.rs"]
+mod acp;
 #[path = "serving/daemon.rs"]
 mod daemon;
 

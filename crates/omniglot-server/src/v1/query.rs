@@ -98,7 +98,20 @@ pub(crate) struct TurnQuery {
     pub(crate) include_raw: bool,
 }
 
-fn text<'de, D: Deserializer<'de>>(d: D) -> Result<Option<String>, D::Error> {
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct AgentQuery {
+    /// Add what a session of the agent can be set to, which may have to ask the agent
+    #[serde(default, deserialize_with = "switch")]
+    #[param(value_type = Option<bool>)]
+    pub(crate) config: bool,
+    /// Taken for the sake of clients that send it: what an agent offers is asked once
+    #[serde(default, rename = "no_cache", alias = "noCache", deserialize_with = "switch")]
+    #[param(value_type = Option<bool>)]
+    _no_cache: bool,
+}
+
+pub(crate) fn text<'de, D: Deserializer<'de>>(d: D) -> Result<Option<String>, D::Error> {
     String::deserialize(d).map(Some)
 }
 

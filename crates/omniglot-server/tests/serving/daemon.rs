@@ -63,10 +63,14 @@ impl Daemon {
 
     /// A session whose log holds `session.started` alone.
     pub(crate) async fn session(&self, id: &SessionId) -> SessionRecord {
+        self.session_of("mock", id).await
+    }
+
+    pub(crate) async fn session_of(&self, agent: &str, id: &SessionId) -> SessionRecord {
         let new = NewSession {
             id: id.clone(),
-            agent: "mock".into(),
-            request: r#"{"agent":"mock"}"#.into(),
+            agent: agent.into(),
+            request: format!(r#"{{"agent":"{agent}"}}"#),
             created_ms: 1,
             record: RecordUpdate { fold: "{}".into(), ended: false, open_from: None },
             frames: vec![],
@@ -74,6 +78,15 @@ impl Daemon {
             blobs: vec![],
         };
         self.store.create(new).await.unwrap().unwrap()
+    }
+
+    /// Appends a frame that was not understood, as event 2.
+    pub(crate) async fn unparsed(&self, record: &SessionRecord) {
+        let mut batch = Batch::new(record.no);
+        let data = r#"{"error":"odd","location":"stdout","raw_hash":null}"#;
+        batch.frames.push(Frame { no: 1, bytes: Bytes::from_static(br#"{"frame":1}"#) });
+        batch.events.push(event(&record.id, 2, UniversalEventType::AgentUnparsed, data, Some(1)));
+        self.store.append(batch).await.unwrap().unwrap();
     }
 
     /// Appends deltas `from..=to`, each made from a frame of its own.

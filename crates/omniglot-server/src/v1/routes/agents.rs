@@ -1,21 +1,97 @@
 //! The agents that the daemon can drive.
 
+use agent_client_protocol_schema::v1::SessionConfigOption;
 use axum::Json;
 use axum::extract::State;
-use omniglot_schema::{AgentCheck, AgentListResponse, AgentModelsResponse, AgentModesResponse};
+use omniglot_runtime::RuntimeError;
+use omniglot_schema::{
+    AgentCheck, AgentInfo, AgentListResponse, AgentModelsResponse, AgentModesResponse, ErrorType,
+    SessionState,
+};
+use serde::Serialize;
+use utoipa::ToSchema;
 
+use crate::acp::settings;
 use crate::app::{App, complete};
 use crate::problem::Problem;
-use crate::v1::extract::{NoQuery, PathOf};
+use crate::v1::extract::{NoQuery, PathOf, QueryOf};
+use crate::v1::query::AgentQuery;
 use crate::v1::routes::Refusals;
+
+/// An agent, with what its sessions can be set to.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AgentDetail {
+    #[serde(flatten)]
+    info: AgentInfo,
+    /// As the configuration options of an ACP session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<Object>>)]
+    config_options: Option<Vec<SessionConfigOption>>,
+    /// Why the options are not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    config_error: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct AgentDetails {
+    agents: Vec<AgentDetail>,
+}
 
 /// List Agents
 ///
 /// Returns all available coding agents and their installation status.
-#[utoipa::path(get, path = "/v1/agents", tag = "agents",
+#[utoipa::path(get, path = "/v1/agents", tag = "agents", params(AgentQuery),
     responses((status = 200, description = "List of available agents", body = AgentListResponse), Refusals))]
-pub(crate) async fn list_agents(State(app): State<App>, _: NoQuery) -> Json<AgentListResponse> {
-    Json(AgentListResponse { agents: app.hub.agents() })
+pub(crate) async fn list_agents(
+    State(app): State<App>,
+    QueryOf(query): QueryOf<AgentQuery>,
+) -> Json<AgentDetails> {
+    let mut agents = vec![];
+    for info in app.hub.agents() {
+        agents.push(detailed(&app, info, &query).await);
+    }
+    Json(AgentDetails { agents })
+}
+
+/// Get Agent
+///
+/// Returns one agent.
+#[utoipa::path(get, path = "/v1/agents/{agent}", tag = "agents",
+    params(("agent" = String, Path, description = "Agent id"), AgentQuery),
+    responses((status = 200, description = "The agent", body = AgentDetail), Refusals))]
+pub(crate) async fn get_agent(
+    State(app): State<App>,
+    PathOf(agent): PathOf<String>,
+    QueryOf(query): QueryOf<AgentQuery>,
+) -> Result<Json<AgentDetail>, Problem> {
+    app.hub.knows_agent(&agent)?;
+    let info = app.hub.agents().into_iter().find(|info| info.id == agent);
+    // The list and the question are of one catalog.
+    let info = info.ok_or_else(|| Problem::new(ErrorType::NotFound, format!("no agent {agent}")))?;
+    Ok(Json(detailed(&app, info, &query).await))
+}
+
+/// An agent that cannot be asked is shown all the same.
+async fn detailed(app: &App, info: AgentInfo, query: &AgentQuery) -> AgentDetail {
+    let plain = AgentDetail { info, config_options: None, config_error: None };
+    if !query.config {
+        return plain;
+    }
+    match options(app, &plain.info.id).await {
+        Ok(options) => AgentDetail { config_options: Some(options), ..plain },
+        Err(error) => AgentDetail { config_error: Some(error.to_string()), ..plain },
+    }
+}
+
+async fn options(app: &App, agent: &str) -> Result<Vec<SessionConfigOption>, RuntimeError> {
+    let (models, modes) = (app.hub.models(agent).await?, app.hub.modes(agent).await?);
+    Ok(settings::options(&SessionState {
+        model: models.default_model,
+        models: Some(models.models.into()),
+        modes: Some(modes.modes.into()),
+        ..SessionState::default()
+    }))
 }
 
 /// List Agent Models

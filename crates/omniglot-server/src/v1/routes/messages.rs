@@ -138,7 +138,7 @@ async fn post(
     complete(async move { hub.post(&session, body.value, key).await }).await.in_session(id)
 }
 
-fn idempotency_key(headers: &HeaderMap, body: &Bytes) -> Result<Option<IdempotencyKey>, Problem> {
+pub(crate) fn idempotency_key(headers: &HeaderMap, body: &Bytes) -> Result<Option<IdempotencyKey>, Problem> {
     const MAX: usize = 255;
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
     let key = value.to_str().unwrap_or_default();

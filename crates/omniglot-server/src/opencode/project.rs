@@ -1,0 +1,293 @@
+//! A session's events as OpenCode's clients want them.
+//!
+//! Pure and deterministic: the same events from the first on give the same events, ids and messages, so any
+//! position can be made again from the log. Events and messages are one fold: the only way to tell something is
+//! `say`, which changes the messages by what it tells.
+//!
+//! A turn has one assistant message; a message that is steered into it begins another. What a subagent does
+//! stands in the message of its turn, where it can be watched: its calls as calls, its words as reasoning, so
+//! that nobody takes them for the answer.
+
+mod book;
+mod diffs;
+mod failure;
+mod happened;
+mod requests;
+mod state;
+mod text;
+mod tool;
+mod turn;
+mod user;
+
+use std::collections::{HashMap, HashSet};
+
+use omniglot_schema::{
+    CallId, EventData, ItemDeltaData, ItemId, ItemKind, ItemRole, SessionId, SessionState, UniversalEvent,
+    UniversalItem,
+};
+
+use self::book::Book;
+use self::diffs::Diffs;
+use self::requests::Asked;
+use self::text::OpenText;
+use self::tool::OpenCall;
+use self::turn::Turn;
+use self::user::Waiting;
+use super::ids::{self, Id, Minter};
+use super::wire::{
+    FileDiff, MessageInfo, MessageWithParts, OcEvent, Part, PartBody, Payload, PermissionRequest,
+    QuestionRequest, Session, Status, Todo, Tokens, ToolReference,
+};
+
+pub use self::state::VERSION;
+
+/// What the log does not say about a session, or not at once.
+#[derive(Debug, Clone)]
+pub struct Facts {
+    pub session: SessionId,
+    /// The agent that the session drives: a provider, to clients.
+    pub agent: String,
+    pub directory: String,
+    pub project: String,
+    /// Milliseconds since 1970.
+    pub created: i64,
+    /// Before the first event that names one.
+    pub title: Option<String>,
+    pub model: Option<String>,
+    pub agent_mode: Option<String>,
+}
+
+/// The model of an agent that names none.
+pub const DEFAULT_MODEL: &str = "default";
+/// The mode of an agent that names none.
+pub const DEFAULT_MODE: &str = "build";
+
+/// One session, folded up to some event.
+#[derive(Debug, Clone)]
+pub struct Projector {
+    facts: Facts,
+    id: Id,
+    ids: Minter,
+    /// Of the event at hand, in milliseconds since 1970.
+    now: i64,
+    out: Vec<OcEvent>,
+    sequence: u64,
+    book: Book,
+    state: SessionState,
+    status: Status,
+    tokens: Tokens,
+    /// Since when the agent compacts its context.
+    compacting: Option<i64>,
+    todos: Vec<Todo>,
+    diffs: Diffs,
+    turn: Option<Turn>,
+    /// The user's last message that was delivered.
+    user: Option<Id>,
+    waiting: Vec<Waiting>,
+    texts: HashMap<ItemId, OpenText>,
+    calls: HashMap<CallId, OpenCall>,
+    /// Which call an open result belongs to.
+    results: HashMap<ItemId, CallId>,
+    /// Every call there was, by its item: requests and subagents' items name it.
+    called: HashMap<ItemId, ToolReference>,
+    /// Items of subagents, which have a call as their parent or one of these.
+    inside: HashSet<ItemId>,
+    asked: Vec<Asked>,
+}
+
+impl Projector {
+    pub fn new(facts: Facts) -> Self {
+        let state = SessionState {
+            title: facts.title.clone(),
+            model: facts.model.clone(),
+            agent_mode: facts.agent_mode.clone(),
+            ..SessionState::default()
+        };
+        Self {
+            id: ids::session(&facts.session),
+            ids: Minter::new(facts.session.clone()),
+            now: facts.created,
+            out: vec![],
+            sequence: 0,
+            book: Book::default(),
+            state,
+            status: Status::Idle,
+            tokens: Tokens::default(),
+            compacting: None,
+            todos: vec![],
+            diffs: Diffs::default(),
+            turn: None,
+            user: None,
+            waiting: vec![],
+            texts: HashMap::new(),
+            calls: HashMap::new(),
+            results: HashMap::new(),
+            called: HashMap::new(),
+            inside: HashSet::new(),
+            asked: vec![],
+            facts,
+        }
+    }
+
+    /// What clients are told about the next event of the log. One that is already folded tells nothing.
+    pub fn event(&mut self, event: &UniversalEvent) -> Vec<OcEvent> {
+        if event.sequence <= self.sequence {
+            return vec![];
+        }
+        self.sequence = event.sequence;
+        self.now = event.time.as_millisecond();
+        match &event.data {
+            EventData::SessionStarted(data) => self.session_started(data),
+            EventData::SessionUpdated(patch) => self.patched(patch),
+            EventData::TurnStarted(turn) => self.turn_started(turn),
+            EventData::TurnEnded(turn) => self.turn_ended(&turn.metadata),
+            EventData::ItemStarted(data) => self.item_started(&data.item),
+            EventData::ItemDelta(delta) => self.item_delta(delta),
+            EventData::ItemCompleted(data) => self.item_completed(&data.item),
+            EventData::Error(error) => self.failed(error),
+            EventData::PermissionRequested(asked) => self.permission_asked(asked),
+            EventData::PermissionResolved(answered) => self.permission_answered(answered),
+            EventData::QuestionRequested(asked) => self.question_asked(asked),
+            EventData::QuestionResolved(answered) => self.question_answered(answered),
+            // A session that ended is one that nobody uses at the moment; its turn has ended before.
+            EventData::SessionEnded(_) | EventData::AgentUnparsed(_) => {}
+        }
+        std::mem::take(&mut self.out)
+    }
+
+    /// The sequence of the last event that is folded.
+    pub fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    pub fn messages(&self) -> &[MessageWithParts] {
+        self.book.messages()
+    }
+
+    pub fn message(&self, id: &str) -> Option<&MessageWithParts> {
+        self.book.message(id)
+    }
+
+    /// The last message of the assistant: the answer, when no turn runs.
+    pub fn answer(&self) -> Option<&MessageWithParts> {
+        self.messages().iter().rev().find(|message| matches!(message.info, MessageInfo::Assistant(_)))
+    }
+
+    pub fn status(&self) -> &Status {
+        &self.status
+    }
+
+    pub fn todos(&self) -> &[Todo] {
+        &self.todos
+    }
+
+    /// What was changed by the turn of this user's message, or by all.
+    pub fn diffs(&self, message: Option<&str>) -> Vec<FileDiff> {
+        match message.map(|id| self.message(id).map(|message| &message.info)) {
+            None => self.diffs.all(),
+            Some(Some(MessageInfo::User(user))) => {
+                user.summary.as_ref().map(|summary| summary.diffs.clone()).unwrap_or_default()
+            }
+            Some(_) => vec![],
+        }
+    }
+
+    pub fn permissions(&self) -> Vec<&PermissionRequest> {
+        self.asked.iter().filter_map(Asked::permission).collect()
+    }
+
+    pub fn questions(&self) -> Vec<&QuestionRequest> {
+        self.asked.iter().filter_map(Asked::question).collect()
+    }
+
+    /// What is asked and not answered, as a new stream must hear it again.
+    pub fn pending(&self) -> Vec<OcEvent> {
+        self.asked.iter().map(|asked| asked.event(self.now)).collect()
+    }
+
+    /// The session's record, as `session.updated` tells it.
+    pub fn session(&self) -> Session {
+        state::session(self)
+    }
+
+    /// Tells something, and changes the messages by it.
+    fn say(&mut self, payload: Payload) {
+        self.book.apply(&payload);
+        self.out.push(OcEvent { id: self.ids.event(self.now), payload });
+    }
+
+    fn say_message(&mut self, info: MessageInfo) {
+        self.say(Payload::MessageUpdated { session_id: self.id.clone(), info });
+    }
+
+    fn say_part(&mut self, id: Id, message: Id, body: PartBody) {
+        let part = Part { id, session_id: self.id.clone(), message_id: message, body };
+        self.say(Payload::PartUpdated { session_id: self.id.clone(), part: Box::new(part), time: self.now });
+    }
+
+    /// Appends a part to a message.
+    fn add_part(&mut self, message: Id, body: PartBody) -> Id {
+        let id = self.ids.part(self.now);
+        self.say_part(id.clone(), message, body);
+        id
+    }
+
+    fn say_status(&mut self, status: Status) {
+        if self.status != status {
+            self.status = status.clone();
+            self.say(Payload::SessionStatus { session_id: self.id.clone(), status });
+        }
+    }
+
+    fn say_session(&mut self) {
+        let info = Box::new(self.session());
+        self.say(Payload::SessionUpdated { session_id: self.id.clone(), info });
+    }
+
+    fn item_started(&mut self, item: &UniversalItem) {
+        self.place(item);
+        match (item.kind, item.role) {
+            (ItemKind::Message, Some(ItemRole::User)) => self.user_started(item),
+            (ItemKind::Message, _) => self.text_started(item),
+            (ItemKind::ToolCall, _) => self.call_started(item),
+            (ItemKind::ToolResult, _) => self.result_started(item),
+            (ItemKind::System | ItemKind::Status | ItemKind::Unknown, _) => {}
+        }
+    }
+
+    fn item_delta(&mut self, delta: &ItemDeltaData) {
+        use omniglot_schema::DeltaPart as D;
+        match delta.part_type.unwrap_or(D::Text) {
+            D::Text => self.text_grew(delta, false),
+            D::Reasoning => self.text_grew(delta, true),
+            D::ToolOutput => self.output_grew(delta),
+            // OpenCode shows a call's input when it is whole.
+            D::ToolInput => {}
+        }
+    }
+
+    fn item_completed(&mut self, item: &UniversalItem) {
+        match (item.kind, item.role) {
+            (ItemKind::Message, Some(ItemRole::User)) => self.user_completed(item),
+            (ItemKind::Message, _) => self.text_completed(item),
+            (ItemKind::ToolCall, _) => self.call_completed(item),
+            (ItemKind::ToolResult, _) => self.result_completed(item),
+            (ItemKind::System, _) => self.system_said(item),
+            (ItemKind::Status, _) => self.happened(item),
+            // Nobody knows what it is, so nobody can show it; the stream has it.
+            (ItemKind::Unknown, _) => {}
+        }
+    }
+
+    /// Remembers whether an item is a subagent's.
+    fn place(&mut self, item: &UniversalItem) {
+        let Some(parent) = &item.parent_id else { return };
+        let is_result_of_parent = item.kind == ItemKind::ToolResult;
+        if self.inside.contains(parent) || (self.called.contains_key(parent) && !is_result_of_parent) {
+            self.inside.insert(item.item_id.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

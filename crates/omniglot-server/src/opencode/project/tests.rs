@@ -1,0 +1,241 @@
+//! What no recording shows: the queue, a client's own ids, and the daemon's own endings.
+
+use omniglot_schema::{SessionId, UniversalEvent};
+use serde_json::{Value, json};
+
+use super::{Facts, Projector};
+
+/// A session whose events are written by hand.
+struct Bench {
+    projector: Projector,
+    sequence: u64,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let facts = Facts {
+            session: SessionId::parse("s").unwrap(),
+            agent: "mock".into(),
+            directory: "/work".into(),
+            project: "global".into(),
+            created: 0,
+            title: None,
+            model: None,
+            agent_mode: None,
+        };
+        Self { projector: Projector::new(facts), sequence: 0 }
+    }
+
+    /// What is told about one event, as JSON.
+    fn tell(&mut self, kind: &str, data: Value) -> Vec<Value> {
+        self.sequence += 1;
+        let event: UniversalEvent = serde_json::from_value(json!({
+            "event_id": format!("evt_{}", self.sequence), "sequence": self.sequence,
+            "time": "2026-11-16T00:00:00Z", "session_id": "s", "source": "daemon", "synthetic": true,
+            "type": kind, "data": data,
+        }))
+        .unwrap();
+        let told = self.projector.event(&event);
+        told.iter().map(|event| serde_json::to_value(event).unwrap()).collect()
+    }
+
+    fn queue(&mut self, messages: &[(&str, &str, &[&str])]) -> Vec<Value> {
+        let queue = messages.iter().map(
+            |(id, text, client_ids)| json!({ "message_id": id, "message": text, "client_ids": client_ids }),
+        );
+        let queue: Vec<Value> = queue.collect();
+        let queue = if queue.is_empty() { Value::Null } else { queue.into() };
+        self.tell("session.updated", json!({ "queue": queue }))
+    }
+
+    fn turn(&mut self, message: &str, client_ids: &[&str]) -> Vec<Value> {
+        let metadata = json!({ "origin": "user", "message_id": message, "client_ids": client_ids });
+        self.tell("turn.started", json!({ "phase": "started", "turn_id": "turn_1", "metadata": metadata }))
+    }
+
+    fn said(&mut self, item: &str, role: &str, text: &str) -> Vec<Value> {
+        let item = |status| {
+            json!({ "item": { "item_id": item, "kind": "message", "role": role, "status": status,
+                "content": [{ "type": "text", "text": text }] } })
+        };
+        let mut told = self.tell("item.started", item("in_progress"));
+        told.extend(self.tell("item.completed", item("completed")));
+        told
+    }
+
+    fn end(&mut self, stop: &str) -> Vec<Value> {
+        let metadata = json!({ "stop_reason": stop, "duration_ms": 1 });
+        self.tell("turn.ended", json!({ "phase": "ended", "turn_id": "turn_1", "metadata": metadata }))
+    }
+
+    fn messages(&self) -> Value {
+        serde_json::to_value(self.projector.messages()).unwrap()
+    }
+}
+
+/// The types of events, with what a status says.
+fn kinds(told: &[Value]) -> Vec<String> {
+    let kind = |event: &Value| {
+        let status = event["properties"]["status"]["type"].as_str();
+        format!("{} {}", event["type"].as_str().unwrap(), status.unwrap_or_default()).trim_end().to_owned()
+    };
+    told.iter().map(kind).collect()
+}
+
+#[test]
+fn a_message_that_waits_for_its_agent_is_shown_and_the_session_is_busy() {
+    let mut bench = Bench::new();
+    let told = bench.queue(&[("msg_1", "hi", &[])]);
+    assert_eq!(kinds(&told), ["message.updated", "message.part.updated", "session.status busy"]);
+    assert_eq!(kinds(&bench.turn("msg_1", &[])), [""; 0], "it is busy already");
+    let told = bench.said("itm_1", "user", "hi");
+    assert_eq!(kinds(&told), ["message.updated", "message.part.updated"], "only the assistant's is new");
+    assert_eq!(told[0]["properties"]["info"]["role"], "assistant");
+    assert_eq!(kinds(&bench.queue(&[])), [""; 0]);
+    assert_eq!(bench.messages()[0]["parts"][0]["text"], "hi");
+}
+
+#[test]
+fn a_message_that_is_taken_back_disappears() {
+    let mut bench = Bench::new();
+    bench.turn("msg_1", &[]);
+    bench.said("itm_1", "user", "first");
+    bench.queue(&[("msg_2", "second", &[])]);
+    assert_eq!(bench.messages().as_array().unwrap().len(), 3);
+    let told = bench.queue(&[]);
+    assert_eq!(kinds(&told), ["message.removed"]);
+    assert_eq!(bench.messages().as_array().unwrap().len(), 2);
+    let told = bench.end("end_turn");
+    assert_eq!(kinds(&told).iter().filter(|kind| **kind == "session.idle").count(), 1);
+}
+
+#[test]
+fn a_message_taken_back_before_its_agent_started_leaves_the_session_idle() {
+    let mut bench = Bench::new();
+    bench.queue(&[("msg_1", "hi", &[])]);
+    assert_eq!(kinds(&bench.queue(&[])), ["message.removed", "session.status idle"]);
+}
+
+#[test]
+fn a_client_s_own_ids_are_kept() {
+    let ids = ["msg_1e0da09bd001byRTo4UfAiYmp8", "prt_1e0da09bd002byRTo4UfAiYmp8"];
+    for queued in [false, true] {
+        let mut bench = Bench::new();
+        if queued {
+            bench.queue(&[("msg_1", "hi", &ids)]);
+        }
+        bench.turn("msg_1", &ids);
+        bench.said("itm_1", "user", "hi");
+        let message = &bench.messages()[0];
+        assert_eq!((&message["info"]["id"], &message["parts"][0]["id"]), (&json!(ids[0]), &json!(ids[1])));
+        assert_eq!(bench.messages()[1]["info"]["parentID"], ids[0]);
+        bench.end("end_turn");
+        bench.turn("msg_2", &ids);
+        bench.said("itm_2", "user", "again");
+        assert_ne!(bench.messages()[2]["info"]["id"], ids[0], "an id that is taken is not taken twice");
+    }
+}
+
+#[test]
+fn a_message_into_the_running_turn_begins_a_new_answer() {
+    let mut bench = Bench::new();
+    bench.turn("msg_1", &[]);
+    bench.said("itm_1", "user", "first");
+    bench.said("itm_2", "assistant", "one");
+    bench.said("itm_3", "user", "and");
+    bench.said("itm_4", "assistant", "two");
+    let told = bench.end("end_turn");
+    assert_eq!(kinds(&told).iter().filter(|kind| *kind == "session.idle").count(), 1);
+    let messages = bench.messages();
+    let roles: Vec<&str> = messages
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| message["info"]["role"].as_str().unwrap())
+        .collect();
+    assert_eq!(roles, ["user", "assistant", "user", "assistant"]);
+    assert_eq!(messages[3]["info"]["parentID"], messages[2]["info"]["id"]);
+    assert!(messages[1]["info"]["time"]["completed"].is_i64());
+}
+
+#[test]
+fn a_turn_that_fails_before_it_says_anything_has_a_message_with_the_error_and_ends_once() {
+    let names = [
+        ("provider_auth", "ProviderAuthError"),
+        ("rate_limit", "APIError"),
+        ("context_overflow", "ContextOverflowError"),
+        ("output_length", "MessageOutputLengthError"),
+        ("aborted", "MessageAbortedError"),
+        ("agent_crashed", "UnknownError"),
+        ("daemon_restarted", "UnknownError"),
+    ];
+    for (code, name) in names {
+        let mut bench = Bench::new();
+        bench.turn("msg_1", &[]);
+        bench.said("itm_1", "user", "hi");
+        let told = bench.tell("error", json!({ "message": "broken", "code": code }));
+        assert_eq!(kinds(&told), ["session.error"]);
+        assert_eq!(told[0]["properties"]["error"]["name"], name);
+        assert_eq!(told[0]["properties"]["error"]["data"]["message"], "broken");
+        let told = bench.end("error");
+        assert_eq!(
+            kinds(&told),
+            ["message.updated", "session.status idle", "session.idle", "session.updated"]
+        );
+        assert_eq!(bench.messages()[1]["info"]["error"]["name"], name);
+        let ended = json!({ "reason": "error", "terminated_by": "agent" });
+        assert_eq!(kinds(&bench.tell("session.ended", ended)), [""; 0]);
+    }
+}
+
+#[test]
+fn a_turn_that_the_agent_began_by_itself_belongs_to_what_was_said_last() {
+    let mut bench = Bench::new();
+    let begin = json!({ "phase": "started", "turn_id": "turn_1", "metadata": { "origin": "agent" } });
+    bench.tell("turn.started", begin.clone());
+    bench.said("itm_1", "assistant", "hello");
+    bench.end("end_turn");
+    assert_eq!(bench.messages()[1]["info"]["parentID"], bench.messages()[0]["info"]["id"]);
+    assert_eq!(bench.messages()[0]["parts"], json!([]), "nobody said anything");
+    bench.turn("msg_1", &[]);
+    bench.said("itm_2", "user", "hi");
+    bench.end("end_turn");
+    bench.tell("turn.started", begin);
+    bench.said("itm_3", "assistant", "by the way");
+    bench.end("end_turn");
+    assert_eq!(bench.messages()[4]["info"]["parentID"], bench.messages()[2]["info"]["id"]);
+}
+
+#[test]
+fn an_open_request_is_listed_and_asked_again_until_it_is_answered() {
+    let mut bench = Bench::new();
+    bench.turn("msg_1", &[]);
+    let permission = |status: &str| {
+        json!({ "permission_id": "perm_s_1", "action": "touch a", "status": status,
+            "metadata": { "tool": "Bash", "pattern": "touch *" } })
+    };
+    let asked = bench.tell("permission.requested", permission("requested"));
+    let again = serde_json::to_value(bench.projector.pending()).unwrap();
+    assert_eq!(again[0]["properties"], asked[0]["properties"]);
+    assert_eq!(bench.projector.permissions().len(), 1);
+    let told = bench.tell("permission.resolved", permission("accept_for_session"));
+    assert_eq!(told[0]["properties"]["requestID"], asked[0]["properties"]["id"]);
+    assert_eq!(told[0]["properties"]["reply"], "always");
+    assert!(bench.projector.pending().is_empty());
+    let question =
+        json!({ "question_id": "qst_s_2", "prompt": "Which?", "options": ["a"], "status": "requested" });
+    bench.tell("question.requested", question);
+    assert_eq!(bench.projector.questions().len(), 1);
+    let rejected =
+        json!({ "question_id": "qst_s_2", "prompt": "Which?", "options": ["a"], "status": "rejected" });
+    assert_eq!(kinds(&bench.tell("question.resolved", rejected)), ["question.rejected"]);
+    assert!(bench.projector.questions().is_empty());
+}
+
+#[test]
+fn an_event_that_is_folded_already_tells_nothing() {
+    let mut bench = Bench::new();
+    bench.turn("msg_1", &[]);
+    bench.sequence = 0;
+    assert_eq!(kinds(&bench.turn("msg_1", &[])), [""; 0]);
+}

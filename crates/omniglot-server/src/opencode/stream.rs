@@ -1,0 +1,143 @@
+//! The two event streams: `/event` of one directory, `/global/event` of all of them with each event's
+//! directory beside it.
+//!
+//! A stream is built as fast as its client reads; cutting one that stopped reading is the connection's duty
+//! (`stall`), and one that reads too slowly ends when it has lost its place.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::{IntoResponse as _, Response};
+use bytes::{BufMut as _, Bytes, BytesMut};
+use futures_util::{Stream, stream};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use super::backlog::{Frame, Lost};
+use super::live::encode;
+use super::reader::Reader;
+use super::wire::{OcEvent, Payload};
+
+/// The longest chunk, unless a single event is longer.
+const CHUNK: usize = 32 << 10;
+
+/// Which of the two streams it is.
+#[derive(Debug, Clone)]
+pub(crate) enum Form {
+    /// Of one directory, by its path without links.
+    One(String),
+    Global,
+}
+
+impl Form {
+    pub(super) fn shows(&self, directory: &str) -> bool {
+        match self {
+            Self::One(wanted) => wanted == directory,
+            Self::Global => true,
+        }
+    }
+}
+
+pub(crate) struct EventStream {
+    reader: Reader,
+    form: Form,
+    heartbeat: Duration,
+    /// Something must have been said by then.
+    beat_at: Instant,
+    /// Ends the stream, once it has sent what is committed, when the server stops.
+    stop: CancellationToken,
+    chunk: BytesMut,
+    over: bool,
+}
+
+impl EventStream {
+    pub(crate) fn new(reader: Reader, form: Form, heartbeat: Duration, stop: CancellationToken) -> Self {
+        let beat_at = Instant::now() + heartbeat;
+        let mut new = Self { reader, form, heartbeat, beat_at, stop, chunk: BytesMut::new(), over: false };
+        new.say(Payload::ServerConnected {});
+        new
+    }
+
+    pub(crate) fn into_response(self) -> Response {
+        let headers = [
+            (CONTENT_TYPE, "text/event-stream"),
+            (CACHE_CONTROL, "no-cache, no-transform"),
+            // Proxies of the nginx family would hold events back otherwise.
+            (http::HeaderName::from_static("x-accel-buffering"), "no"),
+        ];
+        (headers, Body::from_stream(self.into_chunks())).into_response()
+    }
+
+    fn into_chunks(self) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> {
+        stream::unfold(self, |mut stream| async move { Some((Ok(stream.next().await?), stream)) })
+    }
+
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            if !self.chunk.is_empty() {
+                self.beat_at = Instant::now() + self.heartbeat;
+                return Some(self.chunk.split().freeze());
+            }
+            if self.over {
+                return None;
+            }
+            if self.fill().await.is_err() {
+                tracing::info!("a stream of OpenCode's was too slow and ends");
+                return None;
+            }
+        }
+    }
+
+    async fn fill(&mut self) -> Result<(), Lost> {
+        if self.stop.is_cancelled() {
+            self.reader.settle().await;
+            return self.rest();
+        }
+        let next = tokio::select! {
+            next = timeout_at(self.beat_at, self.reader.next(CHUNK)) => next,
+            () = self.stop.cancelled() => return Ok(()),
+        };
+        match next {
+            Ok(frames) => frames?.iter().for_each(|frame| self.put(frame)),
+            Err(_) => self.say(Payload::ServerHeartbeat {}),
+        }
+        Ok(())
+    }
+
+    /// What is ready, and no more.
+    fn rest(&mut self) -> Result<(), Lost> {
+        let frames = self.reader.ready(CHUNK)?;
+        self.over = frames.is_empty();
+        frames.iter().for_each(|frame| self.put(frame));
+        Ok(())
+    }
+
+    /// An event of the stream itself; it belongs to no directory.
+    fn say(&mut self, payload: Payload) {
+        let json = encode(&OcEvent::loose(jiff::Timestamp::now().as_millisecond(), payload));
+        match self.form {
+            Form::One(_) => self.data(&[&json]),
+            Form::Global => self.data(&[b"{\"payload\":", &json, b"}"]),
+        }
+    }
+
+    fn put(&mut self, frame: &Frame) {
+        if !self.form.shows(&frame.directory) {
+            return;
+        }
+        match &self.form {
+            Form::One(_) => self.data(&[&frame.json]),
+            Form::Global => {
+                let directory = serde_json::Value::from(&*frame.directory).to_string();
+                self.data(&[b"{\"directory\":", directory.as_bytes(), b",\"payload\":", &frame.json, b"}"]);
+            }
+        }
+    }
+
+    fn data(&mut self, pieces: &[&[u8]]) {
+        self.chunk.put_slice(b"data: ");
+        pieces.iter().for_each(|piece| self.chunk.put_slice(piece));
+        self.chunk.put_slice(b"\n\n");
+    }
+}

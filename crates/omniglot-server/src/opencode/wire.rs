@@ -1,0 +1,26 @@
+//! OpenCode's own records and events, as version 1.18.33 writes them; no meaning added.
+//!
+//! Only what we send: what clients send is read by the routes.
+
+mod error;
+mod event;
+mod message;
+mod part;
+mod request;
+mod session;
+
+pub use error::OcError;
+pub use event::{OcEvent, Payload, ToastVariant};
+pub use message::{
+    AssistantMessage, AssistantTime, MessageInfo, MessageModel, MessagePath, MessageWithParts, UserMessage,
+    UserSummary, UserTime,
+};
+pub use part::{Attachment, Part, PartBody, Span, ToolPart, ToolState};
+pub use request::{PermissionRequest, QuestionInfo, QuestionOption, QuestionRequest, Reply, ToolReference};
+pub use session::{
+    CacheTokens, DiffStatus, FileDiff, Session, SessionModel, SessionSummary, SessionTime, Status, Todo,
+    Tokens,
+};
+
+/// A record whose keys belong to a tool, not to us.
+pub type Record = serde_json::Map<String, serde_json::Value>;

@@ -1,0 +1,77 @@
+//! The recordings, replayed to the events of their sessions.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use omniglot_agents::registry::{self, AGENTS, AgentEntry};
+use omniglot_agents::replay;
+use omniglot_schema::{SessionId, UniversalEvent};
+use omniglot_server::opencode::project::Facts;
+use omniglot_timeline::Identity;
+
+/// One session of one recording.
+pub(crate) struct Recording {
+    /// Folder and file; with a number where the file has several sessions.
+    pub(crate) name: String,
+    pub(crate) events: Vec<UniversalEvent>,
+}
+
+/// All of them, by folder.
+pub(crate) fn recordings() -> BTreeMap<String, Vec<Recording>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../omniglot-agents/captures");
+    let folders = sorted(&root).into_iter().filter(|path| path.is_dir());
+    let read = |folder: PathBuf| {
+        let name = file_name(&folder);
+        let files =
+            sorted(&folder).into_iter().filter(|path| path.extension().is_some_and(|ext| ext == "jsonl"));
+        (name.clone(), files.flat_map(|file| sessions(&name, &file)).collect())
+    };
+    folders.map(read).collect()
+}
+
+pub(crate) fn facts() -> Facts {
+    Facts {
+        session: SessionId::parse("recorded").unwrap(),
+        agent: "agent".into(),
+        directory: "/workspace/demo".into(),
+        project: "global".into(),
+        created: 0,
+        title: None,
+        model: None,
+        agent_mode: None,
+    }
+}
+
+fn sessions(folder: &str, file: &Path) -> Vec<Recording> {
+    let agent = agent(folder);
+    let sessions = replay::sessions(agent, &fs::read_to_string(file).unwrap()).unwrap();
+    let several = sessions.len() > 1;
+    let read = |(number, text): (usize, &String)| {
+        let identity =
+            Identity { session_id: SessionId::parse("recorded").unwrap(), agent: folder.to_owned() };
+        let mut translator = registry::translator(agent.protocol, agent.quirks);
+        let events = replay::events(&mut *translator, text, identity).unwrap();
+        let stem = file.file_stem().unwrap().to_str().unwrap();
+        let number = if several { format!(" session {}", number + 1) } else { String::new() };
+        Recording { name: format!("{folder}/{stem}{number}"), events }
+    };
+    sessions.iter().enumerate().map(read).collect()
+}
+
+/// A folder is named after its agent, with a version where there are several.
+fn agent(folder: &str) -> &'static AgentEntry {
+    let is_of =
+        |id: &str| folder.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
+    AGENTS.iter().filter(|agent| is_of(agent.id)).max_by_key(|agent| agent.id.len()).unwrap()
+}
+
+fn sorted(folder: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap().to_str().unwrap().to_owned()
+}
