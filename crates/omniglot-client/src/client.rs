@@ -280,7 +280,12 @@ impl Client {
         self.request(Method::POST, &path, &[])
     }
 
-    fn request(&self, method: Method, path: &[&str], query: &[(&str, Option<String>)]) -> RequestBuilder {
+    pub(crate) fn request(
+        &self,
+        method: Method,
+        path: &[&str],
+        query: &[(&str, Option<String>)],
+    ) -> RequestBuilder {
         let mut url = self.base.clone();
         // Never refused: `new` has checked that this address can have a path.
         if let Ok(mut segments) = url.path_segments_mut() {
@@ -315,7 +320,7 @@ async fn read<T: DeserializeOwned>(response: Response) -> Result<T, ClientError>
     Ok(serde_json::from_slice(&bytes)?)
 }
 
-async fn accepted(response: Response) -> Result<Response, ClientError> {
+pub(crate) async fn accepted(response: Response) -> Result<Response, ClientError> {
     let status = response.status();
     if status.is_success() {
         return Ok(response);

@@ -131,7 +131,7 @@ pub fn is_installed(agent: &str) -> bool {
     folder(agent).exists()
 }
 
-fn installed(agent: &str, path: &str) -> PathBuf {
+pub(crate) fn installed(agent: &str, path: &str) -> PathBuf {
     let file = folder(agent).join(path);
     assert!(file.exists(), "the agent {agent} is not installed; run `cargo xtask agents {agent}`");
     file
@@ -142,6 +142,6 @@ fn folder(agent: &str) -> PathBuf {
     root.join(".agents").join(agent)
 }
 
-fn text(path: &Path) -> String {
+pub(crate) fn text(path: &Path) -> String {
     path.to_str().expect("a path in UTF-8").to_owned()
 }

@@ -79,6 +79,10 @@ impl Daemon {
         Self { setup, home: Some(home), child, allow: judge::ANY_SESSION, url, token, client }
     }
 
+    pub fn program(&self) -> &Path {
+        &self.setup.program
+    }
+
     pub fn pid(&self) -> u32 {
         self.child.id()
     }

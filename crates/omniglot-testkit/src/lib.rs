@@ -2,11 +2,15 @@
 
 #![allow(clippy::expect_used, reason = "a test that cannot go on panics")]
 
+pub mod acp_client;
 pub mod agents;
+pub mod clients;
 pub mod daemon;
 pub mod drive;
 pub mod judge;
 pub mod models;
+pub mod sandbox_sdk;
 pub mod scenarios;
 pub mod stage;
+pub mod terminal;
 pub mod validate;

@@ -3,6 +3,7 @@
 mod agents;
 mod config;
 mod daemon;
+mod opencode;
 mod sessions;
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -15,6 +16,7 @@ use crate::mock_agent::MockAgentArgs;
 pub(crate) use agents::*;
 pub(crate) use config::*;
 pub(crate) use daemon::*;
+pub(crate) use opencode::*;
 pub(crate) use sessions::*;
 
 #[derive(Debug, Parser)]
@@ -34,6 +36,9 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Give an agent one task and watch it work
     Run(RunArgs),
+    /// Be the agent of an editor: speak ACP on stdio for any agent of the daemon
+    #[command(after_help = ACP)]
+    Acp(AcpArgs),
     /// Look at sessions, talk to them, keep them
     #[command(visible_alias = "session")]
     Sessions(SessionsArgs),
@@ -42,6 +47,8 @@ pub(crate) enum Command {
     Agents(AgentsArgs),
     /// Start, stop or look at a daemon in the background
     Daemon(DaemonArgs),
+    /// Drive any agent from OpenCode's terminal interface
+    Opencode(OpencodeArgs),
     /// Serve sessions over HTTP until stopped
     #[command(after_help = SERVE_VARIABLES)]
     Serve(ServeArgs),
@@ -67,7 +74,7 @@ pub(crate) enum Command {
     Openapi,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub(crate) struct DataDirArgs {
     /// Where sessions are kept [default: $OMNIGLOT_HOME, else omniglot in the XDG data dir]
     #[arg(long, value_name = "DIR")]
@@ -108,7 +115,7 @@ pub(crate) struct CompletionsArgs {
     pub(crate) shell: clap_complete::Shell,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct ServeArgs {
     /// The address to listen on; others than loopback need a token
     ///
@@ -192,6 +199,22 @@ pub(crate) struct RunArgs {
     #[arg(value_name = "PROMPT")]
     pub(crate) prompt: String,
 }
+
+#[derive(Debug, Args)]
+pub(crate) struct AcpArgs {
+    /// The agent of new sessions [default: default_agent of omniglot.toml, else mock]
+    #[arg(long, value_name = "ID")]
+    pub(crate) agent: Option<String>,
+    #[command(flatten)]
+    pub(crate) data: DataDirArgs,
+}
+
+/// What an editor must know.
+const ACP: &str = "\
+An editor launches this and talks ACP with it. Sessions are the daemon's, which is started if it
+does not run: they outlive the editor, and any other client can watch and answer them.
+
+  { \"agent_servers\": { \"Claude\": { \"command\": \"omniglot\", \"args\": [\"acp\", \"--agent\", \"claude\"] } } }";
 
 #[derive(Debug, Args)]
 pub(crate) struct DbArgs {

@@ -7,6 +7,7 @@ mod stop;
 use std::process::ExitCode;
 
 use crate::cli::{DaemonArgs, DaemonCommand};
+pub(crate) use start::{background, begin, unasked};
 
 pub(crate) async fn run(args: DaemonArgs) -> anyhow::Result<ExitCode> {
     match args.command {

@@ -1,5 +1,6 @@
 //! Omniglot: one daemon that drives every coding agent. This file picks the command; each has its module.
 
+mod acp_command;
 mod agents;
 mod call;
 mod cli;
@@ -13,6 +14,7 @@ mod data_dir;
 mod db;
 mod logging;
 mod mock_agent;
+mod opencode_command;
 mod print;
 mod run;
 mod serve;
@@ -45,9 +47,11 @@ fn main() -> ExitCode {
         Command::MockAgent(args) => return mock_agent::run(&args),
         Command::Serve(args) => block_on(Verbosity::Normal, serve::serve(args)),
         Command::Run(args) => block_on(Verbosity::Quiet, run::run(args)),
+        Command::Acp(args) => block_on(Verbosity::Quiet, acp_command::run(args)),
         Command::Sessions(args) => block_on(Verbosity::Quiet, sessions::run(args)),
         Command::Agents(args) => block_on(Verbosity::Quiet, agents::run(args)),
         Command::Daemon(args) => block_on(Verbosity::Quiet, daemon_command::run(args)),
+        Command::Opencode(args) => block_on(Verbosity::Quiet, opencode_command::run(args)),
         Command::Completions(args) => completions::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Config(args) => config_command::run(&args),

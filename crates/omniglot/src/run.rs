@@ -32,6 +32,7 @@ use answer::{Answering, Stdin};
 use begin::{Begun, Task};
 use outcome::Outcome;
 use output::{Form, Output};
+pub(crate) use session::directory;
 use session::{Opened, Wanted};
 use turn::{Turn, Watched, Wishes};
 
@@ -60,7 +61,8 @@ struct Run {
 
 impl Run {
     fn new(home: Home, wanted: Wanted, text: String, form: Form) -> anyhow::Result<Self> {
-        let message = MessageRequest { message: text, attachments: vec![], delivery: None };
+        let message =
+            MessageRequest { message: text, attachments: vec![], delivery: None, client_ids: vec![] };
         Ok(Self {
             task: Task { home, wanted, message, key: Uuid::new_v4().to_string() },
             output: Output::new(form),

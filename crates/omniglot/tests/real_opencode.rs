@@ -10,8 +10,12 @@
 mod asks;
 #[path = "real_opencode/control.rs"]
 mod control;
+#[path = "real_opencode/cut.rs"]
+mod cut;
 #[path = "real_opencode/failures.rs"]
 mod failures;
+#[path = "real_opencode/rare.rs"]
+mod rare;
 #[path = "real_opencode/sharing.rs"]
 mod sharing;
 #[path = "real_opencode/work.rs"]
@@ -62,6 +66,8 @@ real_agent_tests! {
     a_key_that_is_refused_is_a_matter_of_auth,
     a_refused_request_is_an_api_error,
     a_cancelled_turn_ends_and_the_next_prompt_works,
+    a_cancel_stops_a_running_command,
+    a_cancel_while_the_agent_asks_rejects_the_request,
     another_model_is_asked_from_then_on,
     another_mode_holds_for_the_next_prompt,
     the_agent_remembers_after_a_restart_of_the_daemon,

@@ -15,6 +15,7 @@ use omniglot_schema::{
 };
 use omniglot_testkit::daemon::{Daemon, Setup, is_alive, wait_gone};
 use omniglot_testkit::drive::{Driver, Turn, session_id, status_of};
+use omniglot_timeline::check::Allow;
 
 /// Speaks as `codex app-server` does. A turn tells the server's number and how many turns it was asked to stop;
 /// one that says `hang` does not end, and one that says `die` ends the server.
@@ -84,6 +85,9 @@ fn is(kind: UniversalEventType) -> impl Fn(&UniversalEvent) -> bool {
     move |event| event.kind() == kind
 }
 
+/// A history that is read while a turn runs.
+const CUT: Allow = Allow { open_turn: true, unparsed: false };
+
 /// The agent has begun the turn, not only we.
 async fn hang(session: &Driver) {
     session.post("hang").await;
@@ -132,18 +136,44 @@ async fn a_server_that_nobody_uses_is_ended_and_started_again_when_needed() {
     assert_eq!(status(&daemon).await.status, ServerStatus::Running);
 }
 
+async fn cancel(session: &Driver) {
+    let seen = session.history_with(CUT).await.len() as u64;
+    session.client.cancel(&session.id, QueueOnCancel::Keep).await.unwrap();
+    let end = session.wait_for(seen, is(UniversalEventType::TurnEnded)).await;
+    let EventData::TurnEnded(end) = end.data else { unreachable!() };
+    assert_eq!(end.metadata.stop_reason, StopReason::Cancelled);
+}
+
 #[tokio::test]
-async fn a_cancel_that_the_server_ignores_ends_the_turn_and_leaves_the_server_alone() {
+async fn a_cancel_that_the_server_ignores_ends_the_turn_and_a_server_that_nobody_else_needs() {
     let daemon = daemon(SERVER, "[limits]\ncancel_seconds = 1\n");
     let (stuck, other) = (session(&daemon, "stuck").await, session(&daemon, "other").await);
     let (server, _) = ask(&other).await;
     hang(&stuck).await;
-    daemon.client.cancel(&stuck.id, QueueOnCancel::Keep).await.unwrap();
-    let end = stuck.wait_for(0, is(UniversalEventType::TurnEnded)).await;
-    let EventData::TurnEnded(end) = end.data else { unreachable!() };
-    assert_eq!(end.metadata.stop_reason, StopReason::Cancelled);
-    assert_eq!(ask(&stuck).await, (server, 1));
-    assert_eq!(ask(&other).await, (server, 1));
+    cancel(&stuck).await;
+    wait_gone(server);
+    let (next, stopped) = ask(&other).await;
+    assert!(next != server && stopped == 0);
+    assert_eq!(ask(&stuck).await, (next, 0));
+    assert!(other.history().await.iter().all(|event| event.kind() != UniversalEventType::SessionEnded));
+    let now = status(&daemon).await;
+    assert_eq!((now.status, now.last_error), (ServerStatus::Running, None));
+}
+
+#[tokio::test]
+async fn a_cancel_that_the_server_ignores_leaves_it_alone_while_others_work_on_it() {
+    let daemon = daemon(SERVER, "[limits]\ncancel_seconds = 1\n");
+    let (stuck, other) = (session(&daemon, "stuck").await, session(&daemon, "other").await);
+    let (server, _) = ask(&stuck).await;
+    hang(&other).await;
+    hang(&stuck).await;
+    cancel(&stuck).await;
+    assert_eq!(ask(&stuck).await, (server, 1), "it goes on for all while the other works");
+    assert!(is_alive(server));
+    cancel(&other).await;
+    wait_gone(server);
+    assert_ne!(ask(&stuck).await.0, server);
+    other.history().await;
 }
 
 #[tokio::test]

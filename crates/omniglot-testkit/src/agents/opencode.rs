@@ -7,6 +7,15 @@ use crate::models::Model;
 
 impl RealAgent {
     pub fn opencode(model: &Model) -> Self {
+        Self::opencode_through(model, "@ai-sdk/openai-compatible")
+    }
+
+    /// With a model behind Anthropic's API.
+    pub fn opencode_with_anthropic(model: &Model) -> Self {
+        Self::opencode_through(model, "@ai-sdk/anthropic")
+    }
+
+    fn opencode_through(model: &Model, package: &str) -> Self {
         let agent = Self::new(
             "opencode",
             "opencode",
@@ -29,12 +38,17 @@ impl RealAgent {
             "small_model": "scripted/scripted-model",
             "permission": {"bash": "ask", "edit": "ask"},
             // The rule above would hold for the agent that plans, too.
-            "agent": {"plan": {"permission": {"edit": "deny"}}},
+            "agent": {"plan": {"permission": {"edit": {"*": "deny", "*opencode/plans/*.md": "allow"}}}},
             "provider": {"scripted": {
-                "npm": "@ai-sdk/openai-compatible",
+                "npm": package,
                 "name": "Scripted",
                 "options": {"baseURL": format!("{}/v1", model.url()), "apiKey": "dummy"},
-                "models": {"scripted-model": known("Scripted"), "other-model": known("Other")},
+                "models": {
+                    "scripted-model": known("Scripted"),
+                    "other-model": known("Other"),
+                    // The name decides which tools it is given.
+                    "gpt-5-scripted": known("Patching"),
+                },
             }},
         });
         let home = agent.home().display().to_string();
@@ -48,6 +62,17 @@ impl RealAgent {
             .env("XDG_STATE_HOME", &format!("{home}/.local/state"))
             .env("XDG_CACHE_HOME", &format!("{home}/.cache"))
     }
+
+    /// Whose agent `plan` hands in its plan.
+    pub fn opencode_that_plans(model: &Model) -> Self {
+        Self::opencode(model).env("OPENCODE_EXPERIMENTAL_PLAN_MODE", "1")
+    }
+
+    /// Whose subagents may work in the background.
+    pub fn opencode_with_background(model: &Model) -> Self {
+        Self::opencode(model).env("OPENCODE_EXPERIMENTAL_BACKGROUND_SUBAGENTS", "1")
+    }
+
     /// Behind a proxy that cuts its event streams as long as there is a file `cut` in its HOME.
     pub fn opencode_behind_a_proxy(model: &Model) -> Self {
         let mut agent = Self::opencode(model);

@@ -9,12 +9,13 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
+use omniglot_runtime::config::Config;
 use omniglot_store::{LockHolder, lock_holder};
 use serde::Serialize;
 use tokio::time::sleep;
 
 use super::status;
-use crate::cli::{ServeArgs, StartArgs};
+use crate::cli::{DataDirArgs, ServeArgs, StartArgs};
 use crate::connect::client;
 use crate::serve::{listen, refuse_open_door};
 use crate::{data_dir, print, token};
@@ -49,14 +50,41 @@ pub(crate) async fn start(args: &StartArgs) -> anyhow::Result<ExitCode> {
         let secret = token::for_client(&dir, config.token_file.as_deref())?;
         return already(args, secret, holder, log).await;
     }
-    let (file, before) = open_log(&log)?;
-    let mut child = spawn(&args.serve, &dir, file)?;
-    let holder = match answering(&mut child, &dir).await {
-        Ok(holder) => holder,
-        Err(error) => bail!("{error:#}{}", last_lines(&log, before)),
-    };
+    let holder = begin(&args.serve, &dir).await?;
     report(args.json, &Started { url: holder.url, pid: holder.pid, log, already: false })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Where the daemon of the data directory listens. One is started in the background if there is none.
+pub(crate) async fn background(data: &DataDirArgs) -> anyhow::Result<String> {
+    let dir = data_dir::prepare(data)?;
+    if let Some(holder) = lock_holder(&dir) {
+        return Ok(holder.url);
+    }
+    let config = data_dir::config(data, &dir)?;
+    match begin(&unasked(data, &config), &dir).await {
+        Ok(holder) => Ok(holder.url),
+        // Another one may have been faster.
+        Err(error) => lock_holder(&dir).map(|holder| holder.url).ok_or(error),
+    }
+}
+
+/// A daemon that nobody asked for in so many words. Where nobody chose a port any will do: the data directory
+/// tells which it is.
+pub(crate) fn unasked(data: &DataDirArgs, config: &Config) -> ServeArgs {
+    let port = config.listen.is_none().then_some(0);
+    ServeArgs { data: data.clone(), port, ..ServeArgs::default() }
+}
+
+/// Starts one that needs nobody, and waits until it answers.
+pub(crate) async fn begin(args: &ServeArgs, dir: &Path) -> anyhow::Result<LockHolder> {
+    let log = dir.join(LOG);
+    let (file, before) = open_log(&log)?;
+    let mut child = spawn(args, dir, file)?;
+    match answering(&mut child, dir).await {
+        Ok(holder) => Ok(holder),
+        Err(error) => bail!("{error:#}{}", last_lines(&log, before)),
+    }
 }
 
 async fn already(

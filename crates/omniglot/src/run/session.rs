@@ -169,7 +169,8 @@ fn random_id() -> anyhow::Result<SessionId> {
     Ok(SessionId::parse(&format!("run-{hex}"))?)
 }
 
-fn directory(dir: PathBuf) -> Result<PathBuf, UsageError> {
+/// A directory that `--cwd` names, in full.
+pub(crate) fn directory(dir: PathBuf) -> Result<PathBuf, UsageError> {
     let real = dir.canonicalize().map_err(|e| UsageError::new(format!("--cwd {}: {e}", dir.display())))?;
     if !real.is_dir() {
         return Err(UsageError::new(format!("--cwd {}: not a directory", dir.display())));

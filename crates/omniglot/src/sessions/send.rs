@@ -26,7 +26,7 @@ pub(crate) async fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
     }
     let (text, _) = run::prompt_text(&args.text)?;
     let key = Uuid::new_v4().to_string();
-    let message = MessageRequest { message: text, attachments: vec![], delivery: None };
+    let message = MessageRequest { message: text, attachments: vec![], delivery: None, client_ids: vec![] };
     let (session_id, receipt) = call(&talk.data, async |client| {
         let id = find::session(client, &args.session.id).await?.info.session_id;
         let receipt = client.post(&id, &message, Some(&key)).await?;

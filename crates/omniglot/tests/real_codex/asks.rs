@@ -1,11 +1,14 @@
 //! What Codex asks a person: commands, patches, tools of MCP servers, questions; and every way to answer.
 
 use omniglot_schema::{
-    CreateSessionRequest, EventData, McpCommand, McpServerConfig, PermissionReply, PermissionStatus,
-    QuestionReplyRequest, QueueOnCancel, ResolvedBy, StopReason, UniversalEvent, UniversalEventType,
+    CreateSessionRequest, EventData, McpCommand, McpServerConfig, PermissionReply, PermissionReplyRequest,
+    PermissionStatus, QuestionReplyRequest, QueueOnCancel, ResolvedBy, StopReason, UniversalEvent,
+    UniversalEventType,
 };
-use omniglot_testkit::agents::mcp_server;
-use omniglot_testkit::models::Reply;
+use omniglot_testkit::agents::{RealAgent, mcp_server};
+use omniglot_testkit::drive::text_of;
+use omniglot_testkit::models::{Model, Reply, Request};
+use omniglot_testkit::scenarios::Dialect;
 use omniglot_testkit::stage::Stage;
 use serde_json::json;
 
@@ -63,6 +66,52 @@ async fn a_declined_command_does_not_run_and_the_turn_goes_on() {
     assert_eq!((turn.text().as_str(), turn.stop_reason()), ("Then not.", StopReason::EndTurn), "{turn}");
     assert!(!stage.file("made").exists(), "{turn}");
     assert!(stage.model.last().tool_results().concat().contains("rejected"), "{turn}");
+    stage.session.history().await;
+}
+
+#[tokio::test]
+async fn a_rejection_with_a_word_goes_on_and_the_model_hears_it() {
+    const WORDS: &str = "Use cat instead.";
+    // The refusal may reach the model before the words do.
+    let script = || {
+        let refused =
+            |request: &Request| !request.tool_results().is_empty() && !request.text().contains(WORDS);
+        Model::responses().side(refused, Reply::text("Why? "))
+    };
+    let stage = Dialect { script, ..CODEX }.stage([]).await;
+    stage.model.push(touch(&stage, "made"));
+    stage.model.push(Reply::text("Then with cat."));
+    stage.session.post("Make it.").await;
+    let asked = stage.session.wait_for(0, is(UniversalEventType::PermissionRequested)).await;
+    let EventData::PermissionRequested(asked) = asked.data else { unreachable!() };
+    let reply = PermissionReplyRequest { reply: PermissionReply::Reject, message: Some(WORDS.to_owned()) };
+    let permission = asked.permission_id.to_string();
+    stage.session.client.reply_permission(&stage.session.id, &permission, &reply).await.unwrap();
+    stage.session.wait_for(0, ended_so(StopReason::EndTurn)).await;
+    assert!(stage.model.last().text().contains(WORDS));
+    assert!(!stage.file("made").exists());
+    let events = stage.session.history().await;
+    assert_eq!(resolutions(&events), [(PermissionStatus::Reject, Some(ResolvedBy::Person))]);
+    let text = text_of(&events);
+    assert!(text.contains(WORDS) && text.ends_with("Then with cat."), "{text}");
+}
+
+#[tokio::test]
+async fn more_rights_are_a_permission_that_is_granted_or_not() {
+    let agent = |model: &_| RealAgent::codex(model).arg("--enable").arg("request_permissions_tool");
+    let stage = Dialect { agent, ..CODEX }.stage([]).await;
+    let rights = json!({"file_system": {"write": ["/var/elsewhere"]}});
+    let ask = || Reply::tool("request_permissions", json!({"reason": "May I go?", "permissions": rights}));
+    for (reply, granted) in [(PermissionReply::Reject, false), (PermissionReply::Once, true)] {
+        stage.model.push(ask());
+        stage.model.push(Reply::text("I see."));
+        let turn = stage.session.turn("Ask for more.", reply).await;
+        assert_eq!((turn.text().as_str(), turn.asked().len()), ("I see.", 1), "{turn}");
+        assert_eq!(turn.asked()[0].action, "May I go?", "{turn}");
+        let last = stage.model.last();
+        let told = last.tool_results();
+        assert_eq!(told.last().unwrap().contains("/var/elsewhere"), granted, "{told:?}");
+    }
     stage.session.history().await;
 }
 

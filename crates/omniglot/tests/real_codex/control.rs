@@ -53,6 +53,34 @@ async fn a_cancel_also_ends_the_command_that_runs() {
     stage.session.history().await;
 }
 
+/// Codex tells of a command some milliseconds after it has started it, and cannot end it before.
+async fn cancel_as_soon_as_commands_exist(permission_mode: &str, duration: u32) {
+    let mode =
+        |request: &mut CreateSessionRequest| request.permission_mode = Some(permission_mode.to_owned());
+    let stage = CODEX.stage_with([], mode).await;
+    for duration in duration..duration + 6 {
+        let command = format!("sleep {duration}");
+        stage.model.push(shell(&format!("exec {command}")));
+        let seen = stage.session.history().await.len() as u64;
+        stage.session.post("Wait for ever.").await;
+        until("the command runs", || runs(&stage.daemon, &command)).await;
+        stage.session.client.cancel(&stage.session.id, QueueOnCancel::Keep).await.unwrap();
+        stage.session.wait_for(seen, ended_so(StopReason::Cancelled)).await;
+        until("the command is gone", || !runs(&stage.daemon, &command)).await;
+    }
+    stage.session.history().await;
+}
+
+#[tokio::test]
+async fn a_cancel_as_soon_as_a_command_exists_ends_it_as_well() {
+    cancel_as_soon_as_commands_exist("bypass", 98_710).await;
+}
+
+#[tokio::test]
+async fn a_cancel_as_soon_as_a_command_exists_ends_it_in_its_sandbox_as_well() {
+    cancel_as_soon_as_commands_exist("acceptEdits", 98_720).await;
+}
+
 #[tokio::test]
 async fn a_session_that_is_terminated_leaves_no_process_on_the_server_that_goes_on() {
     let stage = CODEX.stage_with([shell("exec sleep 98764")], with_tiny_server).await;

@@ -12,32 +12,43 @@ const UNFRIENDLY: &str = r#"{"error":{"code":-32600,"message":"clients are not w
 
 /// A Codex that answers the handshake so.
 fn codex_that_says(answer: &str) -> String {
-    let script = format!("read l; echo '{answer}'; cat >/dev/null");
-    let command = serde_json::to_string(&["sh", "-c", &script]).unwrap();
+    codex_that_does(&format!("read l; echo '{answer}'; cat >/dev/null"))
+}
+
+fn codex_that_does(script: &str) -> String {
+    let command = serde_json::to_string(&["sh", "-c", script]).unwrap();
     format!("[agents.codex]\nprotocol = \"codex\"\ncommand = {command}\n")
 }
 
-async fn refused(answer: &str) -> ProblemDetails {
-    let daemon = Setup::new(env!("CARGO_BIN_EXE_omniglot")).config(codex_that_says(answer)).start();
+/// What whoever wants a session with it is told: always what is needed, too.
+async fn refused(codex: String) -> ProblemDetails {
+    let daemon = Setup::new(env!("CARGO_BIN_EXE_omniglot")).config(codex).start();
     let refused = daemon.client.create(&session_id("s"), &CreateSessionRequest::new("codex")).await;
-    refused.expect_err("a refusal").problem().unwrap().clone()
+    let problem = refused.expect_err("a refusal").problem().unwrap().clone();
+    assert!(problem.r#type.ends_with(":agent_unavailable"), "{problem:?}");
+    assert_eq!(problem.status, 502, "{problem:?}");
+    let told = [problem.detail.as_deref(), problem.hint.as_deref()];
+    assert!(told.iter().all(|told| told.is_some_and(|told| told.contains("0.160"))), "{problem:?}");
+    problem
 }
 
 #[tokio::test]
 async fn a_codex_that_is_too_old_is_named_with_what_is_needed() {
-    let problem = refused(TOO_OLD).await;
-    let detail = problem.detail.as_deref().unwrap();
-    assert!(problem.r#type.ends_with(":agent_process_exited"), "{problem:?}");
-    assert!(detail.contains("0.98.1 is too old") && detail.contains("0.160"), "{problem:?}");
-    assert!(problem.hint.as_deref().is_some_and(|hint| hint.contains("0.160")), "{problem:?}");
+    let problem = refused(codex_that_says(TOO_OLD)).await;
+    assert!(problem.detail.as_deref().unwrap().contains("0.98.1 is too old"), "{problem:?}");
+}
+
+#[tokio::test]
+async fn a_codex_without_an_app_server_is_too_old() {
+    let script = "echo \"error: unrecognized subcommand 'app-server'\" >&2; exit 2";
+    let problem = refused(codex_that_does(script)).await;
+    assert!(problem.detail.as_deref().unwrap().contains("no `app-server`"), "{problem:?}");
 }
 
 #[tokio::test]
 async fn a_codex_that_refuses_the_handshake_is_quoted() {
-    let problem = refused(UNFRIENDLY).await;
-    let detail = problem.detail.as_deref().unwrap();
-    assert!(detail.contains("clients are not welcome"), "{problem:?}");
-    assert!(problem.hint.as_deref().is_some_and(|hint| hint.contains("0.160")), "{problem:?}");
+    let problem = refused(codex_that_says(UNFRIENDLY)).await;
+    assert!(problem.detail.as_deref().unwrap().contains("clients are not welcome"), "{problem:?}");
 }
 
 #[tokio::test]

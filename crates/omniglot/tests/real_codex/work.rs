@@ -1,6 +1,9 @@
 //! What Codex does by itself: commands, patches, plans, child agents, and what it costs.
 
-use omniglot_schema::{ContentPart, EventData, ItemKind, StopReason, TodoStatus, Usage};
+use omniglot_schema::{
+    ContentPart, CreateSessionRequest, EventData, ItemKind, MessageAttachment, PermissionReply,
+    ReasoningVisibility, StopReason, TodoStatus, Usage,
+};
 use omniglot_testkit::models::{self, Reply};
 use serde_json::json;
 
@@ -55,6 +58,48 @@ async fn a_plan_becomes_the_todos_of_the_session() {
         ("Test it", TodoStatus::Pending),
     ];
     assert_eq!(told, expected, "{turn}");
+    stage.session.history().await;
+}
+
+#[tokio::test]
+async fn what_plan_mode_proposes_is_the_plan_of_the_session() {
+    let plan = |request: &mut CreateSessionRequest| request.agent_mode = Some("plan".to_owned());
+    let proposal = "I propose:\n<proposed_plan>\n# First\n\n1. Look\n</proposed_plan>\n";
+    let stage = CODEX.stage_with([Reply::text(proposal)], plan).await;
+    let turn = stage.turn("Make a plan.").await;
+    let state = stage.session.client.detail(&stage.session.id).await.unwrap().state;
+    let text = state.plan.map(|plan| plan.text).unwrap_or_default();
+    assert_eq!(text.trim(), "# First\n\n1. Look", "{turn}");
+    assert!(!turn.text().contains("proposed_plan"), "{turn}");
+    stage.session.history().await;
+}
+
+#[tokio::test]
+async fn a_thought_that_only_its_maker_can_read_is_private() {
+    let stage = CODEX.stage([Reply::empty().and_redacted_thinking().and_text("I have thought.")]).await;
+    let turn = stage.turn("Think.").await;
+    let hidden = |part: &&ContentPart| match part {
+        ContentPart::Reasoning { text, visibility } => {
+            text.is_empty() && *visibility == ReasoningVisibility::Private
+        }
+        _ => false,
+    };
+    assert_eq!(turn.items().into_iter().flat_map(|item| &item.content).filter(hidden).count(), 1, "{turn}");
+    assert_eq!(turn.text(), "I have thought.", "{turn}");
+    stage.session.history().await;
+}
+
+#[tokio::test]
+async fn a_text_file_that_is_attached_reaches_the_model() {
+    let stage = CODEX.stage([Reply::text("A walrus.")]).await;
+    std::fs::write(stage.file("animal.txt"), "the walrus sleeps\n").unwrap();
+    let mut message = omniglot_testkit::drive::message("Which animal?");
+    message.attachments = vec![MessageAttachment { path: "animal.txt".into(), mime: None, filename: None }];
+    let turn = stage.session.turn_with(&message, PermissionReply::Once).await;
+    assert_eq!(turn.text(), "A walrus.", "{turn}");
+    assert!(stage.model.last().text().contains("the walrus sleeps"));
+    let named = |part: &ContentPart| matches!(part, ContentPart::FileRef { path, .. } if path.ends_with("animal.txt"));
+    assert!(turn.items().into_iter().any(|item| item.content.iter().any(named)), "{turn}");
     stage.session.history().await;
 }
 

@@ -4,7 +4,7 @@ use omniglot_schema::{
     ContentPart, EventData, PermissionReply, PermissionReplyRequest, PermissionStatus, QuestionReplyRequest,
     QuestionStatus, QueueOnCancel, ResolvedBy, StopReason, UniversalEvent, UniversalEventType,
 };
-use omniglot_testkit::models::Reply;
+use omniglot_testkit::models::{Reply, Request};
 use omniglot_testkit::stage::Stage;
 use serde_json::json;
 
@@ -124,5 +124,41 @@ async fn a_question_that_is_rejected_ends_the_turn_without_another_call_of_the_m
     assert_eq!(stage.model.conversation().len(), 1);
     let next = stage.answered("Never mind.", Reply::text("All right.")).await;
     assert_eq!(next.text(), "All right.", "{next}");
+    stage.session.history().await;
+}
+
+#[tokio::test]
+async fn a_file_outside_of_the_directory_is_asked_about() {
+    let stage = OPENCODE.stage([]).await;
+    let outside = stage.agent.home().join("outside.txt");
+    std::fs::write(&outside, "the walrus sleeps\n").unwrap();
+    stage.model.push((OPENCODE.read)(&outside));
+    let turn = stage.answered("Read it.", Reply::text("Read.")).await;
+    let [asked] = turn.asked().try_into().unwrap_or_else(|_| panic!("one permission:\n{turn}"));
+    assert_eq!(asked.metadata.as_ref().unwrap().tool.as_deref(), Some("external_directory"), "{turn}");
+    assert!(turn.outputs().concat().contains("the walrus sleeps"), "{turn}");
+    stage.session.history().await;
+}
+
+#[tokio::test]
+async fn a_permission_of_a_subagent_is_asked_and_answered_like_any_other() {
+    let task = json!({"description": "Makes", "prompt": "Make the walrus.", "subagent_type": "general"});
+    let to_child =
+        |request: &Request| request.text().contains("walrus") && !request.text().contains("Delegate");
+    let stage = OPENCODE
+        .stage([
+            Reply::tool("task", task),
+            shell("touch walrus").when(to_child),
+            Reply::text("I made it.").when(to_child),
+            Reply::text("It is made."),
+        ])
+        .await;
+    let turn = stage.turn("Delegate it.").await;
+    let [asked] = turn.asked().try_into().unwrap_or_else(|_| panic!("one permission:\n{turn}"));
+    let items = turn.items();
+    let call =
+        items.iter().find(|item| Some(&item.item_id) == asked.metadata.as_ref().unwrap().item_id.as_ref());
+    assert!(call.is_some_and(|call| call.parent_id.is_some()), "{turn}");
+    assert!(stage.file("walrus").exists() && turn.text().ends_with("It is made."), "{turn}");
     stage.session.history().await;
 }

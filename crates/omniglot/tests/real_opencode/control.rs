@@ -1,11 +1,14 @@
 //! What a person changes under way: effort, agent, rules, the length of the conversation.
 
-use omniglot_schema::{PermissionReply, SessionDetail, SessionPatch, StopReason};
-use omniglot_testkit::drive::{Driver, labels, text_of};
+use omniglot_schema::{
+    ContentPart, Delivered, Delivery, EventData, ItemRole, PermissionReply, SessionDetail, SessionPatch,
+    StopReason, UniversalEventType,
+};
+use omniglot_testkit::drive::{Driver, labels, message, text_of};
 use omniglot_testkit::models::Reply;
 use omniglot_testkit::stage::Stage;
 
-use crate::{OPENCODE, ended_so};
+use crate::{OPENCODE, ended_so, is, shell};
 
 async fn change(stage: &Stage, patch: SessionPatch) -> SessionDetail {
     stage.session.client.patch(&stage.session.id, &patch).await.unwrap()
@@ -102,4 +105,31 @@ async fn a_fork_knows_what_was_said_and_does_not_tell_it_again() {
     assert!(stage.model.last().text().contains("Remember the apple."));
     assert_eq!(text_of(&fork.history().await), "The apple.");
     assert_eq!(text_of(&stage.session.history().await), "Noted.");
+}
+
+#[tokio::test]
+async fn a_message_that_steers_becomes_part_of_the_running_turn() {
+    let (working, gate) = Reply::text("Working.").hold();
+    let stage = OPENCODE.stage([working.with(shell("true")), Reply::text("Both are done.")]).await;
+    permission_mode(&stage, "bypass").await;
+    stage.session.post("Do the first thing.").await;
+    gate.reached().await;
+    let begun = stage.session.wait_for(0, is(UniversalEventType::ItemDelta)).await;
+    let mut steer = message("Do the second thing as well.");
+    steer.delivery = Some(Delivery::Steer);
+    let receipt = stage.session.client.post(&stage.session.id, &steer, None).await.unwrap();
+    assert_eq!(receipt.delivered, Delivered::Steered);
+    let said = |event: &omniglot_schema::UniversalEvent| match &event.data {
+        EventData::ItemCompleted(data) => {
+            data.item.role == Some(ItemRole::User)
+                && data.item.content == [ContentPart::text("Do the second thing as well.")]
+        }
+        _ => false,
+    };
+    stage.session.wait_for(begun.sequence, said).await;
+    gate.open();
+    stage.session.wait_for(begun.sequence, ended_so(StopReason::EndTurn)).await;
+    assert!(stage.model.last().text().contains("Do the second thing as well."));
+    let events = stage.session.history().await;
+    assert_eq!(events.iter().filter(|event| is(UniversalEventType::TurnStarted)(event)).count(), 1);
 }

@@ -1,15 +1,12 @@
-//! One server for all sessions: what each of them says stays its own, and nothing is lost with the server or
-//! with its event streams.
+//! One server for all sessions: what each of them says stays its own, and nothing is lost with the server.
 
 use omniglot_schema::{
-    Connection, ContentPart, CreateSessionRequest, ErrorCode, EventData, ItemRole, PermissionReply, Resume,
-    ServerStatus, ServerStatusInfo, SessionEndReason, StopReason, UniversalEvent, UniversalEventType,
+    Connection, CreateSessionRequest, ErrorCode, EventData, PermissionReply, Resume, ServerStatus,
+    ServerStatusInfo, SessionEndReason, StopReason, UniversalEvent, UniversalEventType,
 };
-use omniglot_testkit::agents::RealAgent;
 use omniglot_testkit::daemon::{Daemon, wait_gone};
-use omniglot_testkit::drive::{Driver, Turn, text_of};
+use omniglot_testkit::drive::{Driver, text_of};
 use omniglot_testkit::models::{Gate, Reply, Request};
-use omniglot_testkit::scenarios::Dialect;
 use omniglot_testkit::stage::Stage;
 
 use crate::{OPENCODE, ended_so, is, shell};
@@ -141,80 +138,9 @@ async fn the_status_of_the_server_is_told_with_the_agent() {
     assert!(now.uptime_ms.is_some());
 }
 
-fn connection_is(wanted: Option<Connection>) -> impl Fn(&UniversalEvent) -> bool {
+pub(crate) fn connection_is(wanted: Option<Connection>) -> impl Fn(&UniversalEvent) -> bool {
     move |event| match &event.data {
         EventData::SessionUpdated(patch) => patch.connection == Some(wanted),
         _ => false,
     }
-}
-
-const CUTTING: Dialect = Dialect { agent: RealAgent::opencode_behind_a_proxy, ..OPENCODE };
-
-/// Begins a turn, cuts the event stream in the middle of its first answer, and lets that answer end unheard.
-async fn cut(stage: &Stage, gate: &Gate, after: usize) -> u64 {
-    stage.session.post("Talk.").await;
-    gate.reached().await;
-    let said = stage.session.wait_for(0, is(UniversalEventType::ItemDelta)).await;
-    std::fs::write(stage.agent.home().join("cut"), "").unwrap();
-    let lost = stage.session.wait_for(said.sequence, connection_is(Some(Connection::Lost))).await;
-    gate.open();
-    stage.model.wait_for(after).await;
-    lost.sequence
-}
-
-#[tokio::test]
-async fn what_a_cut_event_stream_has_missed_is_told_once() {
-    let (half, gate) = Reply::text("The beginning, ").hold();
-    let first = half.and_text("the middle, ").with(shell("echo unheard"));
-    let (last, end) = Reply::text("the end.").hold();
-    let bypass = |request: &mut CreateSessionRequest| request.permission_mode = Some("bypass".to_owned());
-    let stage = CUTTING.stage_with([first, last], bypass).await;
-    let lost = cut(&stage, &gate, 2).await;
-    end.reached().await;
-    std::fs::remove_file(stage.agent.home().join("cut")).unwrap();
-    stage.session.wait_for(lost, connection_is(Some(Connection::Connected))).await;
-    end.open();
-    stage.session.wait_for(0, ended_so(StopReason::EndTurn)).await;
-    let turn = Turn { events: stage.session.history().await };
-    // What is heard live while the rest is read may come before it.
-    let answers = turn.items().into_iter().filter(|item| item.role == Some(ItemRole::Assistant));
-    let said = answers.flat_map(|item| &item.content).filter_map(|part| match part {
-        ContentPart::Text { text } => Some(text.as_str()),
-        _ => None,
-    });
-    let mut said: Vec<&str> = said.collect();
-    said.sort_unstable();
-    assert_eq!(said, ["The beginning, the middle, ", "the end."], "{turn}");
-    let outputs = turn.events.iter().filter(|event| match &event.data {
-        EventData::ItemCompleted(data) => format!("{:?}", data.item.content).contains("unheard\\n"),
-        _ => false,
-    });
-    assert_eq!(outputs.count(), 1);
-    let next = stage.answered("Once more.", Reply::text("Gladly.")).await;
-    assert_eq!(next.text(), "Gladly.", "{next}");
-    stage.session.history().await;
-}
-
-#[tokio::test]
-async fn a_turn_that_ended_unheard_is_ended_when_the_event_stream_is_back() {
-    let (half, gate) = Reply::text("The beginning, ").hold();
-    let stage = CUTTING.stage([half.and_text("the end.")]).await;
-    let lost = cut(&stage, &gate, 1).await;
-    std::fs::remove_file(stage.agent.home().join("cut")).unwrap();
-    stage.session.wait_for(lost, ended_so(StopReason::EndTurn)).await;
-    assert_eq!(text_of(&stage.session.history().await), "The beginning, the end.");
-}
-
-#[tokio::test]
-async fn a_permission_that_was_asked_unheard_can_be_answered() {
-    let (half, gate) = Reply::text("I make a file. ").hold();
-    let stage = CUTTING.stage([half.with(shell("touch made")), Reply::text("Made.")]).await;
-    let lost = cut(&stage, &gate, 1).await;
-    std::fs::remove_file(stage.agent.home().join("cut")).unwrap();
-    let asked = stage.session.wait_for(lost, is(UniversalEventType::PermissionRequested)).await;
-    let EventData::PermissionRequested(ask) = asked.data else { panic!("a permission") };
-    stage.session.reply(ask.permission_id.as_str(), PermissionReply::Once).await.unwrap();
-    stage.session.wait_for(lost, ended_so(StopReason::EndTurn)).await;
-    assert!(stage.file("made").exists());
-    stage.session.history().await;
 }

@@ -1,6 +1,6 @@
-//! Work that shows beside words: subagents, lists of what is to do, titles.
+//! Work that shows beside words: subagents, lists of what is to do, files, exit codes.
 
-use omniglot_schema::{ItemKind, TodoStatus};
+use omniglot_schema::{ContentPart, FileAction, ItemKind, MessageAttachment, PermissionReply, TodoStatus};
 use omniglot_testkit::models::{Reply, Request};
 use serde_json::json;
 
@@ -55,5 +55,77 @@ async fn the_exit_code_of_a_command_is_told() {
         _ => None,
     });
     assert_eq!(results.collect::<Vec<_>>(), [(Some(3), Some(true))], "{turn}");
+    stage.session.history().await;
+}
+
+#[tokio::test]
+async fn a_text_file_that_is_attached_reaches_the_model() {
+    let stage = OPENCODE.stage([Reply::text("A walrus.")]).await;
+    std::fs::write(stage.file("animal.txt"), "the walrus sleeps\n").unwrap();
+    let mut message = omniglot_testkit::drive::message("Which animal?");
+    message.attachments = vec![MessageAttachment { path: "animal.txt".into(), mime: None, filename: None }];
+    let turn = stage.session.turn_with(&message, PermissionReply::Once).await;
+    assert_eq!(turn.text(), "A walrus.", "{turn}");
+    assert!(stage.model.last().text().contains("the walrus sleeps"));
+    stage.session.history().await;
+}
+
+/// The changed files of a turn: path, how, and the change.
+fn changes(turn: &omniglot_testkit::drive::Turn) -> Vec<(String, FileAction, Option<String>)> {
+    let parts = turn.items().into_iter().filter(|item| item.kind == ItemKind::ToolResult);
+    let changed = parts.flat_map(|item| item.content.clone()).filter_map(|part| match part {
+        ContentPart::FileRef { path, action, diff } => {
+            Some((path.rsplit('/').next().unwrap_or_default().to_owned(), action, diff))
+        }
+        _ => None,
+    });
+    changed.collect()
+}
+
+#[tokio::test]
+async fn a_file_that_is_written_is_told_with_its_change() {
+    let stage = OPENCODE.stage([]).await;
+    let file = stage.file("new.txt");
+    for content in ["one\n", "two\n"] {
+        stage.model.push((OPENCODE.read)(&file));
+        stage.model.push((OPENCODE.write)(&file, content));
+        let turn = stage.answered("Write.", Reply::text("Written.")).await;
+        let told = changes(&turn);
+        let [(name, action, Some(diff))] = told.as_slice() else { panic!("one change:\n{turn}") };
+        assert_eq!(name, "new.txt");
+        match content {
+            "one\n" => assert!(*action == FileAction::Write && diff.contains("+one"), "{diff}"),
+            _ => assert!(*action == FileAction::Patch && diff.contains("-one\n+two"), "{diff}"),
+        }
+    }
+    stage.session.history().await;
+}
+
+/// Models of one family are given another tool for edits.
+#[tokio::test]
+async fn a_patch_of_several_files_is_told_file_by_file() {
+    let model = |request: &mut omniglot_schema::CreateSessionRequest| {
+        request.model = Some("scripted/gpt-5-scripted".to_owned());
+    };
+    let stage = OPENCODE.stage_with([], model).await;
+    std::fs::write(stage.file("old.txt"), "one\ntwo\n").unwrap();
+    let patch = "*** Begin Patch\n*** Update File: old.txt\n@@\n one\n-two\n+zwei\n*** Add File: new.txt\n+drei\n*** End Patch";
+    stage.model.push(Reply::tool("apply_patch", json!({"patchText": patch})));
+    let turn = stage.answered("Patch.", Reply::text("Patched.")).await;
+    let told = changes(&turn);
+    let actions: Vec<_> = told.iter().map(|(name, action, _)| (name.as_str(), *action)).collect();
+    assert_eq!(actions, [("old.txt", FileAction::Patch), ("new.txt", FileAction::Write)], "{turn}");
+    assert!(told[0].2.as_ref().is_some_and(|diff| diff.contains("-two\n+zwei")), "{told:?}");
+    assert!(told[1].2.as_ref().is_some_and(|diff| diff.contains("+drei")), "{told:?}");
+    stage.session.history().await;
+}
+
+#[tokio::test]
+async fn a_command_of_opencode_is_run_with_its_arguments() {
+    let stage = OPENCODE.stage([]).await;
+    let turn = stage.answered("/init mind the walrus", Reply::text("Noted.")).await;
+    assert!(turn.text().ends_with("Noted."), "{turn}");
+    let heard = stage.model.last().text();
+    assert!(heard.contains("AGENTS.md") && heard.contains("mind the walrus"), "{heard}");
     stage.session.history().await;
 }

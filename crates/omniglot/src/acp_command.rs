@@ -1,0 +1,81 @@
+//! `omniglot acp`: what an editor launches as its agent. Relays lines of ACP between stdio and the daemon.
+//!
+//! Understands no more of a message than whether it is a request, an answer or neither: what it means is the
+//! daemon's. Only ACP goes to stdout; words for people go to stderr. The sessions are the daemon's and stay
+//! when the editor leaves.
+
+mod door;
+mod envelope;
+mod ledger;
+mod outbound;
+mod post;
+mod stream;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use crate::cli::AcpArgs;
+use crate::print;
+use crate::signals::StopSignals;
+use door::Door;
+use ledger::Ledger;
+use outbound::Outbound;
+use post::Poster;
+
+/// How long answers may take that are due when the editor has said its last word.
+const LAST_ANSWERS: Duration = Duration::from_secs(5);
+/// How long the daemon may take to let us go.
+const LEAVING: Duration = Duration::from_secs(2);
+
+/// What both directions share.
+struct Relay {
+    door: Door,
+    /// Names this connection at the daemon.
+    server: String,
+    agent: Option<String>,
+    ledger: Ledger,
+    outbound: Outbound,
+}
+
+pub(crate) async fn run(args: AcpArgs) -> anyhow::Result<ExitCode> {
+    let mut signals = StopSignals::listen()?;
+    let (outbound, closed) = Outbound::start();
+    let relay = Arc::new(Relay {
+        door: Door::open(args.data).await?,
+        server: format!("stdio-{}", uuid::Uuid::new_v4()),
+        agent: args.agent,
+        ledger: Ledger::default(),
+        outbound,
+    });
+    let (wake, woken) = mpsc::channel(1);
+    let poster = Poster::new(relay.clone(), woken);
+    let done = tokio::select! {
+        done = poster.run(tokio::io::stdin()) => done,
+        failed = stream::follow(relay.clone(), wake) => Err(failed),
+        () = signals.next() => Ok(()),
+        () = closed => Ok(()),
+    };
+    relay.leave().await;
+    done.map(|()| ExitCode::SUCCESS)
+}
+
+impl Relay {
+    async fn leave(&self) {
+        let attached = self.door.attached().await;
+        match timeout(LEAVING, attached.client.acp_leave(&self.server)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::debug!(%error, "the daemon did not hear that we left"),
+            Err(_) => tracing::debug!("the daemon took too long to let us go"),
+        }
+        self.outbound.flush().await;
+    }
+}
+
+/// A word for the person who looks at the editor's log.
+fn note(text: &str) {
+    print::note(&format!("omniglot acp: {text}"));
+}

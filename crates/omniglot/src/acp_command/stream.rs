@@ -1,0 +1,76 @@
+//! From the daemon to the editor: everything on one stream, opened again where it broke off.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use omniglot_client::{ClientError, FrameStream, SseFrame};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::sleep;
+
+use super::Relay;
+use super::envelope::Envelope;
+use super::post::Wake;
+use crate::connect;
+
+/// Before a stream is opened again; no two in the same moment.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// How a place is refused that is none.
+const REFUSED: [u16; 2] = [400, 410];
+
+/// Follows the stream for as long as there is a daemon; returns why there is none. `poster` makes us known to
+/// each that was found after another was lost.
+pub(super) async fn follow(relay: Arc<Relay>, poster: mpsc::Sender<Wake>) -> anyhow::Error {
+    let mut last: Option<String> = None;
+    loop {
+        let attached = relay.door.attached().await;
+        let opened = attached.client.acp_stream(&relay.server, last.as_deref()).await;
+        let lost = match opened {
+            Ok(stream) => pass_on(&relay, stream, &mut last).await,
+            Err(error) => Some(error),
+        };
+        if lost.as_ref().is_some_and(connect::is_lost) {
+            if let Err(error) = relay.door.another(&attached, || relay.ledger.has_open()).await {
+                return error;
+            }
+            introduced(&poster).await;
+        }
+        if lost.and_then(|error| error.status()).is_some_and(|status| REFUSED.contains(&status)) {
+            // A place in logs that are not there any more.
+            last = None;
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+/// Waits until the daemon knows who we are: it may look at what we can do.
+async fn introduced(poster: &mpsc::Sender<Wake>) {
+    let (wake, done) = oneshot::channel();
+    if poster.send(wake).await.is_ok() {
+        // Nothing is ever sent: the sender is dropped, which is the only result there is.
+        drop(done.await);
+    }
+}
+
+/// Until the stream ends; with the reason, if there is one.
+async fn pass_on(relay: &Relay, mut stream: FrameStream, last: &mut Option<String>) -> Option<ClientError> {
+    while let Some(frame) = stream.next().await {
+        match frame {
+            Ok(frame) => pass_frame(relay, frame, last).await,
+            Err(error) => return Some(error),
+        }
+    }
+    None
+}
+
+async fn pass_frame(relay: &Relay, frame: SseFrame, last: &mut Option<String>) {
+    match Envelope::parse(frame.data.as_bytes()) {
+        Ok(envelope) if relay.ledger.is_news(&envelope) => relay.outbound.line(frame.data).await,
+        Ok(_) => {}
+        Err(fault) => tracing::debug!(?fault, "a frame of the daemon"),
+    }
+    if frame.id.is_some() {
+        *last = frame.id;
+    }
+}

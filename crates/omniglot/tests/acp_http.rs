@@ -1,0 +1,354 @@
+//! ACP over HTTP, spoken by hand: what no library shows, because it goes wrong only between two of them.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on panics"
+)]
+
+#[path = "acp_http/wire.rs"]
+mod wire;
+
+use omniglot_client::EventsQuery;
+use omniglot_schema::{SessionId, UniversalEventType};
+use omniglot_testkit::daemon::{Daemon, Setup};
+use serde_json::{Value, json};
+use wire::{Frame, Wire, asks, is_update};
+
+fn daemon() -> Daemon {
+    Setup::new(env!("CARGO_BIN_EXE_omniglot")).start()
+}
+
+fn text(frames: &[Frame]) -> String {
+    let updates = frames.iter().filter(|frame| is_update(&frame.message, "agent_message_chunk"));
+    updates.filter_map(|frame| frame.message["params"]["update"]["content"]["text"].as_str()).collect()
+}
+
+#[tokio::test]
+async fn a_stream_that_breaks_goes_on_where_it_was_and_says_nothing_twice() {
+    let daemon = daemon();
+    let wire = Wire::new(&daemon, "c");
+    let session = wire.session(&daemon).await;
+    let mut stream = wire.stream(None).await;
+    let prompt = wire.begin_prompt(&session, "[[text:60]]");
+    let mut heard = vec![stream.find(|message| is_update(message, "agent_message_chunk")).await];
+    let answer = prompt.await.unwrap();
+    assert_eq!(answer["result"]["stopReason"], "end_turn");
+    // The rest is told to the next stream, frame by frame over ever new ones.
+    drop(stream);
+    while text(&heard).split_whitespace().count() < 60 {
+        let mut next = wire.stream(Some(&heard.last().unwrap().id)).await;
+        heard.push(next.find(|message| is_update(message, "agent_message_chunk")).await);
+    }
+    assert_eq!(text(&heard).split_whitespace().count(), 60);
+}
+
+#[tokio::test]
+async fn a_cursor_survives_the_daemon() {
+    let mut daemon = daemon();
+    let wire = Wire::new(&daemon, "c");
+    let session = wire.session(&daemon).await;
+    let mut stream = wire.stream(None).await;
+    wire.prompt(&session, "[[text]]").await;
+    let last = stream.find(|message| is_update(message, "agent_message_chunk")).await;
+    daemon.stop();
+    let daemon = daemon.restart();
+    let wire = Wire::new(&daemon, "c");
+    let mut stream = wire.stream(Some(&last.id)).await;
+    assert_eq!(wire.servers().await, ["c"], "the cursor made it known again");
+    let answer = wire.prompt(&session, "[[text:3]]").await;
+    assert_eq!(answer["result"]["stopReason"], "end_turn", "{answer}");
+    let mut said = vec![];
+    while text(&said).split_whitespace().count() < 3 {
+        said.push(stream.find(|message| is_update(message, "agent_message_chunk")).await);
+    }
+}
+
+#[tokio::test]
+async fn a_message_to_a_stored_session_makes_a_forgotten_client_known() {
+    let mut daemon = daemon();
+    let session = Wire::new(&daemon, "c").session(&daemon).await;
+    daemon.stop();
+    let daemon = daemon.restart();
+    let wire = Wire::new(&daemon, "c");
+    let answer = wire.prompt(&session, "[[text]]").await;
+    assert_eq!(answer["result"]["stopReason"], "end_turn", "{answer}");
+    let mut stream = wire.stream(None).await;
+    stream.find(|message| is_update(message, "agent_message_chunk")).await;
+}
+
+#[tokio::test]
+async fn an_open_request_is_asked_again_on_a_new_stream_and_answered_once() {
+    let daemon = daemon();
+    let wire = Wire::new(&daemon, "c");
+    let session = wire.session(&daemon).await;
+    let mut first = wire.stream(None).await;
+    let prompt = wire.begin_prompt(&session, "[[permission]]");
+    let asked = first.find(asks).await;
+    drop(first);
+    let mut second = wire.stream(Some(&asked.id)).await;
+    let again = second.find(asks).await;
+    assert_eq!(again.message, asked.message);
+    for _ in 0..2 {
+        assert_eq!(wire.allow(&again.message).await, 202);
+    }
+    assert_eq!(prompt.await.unwrap()["result"]["stopReason"], "end_turn");
+    // Whoever comes later is not asked what is settled.
+    let mut third = wire.stream(None).await;
+    third.find(|message| is_update(message, "agent_message_chunk")).await;
+    assert!(!third.heard.iter().any(|frame| asks(&frame.message)), "{:?}", third.heard);
+}
+
+#[tokio::test]
+async fn a_request_that_somebody_else_answers_is_taken_back() {
+    let daemon = daemon();
+    let (wire, other) = (Wire::new(&daemon, "c"), Wire::new(&daemon, "d"));
+    let session = wire.session(&daemon).await;
+    other.call("session/resume", json!({ "sessionId": session, "cwd": daemon.work() })).await;
+    let (mut stream, mut others) = (wire.stream(None).await, other.stream(None).await);
+    let prompt = wire.begin_prompt(&session, "[[permission]]");
+    let asked = stream.find(asks).await;
+    let theirs = others.find(asks).await;
+    assert_eq!(other.allow(&theirs.message).await, 202);
+    let back = stream.find(|message| message["method"] == "$/cancel_request").await;
+    assert_eq!(back.message["params"]["requestId"], asked.message["id"]);
+    assert_eq!(prompt.await.unwrap()["result"]["stopReason"], "end_turn");
+    // The other client is shown what was said to the agent; the one that said it is not.
+    let told = |stream: &wire::Stream| {
+        stream.heard.iter().any(|frame| is_update(&frame.message, "user_message_chunk"))
+    };
+    assert!(told(&others));
+    stream.find(|message| is_update(message, "agent_message_chunk")).await;
+    assert!(!told(&stream));
+}
+
+#[tokio::test]
+async fn loading_tells_the_whole_story_before_the_answer() {
+    let daemon = daemon();
+    let wire = Wire::new(&daemon, "c");
+    let session = wire.session(&daemon).await;
+    wire.prompt(&session, "[[text]]").await;
+    let other = Wire::new(&daemon, "d");
+    other.hello().await;
+    let mut stream = other.stream(None).await;
+    let answer =
+        other.call("session/load", json!({ "sessionId": session, "cwd": daemon.work(), "mcpServers": [] }));
+    let answer = answer.await;
+    assert!(answer["result"].is_object(), "{answer}");
+    stream.find(|message| message["id"] == answer["id"]).await;
+    let heard = |kind: &str| stream.heard.iter().any(|frame| is_update(&frame.message, kind));
+    assert!(heard("user_message_chunk") && heard("agent_message_chunk"), "{:?}", stream.heard);
+}
+
+#[tokio::test]
+async fn an_answer_that_is_not_waited_for_comes_on_the_stream_in_order() {
+    let daemon = daemon();
+    let wire = Wire::new(&daemon, "c");
+    let session = wire.session(&daemon).await;
+    let prompt = wire.request("session/prompt", wire::words(&session, "[[text]]"));
+    assert_eq!(wire.post_async(&prompt).await, 202);
+    let mut stream = wire.stream(None).await;
+    let answer = stream.find(|message| message["id"] == prompt["id"]).await;
+    assert_eq!(answer.message["result"]["stopReason"], "end_turn");
+    assert!(!text(&stream.heard).is_empty());
+    // The same prompt with the same key is the same prompt.
+    assert_eq!(wire.post_async(&prompt).await, 202);
+    stream.find(|message| message["id"] == prompt["id"]).await;
+    let id = SessionId::parse(&session).unwrap();
+    let log = daemon.client.events(&id, &EventsQuery::default()).await.unwrap();
+    let turns = log.events.iter().filter(|event| event.kind() == UniversalEventType::TurnStarted);
+    assert_eq!(turns.count(), 1);
+}
+
+#[tokio::test]
+async fn two_readers_of_one_client_get_no_answers_of_each_other() {
+    let daemon = daemon();
+    let wire = Wire::new(&daemon, "c");
+    let session = wire.session(&daemon).await;
+    let (mut one, mut two) = (wire.stream(None).await, wire.stream(None).await);
+    for _ in 0..2 {
+        let answer = wire.prompt(&session, "[[text:3]]").await;
+        assert_eq!(answer["result"]["stopReason"], "end_turn");
+    }
+    for stream in [&mut one, &mut two] {
+        while text(&stream.heard).split_whitespace().count() < 6 {
+            stream.find(|message| is_update(message, "agent_message_chunk")).await;
+        }
+        assert!(
+            !stream.heard.iter().any(|frame| frame.message.get("result").is_some()),
+            "{:?}",
+            stream.heard
+        );
+    }
+}
+
+#[tokio::test]
+async fn requests_of_the_same_id_get_each_its_own_answer() {
+    let daemon = daemon();
+    let wire = Wire::new(&daemon, "c");
+    let (one, two) = (wire.session(&daemon).await, wire.session(&daemon).await);
+    let _streams = (wire.stream(None).await, wire.stream(None).await);
+    let ask = |session: &str, text: &str| json!({ "jsonrpc": "2.0", "id": 7, "method": "session/prompt", "params": wire::words(session, text) });
+    let (one, two) = (ask(&one, "[[text]]"), ask(&two, "[[stop:refusal]]"));
+    let ((_, first), (_, second)) = tokio::join!(wire.post(&one), wire.post(&two));
+    assert_eq!((&first["id"], &first["result"]["stopReason"]), (&json!(7), &json!("end_turn")));
+    assert_eq!((&second["id"], &second["result"]["stopReason"]), (&json!(7), &json!("refusal")));
+}
+
+#[tokio::test]
+async fn cancelling_answers_the_prompt_that_runs_and_those_behind_it() {
+    let daemon = daemon();
+    let wire = Wire::new(&daemon, "c");
+    let session = wire.session(&daemon).await;
+    let mut stream = wire.stream(None).await;
+    let running = wire.begin_prompt(&session, "[[permission]]");
+    stream.find(asks).await;
+    let waiting = wire.request("session/prompt", wire::words(&session, "[[text]]"));
+    assert_eq!(wire.post_async(&waiting).await, 202);
+    let cancel = json!({ "jsonrpc": "2.0", "method": "session/cancel", "params": { "sessionId": session } });
+    assert_eq!(wire.post(&cancel).await.0, 202);
+    assert_eq!(running.await.unwrap()["result"]["stopReason"], "cancelled");
+    let answer = stream.find(|message| message["id"] == waiting["id"]).await;
+    assert_eq!(answer.message["result"]["stopReason"], "cancelled");
+}
+
+#[tokio::test]
+async fn whatever_goes_wrong_is_an_error_under_200() {
+    let daemon = daemon();
+    let wire = Wire::new(&daemon, "c");
+    wire.hello().await;
+    let unknown = json!({ "sessionId": "nobody", "prompt": [{ "type": "text", "text": "hi" }] });
+    let cases = [
+        ("session/prompt", unknown, -32002),
+        ("session/prompt", json!({}), -32602),
+        ("session/new", json!({ "cwd": "/no/such/directory", "mcpServers": [] }), -32602),
+        ("session/load", json!({ "sessionId": "?", "cwd": "/", "mcpServers": [] }), -32002),
+        ("_vendor/thing", json!({}), -32601),
+    ];
+    for (method, params, code) in cases {
+        let answer = wire.call(method, params).await;
+        assert_eq!(answer["error"]["code"], code, "{method}: {answer}");
+    }
+    let session = wire.session(&daemon).await;
+    let answer = wire.prompt(&session, "[[crash]]").await;
+    assert_eq!(answer["error"]["code"], -32603, "{answer}");
+    let answer = wire.prompt(&session, "[[text]]").await;
+    assert_eq!(answer["result"]["stopReason"], "end_turn", "a dead agent is started again");
+}
+
+#[tokio::test]
+async fn what_is_no_message_of_a_client_is_refused() {
+    let daemon = daemon();
+    let wire = Wire::new(&daemon, "c");
+    assert_eq!(wire.post(&json!([])).await.0, 400);
+    assert_eq!(wire.post(&json!({ "foo": 1 })).await.0, 400);
+    assert_eq!(wire.raw("text/plain", "application/json", "{}").await, 415);
+    assert_eq!(wire.raw("application/json", "text/html", "{}").await, 406);
+    let (status, answer) = wire.post(&json!({ "id": 1, "method": 5 })).await;
+    assert_eq!((status, &answer["error"]["code"]), (200, &json!(-32600)));
+    assert_eq!(wire.status_of_stream(Some("garbage")).await, 400);
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_leaves_its_sessions() {
+    let daemon = daemon();
+    let wire = Wire::new(&daemon, "c");
+    let session = wire.session(&daemon).await;
+    let mut stream = wire.stream(None).await;
+    assert_eq!(wire.servers().await, ["c"]);
+    assert_eq!((wire.leave().await, wire.leave().await), (204, 204));
+    while stream.next().await.is_some() {}
+    assert!(wire.servers().await.is_empty());
+    let listed = Wire::new(&daemon, "d").call("session/list", json!({})).await;
+    assert_eq!(listed["result"]["sessions"][0]["sessionId"], session.as_str());
+}
+
+#[tokio::test]
+async fn a_stream_may_come_before_the_first_message() {
+    let daemon = daemon();
+    let wire = Wire::new(&daemon, "c");
+    let early = tokio::spawn({
+        let wire = wire.clone();
+        async move { wire.stream(None).await }
+    });
+    let session = wire.session(&daemon).await;
+    let mut stream = early.await.unwrap();
+    wire.prompt(&session, "[[text]]").await;
+    stream.find(|message| is_update(message, "agent_message_chunk")).await;
+}
+
+#[tokio::test]
+async fn a_client_has_one_agent_unless_a_session_names_another() {
+    let daemon = daemon();
+    let wire = Wire::new(&daemon, "c");
+    wire.hello().await;
+    assert_eq!(
+        wire.post_to("nobody", &wire.request("initialize", json!({ "protocolVersion": 1 }))).await.0,
+        200
+    );
+    assert_eq!(
+        wire.post_to("claude", &wire.request("initialize", json!({ "protocolVersion": 1 }))).await.0,
+        409
+    );
+    let meta = json!({ "sandbox-agent/agent": "nobody" });
+    let new = json!({ "cwd": daemon.work(), "mcpServers": [], "_meta": meta });
+    let answer = wire.call("session/new", new).await;
+    assert!(answer["error"]["message"].as_str().unwrap().contains("nobody"), "{answer}");
+}
+
+#[tokio::test]
+async fn sessions_are_listed_page_by_page_and_by_directory() {
+    let daemon = daemon();
+    let wire = Wire::new(&daemon, "c");
+    for number in 0..3 {
+        let directory = daemon.work().join(number.to_string());
+        std::fs::create_dir(&directory).unwrap();
+        let new = json!({ "cwd": directory, "mcpServers": [] });
+        let made = wire.call("session/new", new).await;
+        assert!(made["result"]["sessionId"].is_string(), "{made}");
+    }
+    let all = wire.call("session/list", json!({})).await;
+    assert_eq!(all["result"]["sessions"].as_array().unwrap().len(), 3);
+    let one = wire.call("session/list", json!({ "cwd": daemon.work().join("1") })).await;
+    assert_eq!(one["result"]["sessions"].as_array().unwrap().len(), 1);
+    let after = &all["result"]["sessions"][0]["sessionId"];
+    let rest = wire.call("session/list", json!({ "cursor": after })).await;
+    assert_eq!(rest["result"]["sessions"].as_array().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn a_picture_inside_a_prompt_reaches_the_agent() {
+    let daemon = daemon();
+    let wire = Wire::new(&daemon, "c");
+    let session = wire.session(&daemon).await;
+    let mut stream = wire.stream(None).await;
+    let picture =
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    let prompt = json!([
+        { "type": "text", "text": "[[attachments]]" },
+        { "type": "image", "mimeType": "image/png", "data": picture },
+    ]);
+    wire.call("session/prompt", json!({ "sessionId": session, "prompt": prompt })).await;
+    stream.find(|message| is_update(message, "agent_message_chunk")).await;
+    assert!(text(&stream.heard).contains("image"), "{}", text(&stream.heard));
+    let kept = || std::fs::read_dir(daemon.data().join("attachments")).unwrap().count();
+    assert_eq!(kept(), 1);
+    wire.call("session/delete", json!({ "sessionId": session })).await;
+    assert_eq!(kept(), 0, "a file lasts as long as its session");
+}
+
+#[tokio::test]
+async fn a_session_that_is_closed_can_be_loaded_and_one_that_is_deleted_cannot() {
+    let daemon = daemon();
+    let wire = Wire::new(&daemon, "c");
+    let session = wire.session(&daemon).await;
+    wire.prompt(&session, "[[text]]").await;
+    let load = json!({ "sessionId": session, "cwd": daemon.work(), "mcpServers": [] });
+    assert!(wire.call("session/close", json!({ "sessionId": session })).await["result"].is_object());
+    assert!(wire.call("session/load", load.clone()).await["result"].is_object());
+    for _ in 0..2 {
+        assert!(wire.call("session/delete", json!({ "sessionId": session })).await["result"].is_object());
+    }
+    assert_eq!(wire.call("session/load", load).await["error"]["code"], -32002);
+    let _: Value = wire.call("session/list", json!({})).await;
+}

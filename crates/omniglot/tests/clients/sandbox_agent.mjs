@@ -1,0 +1,48 @@
+// The published SDK of sandbox-agent, unmodified, moved by a test: calls come as JSON lines on stdin, and what
+// the SDK makes of them goes to stdout.
+// Usage: node sandbox_agent.mjs PATH_OF_THE_SDK BASE_URL TOKEN
+import { createInterface } from "node:readline";
+import { pathToFileURL } from "node:url";
+
+const [library, baseUrl, token] = process.argv.slice(2);
+const { SandboxAgent, InMemorySessionPersistDriver } = await import(pathToFileURL(library).href);
+
+const tell = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
+const persist = new InMemorySessionPersistDriver();
+const connect = () => SandboxAgent.connect({ baseUrl, token, persist });
+let sdk = await connect();
+const sessions = new Map();
+
+function watch(session, permissions) {
+  sessions.set(session.id, session);
+  session.onEvent(({ sender, payload }) => tell({ kind: "event", session: session.id, sender, payload }));
+  if (permissions) session.onPermissionRequest((request) => tell({ kind: "permission", session: session.id, request }));
+  return { id: session.id, agentSessionId: session.agentSessionId };
+}
+
+// A call is of the SDK, or of the session that it names.
+async function run({ session, method, args = [], permissions = true }) {
+  if (session) return await sessions.get(session)[method](...args);
+  if (method === "reconnect") {
+    // As another process would: nothing but what was persisted is left.
+    await sdk.dispose();
+    sdk = await connect();
+    return null;
+  }
+  const value = await sdk[method](...args);
+  return ["createSession", "resumeSession"].includes(method) ? watch(value, permissions) : value;
+}
+
+async function call(order) {
+  try {
+    tell({ kind: "result", call: order.call, value: (await run(order)) ?? null });
+  } catch (error) {
+    const { name, message, code, status, problem } = error;
+    tell({ kind: "error", call: order.call, name, message, code, status, problem });
+  }
+}
+
+for await (const line of createInterface({ input: process.stdin })) call(JSON.parse(line));
+await sdk.dispose();
+tell({ kind: "left" });
+process.exit(0);

@@ -1,0 +1,98 @@
+//! `opencode run --attach`: one prompt, its permissions, and what it prints.
+
+use std::process::Output;
+
+use omniglot_testkit::clients::OpenCode;
+use omniglot_testkit::models::Reply;
+use serde_json::Value;
+
+use crate::{Real, claude_makes, mock};
+
+#[track_caller]
+fn said(output: &Output) -> String {
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {text}\n{complaint}", output.status);
+    text
+}
+
+/// What `--format json` prints: the kinds in order, and the objects.
+fn lines(output: &Output) -> (Vec<String>, Vec<Value>) {
+    let lines: Vec<Value> = said(output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let kinds = lines.iter().map(|line| line["type"].as_str().unwrap().to_owned()).collect();
+    (kinds, lines)
+}
+
+#[test]
+fn a_text_is_printed() {
+    let (daemon, client) = (mock(), OpenCode::default());
+    let text = said(&client.run(&daemon, &["[[text]]"]));
+    assert!(text.contains("as a real model does."), "{text}");
+}
+
+#[test]
+fn a_permission_is_refused_by_default_and_given_with_auto() {
+    let (daemon, client) = (mock(), OpenCode::default());
+    let text = said(&client.run(&daemon, &["[[permission]]"]));
+    assert!(text.contains("Understood, I do not run it."), "{text}");
+    let text = said(&client.run(&daemon, &["--auto", "[[permission]]"]));
+    assert!(text.contains("It ran, and said hello."), "{text}");
+}
+
+#[test]
+fn steps_tools_and_texts_are_printed_as_json() {
+    let (daemon, client) = (mock(), OpenCode::default());
+    let (kinds, lines) = lines(&client.run(&daemon, &["--format", "json", "--auto", "[[permission]]"]));
+    assert_eq!(kinds.first().map(String::as_str), Some("step_start"), "{kinds:?}");
+    assert_eq!(kinds.last().map(String::as_str), Some("step_finish"), "{kinds:?}");
+    let tool = lines.iter().find(|line| line["type"] == "tool_use").unwrap();
+    assert_eq!(tool["part"]["state"]["status"], "completed", "{tool}");
+    assert!(tool["part"]["state"]["output"].as_str().unwrap().contains("hello"), "{tool}");
+}
+
+#[test]
+fn the_last_session_is_continued() {
+    let (daemon, client) = (mock(), OpenCode::default());
+    said(&client.run(&daemon, &["[[text]]"]));
+    let text = said(&client.run(&daemon, &["--continue", "[[recall]]"]));
+    assert!(text.contains("Earlier prompts: 1."), "{text}");
+}
+
+#[test]
+fn a_file_reaches_the_agent() {
+    let (daemon, client) = (mock(), OpenCode::default());
+    std::fs::write(daemon.work().join("note.txt"), "three little words\n").unwrap();
+    let text = said(&client.run(&daemon, &["[[attachments]]", "--file", "note.txt"]));
+    assert!(text.contains("note.txt"), "{text}");
+}
+
+#[test]
+fn an_agent_is_chosen_as_the_provider_of_a_model() {
+    let (real, client) = (Real::claude(), OpenCode::default());
+    let text = said(&client.run(&real.daemon, &["--model", "mock/default", "[[text]]"]));
+    assert!(text.contains("Hello from the mock agent."), "{text}");
+}
+
+#[test]
+fn claude_answers_and_runs_what_is_allowed() {
+    let (real, client) = (Real::claude(), OpenCode::default());
+    real.says([Reply::text("Hello from the model.")]);
+    let text = said(&client.run(&real.daemon, &["Speak."]));
+    assert!(text.contains("Hello from the model."), "{text}");
+    let made = real.file("made.txt");
+    real.says([claude_makes(&made), Reply::text("It is made.")]);
+    let (kinds, lines) = lines(&client.run(&real.daemon, &["--format", "json", "--auto", "Make it."]));
+    assert!(made.exists(), "{lines:?}");
+    assert!(kinds.iter().any(|kind| kind == "tool_use"), "{kinds:?}");
+    assert!(lines.iter().any(|line| line["part"]["text"] == "It is made."), "{lines:?}");
+}
+
+#[test]
+fn claude_does_not_run_what_is_refused() {
+    let (real, client) = (Real::claude(), OpenCode::default());
+    let made = real.file("made.txt");
+    real.says([claude_makes(&made), Reply::text("Then not.")]);
+    let text = said(&client.run(&real.daemon, &["Make it."]));
+    assert!(!made.exists(), "{text}");
+    assert!(text.contains("Then not."), "{text}");
+}

@@ -1,0 +1,138 @@
+//! The terminal interface against real Claude Code and real Codex, each with a scripted model.
+
+use omniglot_testkit::clients::OpenCode;
+use omniglot_testkit::models::Reply;
+use omniglot_testkit::terminal::Terminal;
+use serde_json::json;
+
+use crate::tui::{BUSY, PERMISSION, answered, open, prompt};
+use crate::{OMNIGLOT, Real, claude_asks, claude_makes};
+
+/// Searches a model in the list and takes it.
+fn choose_model(terminal: &Terminal, words: &str) {
+    prompt(terminal, "/models");
+    terminal.sees("Select model");
+    terminal.write(words);
+    terminal.sees(words);
+    terminal.press("Enter");
+    terminal.sees_no("Select model");
+}
+
+#[test]
+fn claude_streams_into_the_interface() {
+    let (real, client) = (Real::claude(), OpenCode::default());
+    let (reply, gate) = Reply::text("The first half, ").hold();
+    real.says([reply.and_text("and the second.")]);
+    let terminal = open(&client, &real.daemon, &[]);
+    prompt(&terminal, "Speak.");
+    // The model holds back the rest: what is seen now was streamed.
+    let screen = terminal.sees("The first half,");
+    assert!(!screen.contains("and the second."), "{screen}");
+    terminal.sees(BUSY);
+    gate.open();
+    answered(&terminal, "and the second.");
+}
+
+#[test]
+fn a_turn_of_claude_goes_on_in_the_next_interface() {
+    let (real, client) = (Real::claude(), OpenCode::default());
+    let (reply, gate) = Reply::text("The first half, ").hold();
+    real.says([reply.and_text("and the second.")]);
+    let terminal = open(&client, &real.daemon, &[]);
+    prompt(&terminal, "Speak.");
+    terminal.sees("The first half,");
+    drop(terminal);
+    let terminal = client.interface(OMNIGLOT, &real.daemon, &["--", "--continue"]);
+    terminal.sees("The first half,");
+    terminal.sees(BUSY);
+    gate.open();
+    answered(&terminal, "and the second.");
+}
+
+#[test]
+fn claude_asks_for_permission_and_asks_a_question() {
+    let (real, client) = (Real::claude(), OpenCode::default());
+    let made = real.file("made.txt");
+    real.says([claude_makes(&made), Reply::text("It is made.")]);
+    let terminal = open(&client, &real.daemon, &["--agent", "claude"]);
+    prompt(&terminal, "Make it.");
+    terminal.sees(PERMISSION);
+    terminal.sees("made.txt");
+    terminal.press("Enter");
+    answered(&terminal, "It is made.");
+    assert!(made.exists());
+    real.says([claude_asks(), Reply::text("You like blue.")]);
+    prompt(&terminal, "Ask me.");
+    terminal.sees("Which colour?");
+    terminal.press("Down");
+    terminal.press("Enter");
+    answered(&terminal, "You like blue.");
+    assert!(real.model.last().tool_results().concat().contains("Blue"));
+}
+
+#[test]
+fn another_model_is_chosen_for_the_next_prompt() {
+    let (real, client) = (Real::claude(), OpenCode::default());
+    real.says([Reply::text("From the first.")]);
+    let terminal = open(&client, &real.daemon, &[]);
+    prompt(&terminal, "Who are you?");
+    answered(&terminal, "From the first.");
+    choose_model(&terminal, "haiku");
+    // How hard it shall think, which may stay as it is.
+    terminal.sees("Select variant");
+    terminal.press("Enter");
+    terminal.sees_no("Select variant");
+    real.says([Reply::text("From the second.")]);
+    prompt(&terminal, "And now?");
+    answered(&terminal, "From the second.");
+    let asked = real.model.last().model;
+    assert!(asked.contains("haiku"), "{asked}");
+}
+
+#[test]
+fn the_agent_of_a_session_stays_and_a_new_session_takes_another() {
+    let (real, client) = (Real::claude(), OpenCode::default());
+    real.says([Reply::text("Here is Claude.")]);
+    let terminal = open(&client, &real.daemon, &[]);
+    prompt(&terminal, "Who are you?");
+    answered(&terminal, "Here is Claude.");
+    choose_model(&terminal, "mock small");
+    prompt(&terminal, "[[text]]");
+    terminal.sees("this session is driven by claude");
+    prompt(&terminal, "/new");
+    terminal.sees("Ask anything");
+    prompt(&terminal, "[[text]]");
+    answered(&terminal, "Hello from the mock agent.");
+}
+
+#[test]
+fn claude_is_interrupted_and_goes_on() {
+    let (real, client) = (Real::claude(), OpenCode::default());
+    let (reply, _gate) = Reply::text("This takes long ").hold();
+    real.says([reply]);
+    let terminal = open(&client, &real.daemon, &[]);
+    prompt(&terminal, "Begin.");
+    terminal.sees("This takes long");
+    terminal.press("Escape");
+    terminal.sees("esc again to interrupt");
+    terminal.press("Escape");
+    answered(&terminal, "interrupted");
+    real.says([Reply::text("Here I am again.")]);
+    prompt(&terminal, "Go on.");
+    answered(&terminal, "Here I am again.");
+}
+
+#[test]
+fn codex_asks_for_permission() {
+    let (real, client) = (Real::codex(), OpenCode::default());
+    let made = real.file("made.txt");
+    let command = format!("touch {}", made.display());
+    let call = json!({"cmd": command, "sandbox_permissions": "require_escalated", "justification": "May I?"});
+    real.says([Reply::tool("exec_command", call), Reply::text("It is made.")]);
+    let terminal = open(&client, &real.daemon, &["--agent", "codex"]);
+    prompt(&terminal, "Make it.");
+    terminal.sees(PERMISSION);
+    terminal.press("Enter");
+    answered(&terminal, "It is made.");
+    assert!(made.exists());
+}

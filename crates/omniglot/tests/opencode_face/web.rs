@@ -1,0 +1,89 @@
+//! OpenCode's web page in a browser. The page comes from `opencode serve`, as it is published, and is told
+//! of the daemon in its own settings; `web.mjs` clicks, this tells what it meets.
+//!
+//! The page and the daemon have different origins, so the daemon must allow the page's.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Stdio};
+
+use omniglot_testkit::clients::{OpenCode, browser, library, node};
+use omniglot_testkit::daemon::{Daemon, Setup};
+use omniglot_testkit::models::Reply;
+
+use crate::{OMNIGLOT, Real, claude_asks, claude_makes};
+
+/// A server that gives the page, and nothing else that is used here.
+struct Page {
+    child: Child,
+    origin: String,
+    _client: OpenCode,
+}
+
+impl Page {
+    fn open() -> Self {
+        let client = OpenCode::default();
+        let mut child = client.page().stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let origin = lines.into_iter().find_map(|line| Some(line.split_once("listening on ")?.1.to_owned()));
+        Self { child, origin: origin.expect("the page's address"), _client: client }
+    }
+
+    fn allowed(&self) -> Setup {
+        let mut setup = Setup::new(OMNIGLOT);
+        setup.args = ["--allow-origin", &self.origin].map(str::to_owned).to_vec();
+        setup
+    }
+
+    /// Clicks through everything, with this model at first, and these prompts for a text, a permission, a
+    /// question and a long turn.
+    fn walk(&self, daemon: &Daemon, model: &str, prompts: [&str; 4]) {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/opencode_face/web.mjs");
+        let playwright = library("playwright", "node_modules/playwright-core/index.mjs");
+        let (work, face) = (daemon.work(), format!("{}/opencode", daemon.url));
+        let words = [&*playwright, &browser(), &self.origin, &face, &daemon.token, work.to_str().unwrap()];
+        let home = tempfile::tempdir().unwrap();
+        let output =
+            node(&script, &words).arg(model).args(prompts).env("HOME", home.path()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}\n{complaint}");
+        assert!(said.ends_with("all done\n"), "{said}\n{complaint}");
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        self.child.kill().expect("a signal");
+        self.child.wait().expect("its end");
+    }
+}
+
+#[test]
+fn the_page_drives_the_mock_agent() {
+    let page = Page::open();
+    let daemon = page.allowed().start();
+    page.walk(
+        &daemon,
+        "Mock Small",
+        ["[[text]]", "[[permission]]", "[[question:one]]", "[[text]] [[silence]]"],
+    );
+}
+
+#[test]
+fn the_page_drives_claude() {
+    let page = Page::open();
+    let real = Real::claude_in(page.allowed());
+    let made = real.file("made.txt");
+    let (long, _gate) = Reply::text("This takes long ").hold();
+    real.says([
+        Reply::text("Hello from the model."),
+        claude_makes(&made),
+        Reply::text("It is made."),
+        claude_asks(),
+        Reply::text("Blue it is."),
+        long,
+    ]);
+    page.walk(&real.daemon, "Default (recommended)", ["Speak.", "Make it.", "Ask me.", "Begin."]);
+    assert!(made.exists());
+}

@@ -1,0 +1,25 @@
+//! The routes and streams of the OpenCode face, over a real daemon and a real agent process.
+//!
+//! What unmodified clients make of them is tested in `opencode_face`.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on panics"
+)]
+
+#[path = "opencode_routes/access.rs"]
+mod access;
+#[path = "opencode_routes/listings.rs"]
+mod listings;
+#[path = "opencode_routes/prompts.rs"]
+mod prompts;
+#[path = "opencode_routes/requests.rs"]
+mod requests;
+#[path = "opencode_routes/sessions.rs"]
+mod sessions;
+#[path = "opencode_routes/streams.rs"]
+mod streams;
+#[path = "opencode_routes/support.rs"]
+mod support;

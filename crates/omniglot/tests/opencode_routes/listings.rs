@@ -1,0 +1,85 @@
+//! What a client reads when it starts.
+
+use serde_json::Value;
+
+use super::support::{Face, daemon, encoded};
+
+#[tokio::test]
+async fn agents_are_providers_and_their_modes_are_agents() {
+    let daemon = daemon();
+    let face = Face::at(&daemon, "/opencode/agents/mock");
+    let providers = face.get("/config/providers").await;
+    let mock = &providers["providers"][0];
+    assert_eq!(mock["id"], "mock");
+    let models = mock["models"].as_object().unwrap();
+    assert!(models.contains_key("mock-small") && !models.contains_key("default"), "{models:?}");
+    assert_eq!(providers["default"]["mock"], "mock-small");
+    assert_eq!(face.get("/config").await["model"], "mock/mock-small");
+    let listed = face.get("/provider").await;
+    assert_eq!(listed["connected"][0], "mock");
+    let agents = face.get("/agent").await;
+    let names: Vec<&str> = agents.as_array().unwrap().iter().map(|a| a["name"].as_str().unwrap()).collect();
+    assert_eq!(names[0], "build");
+    assert!(names.contains(&"plan"), "{names:?}");
+}
+
+#[tokio::test]
+async fn the_directory_is_named_in_three_ways() {
+    let daemon = daemon();
+    let face = Face::of(&daemon);
+    let work = daemon.work().canonicalize().unwrap();
+    assert_eq!(face.get("/path").await["directory"], work.to_str().unwrap());
+    let other = daemon.home().canonicalize().unwrap();
+    let asked = face.get(&format!("/path?directory={}", encoded(&other))).await;
+    assert_eq!(asked["directory"], other.to_str().unwrap());
+    std::fs::create_dir(other.join(".git")).unwrap();
+    std::fs::write(other.join(".git/HEAD"), "ref: refs/heads/topic\n").unwrap();
+    assert_eq!(face.get("/vcs").await["branch"], "topic");
+    let project = face.get("/project/current").await;
+    assert_eq!(project["worktree"], other.to_str().unwrap());
+}
+
+#[tokio::test]
+async fn what_there_is_none_of_is_an_empty_list_of_the_right_type() {
+    let daemon = daemon();
+    let face = Face::of(&daemon);
+    for path in ["/lsp", "/formatter", "/experimental/workspace", "/session", "/command", "/permission"] {
+        assert_eq!(face.get(path).await, Value::Array(vec![]), "{path}");
+    }
+    for path in ["/mcp", "/provider/auth", "/experimental/resource", "/session/status"] {
+        assert!(face.get(path).await.as_object().unwrap().is_empty(), "{path}");
+    }
+    assert_eq!(face.get("/global/health").await["healthy"], true);
+    assert_eq!(face.get("/api/health").await["healthy"], true);
+    assert_eq!(face.get("/experimental/capabilities").await["backgroundSubagents"], false);
+}
+
+#[tokio::test]
+async fn commands_are_those_that_a_session_of_the_directory_has_listed() {
+    let daemon = daemon();
+    let face = Face::of(&daemon);
+    let session = face.session().await;
+    face.prompt(&session, "[[commands]]").await;
+    let commands = face.get("/command").await;
+    let names: Vec<&str> = commands.as_array().unwrap().iter().map(|c| c["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"recall"), "{names:?}");
+    let other = daemon.data();
+    assert_eq!(face.get(&format!("/command?directory={}", encoded(&other))).await, Value::Array(vec![]));
+    let answer = face
+        .post(
+            &format!("/session/{session}/command"),
+            serde_json::json!({ "command": "recall", "arguments": "now" }),
+        )
+        .await;
+    assert!(super::support::said(&answer).contains("Earlier prompts: 1."), "{answer}");
+}
+
+#[tokio::test]
+async fn files_are_found_by_a_few_letters() {
+    let daemon = daemon();
+    let face = Face::of(&daemon);
+    std::fs::write(daemon.work().join("main.py"), "").unwrap();
+    let found = face.get("/api/fs/find?query=mai&limit=20").await;
+    assert_eq!(found["data"], serde_json::json!([{ "path": "main.py", "type": "file" }]));
+    assert_eq!(face.get("/find/file?query=py").await, serde_json::json!(["main.py"]));
+}

@@ -1,0 +1,74 @@
+//! Permissions and questions: asked again to whoever comes later, and answered by either route.
+
+use serde_json::{Value, json};
+
+use super::support::{Events, Face, daemon, event, said};
+
+/// The id of the request that a stream tells next.
+async fn asked(events: &mut Events, kind: &str) -> String {
+    let seen = events.until(kind).await;
+    event(seen.last().unwrap())["properties"]["id"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_permission_is_asked_again_to_a_stream_that_comes_later() {
+    let daemon = daemon();
+    let face = Face::of(&daemon);
+    let session = face.session().await;
+    let mut first = face.stream("/global/event").await;
+    face.begin(&session, "[[permission]]").await;
+    let id = asked(&mut first, "permission.asked").await;
+    let mut second = face.stream("/event").await;
+    assert_eq!(event(&second.next().await.unwrap())["type"], "server.connected");
+    assert_eq!(asked(&mut second, "permission.asked").await, id);
+    let open = face.get("/permission").await;
+    assert_eq!(open[0]["id"], id);
+    assert_eq!(face.get("/session/status").await[&session]["type"], "busy");
+    assert_eq!(face.post(&format!("/permission/{id}/reply"), json!({ "reply": "once" })).await, true);
+    let seen = second.until("permission.replied").await;
+    assert_eq!(event(seen.last().unwrap())["properties"]["requestID"], id);
+    second.until("session.idle").await;
+    assert_eq!(face.get("/permission").await, Value::Array(vec![]));
+    assert_eq!(face.get("/session/status").await, json!({}));
+}
+
+#[tokio::test]
+async fn the_older_route_answers_a_permission_too() {
+    let daemon = daemon();
+    let face = Face::of(&daemon);
+    let session = face.session().await;
+    let mut events = face.stream("/event").await;
+    face.begin(&session, "[[permission]]").await;
+    let id = asked(&mut events, "permission.asked").await;
+    let path = format!("/session/{session}/permissions/{id}");
+    assert_eq!(face.post(&path, json!({ "response": "reject" })).await, true);
+    let seen = events.until("permission.replied").await;
+    assert_eq!(event(seen.last().unwrap())["properties"]["reply"], "reject");
+    events.until("session.idle").await;
+    let again = face.ask(reqwest::Method::POST, &path, Some(json!({ "response": "once" }))).await;
+    assert_eq!(again.status().as_u16(), 409, "answered once");
+}
+
+#[tokio::test]
+async fn questions_are_answered_or_rejected() {
+    let daemon = daemon();
+    let face = Face::of(&daemon);
+    let session = face.session().await;
+    let mut events = face.stream("/event").await;
+    face.begin(&session, "[[question:one]]").await;
+    let id = asked(&mut events, "question.asked").await;
+    let open = face.get("/question").await;
+    let label = open[0]["questions"][0]["options"][0]["label"].clone();
+    assert_eq!(face.post(&format!("/question/{id}/reply"), json!({ "answers": [[label]] })).await, true);
+    let seen = events.until("question.replied").await;
+    assert_eq!(event(seen.last().unwrap())["properties"]["answers"], json!([[label]]));
+    events.until("session.idle").await;
+    let messages = face.get(&format!("/session/{session}/message")).await;
+    assert!(said(&messages[1]).contains(label.as_str().unwrap()), "{messages}");
+    face.begin(&session, "[[question:one]]").await;
+    let id = asked(&mut events, "question.asked").await;
+    let rejected = face.ask(reqwest::Method::POST, &format!("/question/{id}/reject"), None).await;
+    assert_eq!(rejected.status().as_u16(), 200);
+    events.until("question.rejected").await;
+    events.until("session.idle").await;
+}

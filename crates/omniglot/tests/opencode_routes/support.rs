@@ -1,0 +1,152 @@
+//! A client of the face that knows nothing but HTTP.
+
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use futures_util::stream::BoxStream;
+use omniglot_testkit::daemon::{Daemon, Setup};
+use reqwest::{Method, Response};
+use serde_json::{Value, json};
+
+/// Longer than anything here takes; a test that waits so long has failed.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub(crate) fn daemon() -> Daemon {
+    Setup::new(env!("CARGO_BIN_EXE_omniglot")).start()
+}
+
+pub(crate) struct Face {
+    base: String,
+    token: String,
+    http: reqwest::Client,
+}
+
+impl Face {
+    pub(crate) fn of(daemon: &Daemon) -> Self {
+        Self::at(daemon, "/opencode")
+    }
+
+    pub(crate) fn at(daemon: &Daemon, prefix: &str) -> Self {
+        let base = format!("{}{prefix}", daemon.url);
+        Self { base, token: daemon.token.clone(), http: reqwest::Client::new() }
+    }
+
+    pub(crate) async fn ask(&self, method: Method, path: &str, body: Option<Value>) -> Response {
+        let request = self.http.request(method, format!("{}{path}", self.base));
+        let request = request.basic_auth("opencode", Some(&self.token));
+        let request = match body {
+            Some(body) => request.json(&body),
+            None => request,
+        };
+        tokio::time::timeout(PATIENCE, request.send()).await.expect("an answer in time").unwrap()
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Value {
+        ok(self.ask(Method::GET, path, None).await).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Value {
+        ok(self.ask(Method::POST, path, Some(body)).await).await
+    }
+
+    /// The status and the message that a client would show.
+    pub(crate) async fn refused(&self, method: Method, path: &str, body: Option<Value>) -> (u16, String) {
+        let response = self.ask(method, path, body).await;
+        let status = response.status().as_u16();
+        assert!(status >= 400, "{path} was not refused");
+        let kind = response.headers()["content-type"].to_str().unwrap().to_owned();
+        assert_eq!(kind, "application/json");
+        let body: Value = response.json().await.unwrap();
+        (status, body["data"]["message"].as_str().unwrap().to_owned())
+    }
+
+    /// A new session's id.
+    pub(crate) async fn session(&self) -> String {
+        let session = self.post("/session", json!({})).await;
+        session["id"].as_str().unwrap().to_owned()
+    }
+
+    pub(crate) async fn prompt(&self, session: &str, text: &str) -> Value {
+        self.post(&format!("/session/{session}/message"), text_prompt(text)).await
+    }
+
+    /// Returns at once.
+    pub(crate) async fn begin(&self, session: &str, text: &str) {
+        let path = format!("/session/{session}/prompt_async");
+        let response = self.ask(Method::POST, &path, Some(text_prompt(text))).await;
+        assert_eq!(response.status().as_u16(), 204);
+    }
+
+    pub(crate) async fn stream(&self, path: &str) -> Events {
+        let response = self.ask(Method::GET, path, None).await;
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        let bytes = response.bytes_stream().map(|bytes| bytes.unwrap().to_vec()).boxed();
+        Events { bytes, read: String::new() }
+    }
+}
+
+pub(crate) fn text_prompt(text: &str) -> Value {
+    json!({ "parts": [{ "type": "text", "text": text }] })
+}
+
+async fn ok(response: Response) -> Value {
+    let (status, url) = (response.status(), response.url().to_string());
+    let text = response.text().await.unwrap();
+    assert!(status.is_success(), "{url}: {status} {text}");
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{url}: {error}: {text}"))
+}
+
+/// An open event stream.
+pub(crate) struct Events {
+    bytes: BoxStream<'static, Vec<u8>>,
+    read: String,
+}
+
+impl Events {
+    /// The next frame's data; `None` at the end.
+    pub(crate) async fn next(&mut self) -> Option<Value> {
+        loop {
+            if let Some((frame, rest)) = self.read.split_once("\n\n") {
+                let value = serde_json::from_str(frame.strip_prefix("data: ").unwrap()).unwrap();
+                self.read = rest.to_owned();
+                return Some(value);
+            }
+            let more = tokio::time::timeout(PATIENCE, self.bytes.next()).await.expect("an event in time")?;
+            self.read.push_str(std::str::from_utf8(&more).expect("whole characters"));
+        }
+    }
+
+    /// Everything up to the first event of this type, and that one last.
+    pub(crate) async fn until(&mut self, kind: &str) -> Vec<Value> {
+        let mut seen = vec![];
+        loop {
+            let frame =
+                self.next().await.unwrap_or_else(|| panic!("the stream ended without {kind}: {seen:?}"));
+            let is_last = event(&frame)["type"] == kind;
+            seen.push(frame);
+            if is_last {
+                return seen;
+            }
+        }
+    }
+}
+
+/// The event of a frame of either stream.
+pub(crate) fn event(frame: &Value) -> &Value {
+    frame.get("payload").unwrap_or(frame)
+}
+
+pub(crate) fn kinds(frames: &[Value]) -> Vec<&str> {
+    frames.iter().map(|frame| event(frame)["type"].as_str().unwrap()).collect()
+}
+
+/// What the assistant said in a message.
+pub(crate) fn said(message: &Value) -> String {
+    let parts = message["parts"].as_array().unwrap();
+    let texts = parts.iter().filter(|part| part["type"] == "text");
+    texts.map(|part| part["text"].as_str().unwrap()).collect()
+}
+
+pub(crate) fn encoded(path: &std::path::Path) -> String {
+    path.to_str().unwrap().replace('/', "%2F")
+}

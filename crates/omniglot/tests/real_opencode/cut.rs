@@ -1,0 +1,129 @@
+//! Event streams that are cut in mid-turn: nothing is lost, nothing is told twice, and every turn ends.
+
+use omniglot_schema::{
+    Connection, ContentPart, CreateSessionRequest, ErrorCode, EventData, PermissionReply, StopReason,
+    UniversalEventType,
+};
+use omniglot_testkit::agents::RealAgent;
+use omniglot_testkit::drive::{Turn, text_of};
+use omniglot_testkit::models::{Gate, Reply, Request};
+use omniglot_testkit::scenarios::Dialect;
+use omniglot_testkit::stage::Stage;
+use serde_json::json;
+
+use crate::sharing::connection_is;
+use crate::{OPENCODE, ended_so, is, shell};
+
+const CUTTING: Dialect = Dialect { agent: RealAgent::opencode_behind_a_proxy, ..OPENCODE };
+
+/// Begins a turn, cuts the event stream in the middle of its first answer, and lets that answer end unheard.
+async fn cut(stage: &Stage, gate: &Gate, after: usize) -> u64 {
+    stage.session.post("Talk.").await;
+    gate.reached().await;
+    let said = stage.session.wait_for(0, is(UniversalEventType::ItemDelta)).await;
+    std::fs::write(stage.agent.home().join("cut"), "").unwrap();
+    let lost = stage.session.wait_for(said.sequence, connection_is(Some(Connection::Lost))).await;
+    gate.open();
+    stage.model.wait_for(after).await;
+    lost.sequence
+}
+
+#[tokio::test]
+async fn what_a_cut_event_stream_has_missed_is_told_once() {
+    let (half, gate) = Reply::text("The beginning, ").hold();
+    let first = half.and_text("the middle, ").with(shell("echo unheard"));
+    let (last, end) = Reply::text("the end.").hold();
+    let bypass = |request: &mut CreateSessionRequest| request.permission_mode = Some("bypass".to_owned());
+    let stage = CUTTING.stage_with([first, last], bypass).await;
+    let lost = cut(&stage, &gate, 2).await;
+    end.reached().await;
+    std::fs::remove_file(stage.agent.home().join("cut")).unwrap();
+    stage.session.wait_for(lost, connection_is(Some(Connection::Connected))).await;
+    end.open();
+    stage.session.wait_for(0, ended_so(StopReason::EndTurn)).await;
+    let turn = Turn { events: stage.session.history().await };
+    let told = turn.items().into_iter().flat_map(|item| &item.content).filter_map(|part| match part {
+        ContentPart::Text { text } => Some(text.as_str()),
+        ContentPart::ToolResult { output, .. } => Some(output.as_str()),
+        _ => None,
+    });
+    let told: Vec<&str> = told.collect();
+    assert_eq!(told, ["Talk.", "The beginning, the middle, ", "unheard\n", "the end."], "{turn}");
+    let next = stage.answered("Once more.", Reply::text("Gladly.")).await;
+    assert_eq!(next.text(), "Gladly.", "{next}");
+    stage.session.history().await;
+}
+
+#[tokio::test]
+async fn a_turn_that_ended_unheard_is_ended_when_the_event_stream_is_back() {
+    let (half, gate) = Reply::text("The beginning, ").hold();
+    let stage = CUTTING.stage([half.and_text("the end.")]).await;
+    let lost = cut(&stage, &gate, 1).await;
+    std::fs::remove_file(stage.agent.home().join("cut")).unwrap();
+    stage.session.wait_for(lost, ended_so(StopReason::EndTurn)).await;
+    assert_eq!(text_of(&stage.session.history().await), "The beginning, the end.");
+}
+
+#[tokio::test]
+async fn a_permission_that_was_asked_unheard_can_be_answered() {
+    let (half, gate) = Reply::text("I make a file. ").hold();
+    let stage = CUTTING.stage([half.with(shell("touch made")), Reply::text("Made.")]).await;
+    let lost = cut(&stage, &gate, 1).await;
+    std::fs::remove_file(stage.agent.home().join("cut")).unwrap();
+    let asked = stage.session.wait_for(lost, is(UniversalEventType::PermissionRequested)).await;
+    let EventData::PermissionRequested(ask) = asked.data else { panic!("a permission") };
+    stage.session.reply(ask.permission_id.as_str(), PermissionReply::Once).await.unwrap();
+    stage.session.wait_for(lost, ended_so(StopReason::EndTurn)).await;
+    assert!(stage.file("made").exists());
+    stage.session.history().await;
+}
+
+/// Cuts the event stream before anything is said.
+async fn deafen(stage: &Stage) -> u64 {
+    std::fs::write(stage.agent.home().join("cut"), "").unwrap();
+    stage.session.wait_for(0, connection_is(Some(Connection::Lost))).await.sequence
+}
+
+/// Waits until OpenCode has written this into its log: no event tells what nobody can hear.
+async fn logged(stage: &Stage, words: &str) {
+    let log = stage.agent.home().join(".local/share/opencode/log/opencode.log");
+    while !std::fs::read_to_string(&log).is_ok_and(|log| log.contains(words)) {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_turn_that_failed_unheard_before_its_first_answer_is_closed() {
+    let stage =
+        CUTTING.stage_with([], |request| request.model = Some("scripted/no-such-model".to_owned())).await;
+    let lost = deafen(&stage).await;
+    stage.session.post("Speak.").await;
+    logged(&stage, "Model not found").await;
+    std::fs::remove_file(stage.agent.home().join("cut")).unwrap();
+    stage.session.wait_for(lost, ended_so(StopReason::Error)).await;
+    let turn = Turn { events: stage.session.history().await };
+    assert_eq!(turn.error().unwrap().code, Some(ErrorCode::Unknown), "{turn}");
+}
+
+#[tokio::test]
+async fn a_subagent_that_worked_unheard_is_told_below_its_call() {
+    let task = json!({"description": "Looks", "prompt": "Look for the walrus.", "subagent_type": "general"});
+    let to_child =
+        |request: &Request| request.text().contains("walrus") && !request.text().contains("Delegate");
+    let (last, end) = Reply::text("It is asleep.").hold();
+    let replies = [Reply::tool("task", task), Reply::text("The walrus sleeps.").when(to_child), last];
+    let stage = CUTTING.stage(replies).await;
+    let lost = deafen(&stage).await;
+    stage.session.post("Delegate it.").await;
+    end.reached().await;
+    std::fs::remove_file(stage.agent.home().join("cut")).unwrap();
+    stage.session.wait_for(lost, connection_is(Some(Connection::Connected))).await;
+    end.open();
+    stage.session.wait_for(lost, ended_so(StopReason::EndTurn)).await;
+    let turn = Turn { events: stage.session.history().await };
+    // A subagent's words are read after those of its turn, and may stand behind them.
+    assert_eq!(turn.text().len(), "The walrus sleeps.It is asleep.".len(), "{turn}");
+    assert!(turn.text().contains("The walrus sleeps.") && turn.text().contains("It is asleep."), "{turn}");
+    assert_eq!(turn.items().iter().filter(|item| item.parent_id.is_some()).count(), 1, "{turn}");
+    assert!(turn.ended().usage_subagents.is_some(), "{turn}");
+}

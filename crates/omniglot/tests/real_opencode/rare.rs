@@ -1,0 +1,95 @@
+//! What OpenCode does only with some providers, or when it is asked to by a variable of its own.
+
+use std::path::Path;
+
+use omniglot_schema::{ContentPart, EventData, QuestionReplyRequest, ReasoningVisibility, StopReason};
+use omniglot_schema::{UniversalEvent, UniversalEventType};
+use omniglot_testkit::agents::RealAgent;
+use omniglot_testkit::drive::Turn;
+use omniglot_testkit::models::{Model, Reply, Request};
+use omniglot_testkit::scenarios::Dialect;
+use serde_json::json;
+
+use crate::{OPENCODE, ended_so, is};
+
+#[tokio::test]
+async fn a_thought_that_only_its_maker_can_read_is_private() {
+    let dialect = Dialect { script: Model::anthropic, agent: RealAgent::opencode_with_anthropic, ..OPENCODE };
+    let stage = dialect.stage([Reply::empty().and_redacted_thinking().and_text("I have thought.")]).await;
+    let turn = stage.turn("Think.").await;
+    let thoughts = turn.items().into_iter().flat_map(|item| &item.content).filter_map(|part| match part {
+        ContentPart::Reasoning { text, visibility } => Some((text.as_str(), *visibility)),
+        _ => None,
+    });
+    assert_eq!(thoughts.collect::<Vec<_>>(), [("", ReasoningVisibility::Private)], "{turn}");
+    assert_eq!(turn.text(), "I have thought.", "{turn}");
+    stage.session.history().await;
+}
+
+/// The file that the agent told the model to write its plan to.
+fn plan_file(request: &Request) -> String {
+    let body = request.body.to_string();
+    let folder = body.find("opencode/plans/").expect("a file for the plan");
+    let begin = body[..folder].rfind(|c: char| c.is_whitespace() || "`\"'(".contains(c)).unwrap() + 1;
+    let end = body[folder..].find(".md").unwrap() + folder + 3;
+    body[begin..end].to_owned()
+}
+
+#[tokio::test]
+async fn an_approved_plan_ends_plan_mode() {
+    let dialect = Dialect { agent: RealAgent::opencode_that_plans, ..OPENCODE };
+    let stage = dialect.stage_with([], |request| request.permission_mode = Some("plan".to_owned())).await;
+    stage.answered("Look around.", Reply::text("I looked.")).await;
+    let plan = plan_file(&stage.model.last());
+    stage.model.push((OPENCODE.write)(Path::new(&plan), "1. Count the seals.\n"));
+    stage.model.push((OPENCODE.edit)(Path::new(&plan), "seals", "walruses"));
+    stage.model.push(Reply::tool("plan_exit", json!({})));
+    stage.model.push(Reply::text("I begin."));
+    let seen = stage.session.history().await.len() as u64;
+    stage.session.post("Plan it.").await;
+    let asked = stage.session.wait_for(seen, is(UniversalEventType::QuestionRequested)).await;
+    let EventData::QuestionRequested(ask) = asked.data else { panic!("a question") };
+    let shown = ask.metadata.as_ref().unwrap().questions[0].detail.clone();
+    assert_eq!(shown.as_deref(), Some("1. Count the walruses.\n"), "{ask:?}");
+    let reply = QuestionReplyRequest { answers: vec![vec!["Yes".into()]] };
+    stage.session.client.reply_question(&stage.session.id, ask.question_id.as_str(), &reply).await.unwrap();
+    stage.session.wait_for(seen, ended_so(StopReason::EndTurn)).await;
+    let state = stage.session.client.detail(&stage.session.id).await.unwrap().state;
+    let modes = (state.agent_mode.as_deref(), state.permission_mode.as_deref());
+    assert_eq!(modes, (Some("build"), Some("default")));
+    assert!(state.plan.is_some_and(|plan| plan.text.contains("Count the walruses.")));
+    // The agent that builds also gets the next prompt: it may write.
+    stage.model.push((OPENCODE.write)(&stage.file("built"), "text\n"));
+    let turn = stage.answered("Build.", Reply::text("Built.")).await;
+    assert!(stage.file("built").exists(), "{turn}");
+    stage.session.history().await;
+}
+
+fn begun_by_agent(event: &UniversalEvent) -> bool {
+    serde_json::to_value(event).unwrap()["data"]["metadata"]["origin"] == "agent"
+}
+
+#[tokio::test]
+async fn a_subagent_in_the_background_reports_in_a_turn_of_the_agent() {
+    let dialect = Dialect { agent: RealAgent::opencode_with_background, ..OPENCODE };
+    let of_subagent = |request: &Request| {
+        request.text().contains("Count to three.") && !request.text().contains("Let it count.")
+    };
+    let task = json!({"description": "Count", "subagent_type": "general", "background": true,
+        "prompt": "Count to three."});
+    let (report, gate) = Reply::empty().hold();
+    let stage = dialect.stage([Reply::tool("task", task)]).await;
+    stage.model.push(report.and_text("One, two, three.").when(of_subagent));
+    stage.model.push(Reply::text("It counts."));
+    let turn = stage.turn("Let it count.").await;
+    assert!(turn.text().ends_with("It counts."), "{turn}");
+    let from = turn.last_sequence();
+    stage.model.push(Reply::text("It has counted."));
+    gate.open();
+    let begun = stage.session.wait_for(from, begun_by_agent).await;
+    stage.session.wait_for(begun.sequence, ended_so(StopReason::EndTurn)).await;
+    let events = stage.session.history().await;
+    let turn = Turn { events: events.into_iter().filter(|event| event.sequence >= begun.sequence).collect() };
+    assert_eq!(turn.text(), "One, two, three.It has counted.", "{turn}");
+    assert!(turn.ended().usage_subagents.is_some(), "{turn}");
+}
