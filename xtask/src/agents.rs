@@ -1,7 +1,10 @@
 //! The real agents that tests drive: exact versions, each below its own folder of .agents/, installed
-//! with npm and believed only after the program itself has told its version.
+//! with npm or pip and believed only after the program itself has told its version. The clients that tests
+//! drive us with are installed alike.
 //!
 //! npm succeeds when a platform package is missing from the registry, so its exit code proves nothing.
+
+mod python;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -36,6 +39,8 @@ enum RunsOn {
     OurNode,
     /// Nothing: it is a library, and its `package.json` tells the version.
     Nothing,
+    /// A Python of its own: it is a library of that language.
+    OurPython,
 }
 
 /// Native packages where one exists: no wrapper, no install script, nothing else needed.
@@ -135,6 +140,54 @@ const AGENTS: &[Agent] = &[
         inner: None,
     },
     Agent {
+        name: "acp-python",
+        packages: &["agent-client-protocol==0.12.1"],
+        bundle: None,
+        program: python::PYTHON,
+        runs_on: RunsOn::OurPython,
+        version: "0.12.1",
+        inner: None,
+    },
+    Agent {
+        name: "acpx",
+        packages: &["acpx@0.19.1"],
+        bundle: None,
+        program: "node_modules/.bin/acpx",
+        runs_on: RunsOn::OurNode,
+        version: "0.19.1",
+        inner: None,
+    },
+    Agent {
+        // A client of ours: what `crates/omniglot/tests/clients` drives the ACP face with.
+        name: "sandbox-agent-sdk",
+        packages: &["sandbox-agent@0.4.2", "acp-http-client@0.4.2"],
+        bundle: None,
+        program: "node_modules/sandbox-agent/package.json",
+        runs_on: RunsOn::Nothing,
+        version: "0.4.2",
+        inner: None,
+    },
+    Agent {
+        // A client of the OpenCode face.
+        name: "opencode-sdk",
+        packages: &["@opencode-ai/sdk@1.19.3"],
+        bundle: None,
+        program: "node_modules/@opencode-ai/sdk/package.json",
+        runs_on: RunsOn::Nothing,
+        version: "1.19.3",
+        inner: None,
+    },
+    Agent {
+        // Drives the browser that opens OpenCode's web page; the browser is `cargo xtask programs`.
+        name: "playwright",
+        packages: &["playwright-core@1.65.0"],
+        bundle: None,
+        program: "node_modules/playwright-core/package.json",
+        runs_on: RunsOn::Nothing,
+        version: "1.65.0",
+        inner: None,
+    },
+    Agent {
         name: SANDBOX_AGENT,
         packages: &["@sandbox-agent/cli@0.4.2"],
         bundle: None,
@@ -197,6 +250,9 @@ impl Agent {
     fn install(&self) -> anyhow::Result<()> {
         let prefix = format!("{FOLDER}/{}", self.name);
         fs::create_dir_all(&prefix)?;
+        if self.runs_on == RunsOn::OurPython {
+            return python::install(&prefix, self.packages);
+        }
         let npm =
             format!("npm install --no-audit --no-fund --ignore-scripts --loglevel=error --prefix {prefix}");
         let line = self.packages.iter().fold(Line::new(&npm), |line, package| line.arg(*package));
@@ -216,6 +272,9 @@ impl Agent {
         if let Some((program, version)) = self.inner {
             told(self.name, program, RunsOn::Itself, version)?;
         }
+        if self.runs_on == RunsOn::OurPython {
+            return python::version(&Path::new(FOLDER).join(self.name), self.packages);
+        }
         told(self.name, self.program, self.runs_on, self.version)
     }
 }
@@ -226,7 +285,7 @@ fn told(agent: &str, program: &str, runs_on: RunsOn, version: &str) -> anyhow::R
     let program = folder.join(agent).join(program);
     let mut command = match runs_on {
         RunsOn::Nothing => return library_version(&program, version),
-        RunsOn::Itself => Command::new(&program),
+        RunsOn::Itself | RunsOn::OurPython => Command::new(&program),
         RunsOn::OurNode => {
             let mut command = Command::new(folder.join(NODE));
             command.arg(&program);

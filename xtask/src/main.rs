@@ -1,4 +1,4 @@
-//! The project's chores as one program: `cargo xtask test|bench|openapi|matrix|agents`.
+//! The project's chores as one program: `cargo xtask test|bench|openapi|matrix|agents|programs`.
 //!
 //! Only the command line is read here; each chore is a module. Everything runs in the root of the
 //! repository, needs no terminal and ends with a non-zero code when something is wrong.
@@ -8,6 +8,7 @@ mod agents;
 mod bench;
 mod matrix;
 mod openapi;
+mod programs;
 mod shell;
 mod test;
 mod tools;
@@ -42,6 +43,8 @@ enum Chore {
         /// Only these; all of them by default.
         names: Vec<String>,
     },
+    /// Find the programs of the machine that tests drive clients with, or install them.
+    Programs,
 }
 
 fn main() -> ExitCode {
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         Chore::Openapi { check: false } => openapi::write(),
         Chore::Matrix(args) => matrix::run(&args),
         Chore::Agents { names } => agents::run(&names),
+        Chore::Programs => programs::run(),
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -160,7 +160,21 @@ const FEATURES: &[(&str, &[&str])] = &[
             "a_refused_request_is_an_api_error",
         ],
     ),
-    ("Errors: broken stream", &["a_broken_stream_ends_the_turn_with_an_error"]),
+    (
+        "Errors: broken stream",
+        &["a_broken_stream_ends_the_turn_with_an_error", "a_stream_that_breaks_is_begun_again"],
+    ),
+];
+
+/// What a mark does not say by itself: a feature, an agent, and under which condition it has it.
+const CONDITIONS: &[(&str, &str, &str)] = &[
+    ("Reasoning that is not shown", "opencode", "with providers that have it, such as Anthropic"),
+    ("Plan to approve", "opencode", "with `OPENCODE_EXPERIMENTAL_PLAN_MODE=1` in its environment"),
+    (
+        "Turns that the agent begins",
+        "opencode",
+        "with `OPENCODE_EXPERIMENTAL_BACKGROUND_SUBAGENTS=1` in its environment",
+    ),
 ];
 
 const FILE: &str = "README.md";
@@ -226,11 +240,28 @@ fn table(tests: &BTreeSet<Test>) -> String {
     for (feature, _) in FEATURES {
         let _ = write!(table, "| {feature} |");
         for (agent, _) in AGENTS {
-            table.push_str(if cells.contains(&(*feature, *agent)) { " ✓ |" } else { "  |" });
+            let mark = if cells.contains(&(*feature, *agent)) { "✓" } else { "" };
+            let note = condition(feature, agent).filter(|_| !mark.is_empty());
+            let note = note.map(|number| format!("<sup>{number}</sup>")).unwrap_or_default();
+            let _ = write!(table, " {mark}{note} |");
         }
         table.push('\n');
     }
+    for (number, (feature, agent, condition)) in CONDITIONS.iter().enumerate() {
+        if cells.contains(&(*feature, *agent)) {
+            let _ = write!(table, "\n<sup>{}</sup> {condition}  ", number + 1);
+        }
+    }
+    if !CONDITIONS.is_empty() {
+        table.push('\n');
+    }
     table
+}
+
+/// The number of the condition under which an agent has a feature.
+fn condition(feature: &str, agent: &str) -> Option<usize> {
+    let at = CONDITIONS.iter().position(|(of, whose, _)| *of == feature && *whose == agent);
+    at.map(|at| at + 1)
 }
 
 /// The marked cells of a table, whoever wrote it.
@@ -282,6 +313,22 @@ mod tests {
     fn no_feature_stands_there_twice() {
         let features: BTreeSet<_> = FEATURES.iter().map(|(feature, _)| feature).collect();
         assert_eq!(features.len(), FEATURES.len());
+    }
+
+    #[test]
+    fn every_condition_is_one_of_a_feature_and_an_agent() {
+        let features: BTreeSet<_> = FEATURES.iter().map(|(feature, _)| *feature).collect();
+        let agents: BTreeSet<_> = AGENTS.iter().map(|(agent, _)| *agent).collect();
+        assert!(
+            CONDITIONS.iter().all(|(feature, agent, _)| features.contains(feature) && agents.contains(agent))
+        );
+        let test = test("real_opencode", "an_approved_plan_ends_plan_mode");
+        let table = table(&BTreeSet::from([test]));
+        assert!(
+            table.contains("✓<sup>2</sup>") && table.contains("\n<sup>2</sup> with `OPENCODE"),
+            "{table}"
+        );
+        assert_eq!(claims(&table), [("Plan to approve".to_owned(), "opencode".to_owned())]);
     }
 
     #[test]

@@ -39,6 +39,9 @@ enum Work {
     Command(fn() -> anyhow::Result<Line>),
 }
 
+const AGENTS: &str = "cargo xtask agents acp-python acp-sdk acpx claude claude-acp codex codex-acp gemini \
+    opencode opencode-sdk playwright qwen sandbox-agent-sdk";
+
 const STEPS: &[Step] = &[
     Step { name: "fmt", work: Work::Command(|| Ok(Line::new("cargo fmt --all --check"))) },
     Step { name: "sources", work: Work::Own(sources::check) },
@@ -48,12 +51,8 @@ const STEPS: &[Step] = &[
         work: Work::Command(|| Ok(Line::new("cargo clippy --workspace --all-targets -- -D warnings"))),
     },
     // Only those that tests drive; present ones are only asked for their version.
-    Step {
-        name: "agents",
-        work: Work::Command(|| {
-            Ok(Line::new("cargo xtask agents acp-sdk claude claude-acp codex codex-acp gemini opencode qwen"))
-        }),
-    },
+    Step { name: "agents", work: Work::Command(|| Ok(Line::new(AGENTS))) },
+    Step { name: "programs", work: Work::Command(|| Ok(Line::new("cargo xtask programs"))) },
     Step { name: "nextest", work: Work::Command(nextest) },
     Step { name: "matrix", work: Work::Own(matrix::check) },
     Step { name: "doctests", work: Work::Command(|| Ok(Line::new("cargo test --workspace --doc"))) },
@@ -130,7 +129,8 @@ impl Step {
 
 /// A failed step's output without its lines of progress: a log that is cut short still says why.
 fn telling(output: &str) -> String {
-    const PROGRESS: [&str; 6] = ["Compiling ", "Checking ", "Downloading ", "Downloaded ", "Documenting ", "PASS "];
+    const PROGRESS: [&str; 6] =
+        ["Compiling ", "Checking ", "Downloading ", "Downloaded ", "Documenting ", "PASS "];
     let progress = |line: &&str| PROGRESS.iter().any(|word| line.trim_start().starts_with(word));
     output.lines().filter(|line| !progress(line)).collect::<Vec<_>>().join("\n").trim().to_owned()
 }

@@ -1,0 +1,36 @@
+//! Packages of Python, each in a virtual environment of its own.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, bail};
+
+use super::quietly;
+use crate::shell::Line;
+
+/// Below the folder of an environment.
+pub(super) const PYTHON: &str = "bin/python";
+
+/// Installs `package==version` at `prefix`.
+pub(super) fn install(prefix: &str, packages: &[&str]) -> anyhow::Result<()> {
+    quietly(&Line::new(&format!("python3 -m venv --clear {prefix}")))?;
+    let pip = format!("{prefix}/{PYTHON} -m pip install --quiet --disable-pip-version-check --no-input");
+    quietly(&packages.iter().fold(Line::new(&pip), |line, package| line.arg(*package)))
+}
+
+/// The version of the one package that is wanted for its own sake.
+pub(super) fn version(folder: &Path, packages: &[&str]) -> anyhow::Result<String> {
+    let wanted = packages.first().context("a package")?;
+    let (name, version) = wanted.split_once("==").context("an exact version")?;
+    // A link of the environment leads to the interpreter, and its own path is how it finds its packages.
+    let python = fs::canonicalize(folder)?.join(PYTHON);
+    let question = format!("import importlib.metadata as m; print(m.version('{name}'))");
+    let output = Command::new(&python).args(["-I", "-c", &question]).env_clear().output();
+    let output = output.with_context(|| format!("{} does not start", python.display()))?;
+    let told = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    if told != version {
+        bail!("expected version {version}, the environment says {told:?}");
+    }
+    Ok(told)
+}
