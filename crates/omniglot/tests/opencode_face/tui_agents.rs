@@ -8,14 +8,15 @@ use serde_json::json;
 use crate::tui::{BUSY, PERMISSION, answered, open, prompt};
 use crate::{OMNIGLOT, Real, claude_asks, claude_makes};
 
-/// Searches a model in the list and takes it.
-fn choose_model(terminal: &Terminal, words: &str) {
-    prompt(terminal, "/models");
-    terminal.sees("Select model");
+/// Searches a model or an agent, which is a mode, in its list and takes it.
+fn choose(terminal: &Terminal, what: &str, words: &str) {
+    let title = format!("Select {what}");
+    prompt(terminal, &format!("/{what}s"));
+    terminal.sees(&title);
     terminal.write(words);
     terminal.sees(words);
     terminal.press("Enter");
-    terminal.sees_no("Select model");
+    terminal.sees_no(&title);
 }
 
 #[test]
@@ -77,7 +78,7 @@ fn another_model_is_chosen_for_the_next_prompt() {
     let terminal = open(&client, &real.daemon, &[]);
     prompt(&terminal, "Who are you?");
     answered(&terminal, "From the first.");
-    choose_model(&terminal, "haiku");
+    choose(&terminal, "model", "haiku");
     // How hard it shall think, which may stay as it is.
     terminal.sees("Select variant");
     terminal.press("Enter");
@@ -96,7 +97,7 @@ fn the_agent_of_a_session_stays_and_a_new_session_takes_another() {
     let terminal = open(&client, &real.daemon, &[]);
     prompt(&terminal, "Who are you?");
     answered(&terminal, "Here is Claude.");
-    choose_model(&terminal, "mock small");
+    choose(&terminal, "model", "mock small");
     prompt(&terminal, "[[text]]");
     terminal.sees("this session is driven by claude");
     prompt(&terminal, "/new");
@@ -135,4 +136,25 @@ fn codex_asks_for_permission() {
     terminal.press("Enter");
     answered(&terminal, "It is made.");
     assert!(made.exists());
+}
+
+#[test]
+fn codex_asks_a_question_in_plan_mode() {
+    let (real, client) = (Real::codex(), OpenCode::default());
+    let options = json!([
+        {"label": "Red", "description": "As fire"},
+        {"label": "Blue", "description": "As water"},
+    ]);
+    let question =
+        json!({"id": "colour", "header": "Colour", "question": "Which colour?", "options": options});
+    let call = Reply::tool("request_user_input", json!({"questions": [question]}));
+    real.says([call, Reply::text("You like blue.")]);
+    let terminal = open(&client, &real.daemon, &["--agent", "codex"]);
+    choose(&terminal, "agent", "plan");
+    prompt(&terminal, "Paint it.");
+    terminal.sees("Which colour?");
+    terminal.press("Down");
+    terminal.press("Enter");
+    answered(&terminal, "You like blue.");
+    assert!(real.model.last().tool_results().concat().contains("Blue"));
 }
