@@ -95,6 +95,8 @@ pub(crate) enum Asked {
     SetMode(String),
     SetModel(String),
     SetOption(String),
+    /// Whether anything of the past is still on its way.
+    Replayed,
     Close,
     Other,
 }

@@ -43,6 +43,8 @@ pub(crate) struct Session {
     /// From the load until the next prompt, messages and calls are history. The answer to the load
     /// is no end of it: gemini answers while it still replays.
     pub(crate) replaying: bool,
+    /// How much of it came.
+    pub(crate) replayed: u64,
     /// What was said about the session before it was open.
     early: Vec<StatePatch>,
     pub(crate) cwd: PathBuf,

@@ -75,6 +75,8 @@ pub enum Resumable {
 pub struct Repairs {
     /// A call's id is `<tool>__<call>`, and the tool's name stands nowhere else.
     pub tool_name_in_call_id: bool,
+    /// A load is answered before all of the past was told, and nothing marks its end.
+    pub late_replay: bool,
     /// Each chunk of thought is a whole thought, with nothing between two of them.
     pub whole_thoughts: bool,
     /// A chunk of thought that is exactly this stands before each thought.
@@ -98,6 +100,7 @@ pub struct Repairs {
 impl Repairs {
     const NONE: Self = Self {
         tool_name_in_call_id: false,
+        late_replay: false,
         whole_thoughts: false,
         thought_break: None,
         mode_announcement: None,

@@ -6,14 +6,20 @@
 
 use std::collections::HashSet;
 
-use omniglot_schema::{StatePatch, StatusLabel};
+use omniglot_schema::{Resume, StatePatch, StatusLabel};
 use omniglot_timeline::SessionStarted;
 
 use super::Acp;
 use super::settings::Control;
 use super::wishes::{Occasion, Wishes, wanted_variant};
-use crate::contract::{Output, Refusal, RefusalKind, Wish};
+use crate::contract::{DropReason, Output, Refusal, RefusalKind, Wish};
 use crate::rpc::RpcId;
+
+/// A method that no agent has: the answer is all that is wanted of it.
+pub(crate) const REPLAYED: &str = "_omniglot/replayed";
+
+#[derive(serde::Serialize)]
+struct Nothing {}
 
 /// What was asked for and is not all answered.
 #[derive(Debug)]
@@ -27,6 +33,8 @@ pub(crate) struct Settling {
     permission_mode: Option<String>,
     warnings: Vec<String>,
     refusal: Option<Refusal>,
+    /// How much of the past had come when it was last asked whether there is more.
+    replayed: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -81,6 +89,7 @@ impl Acp {
             permission_mode: wish.permission_mode,
             warnings,
             refusal,
+            replayed: None,
         });
         self.settle_on(out);
     }
@@ -123,7 +132,32 @@ impl Acp {
             self.settling = Some(settling);
             return;
         }
+        if self.may_still_replay(&settling) {
+            settling.replayed = Some(self.session.replayed);
+            let (id, request) = self.calls.request(REPLAYED, &Nothing {});
+            out.push(request);
+            settling.waiting.insert(id);
+            self.settling = Some(settling);
+            return;
+        }
         self.settled(settling, out);
+    }
+
+    /// A prompt must not overtake the past, or that would look like the answer. An agent that still tells it
+    /// tells some of it before it answers anything else, if only that it does not know the method.
+    fn may_still_replay(&self, settling: &Settling) -> bool {
+        let late = self.agent.quirks.repairs.late_replay;
+        let loaded =
+            matches!(&settling.purpose, Purpose::Reopen(started) if started.resume == Some(Resume::Load));
+        late && loaded && settling.refusal.is_none() && settling.replayed != Some(self.session.replayed)
+    }
+
+    pub(crate) fn replay_answered(&mut self, id: &RpcId, out: &mut Vec<Output>) {
+        out.push(Output::Dropped { reason: DropReason::Internal });
+        if let Some(settling) = &mut self.settling {
+            settling.waiting.remove(id);
+        }
+        self.settle_on(out);
     }
 
     fn want_variant(

@@ -180,6 +180,29 @@ fn a_load_drops_history_and_falls_back_to_a_new_session() {
 }
 
 #[test]
+fn a_prompt_waits_for_a_past_that_is_told_late() {
+    let mut bench = Bench::new(Open { cwd: "/w".into(), resume: Some("s".into()), ..Open::default() });
+    bench.hear(
+        r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentInfo":{"name":"gemini-cli","version":"1"},
+            "agentCapabilities":{"loadSession":true}}}"#,
+    );
+    bench.hear(r#"{"jsonrpc":"2.0","id":2,"result":{}}"#);
+    bench.said();
+    bench.update(r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"old"}}"#);
+    let unknown =
+        |id: u32| format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32601,"message":"no"}}}}"#);
+    bench.hear(&unknown(3));
+    bench.hear(&unknown(4));
+    insta::assert_snapshot!(bench.said(), @r#"
+    dropped replay
+    dropped internal
+    send {"jsonrpc":"2.0","id":4,"method":"_omniglot/replayed","params":{}}
+    dropped internal
+    session "s" version="1" resume="load"
+    "#);
+}
+
+#[test]
 fn modes_and_models_are_set_before_the_session_starts() {
     let open = Open {
         cwd: "/w".into(),

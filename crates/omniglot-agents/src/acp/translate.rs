@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 
 use super::output::{Piece, piece};
 use super::plain::PlainChunk;
+use super::settle::REPLAYED;
 use super::state::setting;
 use super::text::{Place, Voice};
 use super::tool::Mention;
@@ -91,6 +92,7 @@ impl Acp {
                 Asked::Prompt
             }
             "session/close" => Asked::Close,
+            REPLAYED => Asked::Replayed,
             "session/set_mode" => Asked::SetMode(setting(params)),
             "session/set_model" => Asked::SetModel(setting(params)),
             "session/set_config_option" => Asked::SetOption(setting(params)),
@@ -106,6 +108,7 @@ impl Acp {
                 self.session_answered((resume, native), result, out)
             }
             Some(Asked::Prompt) => self.prompt_answered(id, result, out),
+            Some(Asked::Replayed) => self.replay_answered(id, out),
             Some(Asked::SetMode(mode)) => self.mode_answered(id, mode, result, out),
             Some(Asked::SetModel(model)) => self.model_answered(id, model, result, out),
             Some(Asked::SetOption(value)) => self.option_answered(id, &value, result, out),
@@ -180,6 +183,7 @@ impl Acp {
         let mut faults = Vec::new();
         match Update::parse(params.update, &mut faults) {
             Ok(update) if self.session.replaying && is_history(&update) => {
+                self.session.replayed += 1;
                 return out.push(Output::Dropped { reason: DropReason::Replay });
             }
             Ok(update) => self.update(update, &mut faults, out),

@@ -41,6 +41,7 @@ pub const GEMINI: Quirks = Quirks {
     resume: Resumable::AfterItsMinute,
     repairs: Repairs {
         tool_name_in_call_id: true,
+        late_replay: true,
         whole_thoughts: true,
         mode_announcement: Some("[MODE_UPDATE] "),
         ..Repairs::NONE
