@@ -1,10 +1,11 @@
 // Clicks through OpenCode's web page. Arguments: playwright's file, the browser, the page's origin, the face's
-// URL, the token, a directory, the name of the model that is chosen at first, and the prompts for a text, a
-// permission, a question, a long turn.
+// URL, the token, a directory, the name of the model that is chosen at first, the prompts for a text, a
+// permission, a question, a long turn, and what that turn says before it goes on for ever.
 import assert from 'node:assert/strict'
 
-const [playwright, executablePath, origin, face, token, directory, model, text, permission, question, long] =
-  process.argv.slice(2)
+const [
+  playwright, executablePath, origin, face, token, directory, model, text, permission, question, long, begun,
+] = process.argv.slice(2)
 /** How long a page may take for one step. */
 const PATIENCE = 60_000
 const { chromium } = await import(playwright)
@@ -71,6 +72,7 @@ try {
   told('question')
 
   await send(long)
+  await sees(begun)
   await press('Stop')
   await sees(/interrupted/i)
   told('abort')

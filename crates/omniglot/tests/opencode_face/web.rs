@@ -36,8 +36,8 @@ impl Page {
     }
 
     /// Clicks through everything, with this model at first, and these prompts for a text, a permission, a
-    /// question and a long turn.
-    fn walk(&self, daemon: &Daemon, model: &str, prompts: [&str; 4]) {
+    /// question and a long turn; the last are the words that the long turn begins with.
+    fn walk(&self, daemon: &Daemon, model: &str, prompts: [&str; 5]) {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/opencode_face/web.mjs");
         let playwright = library("playwright", "node_modules/playwright-core/index.mjs");
         let (work, face) = (daemon.work(), format!("{}/opencode", daemon.url));
@@ -66,7 +66,7 @@ fn the_page_drives_the_mock_agent() {
     page.walk(
         &daemon,
         "Mock Small",
-        ["[[text]]", "[[permission]]", "[[question:one]]", "[[text]] [[silence]]"],
+        ["[[text]]", "[[permission]]", "[[question:one]]", "[[reasoning]] [[silence]]", "this is my answer"],
     );
 }
 
@@ -84,6 +84,10 @@ fn the_page_drives_claude() {
         Reply::text("Blue it is."),
         long,
     ]);
-    page.walk(&real.daemon, "Default (recommended)", ["Speak.", "Make it.", "Ask me.", "Begin."]);
+    page.walk(
+        &real.daemon,
+        "Default (recommended)",
+        ["Speak.", "Make it.", "Ask me.", "Begin.", "This takes long"],
+    );
     assert!(made.exists());
 }
