@@ -11,7 +11,7 @@ use omniglot_agents::{Command, DropReason, HostAsk, HostNews, Input, LineFault, 
 use omniglot_schema::{EventSource, StderrOutput};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::host::{Host, News};
 use crate::lines::Line;
@@ -80,6 +80,8 @@ pub(crate) struct Agent {
     unsent: VecDeque<Bytes>,
     /// When it must be gone, once it has closed its stdout: an agent that cannot speak is of no use.
     leaves: Option<Instant>,
+    /// When it is ended, once it has closed its stdin: an agent that cannot hear answers nothing.
+    deaf: Option<Instant>,
 }
 
 /// How much is taken from the agent before it is committed.
@@ -89,7 +91,7 @@ const STEP_BYTES: usize = 256 * 1024;
 /// An agent that does not read what we answer is not heard until it does.
 const UNSENT: usize = 256;
 
-/// How long a process may live on after it has closed its stdout.
+/// How long a process may live on after it has closed its stdout or stdin.
 const SPEECHLESS: Duration = Duration::from_secs(1);
 
 impl Agent {
@@ -108,6 +110,7 @@ impl Agent {
             frames: Some(io.frames),
             unsent: VecDeque::new(),
             leaves: None,
+            deaf: None,
         }
     }
 
@@ -118,6 +121,17 @@ impl Agent {
                 lines = self.lines.recv(), if self.unsent.len() < UNSENT => lines,
                 news = self.host.next(), if self.unsent.len() < UNSENT => return FromAgent::Host(news),
                 () = flush(self.frames.as_ref(), &mut self.unsent) => continue,
+                () = reads_no_more(self.frames.as_ref()) => {
+                    self.close_stdin();
+                    self.deaf = Some(Instant::now() + SPEECHLESS);
+                    continue;
+                }
+                () = overdue(self.deaf) => {
+                    self.deaf = None;
+                    // What it has said before is still heard.
+                    self.process.kill();
+                    continue;
+                }
             };
             return match lines {
                 Some(lines) => FromAgent::Lines(self.drain(lines)),
@@ -149,6 +163,7 @@ impl Agent {
 
     pub(crate) fn close_stdin(&mut self) {
         self.frames = None;
+        self.unsent.clear();
     }
 
     pub(crate) fn started(&mut self, argv: &[String]) -> Vec<Heard> {
@@ -300,6 +315,20 @@ const HOLDS_A_SECRET: &str = "the request holds a secret of this session's setti
 
 fn bytes_of(message: &RawValue) -> Bytes {
     Bytes::copy_from_slice(message.get().as_bytes())
+}
+
+async fn reads_no_more(frames: Option<&mpsc::Sender<Bytes>>) {
+    match frames {
+        Some(frames) => frames.closed().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn overdue(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
 }
 
 /// Writes the first of what waits once there is room. Cancel-safe: it is taken only when it can go.

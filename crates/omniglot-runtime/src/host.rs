@@ -52,14 +52,17 @@ pub(crate) struct Host {
     terminals: HashMap<HostKey, CancellationToken>,
     /// What was refused at once.
     refused: Vec<News>,
-    tasks: JoinSet<()>,
+    /// Work with files.
+    errands: JoinSet<()>,
+    /// Commands that run.
+    commands: JoinSet<()>,
 }
 
 /// News that may wait; over it commands wait.
 const NEWS: usize = 16;
 const FILES_AT_ONCE: usize = 4;
-/// Requests under way, terminals included.
-const MOST_TASKS: usize = 256;
+/// Files that wait to be worked on.
+const MOST_ERRANDS: usize = 256;
 const MOST_TERMINALS: usize = 32;
 
 impl Host {
@@ -73,7 +76,8 @@ impl Host {
             files: Arc::new(Semaphore::new(FILES_AT_ONCE)),
             terminals: HashMap::new(),
             refused: Vec::new(),
-            tasks: JoinSet::new(),
+            errands: JoinSet::new(),
+            commands: JoinSet::new(),
         }
     }
 
@@ -84,9 +88,10 @@ impl Host {
 
     /// Takes a request; what comes of it is told by [`next`](Self::next).
     pub(crate) fn carry_out(&mut self, ask: HostAsk) {
-        while self.tasks.try_join_next().is_some() {}
+        while self.errands.try_join_next().is_some() {}
+        while self.commands.try_join_next().is_some() {}
         let HostAsk { key, request } = ask;
-        if self.tasks.len() >= MOST_TASKS && request != HostRequest::EndTerminal {
+        if self.errands.len() >= MOST_ERRANDS && request != HostRequest::EndTerminal {
             return self.refuse(key, &request, "too many requests at once; wait for some answers first");
         }
         match request {
@@ -127,14 +132,16 @@ impl Host {
         (key, news)
     }
 
-    /// Ends every command and waits until all are gone.
+    /// Ends every command and waits until all are gone. Nobody waits for files any more, least of all for those
+    /// that a client lends.
     pub(crate) async fn end(&mut self) {
         // Nobody listens any more: a task that has something to tell goes on to its end.
         self.inbox.close();
         for end in self.terminals.values() {
             end.cancel();
         }
-        while self.tasks.join_next().await.is_some() {}
+        self.errands.abort_all();
+        while self.commands.join_next().await.is_some() {}
     }
 
     fn lender(&self, wanted: fn(&Offer) -> bool) -> Option<Lender> {
@@ -144,7 +151,7 @@ impl Host {
     fn read(&mut self, key: HostKey, file: ReadFile) {
         let (means, files, news) = (self.means.clone(), self.files.clone(), self.news.clone());
         let lender = self.lender(|offer| offer.reads_files);
-        self.tasks.spawn(async move {
+        self.errands.spawn(async move {
             let _turn = files.acquire().await;
             let lent = match lender.zip(lent::within(&means.root, &file.path)) {
                 Some((lender, path)) => lent::read(&lender, ReadFile { path, ..file.clone() }).await,
@@ -161,7 +168,7 @@ impl Host {
     fn write(&mut self, key: HostKey, path: PathBuf, content: String) {
         let (means, files, news) = (self.means.clone(), self.files.clone(), self.news.clone());
         let lender = self.lender(|offer| offer.writes_files);
-        self.tasks.spawn(async move {
+        self.errands.spawn(async move {
             let _turn = files.acquire().await;
             let lent = match lender.zip(lent::within(&means.root, &path)) {
                 Some((lender, asked)) => lent::write(&lender, asked, content.clone()).await,
@@ -184,8 +191,8 @@ impl Host {
         self.terminals.insert(key, end.clone());
         let (means, news) = (self.means.clone(), self.news.clone());
         match self.lender(|offer| offer.runs_commands) {
-            Some(lender) => self.tasks.spawn(Borrowed { key, means, news, end }.run(lender, start)),
-            None => self.tasks.spawn(Terminal { key, means, news, end }.run(start)),
+            Some(lender) => self.commands.spawn(Borrowed { key, means, news, end }.run(lender, start)),
+            None => self.commands.spawn(Terminal { key, means, news, end }.run(start)),
         };
     }
 }

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use omniglot_schema::StderrOutput;
 use rustix::net::{SendFlags, send};
 use tokio::sync::{mpsc, watch};
+use tokio::time::timeout;
 
 use self::pumps::SharedStderr;
 use self::start::Started;
@@ -92,6 +93,9 @@ pub struct ProcessIo {
     pub frames: mpsc::Sender<Bytes>,
 }
 
+/// How long the end of everything below an agent may take, once it was killed.
+const BURIAL: Duration = Duration::from_secs(5);
+
 /// A running process. When this is dropped, it and all its descendants are killed.
 #[derive(Debug)]
 pub struct Process {
@@ -149,6 +153,19 @@ impl Process {
     /// Waits until the agent and all its descendants are gone.
     pub fn gone(&self) -> impl Future<Output = Exit> + Send + use<> {
         Stage::reached(self.stage.clone(), Stage::gone)
+    }
+
+    /// As [`gone`](Self::gone), for whoever cannot wait for ever: what cannot be killed, be it another user's or
+    /// held by the kernel, is left to the guard, which does not give up.
+    pub async fn gone_or_left(&self) -> Exit {
+        let Ok(exit) = timeout(BURIAL, self.gone()).await else {
+            tracing::warn!(
+                pid = self.pid,
+                "something below an agent cannot be ended; its guard goes on trying"
+            );
+            return Stage::exit(&self.stage.borrow()).unwrap_or(supervise::KILLED);
+        };
+        exit
     }
 
     /// What it wrote on stderr so far; all of it after [`wait`](Self::wait).

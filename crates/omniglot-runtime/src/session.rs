@@ -262,10 +262,10 @@ impl Session {
                 break;
             }
         }
-        self.settle().await;
+        let too_late = self.settle().await;
         drop(retire);
         self.requests.close();
-        self.take_the_rest().await;
+        self.take_the_rest(too_late).await;
     }
 
     /// Nothing but a row: no process, no work.
@@ -358,6 +358,7 @@ impl Session {
         self.answer_granted();
         self.answer_withdrawn();
         self.heed_settings();
+        self.leave_the_next_alone();
         if self.timeline.fold().open_turn.is_none() && self.cancel_is_over() && !self.settings_first() {
             self.deliver_next();
         }
@@ -368,20 +369,34 @@ impl Session {
         self.draft(omniglot_timeline::Draft::State(Box::new(patch)));
     }
 
-    /// Waits until everything said is committed.
-    async fn settle(&mut self) {
+    /// Waits until everything said is committed. A full log may never take it: a session that is to be deleted
+    /// makes room, and does not wait. Others who ask meanwhile have come too late.
+    async fn settle(&mut self) -> Vec<Request> {
+        let mut too_late = vec![];
         if !self.broken {
             let barrier = self.commit_last();
             self.in_flight.push_back(InFlight { commit: barrier, waiting: None });
         }
         while !self.in_flight.is_empty() {
-            let result = committed(&mut self.in_flight).await;
-            self.committed(result);
+            tokio::select! {
+                result = committed(&mut self.in_flight) => drop(self.committed(result)),
+                Some(Request { ask, reply }) = self.requests.recv() => match ask {
+                    Ask::Discard => {
+                        self.discard().await;
+                        answer(reply, Answer::Done(None));
+                    }
+                    ask => too_late.push(Request { ask, reply }),
+                }
+            }
         }
+        too_late
     }
 
     /// Those who asked after the loop had ended ask again.
-    async fn take_the_rest(&mut self) {
+    async fn take_the_rest(&mut self, too_late: Vec<Request>) {
+        for Request { ask, reply } in too_late {
+            answer(reply, Answer::Retired(ask));
+        }
         while let Some(Request { ask, reply }) = self.requests.recv().await {
             answer(reply, Answer::Retired(ask));
         }

@@ -40,7 +40,8 @@ pub(crate) struct Sign {
 
 impl Sign {
     pub(crate) fn new(runaway: Arc<AtomicBool>, changed: Arc<Notify>) -> Self {
-        Self { busy: Arc::default(), runaway, changed }
+        // Until it says otherwise: a server is not taken away from one that is just coming.
+        Self { busy: Arc::new(AtomicBool::new(true)), runaway, changed }
     }
 
     pub(crate) fn is_busy(&self) -> bool {
@@ -125,10 +126,10 @@ impl Vessel {
         }
     }
 
-    /// Waits until nothing of it is left, after [`kill`](Self::kill).
+    /// Waits until nothing of it is left that can be ended, after [`kill`](Self::kill).
     pub(crate) async fn gone(&self) {
         match self {
-            Self::Own(process) => drop(process.gone().await),
+            Self::Own(process) => drop(process.gone_or_left().await),
             Self::Shared(seat) => seat.left.cancelled().await,
         }
     }

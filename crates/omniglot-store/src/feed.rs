@@ -184,7 +184,8 @@ impl Ring {
             self.bytes += json.len();
             self.events.push_back(Arc::new(StoredEvent { seq, kind, json, frame_no }));
         }
-        while self.bytes > max_bytes {
+        // The newest stays, however large: it is read once by each subscriber, and held once for all of them.
+        while self.bytes > max_bytes && self.events.len() > 1 {
             let Some(oldest) = self.events.pop_front() else { break };
             self.bytes -= oldest.json.len();
         }

@@ -9,4 +9,6 @@ pub mod timeline;
 
 pub use draft::*;
 pub use fold::{Fold, Grant, OpenTurn, Snapshot};
-pub use timeline::{Blob, Emitted, Identity, SessionEnd, Stamp, Timeline, inline_file, inline_image};
+pub use timeline::{
+    Blob, Emitted, Identity, Restoring, SessionEnd, Stamp, Timeline, inline_file, inline_image,
+};

@@ -29,6 +29,7 @@ use crate::fold::{Fold, Snapshot};
 pub use blobs::{Blob, inline_file, inline_image};
 use items::{Call, OpenItem};
 use requests::OpenRequest;
+pub use restore::Restoring;
 use turns::Turn;
 
 /// Which session a Timeline is for.

@@ -9,11 +9,11 @@
 
 use omniglot_client::StreamFrom;
 use omniglot_schema::{
-    ContentPart, CreateSessionRequest, ErrorCode, EventData, PermissionReply, QueueOnCancel, StopReason,
-    UniversalEvent, UniversalEventType,
+    ContentPart, CreateSessionRequest, Delivery, ErrorCode, EventData, MessageRequest, PermissionReply,
+    QueueOnCancel, StopReason, UniversalEvent, UniversalEventType,
 };
-use omniglot_testkit::daemon::{Daemon, Setup};
-use omniglot_testkit::drive::{Driver, session_id, status_of};
+use omniglot_testkit::daemon::{Daemon, Setup, wait_gone};
+use omniglot_testkit::drive::{Driver, message, session_id, status_of};
 use omniglot_timeline::check::Allow;
 
 const OPEN: &str = r#"read l; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{}}}'
@@ -113,6 +113,60 @@ async fn a_message_that_waits_is_not_given_to_a_process_on_its_way_out() {
 }
 
 #[tokio::test]
+async fn a_message_that_comes_behind_a_cancel_is_not_given_to_a_process_on_its_way_out() {
+    let stop = r#"trap 'echo "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"stopReason\":\"cancelled\"}}"; sleep 600' INT"#;
+    let answer = says("again");
+    let script = format!(
+        "{stop}\n{OPEN} read l; if [ -e lived ]; then {answer} {END} read l; else : > lived; sleep 600; fi"
+    );
+    let daemon = daemon(&script, "[limits]\ncancel_seconds = 1");
+    let session = odd(&daemon).await;
+    session.post("hang").await;
+    session.wait_for(0, is(UniversalEventType::TurnStarted)).await;
+    daemon.client.cancel(&session.id, QueueOnCancel::Keep).await.unwrap();
+    session.wait_for(0, is(UniversalEventType::TurnEnded)).await;
+    let next = session.turn("next", PermissionReply::Once).await;
+    assert_eq!((next.text().as_str(), next.stop_reason()), ("again", StopReason::EndTurn));
+    session.history().await;
+}
+
+#[tokio::test]
+async fn an_agent_that_hears_nothing_any_more_is_ended_with_its_turn() {
+    let daemon = daemon(&format!("{OPEN} read l; {END} exec sleep 600 <&-"), "");
+    let session = odd(&daemon).await;
+    assert_eq!(session.turn("hello", PermissionReply::Once).await.stop_reason(), StopReason::EndTurn);
+    let turn = session.turn("are you there?", PermissionReply::Once).await;
+    assert_eq!(turn.error().unwrap().code, Some(ErrorCode::AgentCrashed), "{turn}");
+    session.history().await;
+}
+
+#[tokio::test]
+async fn what_waits_for_its_agent_to_start_has_started_and_can_be_cancelled() {
+    let script =
+        format!("if [ -e lived ]; then exec sleep 600; fi; : > lived; {OPEN} read l; exec sleep 600");
+    let mut daemon = daemon(&script, "");
+    let session = odd(&daemon).await;
+    session.post("hello").await;
+    session.wait_for(0, is(UniversalEventType::TurnStarted)).await;
+    daemon.kill();
+    let daemon = daemon.restart();
+    let session = Driver::of(&daemon.client, "s");
+    let restarted = session.wait_for(0, is(UniversalEventType::TurnEnded)).await.sequence;
+    session.post("one").await;
+    session.post("two").await;
+    let now = MessageRequest { delivery: Some(Delivery::Reject), ..message("three") };
+    assert_eq!(status_of(daemon.client.post(&session.id, &now, None).await), 409);
+    daemon.client.cancel(&session.id, QueueOnCancel::Keep).await.unwrap();
+    let end = session.wait_for(restarted, is(UniversalEventType::TurnEnded)).await;
+    let EventData::TurnEnded(end) = end.data else { unreachable!() };
+    assert_eq!(end.metadata.stop_reason, StopReason::Cancelled);
+    let waiting = daemon.client.detail(&session.id).await.unwrap().state.queue.unwrap();
+    let waiting: Vec<_> = waiting.inline().unwrap().iter().map(|queued| queued.message.as_str()).collect();
+    assert_eq!(waiting, ["two"]);
+    session.history().await;
+}
+
+#[tokio::test]
 async fn a_session_outlives_its_agents_configuration() {
     let mut daemon = daemon(&format!("{OPEN} read l; exec sleep 600"), "");
     let session = odd(&daemon).await;
@@ -201,7 +255,7 @@ async fn a_session_that_is_posted_to_while_it_is_deleted_leaves_nothing_behind()
         deleted.unwrap();
     }
     for pid in daemon.descendants() {
-        omniglot_testkit::daemon::wait_gone(pid);
+        wait_gone(pid);
     }
     assert!(daemon.client.list(&Default::default()).await.unwrap().is_empty());
 }
@@ -224,6 +278,22 @@ async fn a_full_log_does_not_keep_a_session_from_being_deleted() {
     let next = Driver::create(&daemon.client, "t").await;
     assert_eq!(next.turn("[[text:1]]", PermissionReply::Once).await.stop_reason(), StopReason::EndTurn);
     next.history_with(Allow::default()).await;
+}
+
+#[tokio::test]
+async fn a_full_log_does_not_keep_a_session_from_being_deleted_whose_process_was_ended() {
+    let daemon = daemon("exit 1", "[limits]\ndatabase_bytes = 1000000\nidle_seconds = 2");
+    let resting = Driver::create(&daemon.client, "resting").await;
+    assert_eq!(resting.turn("[[text:1]]", PermissionReply::Once).await.stop_reason(), StopReason::EndTurn);
+    let processes = daemon.descendants();
+    let flood = Driver::create(&daemon.client, "flood").await;
+    flood.post("[[flood:20000]]").await;
+    while daemon.client.ready().await.is_ok() {
+        tokio::task::yield_now().await;
+    }
+    processes.into_iter().for_each(wait_gone);
+    daemon.client.delete(&resting.id).await.unwrap();
+    daemon.client.delete(&flood.id).await.unwrap();
 }
 
 #[tokio::test]

@@ -161,6 +161,20 @@ async fn a_cancel_that_the_server_ignores_ends_the_turn_and_a_server_that_nobody
 }
 
 #[tokio::test]
+async fn a_message_behind_a_cancel_that_the_server_ignores_finds_a_server() {
+    let daemon = daemon(SERVER, "[limits]\ncancel_seconds = 1\n");
+    let stuck = session(&daemon, "stuck").await;
+    hang(&stuck).await;
+    stuck.post("next").await;
+    cancel(&stuck).await;
+    let cancelled = stuck.wait_for(0, is(UniversalEventType::TurnEnded)).await.sequence;
+    let next = stuck.wait_for(cancelled, is(UniversalEventType::TurnEnded)).await;
+    let EventData::TurnEnded(next) = next.data else { unreachable!() };
+    assert_eq!(next.metadata.stop_reason, StopReason::EndTurn);
+    stuck.history().await;
+}
+
+#[tokio::test]
 async fn a_cancel_that_the_server_ignores_leaves_it_alone_while_others_work_on_it() {
     let daemon = daemon(SERVER, "[limits]\ncancel_seconds = 1\n");
     let (stuck, other) = (session(&daemon, "stuck").await, session(&daemon, "other").await);

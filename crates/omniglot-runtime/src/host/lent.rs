@@ -106,7 +106,11 @@ impl Borrowed {
             lender.send(Errand::Run { start, terminal }).await.ok()?;
             news.recv().await
         };
-        match timeout(PATIENCE, begun).await {
+        let begun = timeout(PATIENCE, begun);
+        let Some(begun) = self.end.run_until_cancelled(begun).await else {
+            return Err(failed("it was ended before the client had started it".to_owned()));
+        };
+        match begun {
             Ok(Some(TerminalNews::Started(started))) => started.map(|()| news),
             Ok(_) => Err(failed("the client left before it started the command".to_owned())),
             Err(_) => Err(failed(format!("the client did not start it within {} s", PATIENCE.as_secs()))),

@@ -55,7 +55,7 @@ impl Terminal {
             self.say(text.push(&chunk)).await;
         }
         self.say(text.finish()).await;
-        process.gone().await
+        process.gone_or_left().await
     }
 
     /// What comes until the end of the output; one that closed it and runs on can still be ended.

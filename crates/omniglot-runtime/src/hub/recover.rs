@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use omniglot_agents::Attachment;
 use omniglot_schema::{MessageId, MessageRequest, StatePatch, UniversalEvent};
 use omniglot_store::{ReadQuery, SessionRecord};
-use omniglot_timeline::{Draft, Identity, Stamp, Timeline};
+use omniglot_timeline::{Draft, Identity, Restoring, Stamp, Timeline};
 
 use super::{Hub, PAGE_BYTES, present};
 use crate::attachments;
@@ -41,30 +41,32 @@ impl Hub {
 
     async fn restored(&self, record: &SessionRecord) -> Result<Timeline, RuntimeError> {
         let identity = Identity { session_id: record.id.clone(), agent: record.agent.clone() };
-        let snapshot = present::snapshot(record)?;
-        let open = match record.open_from {
-            Some(from) => self.events_from(record, from).await?,
-            None => vec![],
-        };
-        Ok(Timeline::restore(identity, snapshot, &open))
+        let mut restoring = Timeline::restoring(identity, present::snapshot(record)?);
+        if let Some(from) = record.open_from {
+            self.read_open(record, from, &mut restoring).await?;
+        }
+        Ok(restoring.done())
     }
 
-    async fn events_from(
+    /// Page by page: a turn may be longer than what fits into memory.
+    async fn read_open(
         &self,
         record: &SessionRecord,
         from: u64,
-    ) -> Result<Vec<UniversalEvent>, RuntimeError> {
-        let mut events: Vec<UniversalEvent> = vec![];
+        restoring: &mut Restoring,
+    ) -> Result<(), RuntimeError> {
         let mut after = from.saturating_sub(1);
         loop {
             let query = ReadQuery { after, limit: 10_000, max_bytes: PAGE_BYTES, types: vec![] };
             let page = self.inner.store.read(record.no, query).await?;
             for stored in &page.events {
                 after = stored.seq;
-                events.push(serde_json::from_slice(&stored.json).map_err(|_| damaged(record, stored.seq))?);
+                let event: UniversalEvent =
+                    serde_json::from_slice(&stored.json).map_err(|_| damaged(record, stored.seq))?;
+                restoring.read(&event);
             }
             if !page.has_more {
-                return Ok(events);
+                return Ok(());
             }
         }
     }

@@ -120,4 +120,4 @@ impl Supervision {
     }
 }
 
-const KILLED: Exit = Exit { code: None, signal: Some(9) };
+pub(super) const KILLED: Exit = Exit { code: None, signal: Some(9) };

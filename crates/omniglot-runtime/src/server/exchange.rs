@@ -87,11 +87,14 @@ impl Exchange {
         Ok(Self { shared, reader })
     }
 
-    /// A seat for one more session; `None` once the server is ending.
+    /// A seat for one more session; `None` once the server is ending, or is about to.
     pub(super) fn join(&self) -> Option<(Seat, ProcessIo)> {
         let (sender, lines) = line_queue(&self.shared.limits);
         let (frames, said) = mpsc::channel(self.shared.limits.queued_frames);
         let mut seats = lock(&self.shared.seats);
+        if self.shared.is_haunted(&seats) {
+            return None;
+        }
         let to_server = seats.frames.clone()?;
         seats.last += 1;
         let place = Place(seats.last);
@@ -210,10 +213,13 @@ impl Shared {
         self.close_if(|seats| seats.taken.is_empty())
     }
 
-    /// What nobody hears any more ends with the server, unless that would end somebody else's turn.
     fn close_if_haunted(&self) -> bool {
-        let rests = |seats: &Seats| !seats.taken.values().any(|taken| taken.sign.is_busy());
-        self.runaway.load(Relaxed) && self.close_if(rests)
+        self.close_if(|seats| self.is_haunted(seats))
+    }
+
+    /// What nobody hears any more ends with the server, unless that would end somebody else's turn.
+    fn is_haunted(&self, seats: &Seats) -> bool {
+        self.runaway.load(Relaxed) && !seats.taken.values().any(|taken| taken.sign.is_busy())
     }
 
     /// Nobody can join from then on.
@@ -266,7 +272,7 @@ impl Shared {
             drop(timeout(terms.stop, self.process.wait()).await);
         }
         self.process.kill();
-        self.process.gone().await;
+        self.process.gone_or_left().await;
     }
 
     /// It has ended, or at least closed its stdout, which comes to the same.

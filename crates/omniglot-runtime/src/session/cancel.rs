@@ -3,7 +3,8 @@
 use std::future::pending;
 
 use omniglot_agents::Command;
-use omniglot_schema::{QueueOnCancel, ResolvedBy};
+use omniglot_schema::{QueueOnCancel, ResolvedBy, StopReason, TurnId};
+use omniglot_timeline::TurnEnd;
 use tokio::time::{Instant, sleep_until};
 
 use super::Session;
@@ -13,6 +14,8 @@ use crate::process::Exit;
 /// How far a cancel has gone.
 #[derive(Debug)]
 pub(super) struct Ladder {
+    /// What is cancelled; the turn that comes after it is not.
+    turn: TurnId,
     rung: Rung,
     began: Instant,
     /// When the agent last said something.
@@ -29,9 +32,9 @@ enum Rung {
 }
 
 impl Ladder {
-    fn new(deadlines: &Deadlines) -> Self {
+    fn new(turn: TurnId, deadlines: &Deadlines) -> Self {
         let began = Instant::now();
-        Self { rung: Rung::Asked, began, heard: None, due: began + deadlines.interrupt_producing }
+        Self { turn, rung: Rung::Asked, began, heard: None, due: began + deadlines.interrupt_producing }
     }
 
     pub(super) fn heard(&mut self) {
@@ -57,18 +60,41 @@ impl Ladder {
 impl Session {
     /// Resolves open requests, then interrupts; what the agent does not stop is stopped by signals.
     pub(super) fn cancel(&mut self, queue: QueueOnCancel) {
+        if self.timeline.fold().open_turn.is_none() {
+            // What waits for its agent to start was told to have started.
+            self.end_next(TurnEnd::new(StopReason::Cancelled));
+        }
         if queue == QueueOnCancel::Drop {
             self.drop_queue();
         }
-        if self.timeline.fold().open_turn.is_none() || self.cancelling.is_some() {
-            return;
+        if self.cancelling.is_none() {
+            self.cancel_turn();
         }
+    }
+
+    fn cancel_turn(&mut self) {
+        let Some(turn) = self.open_turn() else { return };
         let timeline = &mut self.timeline;
         self.step.with(|stamp, out| timeline.withdraw_requests(ResolvedBy::Cancel, stamp, out));
         self.answer_withdrawn();
         self.tell_agent(&Command::Cancel);
-        if self.timeline.fold().open_turn.is_some() {
-            self.cancelling = Some(Ladder::new(&self.facts.deadlines));
+        if self.open_turn().as_ref() == Some(&turn) {
+            self.cancelling = Some(Ladder::new(turn, &self.facts.deadlines));
+        }
+    }
+
+    fn open_turn(&self) -> Option<TurnId> {
+        self.timeline.fold().open_turn.as_ref().map(|turn| turn.turn_id.clone())
+    }
+
+    /// A turn that ended when asked, and was followed by another at once, needs no more pushing.
+    pub(super) fn leave_the_next_alone(&mut self) {
+        let another = |ladder: &Ladder| {
+            let open = self.timeline.fold().open_turn.as_ref();
+            ladder.rung == Rung::Asked && open.is_some_and(|turn| turn.turn_id != ladder.turn)
+        };
+        if self.cancelling.as_ref().is_some_and(another) {
+            self.cancelling = None;
         }
     }
 

@@ -91,7 +91,7 @@ impl Session {
 
     /// Ends the process and forgets what is not committed: a full log must not keep a session from being
     /// deleted.
-    async fn discard(&mut self) {
+    pub(super) async fn discard(&mut self) {
         self.opening = None;
         self.broken = true;
         self.in_flight.clear();
@@ -106,10 +106,18 @@ impl Session {
     /// Ends the process; the session goes on with its next message.
     async fn shutdown(&mut self) {
         let failure = Failure::new(ErrorCode::DaemonRestarted, "the daemon was stopped while this turn ran");
-        let timeline = &mut self.timeline;
         let end = TurnEnd::failed(failure);
-        self.step.with(|stamp, out| timeline.close_turn(end, ResolvedBy::Restart, stamp, out));
+        self.close_turn(end.clone(), ResolvedBy::Restart);
+        // Those who listen hear of it now, however long the agent takes to leave.
+        self.commit_in_flight();
         self.stop_agent().await;
+        // One that it began while it left.
+        self.close_turn(end, ResolvedBy::Restart);
+    }
+
+    pub(super) fn close_turn(&mut self, end: TurnEnd, by: ResolvedBy) {
+        let timeline = &mut self.timeline;
+        self.step.with(|stamp, out| timeline.close_turn(end, by, stamp, out));
     }
 
     /// Lets the agent leave by itself, then makes it; what it says until then is kept.

@@ -33,7 +33,8 @@ impl Session {
             return Ok(first);
         }
         let turn_runs = self.timeline.fold().open_turn.is_some();
-        if turn_runs && request.delivery == Some(Delivery::Reject) {
+        let waits = turn_runs || !self.queue.is_empty();
+        if waits && request.delivery == Some(Delivery::Reject) {
             return Err(RuntimeError::Busy);
         }
         if self.queue.len() >= QUEUE_LIMIT {
@@ -47,8 +48,9 @@ impl Session {
             self.remember_receipt(key, &posted);
             return Ok(posted);
         }
-        let first = !turn_runs && self.queue.is_empty();
-        let free = first && self.agent.is_some() && !self.configuring.is_pending();
+        // A process that is still being cancelled may be on its way out.
+        let free =
+            !waits && self.agent.is_some() && self.cancelling.is_none() && !self.configuring.is_pending();
         self.queue.push_back(Queued { message_id: message_id.clone(), request, files, stored: !free });
         if free {
             self.deliver_next();
@@ -57,7 +59,7 @@ impl Session {
             self.ensure_opening();
         }
         // One that waits for nothing but its agent to start has started.
-        let delivered = if first { Delivered::Started } else { Delivered::Queued };
+        let delivered = if waits { Delivered::Queued } else { Delivered::Started };
         let posted = Posted { message_id, delivered, after };
         self.remember_receipt(key, &posted);
         Ok(posted)
@@ -194,12 +196,17 @@ impl Session {
 
     /// The first message that waits cannot be sent: it gets a whole turn all the same.
     pub(super) fn fail_next(&mut self, failure: Failure) {
+        self.end_next(TurnEnd::failed(failure));
+    }
+
+    /// The first message that waits is not sent: its turn begins and ends.
+    pub(super) fn end_next(&mut self, end: TurnEnd) {
         let Some(queued) = self.queue.front() else { return };
         self.timeline.name_message(&queued.message_id, &queued.request.client_ids);
         let origin = Origin::User { message_id: Some(queued.message_id.clone()), content: queued.content() };
         self.draft(Draft::TurnStarted(origin));
         self.taken_off_the_queue();
-        self.draft(Draft::TurnEnded(TurnEnd::failed(failure)));
+        self.draft(Draft::TurnEnded(end));
     }
 
     pub(super) fn connection(&mut self, connection: Option<Connection>) {

@@ -4,6 +4,8 @@ use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use omniglot_schema::{ResolvedBy, StopReason};
+use omniglot_timeline::TurnEnd;
 use tokio::time::{Instant, sleep_until};
 
 use super::Session;
@@ -80,10 +82,6 @@ impl Session {
             return Err(RuntimeError::Busy);
         }
         tracing::info!(session = %self.facts.id, "ending a process that rests");
-        if let Some(agent) = self.agent.as_mut().filter(|agent| agent.process.is_shared()) {
-            let heard = agent.close(self.facts.deadlines.stop).await;
-            self.absorb(heard);
-        }
         let patience = self.facts.deadlines.stop;
         if let Some(agent) = self.agent.as_mut().filter(|agent| agent.process.is_shared()) {
             // A server that lives on must not keep what nobody uses.
@@ -91,6 +89,8 @@ impl Session {
             self.absorb(heard);
         }
         self.stop_agent().await;
+        // One that it began while it left: nobody will hear its end.
+        self.close_turn(TurnEnd::new(StopReason::Cancelled), ResolvedBy::Expiry);
         Ok(())
     }
 }

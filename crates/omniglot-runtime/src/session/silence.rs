@@ -33,10 +33,7 @@ impl Session {
             agent.process.gone().await;
         }
         let failure = Failure::new(ErrorCode::Timeout, format!("the agent said nothing for {seconds} s"));
-        let timeline = &mut self.timeline;
-        self.step.with(|stamp, out| {
-            timeline.close_turn(TurnEnd::failed(failure), ResolvedBy::Expiry, stamp, out);
-        });
+        self.close_turn(TurnEnd::failed(failure), ResolvedBy::Expiry);
         self.connection(None);
         self.timeline.forget_run();
         self.pursue();

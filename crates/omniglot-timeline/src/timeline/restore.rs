@@ -14,22 +14,44 @@ use super::{Emitted, Identity, Stamp, Timeline};
 use crate::draft::{Body, Failure, ItemKey, RequestKey, ToolResult, TurnEnd};
 use crate::fold::Snapshot;
 
-impl Timeline {
-    /// `open` holds the events from the open turn's `turn.started` on; empty when no turn is open. The
-    /// snapshot may be older than the last of them.
-    pub fn restore(identity: Identity, snapshot: Snapshot, open: &[UniversalEvent]) -> Self {
-        let mut timeline = Self::from_snapshot(identity, snapshot);
-        for event in open {
-            if event.sequence > timeline.fold.last_seq {
-                timeline.fold.apply(event);
-                timeline.stats.unparsed += u64::from(matches!(event.data, EventData::AgentUnparsed(_)));
-            }
-            timeline.absorb(event);
+/// A Timeline that is told what happened before it was.
+#[derive(Debug)]
+pub struct Restoring(Timeline);
+
+impl Restoring {
+    /// The next event of the open turn.
+    pub fn read(&mut self, event: &UniversalEvent) {
+        let Self(timeline) = self;
+        if event.sequence > timeline.fold.last_seq {
+            timeline.fold.apply(event);
+            timeline.stats.unparsed += u64::from(matches!(event.data, EventData::AgentUnparsed(_)));
         }
+        timeline.absorb(event);
+    }
+
+    pub fn done(self) -> Timeline {
+        let Self(mut timeline) = self;
         if timeline.turn.is_some() {
             timeline.reopen_requests();
         }
         timeline
+    }
+}
+
+impl Timeline {
+    /// `open` holds the events from the open turn's `turn.started` on; empty when no turn is open. The
+    /// snapshot may be older than the last of them.
+    pub fn restore(identity: Identity, snapshot: Snapshot, open: &[UniversalEvent]) -> Self {
+        let mut restoring = Self::restoring(identity, snapshot);
+        for event in open {
+            restoring.read(event);
+        }
+        restoring.done()
+    }
+
+    /// As [`restore`](Self::restore), for a turn that is too long to be held at once.
+    pub fn restoring(identity: Identity, snapshot: Snapshot) -> Restoring {
+        Restoring(Self::from_snapshot(identity, snapshot))
     }
 
     /// Closes what a daemon that died has left open.
