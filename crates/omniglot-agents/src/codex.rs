@@ -5,18 +5,23 @@
 //!
 //! What Codex does and its schema does not say, and where it is met:
 //! - the deltas of a command's output miss its beginning: the final output is the truth (`tool`);
-//! - items stay open after an interrupt, a retry or a review: the Timeline closes them with the turn;
+//! - items stay open after an interrupt: the Timeline closes them with the turn. A message whose stream broke off
+//!   ends with the retry (`retry`), and the first of a review, which never says a word, is not told (`text`);
 //! - a command outlives its turn, and what it still says is late (`tool`);
 //! - `turn/interrupt` may never be answered, and does not end a running command (`command`); of one that is just
 //!   being started Codex may tell afterwards (`items`), or know nothing itself any more (`Output::Leftovers`);
 //! - without a network it would try for ever (`open`);
 //! - a resumed thread has forgotten its sandbox, and one without a turn cannot be resumed (`open`);
 //! - `turn/start` during a turn steers it (`turn`);
-//! - question and permission tools have no item (`request`), child threads no announcement (`agents`).
+//! - question, permission and plan tools have no item (`request`, `plan`), child threads no announcement
+//!   (`agents`);
+//! - a message may come from a queue of Codex's own (`echo`).
 
 mod agents;
+mod approval;
 mod command;
 mod diff;
+mod echo;
 mod failure;
 mod input;
 mod items;
@@ -25,8 +30,10 @@ mod link;
 mod mcp;
 mod modes;
 mod open;
+mod plan;
 mod question;
 mod request;
+mod retry;
 mod settings;
 mod text;
 mod tool;

@@ -6,10 +6,16 @@
 
 mod blobs;
 mod bodies;
+mod closing;
+mod content;
 mod items;
+mod late;
 mod requests;
 mod restore;
 mod turns;
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::{HashMap, HashSet};
 
@@ -105,9 +111,14 @@ pub struct Timeline {
     earlier: HashMap<ItemKey, ItemId>,
     /// Items that ended with the last turn, not by the agent's word: that may still come.
     cut: HashSet<ItemKey>,
+    /// Calls that a turn left without the agent's own result, or that began after it, each with the item that
+    /// stands for them: a command may outlive many turns.
+    owed: HashMap<ItemKey, ItemId>,
     requests: IndexMap<RequestKey, OpenRequest>,
     /// Requests that a standing grant covers; the runtime answers them.
     granted: Vec<RequestKey>,
+    /// The same until their answer is sent, each with the call that we made for it.
+    covered: IndexMap<RequestKey, Option<ItemKey>>,
     /// Requests that were resolved without their answer; the runtime tells the agent.
     withdrawn: Vec<RequestKey>,
     /// What the events so far name; the runtime keeps it with them.
@@ -142,8 +153,10 @@ impl Timeline {
             closed: HashMap::new(),
             earlier: HashMap::new(),
             cut: HashSet::new(),
+            owed: HashMap::new(),
             requests: IndexMap::new(),
             granted: Vec::new(),
+            covered: IndexMap::new(),
             withdrawn: Vec::new(),
             blobs: Vec::new(),
             named: HashMap::new(),
@@ -299,7 +312,9 @@ impl Timeline {
             self.closed.clear();
             self.earlier.clear();
             self.cut.clear();
+            self.owed.clear();
             self.granted.clear();
+            self.covered.clear();
             self.withdrawn.clear();
         }
     }

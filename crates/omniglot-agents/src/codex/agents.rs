@@ -86,6 +86,7 @@ impl Codex {
         Spot {
             thread: thread.to_owned(),
             id: id.to_owned(),
+            native: Some(id.to_owned()),
             parent: child.and_then(|child| child.parent.clone()),
             turn: self.turns.is_running().then_some(self.turns.begun),
         }

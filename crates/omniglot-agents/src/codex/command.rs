@@ -39,9 +39,11 @@ impl Codex {
         let Some(thread) = self.thread.id.clone() else {
             return Output::Refused(unavailable("a prompt came before the thread was open".to_owned(), None));
         };
+        let client_user_message_id = prompt.message_id.as_ref().map(|id| id.0.clone());
         if let Some(turn) = self.turns.steerable() {
             let input = input::to_wire(prompt, &self.thread.cwd);
-            let params = Steer { thread_id: thread, expected_turn_id: turn.to_owned(), input };
+            let expected_turn_id = turn.to_owned();
+            let params = Steer { thread_id: thread, expected_turn_id, client_user_message_id, input };
             let (id, output) = self.calls.request("turn/steer", &params);
             self.turns.steering.insert(id, prompt.clone());
             return output;
@@ -59,7 +61,8 @@ impl Codex {
             }
             Some(_) | None => {
                 let input = input::to_wire(prompt, &self.thread.cwd);
-                self.calls.request("turn/start", &StartTurn { thread_id: thread, input })
+                let params = StartTurn { thread_id: thread, client_user_message_id, input };
+                self.calls.request("turn/start", &params)
             }
         };
         if let Some(message_id) = prompt.message_id.clone() {
@@ -72,7 +75,7 @@ impl Codex {
     fn say(&mut self, words: &str) -> Option<Output> {
         let (thread_id, turn) = (self.thread.id.clone()?, self.turns.steerable()?.to_owned());
         let input = vec![UserInput::Text { text: words.to_owned() }];
-        let params = Steer { thread_id, expected_turn_id: turn, input };
+        let params = Steer { thread_id, expected_turn_id: turn, client_user_message_id: None, input };
         Some(self.calls.request("turn/steer", &params).1)
     }
 

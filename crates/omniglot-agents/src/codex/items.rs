@@ -2,13 +2,13 @@
 //!
 //! How far the items of a call or a text have come is in `tool` and `text`.
 
-use omniglot_schema::{Activity, ContentPart, Plan, StatePatch, StatusLabel};
+use omniglot_schema::{Activity, ContentPart, ItemRole, Plan, StatePatch, StatusLabel};
 use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome};
 
 use super::text::Spot;
-use super::tool::{Call, Done, Late, shape};
-use super::wire::{Item, ItemBody, ItemNews, TerminalInteraction};
-use super::{Codex, dropped};
+use super::tool::{Call, Done, shape, unnamed};
+use super::wire::{Item, ItemBody, ItemNews, TerminalInteraction, UserMessage};
+use super::{Codex, dropped, input};
 use crate::contract::{Draft, DropReason, Output};
 
 /// Which end of an item is told.
@@ -25,19 +25,18 @@ impl Codex {
             Err(fault) => return out.push(Output::Unparsed(fault)),
         };
         let spot = self.spot(&news.thread_id, &item.id);
-        if !matches!(item.body, ItemBody::UserMessage) {
+        if !matches!(item.body, ItemBody::UserMessage(_)) {
             self.progress(out);
         }
         match item.body {
-            // What a child agent is told stands in the call that starts it.
-            ItemBody::UserMessage => out.push(Output::Dropped { reason: DropReason::Echo }),
+            ItemBody::UserMessage(message) => self.user_message(&spot, message, phase, out),
             ItemBody::AgentMessage(message) => match phase {
                 Phase::Started => self.texts.begin(&spot, &message.text, out),
                 Phase::Completed => self.texts.message_done(&spot, message, out),
             },
             ItemBody::Plan(plan) => self.plan(&spot, plan.text, phase, out),
             ItemBody::Reasoning(thought) => match phase {
-                Phase::Started => self.texts.begin_thought(&spot, out),
+                Phase::Started => self.texts.begin(&spot, "", out),
                 Phase::Completed => self.texts.thought_done(&spot, &thought, out),
             },
             ItemBody::Compaction => self.compaction(&spot, phase, out),
@@ -97,14 +96,33 @@ impl Codex {
         }
         let known = self.tools.asked(&spot.thread, &spot.id).map(|asked| asked.call);
         let key = known.unwrap_or_else(|| self.tools.begin(spot, call, out));
-        if let Some(Late(text)) = self.tools.finish(spot, done, self.turns.ended, out) {
-            if text.is_empty() {
-                out.push(Output::Dropped { reason: DropReason::Superseded });
-            } else {
-                self.status(StatusLabel::Late, Some(text), out);
-            }
-        }
+        self.tools.finish(spot, done, out);
         key
+    }
+
+    /// A call for which Codex has no item: it is told when it has its result. `native` is what it is about.
+    pub(crate) fn without_item(
+        &mut self,
+        thread: &str,
+        native: Option<String>,
+        (call, done): (Call, Done),
+        out: &mut Vec<Output>,
+    ) {
+        self.statuses += 1;
+        let spot = Spot { native, ..self.spot(thread, &format!("unnamed:{}", self.statuses)) };
+        self.tool(&spot, call, done, Phase::Completed, out);
+    }
+
+    /// What was said here is known since it was sent, and what a child agent is told stands in the call that
+    /// starts it. The rest came from elsewhere: Codex keeps a queue of its own.
+    fn user_message(&mut self, spot: &Spot, message: UserMessage, phase: Phase, out: &mut Vec<Output>) {
+        let is_echo =
+            self.is_child(&spot.thread) || (phase == Phase::Completed && self.turns.echoes.is_echo(&message));
+        if is_echo {
+            return out.push(Output::Dropped { reason: DropReason::Echo });
+        }
+        let parts = input::from_wire(message.content);
+        self.whole(spot, Body::Message { role: ItemRole::User, parts }, phase, out);
     }
 
     /// The plan of the plan mode is what Codex says; it is also what the session is at.
@@ -141,21 +159,18 @@ impl Codex {
         }
         self.statuses += 1;
         let key = ItemKey(format!("whole:{}:{}", self.statuses, spot.id));
-        let (native_id, parent) = (Some(spot.id.clone()), spot.parent.clone());
+        let (native_id, parent) = (spot.native.clone(), spot.parent.clone());
         out.push(Draft::ItemStarted(ItemStart { key: key.clone(), native_id, parent, body }).into());
         if self.turns.is_running() {
             out.push(Draft::ItemCompleted(ItemEnd { key, outcome: Outcome::Completed, body: None }).into());
         }
     }
 
-    /// The model types into a running command: a call of its own, for which Codex has no item.
+    /// The model types into a running command: a call of its own.
     pub(crate) fn typed(&mut self, typed: TerminalInteraction, out: &mut Vec<Output>) {
         if typed.stdin.is_empty() {
             return out.push(dropped());
         }
-        self.statuses += 1;
-        let spot = self.spot(&typed.thread_id, &format!("{}:stdin:{}", typed.item_id, self.statuses));
-        let (call, done) = shape::typed(typed.item_id, &typed.stdin);
-        self.tool(&spot, call, done, Phase::Completed, out);
+        self.without_item(&typed.thread_id, Some(typed.item_id), unnamed::typed(&typed.stdin), out);
     }
 }

@@ -37,6 +37,8 @@ pub(crate) struct Thread {
     auth: Option<AuthStatus>,
     /// What was told of it before it was open.
     early: Vec<StatePatch>,
+    /// What happened before.
+    pub(crate) unsaid: Vec<(StatusLabel, Option<String>)>,
 }
 
 impl Codex {
@@ -225,8 +227,10 @@ impl Codex {
             patch.models = Some(Some(self.thread.settings.models.clone().into()));
         }
         self.state(patch, out);
-        for warning in opening.choice.warnings {
-            self.status(StatusLabel::Warning, Some(warning), out);
+        let happened = std::mem::take(&mut self.thread.unsaid);
+        let warnings = opening.choice.warnings.into_iter().map(|text| (StatusLabel::Warning, Some(text)));
+        for (label, detail) in happened.into_iter().chain(warnings) {
+            self.status(label, detail, out);
         }
     }
 

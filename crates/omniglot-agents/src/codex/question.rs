@@ -1,13 +1,16 @@
 //! Questions of the server: those of Codex's own tool, and the forms of MCP servers (T12).
 
 use omniglot_schema::{QuestionInfo, QuestionOption, ResolvedBy};
-use omniglot_timeline::{ItemKey, QuestionAsk};
+use omniglot_timeline::QuestionAsk;
 use serde_json::value::RawValue;
 
 use super::Codex;
 use super::request::{Kind, OpenRequest, action};
-use super::wire::{self, Elicitation, ElicitationAnswer, QuestionAnswer, UserInputAnswer, UserQuestion};
-use crate::contract::{Draft, Output, RequestKey, Unparsed};
+use super::tool::unnamed;
+use super::wire::{
+    self, Elicitation, ElicitationAnswer, QuestionAnswer, UserInputAnswer, UserInputRequest, UserQuestion,
+};
+use crate::contract::{Draft, Output, Unparsed};
 use crate::fault::unparsed;
 use crate::form::Form;
 use crate::rpc::{self, RpcError, RpcId, send};
@@ -16,37 +19,30 @@ use crate::rpc::{self, RpcError, RpcId, send};
 const NOTE: &str = "user_note: ";
 
 impl Codex {
-    /// The tool that asks has no item; the Timeline makes its call.
-    pub(crate) fn ask_questions(&mut self, id: RpcId, questions: Vec<UserQuestion>, out: &mut Vec<Output>) {
+    pub(crate) fn ask_questions(&mut self, id: RpcId, ask: UserInputRequest, out: &mut Vec<Output>) {
+        let UserInputRequest { thread_id, item_id, questions } = ask;
+        let asking = self.asking_tool(thread_id, item_id, unnamed::questions(&questions), out);
+        let call = asking.as_ref().map(|asking| asking.call.clone());
         let infos = questions.iter().map(info).collect();
-        self.ask_all(id, Kind::Questions(questions), None, infos, out);
+        let native_id = serde_json::to_value(&id).ok();
+        let key = self.requests.add(id, Kind::Questions(questions), asking);
+        out.push(Draft::QuestionRequested(QuestionAsk { key, native_id, call, questions: infos }).into());
     }
 
     pub(crate) fn ask_form(&mut self, id: RpcId, ask: Elicitation, out: &mut Vec<Output>) {
         match read_form(&ask) {
             Ok(form) => {
                 let asked = self.tools.asked_by_server(ask.thread_id.as_deref(), &ask.server_name);
-                let infos = form.questions();
-                self.ask_all(id, Kind::Form(form), asked.map(|asked| asked.call), infos, out);
+                let (call, questions) = (asked.map(|asked| asked.call), form.questions());
+                let native_id = serde_json::to_value(&id).ok();
+                let key = self.requests.add(id, Kind::Form(form), None);
+                out.push(Draft::QuestionRequested(QuestionAsk { key, native_id, call, questions }).into());
             }
             Err(fault) => {
                 out.push(send(rpc::answer(&id, &action("decline"))));
                 out.push(Output::Unparsed(fault));
             }
         }
-    }
-
-    fn ask_all(
-        &mut self,
-        id: RpcId,
-        kind: Kind,
-        call: Option<ItemKey>,
-        questions: Vec<QuestionInfo>,
-        out: &mut Vec<Output>,
-    ) {
-        let native_id = serde_json::to_value(&id).ok();
-        let key = self.requests.add(id, kind);
-        out.push(Draft::QuestionRequested(QuestionAsk { key, native_id, call, questions }).into());
     }
 }
 
@@ -71,9 +67,12 @@ impl OpenRequest {
     }
 
     /// What was answered, read from the wire, as it is in a recording.
-    pub(crate) fn answered(&self, key: RequestKey, result: Result<&RawValue, RpcError>) -> Output {
+    pub(crate) fn answered(
+        &self,
+        result: Result<&RawValue, RpcError>,
+    ) -> (Option<Vec<Vec<String>>>, ResolvedBy) {
         let text = result.map_or("null", RawValue::get);
-        let (answers, by) = match &self.kind {
+        match &self.kind {
             Kind::Form(form) => match serde_json::from_str::<ElicitationAnswer>(text) {
                 Ok(ElicitationAnswer { action, content, .. }) if action == "accept" => {
                     (Some(form.read(&content.unwrap_or_default())), ResolvedBy::Person)
@@ -88,9 +87,13 @@ impl OpenRequest {
                 ((!answer.answers.is_empty()).then_some(answers), ResolvedBy::Person)
             }
             Kind::Approval | Kind::Permissions(_) | Kind::McpTool { .. } => (None, ResolvedBy::Person),
-        };
-        Draft::QuestionResolved { key, answers, by }.into()
+        }
     }
+}
+
+/// What was chosen, as the event of the answer says it.
+pub(crate) fn in_words(answers: &[Vec<String>]) -> String {
+    answers.iter().map(|chosen| chosen.join(", ")).collect::<Vec<_>>().join("; ")
 }
 
 /// A page to be opened is asked for with a yes or no: whoever answers opens it.

@@ -1,20 +1,20 @@
-//! What the server asks a person, and our answers (T10): approvals here, questions in `question`.
+//! What the server asks a person, and our answers (T10): what all requests share. The rest is in `approval` and
+//! `question`.
 //!
 //! A request is resolved when its answer was really sent, or when the server says that it needs none.
 
-use omniglot_schema::{ContentPart, PermissionOption, PermissionReply, PermissionStatus, ResolvedBy};
-use omniglot_timeline::PermissionAsk;
+use omniglot_schema::{PermissionReply, PermissionStatus, ResolvedBy};
+use omniglot_timeline::ItemKey;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::wire::{
-    Ask, CommandApproval, Decision, DecisionAnswer, Elicitation, ElicitationAnswer, FileApproval,
-    PermissionsAnswer, PermissionsApproval, PersistMeta, UserQuestion,
-};
-use super::{Codex, dropped};
+use super::Codex;
+use super::question::in_words;
+use super::tool::{Call, Done};
+use super::wire::{Ask, CallStatus, Decision, DecisionAnswer, Elicitation, ElicitationAnswer, UserQuestion};
 use crate::contract::{Draft, DropReason, Output, RequestKey};
 use crate::fault::unparsed;
-use crate::form::{Content, Form};
+use crate::form::Form;
 use crate::rpc::{self, Asks, RpcError, RpcId, send};
 
 /// The requests that wait for an answer of ours.
@@ -27,8 +27,18 @@ pub(crate) struct Requests {
 pub(crate) struct OpenRequest {
     pub(crate) id: RpcId,
     pub(crate) kind: Kind,
+    /// The tool that does nothing but ask: what is answered is its result.
+    tool: Option<AskingTool>,
     /// What the person said, until the answer is really sent.
-    reply: Option<(PermissionReply, Option<String>)>,
+    pub(crate) reply: Option<(PermissionReply, Option<String>)>,
+}
+
+/// A call that has no item: only its request names it.
+#[derive(Debug)]
+pub(crate) struct AskingTool {
+    pub(crate) call: ItemKey,
+    thread: String,
+    id: String,
 }
 
 #[derive(Debug)]
@@ -46,8 +56,8 @@ pub(crate) enum Kind {
 }
 
 impl Requests {
-    pub(crate) fn add(&mut self, id: RpcId, kind: Kind) -> RequestKey {
-        self.open.add(OpenRequest { id, kind, reply: None })
+    pub(crate) fn add(&mut self, id: RpcId, kind: Kind, tool: Option<AskingTool>) -> RequestKey {
+        self.open.add(OpenRequest { id, kind, tool, reply: None })
     }
 
     pub(crate) fn is_open(&self, key: &RequestKey) -> bool {
@@ -98,70 +108,6 @@ impl OpenRequest {
     pub(crate) fn send(&self, result: &impl serde::Serialize) -> Output {
         send(rpc::answer(&self.id, result))
     }
-
-    fn permit(&self, reply: PermissionReply) -> Output {
-        match &self.kind {
-            Kind::Permissions(asked) => {
-                let granted = match reply {
-                    PermissionReply::Reject => Value::Object(serde_json::Map::new()),
-                    PermissionReply::Once | PermissionReply::Always => asked.clone(),
-                };
-                let scope = if reply == PermissionReply::Always { "session" } else { "turn" };
-                self.send(&PermissionsAnswer { permissions: granted, scope: scope.to_owned() })
-            }
-            Kind::McpTool { persists } => self.send(&match reply {
-                PermissionReply::Reject => action("decline"),
-                PermissionReply::Once | PermissionReply::Always => ElicitationAnswer {
-                    content: Some(Content::new()),
-                    meta: (reply == PermissionReply::Always && *persists)
-                        .then(|| PersistMeta { persist: Some("session".to_owned()) }),
-                    ..action("accept")
-                },
-            }),
-            Kind::Approval | Kind::Questions(_) | Kind::Form(_) => self.send(&DecisionAnswer {
-                decision: match reply {
-                    PermissionReply::Once => Decision::Accept,
-                    PermissionReply::Always => Decision::AcceptForSession,
-                    PermissionReply::Reject => Decision::Decline,
-                },
-            }),
-        }
-    }
-
-    /// What an answer of ours says; in a recording the wire is all there is.
-    fn verdict(&self, raw: &RawValue) -> (PermissionStatus, ResolvedBy) {
-        use PermissionStatus::{Accept, AcceptForSession, Reject};
-        let always = matches!(self.reply, Some((PermissionReply::Always, _)));
-        let accepted = |lasts: bool| if lasts || always { AcceptForSession } else { Accept };
-        let person = |status| (status, ResolvedBy::Person);
-        match &self.kind {
-            Kind::Permissions(_) => match serde_json::from_str::<PermissionsAnswer>(raw.get()) {
-                Ok(answer) if answer.permissions.as_object().is_some_and(|granted| !granted.is_empty()) => {
-                    person(accepted(answer.scope == "session"))
-                }
-                _ => person(Reject),
-            },
-            Kind::McpTool { .. } => match serde_json::from_str::<ElicitationAnswer>(raw.get()) {
-                Ok(answer) if answer.action == "accept" => {
-                    person(accepted(answer.meta.and_then(|meta| meta.persist).is_some()))
-                }
-                Ok(answer) if answer.action == "cancel" => (Reject, ResolvedBy::Cancel),
-                _ => person(Reject),
-            },
-            Kind::Approval | Kind::Questions(_) | Kind::Form(_) => {
-                match serde_json::from_str::<DecisionAnswer>(raw.get()).map(|answer| answer.decision) {
-                    Ok(Decision::Accept) => person(accepted(false)),
-                    Ok(
-                        Decision::AcceptForSession
-                        | Decision::AcceptWithExecpolicyAmendment(_)
-                        | Decision::ApplyNetworkPolicyAmendment(_),
-                    ) => person(AcceptForSession),
-                    Ok(Decision::Cancel) => (Reject, ResolvedBy::Cancel),
-                    Ok(Decision::Decline) | Err(_) => person(Reject),
-                }
-            }
-        }
-    }
 }
 
 pub(crate) fn action(action: &str) -> ElicitationAnswer {
@@ -174,7 +120,7 @@ impl Codex {
             Ok(Ask::Command(ask)) => self.ask_command(id, ask, out),
             Ok(Ask::FileChange(ask)) => self.ask_patch(id, ask, out),
             Ok(Ask::Permissions(ask)) => self.ask_permissions(id, ask, out),
-            Ok(Ask::UserInput(ask)) => self.ask_questions(id, ask.questions, out),
+            Ok(Ask::UserInput(ask)) => self.ask_questions(id, ask, out),
             Ok(Ask::Elicitation(ask)) if is_approval(&ask) => self.ask_mcp_tool(id, ask, out),
             Ok(Ask::Elicitation(ask)) => self.ask_form(id, ask, out),
             Ok(Ask::Unserved) => {
@@ -188,60 +134,30 @@ impl Codex {
         }
     }
 
-    fn ask_command(&mut self, id: RpcId, ask: CommandApproval, out: &mut Vec<Output>) {
-        let asked = self.tools.asked(&ask.thread_id, &ask.item_id);
-        let network = ask.network_approval_context.map(|context| context.to_string());
-        let pattern = network.or(ask.command);
-        let action = ask.reason.or_else(|| pattern.clone()).unwrap_or_else(|| "run a command".to_owned());
-        let tool = asked.as_ref().map_or_else(|| "shell".to_owned(), |asked| asked.name.clone());
-        let call = asked.map(|asked| asked.call);
-        let wanted = Wanted { action, tool, pattern, call, files: vec![] };
-        self.ask(id, Kind::Approval, wanted, out);
+    /// Tells the call of a tool that asks. Without a turn the Timeline makes one for the request, and the call.
+    pub(crate) fn asking_tool(
+        &mut self,
+        thread: String,
+        id: Option<String>,
+        call: Call,
+        out: &mut Vec<Output>,
+    ) -> Option<AskingTool> {
+        let id = id?;
+        let spot = self.spot(&thread, &id);
+        spot.turn?;
+        let call = self.tools.begin(&spot, call, out);
+        Some(AskingTool { call, thread, id })
     }
 
-    /// In the mode that accepts edits nobody is asked.
-    fn ask_patch(&mut self, id: RpcId, ask: FileApproval, out: &mut Vec<Output>) {
-        if self.thread.settings.permission.is_some_and(|mode| mode.takes_patches) {
-            out.push(send(rpc::answer(&id, &DecisionAnswer { decision: Decision::Accept })));
-            return out.push(dropped());
-        }
-        let asked = self.tools.asked(&ask.thread_id, &ask.item_id);
-        let files = asked.as_ref().map(|asked| asked.files.clone()).unwrap_or_default();
-        let paths: Vec<&str> = files.iter().filter_map(path_of).collect();
-        let pattern = (!paths.is_empty()).then(|| paths.join(", "));
-        let change = || format!("change {}", pattern.as_deref().unwrap_or("files"));
-        let action = ask.reason.unwrap_or_else(change);
-        let call = asked.map(|asked| asked.call);
-        let wanted = Wanted { action, tool: "apply_patch".to_owned(), pattern, call, files };
-        self.ask(id, Kind::Approval, wanted, out);
-    }
-
-    fn ask_permissions(&mut self, id: RpcId, ask: PermissionsApproval, out: &mut Vec<Output>) {
-        let pattern = ask.permissions.to_string();
-        let action = ask.reason.unwrap_or_else(|| format!("more permissions: {pattern}"));
-        let tool = "request_permissions".to_owned();
-        let wanted = Wanted { action, tool, pattern: Some(pattern), call: None, files: vec![] };
-        self.ask(id, Kind::Permissions(ask.permissions), wanted, out);
-    }
-
-    fn ask_mcp_tool(&mut self, id: RpcId, ask: Elicitation, out: &mut Vec<Output>) {
-        let asked = self.tools.asked_by_server(ask.thread_id.as_deref(), &ask.server_name);
-        let tool =
-            asked.as_ref().map_or_else(|| format!("mcp__{}", ask.server_name), |asked| asked.name.clone());
-        let action = ask.message.unwrap_or_else(|| format!("run {tool}"));
-        let persists = ask.meta.unwrap_or_default().persists();
-        let (pattern, call) = (Some(tool.clone()), asked.map(|asked| asked.call));
-        self.ask(id, Kind::McpTool { persists }, Wanted { action, tool, pattern, call, files: vec![] }, out);
-    }
-
-    fn ask(&mut self, id: RpcId, kind: Kind, wanted: Wanted, out: &mut Vec<Output>) {
-        let native_id = serde_json::to_value(&id).ok();
-        let key = self.requests.add(id, kind);
-        let Wanted { action, tool, pattern, call, files } = wanted;
-        let options = options();
-        let tool = Some(tool);
-        let ask = PermissionAsk { key, native_id, action, call, tool, pattern, options, files };
-        out.push(Draft::PermissionRequested(ask).into());
+    /// A turn that is over has given the call its result.
+    fn tool_answered(&mut self, tool: Option<AskingTool>, answer: Option<String>, out: &mut Vec<Output>) {
+        let Some(AskingTool { thread, id, .. }) = tool.filter(|_| self.turns.is_running()) else { return };
+        let done = match answer {
+            Some(answer) => Done::whole(answer),
+            None => Done::of(CallStatus::Failed, "rejected".to_owned()),
+        };
+        let spot = self.spot(&thread, &id);
+        self.tools.finish(&spot, done, out);
     }
 
     /// One of our answers went out: its request is resolved.
@@ -253,7 +169,10 @@ impl Codex {
     ) {
         let Some((key, open)) = self.requests.open.take(id) else { return };
         if matches!(open.kind, Kind::Questions(_) | Kind::Form(_)) {
-            return out.push(open.answered(key, result));
+            let (answers, by) = open.answered(result);
+            let words = answers.as_deref().map(in_words);
+            out.push(Draft::QuestionResolved { key, answers, by }.into());
+            return self.tool_answered(open.tool, words, out);
         }
         let (status, by) = match result {
             Ok(raw) => open.verdict(raw),
@@ -265,6 +184,8 @@ impl Codex {
         }
         let message = open.reply.and_then(|(_, message)| message);
         out.push(Draft::PermissionResolved { key, status, by, message }.into());
+        let accepted = (status != PermissionStatus::Reject).then(|| "accepted".to_owned());
+        self.tool_answered(open.tool, accepted, out);
     }
 
     /// The server needs no answer any more. It says so of every request, also after our answer.
@@ -280,36 +201,10 @@ impl Codex {
                 Draft::PermissionResolved { key, status, by, message: None }.into()
             }
         });
+        self.tool_answered(open.tool, None, out);
     }
-}
-
-/// What a permission is asked for.
-struct Wanted {
-    action: String,
-    tool: String,
-    pattern: Option<String>,
-    call: Option<omniglot_timeline::ItemKey>,
-    files: Vec<ContentPart>,
 }
 
 fn is_approval(ask: &Elicitation) -> bool {
     ask.meta.as_ref().is_some_and(|meta| meta.codex_approval_kind.as_deref() == Some("mcp_tool_call"))
-}
-
-fn path_of(part: &ContentPart) -> Option<&str> {
-    if let ContentPart::FileRef { path, .. } = part { Some(path) } else { None }
-}
-
-/// What Codex takes as an answer, whatever it lists. A rule for all sessions of the user is not offered.
-fn options() -> Vec<PermissionOption> {
-    let option = |id: &str, name: &str, kind: &str| PermissionOption {
-        id: id.to_owned(),
-        name: name.to_owned(),
-        kind: kind.to_owned(),
-    };
-    vec![
-        option("accept", "Allow once", "allow_once"),
-        option("acceptForSession", "Allow for this session", "allow_always"),
-        option("decline", "Reject", "reject_once"),
-    ]
 }

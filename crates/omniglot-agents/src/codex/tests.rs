@@ -1,4 +1,7 @@
-//! Commands, answers and the traps of Codex, each by its name. Whole recordings are in `tests/captures.rs`.
+//! Commands, answers and the traps of Codex, each by its name. What must not be lost of what it says is in `told`.
+//! Whole recordings are in `tests/captures.rs`.
+
+mod told;
 
 use omniglot_schema::{MessageAttachment, PermissionReply, SessionId};
 use omniglot_timeline::Identity;
@@ -174,7 +177,7 @@ fn trap_a_command_that_outlives_its_turn_is_late_and_its_deltas_are_not_told() {
     session.turn();
     session.end_turn("completed");
     let told = session.item("completed", "t", &command_item("completed", r#""7""#, r#""one\nmore\n""#));
-    insta::assert_snapshot!(told.join("\n"), @r#"item + status:1 native=null status late "one\nmore\n""#);
+    insta::assert_snapshot!(told.join("\n"), @r#"item . result:1:c tool_result of call:1:c "one\nmore\n" error=false exit=0"#);
 }
 
 #[test]

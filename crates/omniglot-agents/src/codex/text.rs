@@ -22,8 +22,8 @@ struct Text {
     /// The turn that it began in.
     turn: u64,
     parent: Option<ItemKey>,
-    /// Whether its item was started; a thought has one for its summary and one for itself.
-    told: [bool; 2],
+    /// The items that were started; a thought may have one for its summary and one for itself.
+    told: Vec<Voice>,
 }
 
 /// Where something is said.
@@ -31,6 +31,8 @@ struct Text {
 pub(crate) struct Spot {
     pub(crate) thread: String,
     pub(crate) id: String,
+    /// What Codex itself calls it.
+    pub(crate) native: Option<String>,
     /// The call that started the child agent that says it.
     pub(crate) parent: Option<ItemKey>,
     /// The number of the turn that runs; without one, only what is complete is told.
@@ -54,14 +56,6 @@ impl Voice {
         ItemKey(format!("{kind}:{}:{id}", text.number))
     }
 
-    fn slot(self, text: &mut Text) -> &mut bool {
-        let [first, second] = &mut text.told;
-        match self {
-            Self::Answer | Self::Summary => first,
-            Self::Thought => second,
-        }
-    }
-
     fn body(self, text: String) -> Body {
         match self {
             Self::Answer => Body::assistant_text(text),
@@ -76,27 +70,33 @@ impl Texts {
         self.open.retain(|_, text| text.turn + 1 >= turn);
     }
 
-    /// A message or plan begins, perhaps with text already.
+    /// A message, plan or thought begins, perhaps with text already. Its item begins with its first words: the
+    /// first message of a review has none, and never ends.
     pub(crate) fn begin(&mut self, spot: &Spot, text: &str, out: &mut Vec<Output>) {
         self.add(spot);
-        self.start(spot, Voice::Answer, out);
-        if !text.is_empty() && spot.turn.is_some() {
-            self.extend(spot, Voice::Answer, text.to_owned(), out);
+        if text.is_empty() {
+            return out.push(superseded());
         }
-    }
-
-    /// A thought begins; which of its items there will be is not known yet.
-    pub(crate) fn begin_thought(&mut self, spot: &Spot, out: &mut Vec<Output>) {
-        self.add(spot);
-        out.push(superseded());
+        self.extend(spot, Voice::Answer, text.to_owned(), out);
     }
 
     /// Another part of a thought's summary; all of them are one text.
     pub(crate) fn part(&mut self, spot: &Spot, index: u64, out: &mut Vec<Output>) {
         if index == 0 {
-            self.start(spot, Voice::Summary, out);
-        } else {
-            self.extend(spot, Voice::Summary, BREAK.to_owned(), out);
+            return out.push(superseded());
+        }
+        self.extend(spot, Voice::Summary, BREAK.to_owned(), out);
+    }
+
+    /// The stream of the model broke off: Codex leaves what was being said, and begins anew.
+    pub(crate) fn abandon(&mut self, thread: &str, out: &mut Vec<Output>) {
+        let mut left: Vec<_> = self.open.extract_if(|(of, _), _| of == thread).collect();
+        left.sort_by_key(|(_, text)| text.number);
+        for ((_, id), text) in left {
+            for voice in &text.told {
+                let key = voice.key(&text, &id);
+                out.push(Draft::ItemCompleted(ItemEnd { key, outcome: Outcome::Failed, body: None }).into());
+            }
         }
     }
 
@@ -151,7 +151,7 @@ impl Texts {
     fn add(&mut self, spot: &Spot) {
         self.made += 1;
         let turn = spot.turn.unwrap_or(0);
-        let text = Text { number: self.made, turn, parent: spot.parent.clone(), told: [false; 2] };
+        let text = Text { number: self.made, turn, parent: spot.parent.clone(), told: vec![] };
         self.open.insert(spot.name(), text);
     }
 
@@ -161,12 +161,13 @@ impl Texts {
             self.add(spot);
         }
         let Some(text) = self.open.get_mut(&spot.name()) else { return };
-        if spot.turn != Some(text.turn) || std::mem::replace(voice.slot(text), true) {
+        if spot.turn != Some(text.turn) || text.told.contains(&voice) {
             return;
         }
+        text.told.push(voice);
         let start = ItemStart {
             key: voice.key(text, &spot.id),
-            native_id: Some(spot.id.clone()),
+            native_id: spot.native.clone(),
             parent: text.parent.clone(),
             body: voice.body(String::new()),
         };

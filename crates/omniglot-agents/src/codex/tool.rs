@@ -1,10 +1,11 @@
 //! The calls of a session, and how far the two items of each have come (T5).
 //!
-//! What a kind of item is as a call is in `tool/shape`. Codex announces a call when its arguments are final, so
+//! What a kind of item is as a call is in `tool/shape` and `tool/unnamed`. Codex announces a call when its arguments are final, so
 //! its call item is whole at once; its result begins when it runs. Items that a turn leaves open are the
 //! Timeline's to close; what comes after that is late (T9).
 
 pub(crate) mod shape;
+pub(crate) mod unnamed;
 
 use std::collections::HashMap;
 
@@ -52,9 +53,6 @@ pub(crate) struct Asked {
     pub(crate) files: Vec<ContentPart>,
 }
 
-/// A result that has no place of its own any more.
-pub(crate) struct Late(pub(crate) String);
-
 impl Tools {
     /// Only commands outlive the turn after theirs.
     pub(crate) fn turn_started(&mut self, turn: u64) {
@@ -77,16 +75,11 @@ impl Tools {
             command: call.is_command.then_some(Command { process: call.process }),
             running: false,
         };
-        if spot.turn.is_some() {
-            let body = Body::tool_call(call.name, call.arguments);
-            let native_id = call.native.or_else(|| Some(spot.id.clone()));
-            let parent = spot.parent.clone();
-            out.push(Draft::ItemStarted(ItemStart { key: key.clone(), native_id, parent, body }).into());
-            let end = ItemEnd { key: key.clone(), outcome: Outcome::Completed, body: None };
-            out.push(Draft::ItemCompleted(end).into());
-        } else {
-            out.push(superseded());
-        }
+        let body = Body::tool_call(call.name, call.arguments);
+        let (native_id, parent) = (spot.native.clone(), spot.parent.clone());
+        out.push(Draft::ItemStarted(ItemStart { key: key.clone(), native_id, parent, body }).into());
+        let end = ItemEnd { key: key.clone(), outcome: Outcome::Completed, body: None };
+        out.push(Draft::ItemCompleted(end).into());
         let known = self.open.entry(spot.name()).insert_entry(tool);
         if call.runs {
             known.into_mut().run(spot.turn, out);
@@ -105,19 +98,9 @@ impl Tools {
         }
     }
 
-    /// The call has its result. `ended` is how many turns have.
-    pub(crate) fn finish(
-        &mut self,
-        spot: &Spot,
-        done: Done,
-        ended: u64,
-        out: &mut Vec<Output>,
-    ) -> Option<Late> {
-        let mut tool = self.open.remove(&spot.name())?;
-        // The Timeline remembers what the last turn left open; nothing older, and nothing between turns.
-        if tool.turn < ended || tool.turn == 0 {
-            return Some(Late(done.output));
-        }
+    /// The call has its result, perhaps long after its turn.
+    pub(crate) fn finish(&mut self, spot: &Spot, done: Done, out: &mut Vec<Output>) {
+        let Some(mut tool) = self.open.remove(&spot.name()) else { return };
         tool.run(spot.turn, out);
         let Done { outcome, output, exit_code, duration_ms, parts } = done;
         let result = ToolResult {
@@ -130,7 +113,6 @@ impl Tools {
         };
         let end = ItemEnd { key: tool.result, outcome, body: Some(Body::ToolResult(result)) };
         out.push(Draft::ItemCompleted(end).into());
-        None
     }
 
     /// The call that an approval is about.

@@ -41,6 +41,7 @@ impl Codex {
     }
 
     fn request_sent(&mut self, id: RpcId, method: &str, params: &RawValue, out: &mut Vec<Output>) {
+        self.turns.echoes.sent(method, params);
         let asked = match method {
             "model/list" => Asked::Models,
             "account/read" => Asked::Account,
@@ -103,8 +104,7 @@ impl Codex {
                 self.child_turn_completed(&thread_id, turn, out);
             }
             Notice::TurnCompleted(news) => self.turn_completed(news.turn, out),
-            Notice::TurnPlan(plan) if self.is_child(&plan.thread_id) => out.push(dropped()),
-            Notice::TurnPlan(plan) => self.todos(plan.plan, out),
+            Notice::TurnPlan(plan) => self.plan_updated(plan, out),
             Notice::ItemStarted(news) => self.item(&news, Phase::Started, out),
             Notice::ItemCompleted(news) => self.item(&news, Phase::Completed, out),
             Notice::TextDelta(delta) => self.text_delta(Voice::Answer, delta, out),
@@ -192,11 +192,11 @@ impl Codex {
         self.status(StatusLabel::Hook, Some(detail), out);
     }
 
-    /// Before the session is open there is no place for it: a warning about the user's configuration, which
-    /// Codex writes to its log as well.
+    /// Before the session is open there is no place for it, such as a warning about the user's configuration:
+    /// it is kept for then.
     pub(crate) fn status(&mut self, label: StatusLabel, detail: Option<String>, out: &mut Vec<Output>) {
         if !self.thread.started {
-            return out.push(dropped());
+            return self.thread.unsaid.push((label, detail));
         }
         self.statuses += 1;
         let key = ItemKey(format!("status:{}", self.statuses));

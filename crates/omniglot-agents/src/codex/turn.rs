@@ -4,16 +4,14 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use omniglot_schema::{
-    Activity, ContentPart, ContextFill, ErrorCode, ItemRole, MessageId, StatePatch, StatusLabel, StopReason,
-    Todo, TodoStatus,
-};
+use omniglot_schema::{Activity, ContentPart, ErrorCode, ItemRole, MessageId, StopReason};
 use omniglot_timeline::{Body, Failure, ItemEnd, ItemKey, Origin, Outcome, TurnEnd};
 use serde_json::value::RawValue;
 
+use super::echo::Echoes;
 use super::failure::failure;
 use super::usage::Meter;
-use super::wire::{ErrorNews, PlanStep, Steer, TokenUsage, Tokens, Turn, TurnAnswer};
+use super::wire::{Steer, TokenUsage, Tokens, Turn, TurnAnswer};
 use super::{Asked, Codex, dropped, input};
 use crate::contract::{Draft, DropReason, Output, Prompt};
 use crate::fault::unparsed;
@@ -29,9 +27,9 @@ pub(crate) struct Turns {
     running: Option<Running>,
     /// A turn that was cancelled and replaced before it had ended.
     left_behind: Option<String>,
-    /// How many turns have begun and ended: what is said of an earlier one is late.
+    /// How many turns have begun: what is said of an earlier one is late.
     pub(crate) begun: u64,
-    pub(crate) ended: u64,
+    pub(crate) echoes: Echoes,
     meter: Meter,
     steered: u64,
 }
@@ -105,11 +103,24 @@ impl Turns {
         }
     }
 
+    pub(crate) fn count(&mut self, usage: &TokenUsage) {
+        let in_turn = self.running.as_ref().is_some_and(|turn| turn.announced);
+        self.meter.count(usage, in_turn);
+    }
+
+    pub(crate) fn activity(&self) -> Option<Activity> {
+        self.running.as_ref()?.activity
+    }
+
+    /// Whether that is news.
+    pub(crate) fn set_activity(&mut self, activity: Option<Activity>) -> bool {
+        let turn = self.running.as_mut().filter(|turn| turn.activity != activity);
+        turn.map(|turn| turn.activity = activity).is_some()
+    }
+
     fn begin(&mut self, turn: Running) {
         let before = self.running.replace(turn);
         self.left_behind = before.and_then(|turn| turn.native);
-        // One that was replaced has ended, too: nobody will say so any more.
-        self.ended = self.begun;
         self.begun += 1;
         self.meter.begin();
     }
@@ -233,7 +244,7 @@ impl Codex {
     fn end_turn(&mut self, mut end: TurnEnd, out: &mut Vec<Output>) {
         self.activity(None, out);
         let running = self.turns.running.take().unwrap_or_default();
-        self.turns.ended = self.turns.begun;
+        self.turns.echoes.turn_ended();
         end.model.clone_from(&self.thread.settings.model);
         end.usage = self.turns.meter.of_turn().map(Tokens::to_usage);
         end.usage_subagents = running.subagents.map(Tokens::to_usage);
@@ -245,69 +256,6 @@ impl Codex {
         if let Some(prompt) = self.turns.held.pop_front() {
             let output = self.prompt(&prompt);
             out.push(output);
-        }
-    }
-
-    /// What Codex is busy with beside the turn; the first sign of progress ends it.
-    pub(crate) fn activity(&mut self, activity: Option<Activity>, out: &mut Vec<Output>) {
-        let Some(turn) = self.turns.running.as_mut().filter(|turn| turn.activity != activity) else { return };
-        turn.activity = activity;
-        self.state(StatePatch { activity: Some(activity), ..StatePatch::default() }, out);
-    }
-
-    /// Something came of the model: what was retried has succeeded.
-    pub(crate) fn progress(&mut self, out: &mut Vec<Output>) {
-        let retrying = |turn: &Running| turn.activity == Some(Activity::Retrying);
-        if self.turns.running.as_ref().is_some_and(retrying) {
-            self.activity(None, out);
-        }
-    }
-
-    /// An error that is retried is no failure; the last one comes again with the end of the turn.
-    pub(crate) fn error(&mut self, news: ErrorNews, out: &mut Vec<Output>) {
-        let ErrorNews { thread_id, error, will_retry } = news;
-        let mut detail = error.message.clone();
-        if let Some(more) = &error.additional_details {
-            detail = format!("{detail}: {more}");
-        }
-        if will_retry {
-            self.activity(Some(Activity::Retrying), out);
-            self.status(StatusLabel::Retry, Some(detail), out);
-        } else if self.is_child(&thread_id) {
-            self.status(StatusLabel::Warning, Some(format!("a child agent failed: {detail}")), out);
-        } else {
-            out.push(Draft::Error(failure(&error)).into());
-        }
-    }
-
-    pub(crate) fn todos(&mut self, steps: Vec<PlanStep>, out: &mut Vec<Output>) {
-        let mut todos = Vec::with_capacity(steps.len());
-        for PlanStep { step, status } in steps {
-            let status = match status.as_str() {
-                "pending" => TodoStatus::Pending,
-                "inProgress" => TodoStatus::InProgress,
-                "completed" => TodoStatus::Completed,
-                unknown => {
-                    let fault = unparsed("turn/plan/updated", format!("unknown status {unknown}"));
-                    out.push(Output::Unparsed(fault));
-                    continue;
-                }
-            };
-            todos.push(Todo { text: step, status });
-        }
-        self.state(StatePatch { todos: Some(Some(todos.into())), ..StatePatch::default() }, out);
-    }
-
-    pub(crate) fn token_usage(&mut self, usage: &TokenUsage, out: &mut Vec<Output>) {
-        // A thread that came back tells what it had used before, perhaps when the next turn was asked for already.
-        let in_turn = self.turns.running.as_ref().is_some_and(|turn| turn.announced);
-        self.turns.meter.count(usage, in_turn);
-        let fill = |window| ContextFill { used: usage.last.total_tokens, window };
-        match usage.model_context_window {
-            Some(window) => {
-                self.state(StatePatch { context: Some(Some(fill(window))), ..StatePatch::default() }, out)
-            }
-            None => out.push(dropped()),
         }
     }
 }

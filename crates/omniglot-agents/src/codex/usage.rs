@@ -1,8 +1,10 @@
-//! What a turn used, from counts that Codex keeps for a whole thread (T15).
+//! What a turn used, from counts that Codex keeps for a whole thread (T15), and how full the context is.
 
-use omniglot_schema::Usage;
+use omniglot_schema::{ContextFill, StatePatch, Usage};
 
 use super::wire::{TokenUsage, Tokens};
+use super::{Codex, dropped};
+use crate::contract::Output;
 
 /// One thread's count, and what of it belongs to the running turn.
 #[derive(Debug, Clone, Default)]
@@ -74,5 +76,19 @@ impl Tokens {
             total_tokens: None,
         }
         .with_total()
+    }
+}
+
+impl Codex {
+    pub(crate) fn token_usage(&mut self, usage: &TokenUsage, out: &mut Vec<Output>) {
+        // A thread that came back tells what it had used before, perhaps when the next turn was asked for already.
+        self.turns.count(usage);
+        let fill = |window| ContextFill { used: usage.last.total_tokens, window };
+        match usage.model_context_window {
+            Some(window) => {
+                self.state(StatePatch { context: Some(Some(fill(window))), ..StatePatch::default() }, out)
+            }
+            None => out.push(dropped()),
+        }
     }
 }

@@ -5,6 +5,7 @@
 
 mod answer;
 mod ask;
+mod ignored;
 mod item;
 mod notice;
 mod send;

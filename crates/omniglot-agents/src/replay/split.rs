@@ -21,6 +21,8 @@ pub fn sessions(agent: &AgentEntry, capture: &str) -> Result<Vec<String>, Replay
 fn split(link: &mut dyn Link, capture: &str) -> Result<Vec<String>, ReplayError> {
     let lines: Vec<&str> = capture.lines().collect();
     let mut kept: BTreeMap<Place, Vec<usize>> = BTreeMap::new();
+    // What is said to all while nobody is there, the first to come hears, as when the agent is alive.
+    let mut unheard = Vec::new();
     for row in capture::read(capture)? {
         let all = |kept: &BTreeMap<Place, Vec<usize>>| kept.keys().copied().collect::<Vec<_>>();
         let hearers = match &row.step {
@@ -28,13 +30,17 @@ fn split(link: &mut dyn Link, capture: &str) -> Result<Vec<String>, ReplayError>
             // In a recording the answers are there already.
             Step::Frame(frame) => match link.route(frame, &mut Vec::new()) {
                 Route::Session(place) => vec![place],
+                Route::All if kept.is_empty() => {
+                    unheard.push(row.line);
+                    vec![]
+                }
                 Route::All => all(&kept),
                 Route::Mine(_) | Route::Nobody => vec![],
             },
             Step::Garbage(_) | Step::Started { .. } | Step::Exited(_) | Step::Remark => all(&kept),
         };
         for place in hearers {
-            kept.entry(place).or_default().push(row.line);
+            kept.entry(place).or_insert_with(|| std::mem::take(&mut unheard)).push(row.line);
         }
     }
     Ok(kept.into_values().map(|rows| only(&lines, &rows)).collect())

@@ -247,10 +247,14 @@ impl Session {
     }
 
     fn status_label(&mut self, item: &UniversalItem) {
-        let [ContentPart::Status { label, .. }] = item.content.as_slice() else {
-            return self.say(Code::StatusLabel, format!("{} is not one status part", item.item_id));
+        let Some((ContentPart::Status { label, .. }, more)) = item.content.split_first() else {
+            return self.say(Code::StatusLabel, format!("{} does not begin with its status", item.item_id));
         };
-        match StatusLabel::of_label(label) {
+        let what = StatusLabel::of_label(label);
+        if !more.is_empty() && what != Some(StatusLabel::Late) {
+            self.say(Code::StatusLabel, format!("{} is not one status part", item.item_id));
+        }
+        match what {
             Some(StatusLabel::MemoryLost) => self.owes_memory_lost = false,
             Some(_) => {}
             None => self.say(Code::StatusLabel, format!("label {label:?}")),

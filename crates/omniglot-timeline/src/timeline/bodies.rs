@@ -4,7 +4,7 @@
 
 use omniglot_schema::{ContentPart, ItemRole};
 
-use crate::draft::Body;
+use crate::draft::{Body, Outcome, ToolResult};
 
 pub(super) enum Fit {
     /// The final content goes on where the stream stopped.
@@ -77,7 +77,7 @@ pub(super) fn with_text(parts: Vec<ContentPart>, streamed: &str) -> Vec<ContentP
     std::iter::once(ContentPart::text(streamed)).chain(parts).collect()
 }
 
-fn text_of(part: ContentPart) -> Option<String> {
+pub(super) fn text_of(part: ContentPart) -> Option<String> {
     match part {
         ContentPart::Text { text } => Some(text),
         _ => None,
@@ -103,15 +103,12 @@ pub(super) fn needs_turn(body: &Body) -> bool {
     }
 }
 
-/// What a person would read of a body that comes too late.
-pub(super) fn plain_text(body: &Body) -> String {
+/// A result that failed is an error, also where its agent does not say so again.
+pub(super) fn settled(body: Body, outcome: Outcome) -> Body {
     match body {
-        Body::Message { parts, .. } | Body::System { parts } | Body::Unknown { parts } => {
-            parts.iter().cloned().filter_map(text_of).collect()
+        Body::ToolResult(result) if outcome == Outcome::Failed => {
+            Body::ToolResult(ToolResult { is_error: result.is_error.or(Some(true)), ..result })
         }
-        Body::Reasoning { text, .. } => text.clone(),
-        Body::ToolCall { name, arguments, .. } => format!("{name} {arguments}"),
-        Body::ToolResult(result) => result.output.clone(),
-        Body::Status { detail, .. } => detail.clone().unwrap_or_default(),
+        body => body,
     }
 }

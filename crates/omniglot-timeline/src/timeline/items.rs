@@ -1,13 +1,13 @@
 //! Items: started, extended, completed, each end once, every call with one result (T5 to T9).
 
 use omniglot_schema::{
-    CallId, ContentPart, DeltaPart, EventData, ItemDeltaData, ItemEventData, ItemId, ItemRole, ItemStatus,
-    StatusLabel, UniversalItem,
+    CallId, DeltaPart, EventData, ItemDeltaData, ItemEventData, ItemId, ItemRole, ItemStatus,
 };
 
-use super::bodies::{Fit, fit, json_text, needs_turn, plain_text, split_streamed, with_text};
+use super::bodies::{Fit, fit, needs_turn, settled, split_streamed};
+use super::late::Told;
 use super::{Emitted, Stamp, Timeline};
-use crate::draft::{Body, DropReason, ItemEnd, ItemKey, ItemStart, Outcome, ToolResult};
+use crate::draft::{Body, DropReason, ItemEnd, ItemKey, ItemStart, Outcome};
 
 #[derive(Debug)]
 pub(super) struct OpenItem {
@@ -35,7 +35,7 @@ impl Timeline {
         self.items.get(key).map(|open| open.id.clone()).or_else(|| self.ended_item(key).cloned())
     }
 
-    fn ended_item(&self, key: &ItemKey) -> Option<&ItemId> {
+    pub(super) fn ended_item(&self, key: &ItemKey) -> Option<&ItemId> {
         self.closed.get(key).or_else(|| self.earlier.get(key))
     }
 
@@ -44,12 +44,12 @@ impl Timeline {
             return self.dropped(DropReason::Duplicate);
         }
         if self.ended_item(&start.key).is_some() || (self.turn.is_none() && needs_turn(&start.body)) {
-            return self.late(&start.key, &plain_text(&start.body), stamp, out);
+            return self.begun_late(start, stamp, out);
         }
         if let Body::ToolResult(result) = &start.body
             && !self.claim_call(&result.call.clone(), stamp, out)
         {
-            return self.late(&start.key, &plain_text(&start.body), stamp, out);
+            return self.begun_late(start, stamp, out);
         }
         let parent =
             start.parent.as_ref().and_then(|key| self.item_id(key)).or_else(|| self.inherited(&start.body));
@@ -103,7 +103,7 @@ impl Timeline {
         out: &mut Vec<Emitted>,
     ) {
         let open = OpenItem { id, native_id, parent, body, streamed: String::new() };
-        let item = self.item(&key, &open, ItemStatus::InProgress, None);
+        let item = self.item(&key, &open, ItemStatus::InProgress, open.body.clone());
         self.items.insert(key, open);
         self.emit(EventData::ItemStarted(ItemEventData { item }), stamp, out);
     }
@@ -114,7 +114,8 @@ impl Timeline {
         }
         if !self.items.contains_key(key) {
             if self.ended_item(key).is_some() || self.turn.is_none() {
-                return self.late(key, &delta, stamp, out);
+                let parent = self.ended_item(key).cloned();
+                return self.late(parent, Told::words(delta), stamp, out);
             }
             let body = Body::Message { role: ItemRole::Assistant, parts: vec![] };
             self.open_item(key.clone(), None, None, body, stamp.synthetic(), out);
@@ -142,12 +143,13 @@ impl Timeline {
 
     pub(super) fn item_completed(&mut self, end: ItemEnd, stamp: Stamp, out: &mut Vec<Emitted>) {
         let ItemEnd { key, outcome, body } = end;
+        let body = body.map(|body| settled(body, outcome));
         if self.items.contains_key(&key) {
             return self.close_item(&key, outcome, body, stamp, out);
         }
         if self.ended_item(&key).is_some() {
             return match body.filter(|_| self.cut.remove(&key)) {
-                Some(body) => self.late(&key, &plain_text(&body), stamp, out),
+                Some(body) => self.told_late(&key, body, stamp, out),
                 None => self.dropped(DropReason::Duplicate),
             };
         }
@@ -202,13 +204,13 @@ impl Timeline {
         if let Body::ToolResult(result) = &body
             && !self.claim_call(&result.call.clone(), stamp, out)
         {
-            return self.late(key, &plain_text(&body), stamp, out);
+            return self.told_late(key, body, stamp, out);
         }
         self.open_item(key.clone(), native_id, parent, body.clone(), stamp.synthetic(), out);
         self.close_item(key, outcome, Some(body), stamp, out);
     }
 
-    fn finish(
+    pub(super) fn finish(
         &mut self,
         key: &ItemKey,
         outcome: Outcome,
@@ -221,6 +223,7 @@ impl Timeline {
             Outcome::Completed => ItemStatus::Completed,
             Outcome::Failed => ItemStatus::Failed,
         };
+        let body = settled(body.unwrap_or_else(|| open.body.clone()), outcome);
         let item = self.item(key, &open, status, body);
         self.closed.insert(key.clone(), open.id);
         self.emit(EventData::ItemCompleted(ItemEventData { item }), stamp, out);
@@ -242,20 +245,10 @@ impl Timeline {
         self.closed.remove(&key);
     }
 
-    /// What an agent says about something that has ended (T9). Nothing reopens.
-    fn late(&mut self, key: &ItemKey, text: &str, stamp: Stamp, out: &mut Vec<Emitted>) {
-        if text.is_empty() {
-            return self.dropped(DropReason::Superseded);
-        }
-        let parent = self.ended_item(key).cloned();
-        let body = Body::Status { label: StatusLabel::Late, detail: Some(text.to_owned()) };
-        self.whole_item(body, None, parent, stamp, out);
-    }
-
     /// Makes sure that `call` is there and complete, and takes the place of its one result.
     fn claim_call(&mut self, call: &ItemKey, stamp: Stamp, out: &mut Vec<Emitted>) -> bool {
         if !self.calls.contains_key(call) {
-            if self.item_id(call).is_some() {
+            if self.owed.contains_key(call) || self.item_id(call).is_some() {
                 return false;
             }
             let body = Body::tool_call("unknown", "{}");
@@ -271,77 +264,5 @@ impl Timeline {
             }
             _ => false,
         }
-    }
-
-    /// Ends everything that a turn leaves open, and gives every call its result.
-    pub(super) fn close_items(&mut self, stamp: Stamp, out: &mut Vec<Emitted>) {
-        self.cut.clear();
-        for key in self.items.keys().cloned().collect::<Vec<_>>() {
-            self.finish(&key, Outcome::Failed, None, stamp, out);
-            self.cut.insert(key);
-        }
-        let unanswered = self.calls.iter().filter(|(_, call)| !call.has_result);
-        let unanswered: Vec<_> = unanswered.map(|(key, call)| (key.clone(), call.rejected)).collect();
-        for (call, rejected) in unanswered {
-            let key = ItemKey(format!("{}:no-result", call.0));
-            let output = if rejected { "rejected" } else { "the turn ended before this call had a result" };
-            let result =
-                ToolResult { output: output.to_owned(), is_error: Some(true), ..ToolResult::of(call) };
-            let body = Some(Body::ToolResult(result));
-            self.item_completed(ItemEnd { key, outcome: Outcome::Failed, body }, stamp, out);
-        }
-        self.calls.clear();
-    }
-
-    fn item(&self, key: &ItemKey, open: &OpenItem, status: ItemStatus, body: Option<Body>) -> UniversalItem {
-        let body = body.unwrap_or_else(|| open.body.clone());
-        let native_item_id = match &body {
-            Body::ToolResult(result) => self.calls.get(&result.call).and_then(|call| call.native_id.clone()),
-            _ => None,
-        };
-        UniversalItem {
-            item_id: open.id.clone(),
-            native_item_id: open.native_id.clone().or(native_item_id),
-            parent_id: open.parent.clone(),
-            kind: body.kind(),
-            role: body.role(),
-            status,
-            content: self.content(key, body, &open.streamed, status),
-        }
-    }
-
-    fn content(&self, key: &ItemKey, body: Body, streamed: &str, status: ItemStatus) -> Vec<ContentPart> {
-        match body {
-            Body::Message { parts, .. } | Body::System { parts } | Body::Unknown { parts } => {
-                with_text(parts, streamed)
-            }
-            Body::Reasoning { visibility, .. } => {
-                vec![ContentPart::Reasoning { text: streamed.to_owned(), visibility }]
-            }
-            Body::ToolCall { name, arguments, title } => {
-                let arguments = match status {
-                    ItemStatus::InProgress => arguments,
-                    ItemStatus::Completed | ItemStatus::Failed => json_text(&arguments, streamed),
-                };
-                vec![ContentPart::ToolCall { name, arguments, call_id: self.call_id(key), title }]
-            }
-            Body::ToolResult(result) => {
-                let ToolResult { call, output, is_error, exit_code, duration_ms, parts } = result;
-                let output = if output.is_empty() { streamed.to_owned() } else { output };
-                let call_id = self.call_id(&call);
-                let mut content =
-                    vec![ContentPart::ToolResult { call_id, output, is_error, exit_code, duration_ms }];
-                content.extend(parts);
-                content
-            }
-            Body::Status { label, detail } => {
-                let label = format!("{}.{}", self.identity.agent, label.as_str());
-                vec![ContentPart::Status { label, detail }]
-            }
-        }
-    }
-
-    fn call_id(&self, call: &ItemKey) -> CallId {
-        self.calls.get(call).map_or_else(|| CallId(format!("call_{}_0", self.seed)), |call| call.id.clone())
     }
 }

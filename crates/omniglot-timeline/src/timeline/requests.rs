@@ -54,15 +54,16 @@ impl Timeline {
     }
 
     pub(super) fn permission_requested(&mut self, ask: PermissionAsk, stamp: Stamp, out: &mut Vec<Emitted>) {
-        if self.requests.contains_key(&ask.key) {
+        if self.requests.contains_key(&ask.key) || self.covered.contains_key(&ask.key) {
             return self.dropped(DropReason::Duplicate);
-        }
-        if self.fold.granted(ask.tool.as_deref(), ask.pattern.as_deref()) {
-            self.stats.granted += 1;
-            return self.granted.push(ask.key);
         }
         let name = ask.tool.clone().unwrap_or_else(|| "permission".to_owned());
         let (item_id, made_call) = self.waiting_call(ask.call, &ask.key, name, stamp, out);
+        if self.fold.granted(ask.tool.as_deref(), ask.pattern.as_deref()) {
+            self.stats.granted += 1;
+            self.covered.insert(ask.key.clone(), made_call);
+            return self.granted.push(ask.key);
+        }
         let data = PermissionEventData {
             permission_id: PermissionId(self.mint("perm")),
             action: ask.action,
@@ -139,6 +140,9 @@ impl Timeline {
         stamp: Stamp,
         out: &mut Vec<Emitted>,
     ) {
+        if let Some(made_call) = self.covered.shift_remove(key) {
+            return self.request_done(made_call, accepted(status), by, stamp.synthetic(), out);
+        }
         let Some(Asked::Permission(mut data)) = self.requests.get(key).map(|open| open.asked.clone()) else {
             return self.dropped(DropReason::Duplicate);
         };
@@ -150,16 +154,12 @@ impl Timeline {
         let metadata = data.metadata.get_or_insert_default();
         metadata.resolved_by = Some(by);
         metadata.message = message;
-        let output = match data.status {
-            PermissionStatus::Reject => None,
-            _ => Some("accepted".to_owned()),
-        };
-        let item = metadata.item_id.as_ref();
-        if let Some(call) = self.calls.values_mut().find(|call| Some(&call.item) == item) {
-            call.rejected = output.is_none();
-        }
+        let output = accepted(data.status);
+        let item = metadata.item_id.clone();
+        self.decided(item.as_ref(), output.is_some());
         self.emit(EventData::PermissionResolved(data), stamp, out);
-        self.request_done(key, output, by, stamp.synthetic(), out);
+        let made_call = self.requests.shift_remove(key).and_then(|open| open.made_call);
+        self.request_done(made_call, output, by, stamp.synthetic(), out);
     }
 
     pub(super) fn question_resolved(
@@ -183,29 +183,49 @@ impl Timeline {
         metadata.resolved_by = Some(by);
         metadata.answers = answers.unwrap_or_default();
         let output = data.response.clone();
+        let item = metadata.item_id.clone();
+        self.decided(item.as_ref(), output.is_some());
         self.emit(EventData::QuestionResolved(data), stamp, out);
-        self.request_done(key, output, by, stamp.synthetic(), out);
+        let made_call = self.requests.shift_remove(key).and_then(|open| open.made_call);
+        self.request_done(made_call, output, by, stamp.synthetic(), out);
+    }
+
+    /// An agent may never mention a call again that somebody rejected.
+    fn decided(&mut self, item: Option<&ItemId>, accepted: bool) {
+        if let Some(call) = self.calls.values_mut().find(|call| Some(&call.item) == item) {
+            call.rejected = !accepted;
+        }
     }
 
     /// Gives a call of ours its result, and ends a turn that was opened for its requests alone.
     fn request_done(
         &mut self,
-        key: &RequestKey,
+        made_call: Option<ItemKey>,
         output: Option<String>,
         by: ResolvedBy,
         stamp: Stamp,
         out: &mut Vec<Emitted>,
     ) {
-        if let Some(call) = self.requests.shift_remove(key).and_then(|open| open.made_call) {
+        if let Some(call) = made_call {
             let key = ItemKey(format!("{}:result", call.0));
             let is_error = Some(output.is_none());
+            let outcome = if output.is_some() { Outcome::Completed } else { Outcome::Failed };
             let output = output.unwrap_or_else(|| "rejected".to_owned());
             let body = Some(Body::ToolResult(ToolResult { output, is_error, ..ToolResult::of(call) }));
-            self.item_completed(ItemEnd { key, outcome: Outcome::Completed, body }, stamp, out);
+            self.item_completed(ItemEnd { key, outcome, body }, stamp, out);
         }
-        if self.requests.is_empty() && self.turn.as_ref().is_some_and(|turn| turn.for_requests) {
+        let none_left = self.requests.is_empty() && self.covered.is_empty();
+        if none_left && self.turn.as_ref().is_some_and(|turn| turn.for_requests) {
             let stop = if by == ResolvedBy::Cancel { StopReason::Cancelled } else { StopReason::EndTurn };
             self.close_turn(TurnEnd::new(stop), ResolvedBy::TurnEnd, stamp, out);
         }
+    }
+}
+
+/// What a call that waited for a permission is told, unless it was rejected.
+fn accepted(status: PermissionStatus) -> Option<String> {
+    match status {
+        PermissionStatus::Accept | PermissionStatus::AcceptForSession => Some("accepted".to_owned()),
+        PermissionStatus::Reject | PermissionStatus::Requested => None,
     }
 }

@@ -72,6 +72,7 @@ impl Timeline {
         let Some(turn) = self.turn.as_mut() else { return };
         turn.for_requests = false;
         self.withdraw_requests(by, stamp.synthetic(), out);
+        self.covered.clear();
         self.close_items(stamp.synthetic(), out);
         let Some(turn) = self.turn.take() else { return };
         let (stop, failure) = verdict(end.stop, turn.failure, end.error);

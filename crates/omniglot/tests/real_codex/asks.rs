@@ -108,6 +108,8 @@ async fn more_rights_are_a_permission_that_is_granted_or_not() {
         let turn = stage.session.turn("Ask for more.", reply).await;
         assert_eq!((turn.text().as_str(), turn.asked().len()), ("I see.", 1), "{turn}");
         assert_eq!(turn.asked()[0].action, "May I go?", "{turn}");
+        assert_eq!(turn.calls(), ["request_permissions"], "{turn}");
+        assert_eq!(turn.outputs(), [if granted { "accepted" } else { "rejected" }], "{turn}");
         let last = stage.model.last();
         let told = last.tool_results();
         assert_eq!(told.last().unwrap().contains("/var/elsewhere"), granted, "{told:?}");

@@ -49,6 +49,12 @@ async fn a_plan_becomes_the_todos_of_the_session() {
     let stage = CODEX.stage([call, Reply::text("Planned.")]).await;
     let turn = stage.turn("Make a plan.").await;
     assert_eq!(turn.text(), "Planned.", "{turn}");
+    let mut arguments =
+        turn.items().into_iter().flat_map(|item| &item.content).filter_map(|part| match part {
+            ContentPart::ToolCall { arguments, .. } => Some(arguments),
+            _ => None,
+        });
+    assert!(arguments.any(|text| text.contains("As agreed")), "{turn}");
     let state = stage.session.client.detail(&stage.session.id).await.unwrap().state;
     let todos = state.todos.as_ref().and_then(|todos| todos.inline()).unwrap_or_default();
     let told: Vec<_> = todos.iter().map(|todo| (todo.text.as_str(), todo.status)).collect();

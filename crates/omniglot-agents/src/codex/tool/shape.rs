@@ -22,8 +22,6 @@ pub(crate) struct Call {
     pub(crate) runs: bool,
     pub(crate) is_command: bool,
     pub(crate) process: Option<String>,
-    /// The item that it is about, when it has none of its own.
-    pub(crate) native: Option<String>,
     /// The MCP server whose tool it is.
     pub(crate) server: Option<String>,
     /// `file_ref` parts of what it would change.
@@ -41,7 +39,7 @@ pub(crate) struct Done {
 }
 
 impl Done {
-    fn of(status: CallStatus, output: String) -> Self {
+    pub(crate) fn of(status: CallStatus, output: String) -> Self {
         let outcome = match status {
             CallStatus::Completed | CallStatus::InProgress => Outcome::Completed,
             CallStatus::Failed | CallStatus::Declined => Outcome::Failed,
@@ -51,12 +49,12 @@ impl Done {
         Self { outcome, output, exit_code: None, duration_ms: None, parts: vec![] }
     }
 
-    fn whole(output: String) -> Self {
+    pub(crate) fn whole(output: String) -> Self {
         Self::of(CallStatus::Completed, output)
     }
 }
 
-fn call(name: impl Into<String>, arguments: &impl Serialize) -> Call {
+pub(crate) fn call(name: impl Into<String>, arguments: &impl Serialize) -> Call {
     let arguments = serde_json::to_string(arguments).unwrap_or_else(|_| "{}".to_owned());
     Call { name: name.into(), arguments, runs: true, ..Call::default() }
 }
@@ -141,17 +139,22 @@ pub(crate) fn collab(item: &CollabAgentToolCall) -> (Call, Done) {
         prompt: Option<&'a str>,
         #[serde(skip_serializing_if = "Option::is_none")]
         model: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning_effort: Option<&'a str>,
         #[serde(skip_serializing_if = "<[String]>::is_empty")]
         agents: &'a [String],
     }
-    let arguments = Arguments {
-        prompt: item.prompt.as_deref(),
-        model: item.model.as_deref().filter(|model| !model.is_empty()),
-        agents: &item.receiver_thread_ids,
-    };
+    // One that was not asked for is known only when the agent has been started.
+    let model = item.model.as_deref().filter(|model| !model.is_empty());
+    let agents = item.receiver_thread_ids.as_slice();
+    let (prompt, reasoning_effort) = (item.prompt.as_deref(), item.reasoning_effort.as_deref());
     let told = item.agents_states.values().map(|agent| agent.message.as_deref().unwrap_or(&agent.status));
     let output = told.collect::<Vec<_>>().join("\n");
-    (call(item.tool.clone(), &arguments), Done::of(item.status, output))
+    let mut done = Done::of(item.status, output);
+    if let Some(model) = model {
+        done.parts.push(json_part(serde_json::json!({ "agents": agents, "model": model })));
+    }
+    (call(item.tool.clone(), &Arguments { prompt, model, reasoning_effort, agents }), done)
 }
 
 pub(crate) fn subagent(item: &SubAgentActivity) -> (Call, Done) {
@@ -160,8 +163,11 @@ pub(crate) fn subagent(item: &SubAgentActivity) -> (Call, Done) {
         agent: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
         model: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning_effort: Option<&'a str>,
     }
-    let arguments = Arguments { agent: &item.agent_path, model: item.model.as_deref() };
+    let (model, reasoning_effort) = (item.model.as_deref(), item.reasoning_effort.as_deref());
+    let arguments = Arguments { agent: &item.agent_path, model, reasoning_effort };
     (call("spawnAgent", &arguments), Done::whole(item.kind.clone()))
 }
 
@@ -211,16 +217,6 @@ pub(crate) fn sleep(item: &Sleep) -> (Call, Done) {
         duration_ms: u64,
     }
     (call("sleep", &Arguments { duration_ms: item.duration_ms }), Done::whole(String::new()))
-}
-
-/// Input for a command that runs.
-pub(crate) fn typed(item: String, stdin: &str) -> (Call, Done) {
-    #[derive(Serialize)]
-    struct Arguments<'a> {
-        stdin: &'a str,
-    }
-    let call = Call { native: Some(item), ..call("write_stdin", &Arguments { stdin }) };
-    (call, Done::whole(String::new()))
 }
 
 /// A block of a tool's answer, in the spellings of MCP and of Codex.

@@ -55,34 +55,44 @@ pub(crate) struct FileApproval {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct PermissionsApproval {
+    pub(crate) thread_id: String,
+    #[serde(default)]
+    pub(crate) item_id: Option<String>,
     pub(crate) permissions: Value,
     #[serde(default)]
     pub(crate) reason: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct UserInputRequest {
+    pub(crate) thread_id: String,
+    #[serde(default)]
+    pub(crate) item_id: Option<String>,
     pub(crate) questions: Vec<UserQuestion>,
 }
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct UserQuestion {
     pub(crate) id: String,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) header: Option<String>,
     pub(crate) question: String,
     #[serde(default)]
     pub(crate) is_other: bool,
     #[serde(default)]
+    pub(crate) is_secret: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) options: Option<Vec<UserOption>>,
 }
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct UserOption {
     pub(crate) label: String,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) description: Option<String>,
 }
 

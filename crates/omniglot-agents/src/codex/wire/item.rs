@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::UserInput;
 use crate::contract::{Unparsed, decode};
 
 #[derive(Debug)]
@@ -15,7 +16,7 @@ pub(crate) struct Item {
 
 #[derive(Debug)]
 pub(crate) enum ItemBody {
-    UserMessage,
+    UserMessage(UserMessage),
     AgentMessage(AgentMessage),
     /// The plan of the plan mode.
     Plan(Text),
@@ -50,7 +51,7 @@ impl Item {
     pub(crate) fn parse(raw: &RawValue) -> Result<Self, Unparsed> {
         let Tag { r#type: kind, id } = decode("item", raw)?;
         let body = match kind.as_str() {
-            "userMessage" => ItemBody::UserMessage,
+            "userMessage" => ItemBody::UserMessage(decode(&kind, raw)?),
             "agentMessage" => ItemBody::AgentMessage(decode(&kind, raw)?),
             "plan" => ItemBody::Plan(decode(&kind, raw)?),
             "reasoning" => ItemBody::Reasoning(decode(&kind, raw)?),
@@ -73,6 +74,16 @@ impl Item {
         };
         Ok(Self { id, body })
     }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct UserMessage {
+    /// What the client that sent it calls it.
+    #[serde(default)]
+    pub(crate) client_id: Option<String>,
+    #[serde(default)]
+    pub(crate) content: Vec<UserInput>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -213,6 +224,8 @@ pub(crate) struct CollabAgentToolCall {
     #[serde(default)]
     pub(crate) model: Option<String>,
     #[serde(default)]
+    pub(crate) reasoning_effort: Option<String>,
+    #[serde(default)]
     pub(crate) agents_states: IndexMap<String, AgentState>,
 }
 
@@ -232,6 +245,8 @@ pub(crate) struct SubAgentActivity {
     pub(crate) agent_path: String,
     #[serde(default)]
     pub(crate) model: Option<String>,
+    #[serde(default)]
+    pub(crate) reasoning_effort: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -83,6 +83,9 @@ pub(crate) struct Interrupt<'a> {
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct StartTurn {
     pub(crate) thread_id: String,
+    /// What we call it; its echo bears that name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) client_user_message_id: Option<String>,
     pub(crate) input: Vec<UserInput>,
 }
 
@@ -91,6 +94,8 @@ pub(crate) struct StartTurn {
 pub(crate) struct Steer {
     pub(crate) thread_id: String,
     pub(crate) expected_turn_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) client_user_message_id: Option<String>,
     pub(crate) input: Vec<UserInput>,
 }
 

@@ -42,6 +42,7 @@ const KINDS: &[(ToolKind, &[&str])] = &[
             "invokeagent",
             "todowrite",
             "writetodos",
+            "updateplan",
             "taskcreate",
             "taskupdate",
         ],

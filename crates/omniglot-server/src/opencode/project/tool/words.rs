@@ -19,7 +19,7 @@ const TOOLS: &[(&str, &[&str])] = &[
     ("websearch", &["websearch", "googlewebsearch"]),
     ("task", &["task", "agent", "spawnagent", "invokeagent"]),
     ("todowrite", &["todowrite", "writetodos"]),
-    ("question", &["question", "askuserquestion"]),
+    ("question", &["question", "askuserquestion", "requestuserinput"]),
 ];
 
 /// OpenCode's words in a tool's input, and what agents call them.

@@ -1,0 +1,184 @@
+//! Approvals: what the server wants to do, what a person may say to it, and what was said (T10, T11).
+
+use omniglot_schema::{ContentPart, PermissionOption, PermissionReply, PermissionStatus, ResolvedBy};
+use omniglot_timeline::{ItemKey, PermissionAsk};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::request::{AskingTool, Kind, OpenRequest, action};
+use super::tool::unnamed;
+use super::wire::{
+    CommandApproval, Decision, DecisionAnswer, Elicitation, ElicitationAnswer, FileApproval,
+    PermissionsAnswer, PermissionsApproval, PersistMeta,
+};
+use super::{Codex, dropped};
+use crate::contract::{Draft, Output};
+use crate::form::Content;
+use crate::rpc::{self, RpcId, send};
+
+impl Codex {
+    pub(crate) fn ask_command(&mut self, id: RpcId, ask: CommandApproval, out: &mut Vec<Output>) {
+        let asked = self.tools.asked(&ask.thread_id, &ask.item_id);
+        let network = ask.network_approval_context.map(|context| context.to_string());
+        let pattern = network.or(ask.command);
+        let action = ask.reason.or_else(|| pattern.clone()).unwrap_or_else(|| "run a command".to_owned());
+        let tool = asked.as_ref().map_or_else(|| "shell".to_owned(), |asked| asked.name.clone());
+        let call = asked.map(|asked| asked.call);
+        let wanted = Wanted { action, tool, pattern, call, files: vec![] };
+        self.ask(id, Kind::Approval, None, wanted, out);
+    }
+
+    /// In the mode that accepts edits nobody is asked.
+    pub(crate) fn ask_patch(&mut self, id: RpcId, ask: FileApproval, out: &mut Vec<Output>) {
+        if self.thread.settings.permission.is_some_and(|mode| mode.takes_patches) {
+            out.push(send(rpc::answer(&id, &DecisionAnswer { decision: Decision::Accept })));
+            return out.push(dropped());
+        }
+        let asked = self.tools.asked(&ask.thread_id, &ask.item_id);
+        let files = asked.as_ref().map(|asked| asked.files.clone()).unwrap_or_default();
+        let paths: Vec<&str> = files.iter().filter_map(path_of).collect();
+        let pattern = (!paths.is_empty()).then(|| paths.join(", "));
+        let change = || format!("change {}", pattern.as_deref().unwrap_or("files"));
+        let action = ask.reason.unwrap_or_else(change);
+        let call = asked.map(|asked| asked.call);
+        let wanted = Wanted { action, tool: "apply_patch".to_owned(), pattern, call, files };
+        self.ask(id, Kind::Approval, None, wanted, out);
+    }
+
+    pub(crate) fn ask_permissions(&mut self, id: RpcId, ask: PermissionsApproval, out: &mut Vec<Output>) {
+        let call = unnamed::permissions(&ask);
+        let asking = self.asking_tool(ask.thread_id, ask.item_id, call, out);
+        let pattern = ask.permissions.to_string();
+        let action = ask.reason.unwrap_or_else(|| format!("more permissions: {pattern}"));
+        let tool = "request_permissions".to_owned();
+        let call = asking.as_ref().map(|asking| asking.call.clone());
+        let wanted = Wanted { action, tool, pattern: Some(pattern), call, files: vec![] };
+        self.ask(id, Kind::Permissions(ask.permissions), asking, wanted, out);
+    }
+
+    pub(crate) fn ask_mcp_tool(&mut self, id: RpcId, ask: Elicitation, out: &mut Vec<Output>) {
+        let asked = self.tools.asked_by_server(ask.thread_id.as_deref(), &ask.server_name);
+        let tool =
+            asked.as_ref().map_or_else(|| format!("mcp__{}", ask.server_name), |asked| asked.name.clone());
+        let action = ask.message.unwrap_or_else(|| format!("run {tool}"));
+        let persists = ask.meta.unwrap_or_default().persists();
+        let (pattern, call) = (Some(tool.clone()), asked.map(|asked| asked.call));
+        self.ask(
+            id,
+            Kind::McpTool { persists },
+            None,
+            Wanted { action, tool, pattern, call, files: vec![] },
+            out,
+        );
+    }
+
+    fn ask(
+        &mut self,
+        id: RpcId,
+        kind: Kind,
+        asking: Option<AskingTool>,
+        wanted: Wanted,
+        out: &mut Vec<Output>,
+    ) {
+        let native_id = serde_json::to_value(&id).ok();
+        let key = self.requests.add(id, kind, asking);
+        let Wanted { action, tool, pattern, call, files } = wanted;
+        let options = options();
+        let tool = Some(tool);
+        let ask = PermissionAsk { key, native_id, action, call, tool, pattern, options, files };
+        out.push(Draft::PermissionRequested(ask).into());
+    }
+}
+
+impl OpenRequest {
+    pub(crate) fn permit(&self, reply: PermissionReply) -> Output {
+        match &self.kind {
+            Kind::Permissions(asked) => {
+                let granted = match reply {
+                    PermissionReply::Reject => Value::Object(serde_json::Map::new()),
+                    PermissionReply::Once | PermissionReply::Always => asked.clone(),
+                };
+                let scope = if reply == PermissionReply::Always { "session" } else { "turn" };
+                self.send(&PermissionsAnswer { permissions: granted, scope: scope.to_owned() })
+            }
+            Kind::McpTool { persists } => self.send(&match reply {
+                PermissionReply::Reject => action("decline"),
+                PermissionReply::Once | PermissionReply::Always => ElicitationAnswer {
+                    content: Some(Content::new()),
+                    meta: (reply == PermissionReply::Always && *persists)
+                        .then(|| PersistMeta { persist: Some("session".to_owned()) }),
+                    ..action("accept")
+                },
+            }),
+            Kind::Approval | Kind::Questions(_) | Kind::Form(_) => self.send(&DecisionAnswer {
+                decision: match reply {
+                    PermissionReply::Once => Decision::Accept,
+                    PermissionReply::Always => Decision::AcceptForSession,
+                    PermissionReply::Reject => Decision::Decline,
+                },
+            }),
+        }
+    }
+
+    /// What an answer of ours says; in a recording the wire is all there is.
+    pub(crate) fn verdict(&self, raw: &RawValue) -> (PermissionStatus, ResolvedBy) {
+        use PermissionStatus::{Accept, AcceptForSession, Reject};
+        let always = matches!(self.reply, Some((PermissionReply::Always, _)));
+        let accepted = |lasts: bool| if lasts || always { AcceptForSession } else { Accept };
+        let person = |status| (status, ResolvedBy::Person);
+        match &self.kind {
+            Kind::Permissions(_) => match serde_json::from_str::<PermissionsAnswer>(raw.get()) {
+                Ok(answer) if answer.permissions.as_object().is_some_and(|granted| !granted.is_empty()) => {
+                    person(accepted(answer.scope == "session"))
+                }
+                _ => person(Reject),
+            },
+            Kind::McpTool { .. } => match serde_json::from_str::<ElicitationAnswer>(raw.get()) {
+                Ok(answer) if answer.action == "accept" => {
+                    person(accepted(answer.meta.and_then(|meta| meta.persist).is_some()))
+                }
+                Ok(answer) if answer.action == "cancel" => (Reject, ResolvedBy::Cancel),
+                _ => person(Reject),
+            },
+            Kind::Approval | Kind::Questions(_) | Kind::Form(_) => {
+                match serde_json::from_str::<DecisionAnswer>(raw.get()).map(|answer| answer.decision) {
+                    Ok(Decision::Accept) => person(accepted(false)),
+                    Ok(
+                        Decision::AcceptForSession
+                        | Decision::AcceptWithExecpolicyAmendment(_)
+                        | Decision::ApplyNetworkPolicyAmendment(_),
+                    ) => person(AcceptForSession),
+                    Ok(Decision::Cancel) => (Reject, ResolvedBy::Cancel),
+                    Ok(Decision::Decline) | Err(_) => person(Reject),
+                }
+            }
+        }
+    }
+}
+
+/// What a permission is asked for.
+struct Wanted {
+    action: String,
+    tool: String,
+    pattern: Option<String>,
+    call: Option<ItemKey>,
+    files: Vec<ContentPart>,
+}
+
+fn path_of(part: &ContentPart) -> Option<&str> {
+    if let ContentPart::FileRef { path, .. } = part { Some(path) } else { None }
+}
+
+/// What Codex takes as an answer, whatever it lists. A rule for all sessions of the user is not offered.
+fn options() -> Vec<PermissionOption> {
+    let option = |id: &str, name: &str, kind: &str| PermissionOption {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        kind: kind.to_owned(),
+    };
+    vec![
+        option("accept", "Allow once", "allow_once"),
+        option("acceptForSession", "Allow for this session", "allow_always"),
+        option("decline", "Reject", "reject_once"),
+    ]
+}

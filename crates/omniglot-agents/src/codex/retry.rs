@@ -1,0 +1,43 @@
+//! What Codex is busy with beside the turn itself: compaction, and calls of the model that are tried again.
+
+use omniglot_schema::{Activity, StatePatch, StatusLabel};
+
+use super::Codex;
+use super::failure::failure;
+use super::wire::ErrorNews;
+use crate::contract::{Draft, Output};
+
+impl Codex {
+    /// What Codex is busy with beside the turn; the first sign of progress ends it.
+    pub(crate) fn activity(&mut self, activity: Option<Activity>, out: &mut Vec<Output>) {
+        if !self.turns.set_activity(activity) {
+            return;
+        }
+        self.state(StatePatch { activity: Some(activity), ..StatePatch::default() }, out);
+    }
+
+    /// Something came of the model: what was retried has succeeded.
+    pub(crate) fn progress(&mut self, out: &mut Vec<Output>) {
+        if self.turns.activity() == Some(Activity::Retrying) {
+            self.activity(None, out);
+        }
+    }
+
+    /// An error that is retried is no failure; the last one comes again with the end of the turn.
+    pub(crate) fn error(&mut self, news: ErrorNews, out: &mut Vec<Output>) {
+        let ErrorNews { thread_id, error, will_retry } = news;
+        let mut detail = error.message.clone();
+        if let Some(more) = &error.additional_details {
+            detail = format!("{detail}: {more}");
+        }
+        if will_retry {
+            self.texts.abandon(&thread_id, out);
+            self.activity(Some(Activity::Retrying), out);
+            self.status(StatusLabel::Retry, Some(detail), out);
+        } else if self.is_child(&thread_id) {
+            self.status(StatusLabel::Warning, Some(format!("a child agent failed: {detail}")), out);
+        } else {
+            out.push(Draft::Error(failure(&error)).into());
+        }
+    }
+}

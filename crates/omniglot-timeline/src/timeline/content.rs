@@ -1,0 +1,67 @@
+//! The items of the stream: what an event says of an item, made of what is known of it.
+
+use omniglot_schema::{CallId, ContentPart, ItemStatus, UniversalItem};
+
+use super::Timeline;
+use super::bodies::{json_text, with_text};
+use super::items::OpenItem;
+use crate::draft::{Body, ItemKey, ToolResult};
+
+impl Timeline {
+    pub(super) fn item(
+        &self,
+        key: &ItemKey,
+        open: &OpenItem,
+        status: ItemStatus,
+        body: Body,
+    ) -> UniversalItem {
+        let native_item_id = match &body {
+            Body::ToolResult(result) => self.calls.get(&result.call).and_then(|call| call.native_id.clone()),
+            _ => None,
+        };
+        UniversalItem {
+            item_id: open.id.clone(),
+            native_item_id: open.native_id.clone().or(native_item_id),
+            parent_id: open.parent.clone(),
+            kind: body.kind(),
+            role: body.role(),
+            status,
+            content: self.content(key, body, &open.streamed, status),
+        }
+    }
+
+    fn content(&self, key: &ItemKey, body: Body, streamed: &str, status: ItemStatus) -> Vec<ContentPart> {
+        match body {
+            Body::Message { parts, .. } | Body::System { parts } | Body::Unknown { parts } => {
+                with_text(parts, streamed)
+            }
+            Body::Reasoning { visibility, .. } => {
+                vec![ContentPart::Reasoning { text: streamed.to_owned(), visibility }]
+            }
+            Body::ToolCall { name, arguments, title } => {
+                let arguments = match status {
+                    ItemStatus::InProgress => arguments,
+                    ItemStatus::Completed | ItemStatus::Failed => json_text(&arguments, streamed),
+                };
+                vec![ContentPart::ToolCall { name, arguments, call_id: self.call_id(key), title }]
+            }
+            Body::ToolResult(result) => {
+                let ToolResult { call, output, is_error, exit_code, duration_ms, parts } = result;
+                let output = if output.is_empty() { streamed.to_owned() } else { output };
+                let call_id = self.call_id(&call);
+                let mut content =
+                    vec![ContentPart::ToolResult { call_id, output, is_error, exit_code, duration_ms }];
+                content.extend(parts);
+                content
+            }
+            Body::Status { label, detail } => {
+                let label = format!("{}.{}", self.identity.agent, label.as_str());
+                vec![ContentPart::Status { label, detail }]
+            }
+        }
+    }
+
+    fn call_id(&self, call: &ItemKey) -> CallId {
+        self.calls.get(call).map_or_else(|| CallId(format!("call_{}_0", self.seed)), |call| call.id.clone())
+    }
+}

@@ -1,0 +1,240 @@
+//! What the rules mean for late words, unfinished results and covered requests, each by its name. That no input
+//! breaks them is in `tests/properties.rs`.
+
+use jiff::Timestamp;
+use omniglot_schema::{
+    ContentPart, EventData, FileAction, ItemStatus, PermissionStatus, QuestionInfo, ResolvedBy, SessionId,
+    StopReason, UniversalItem,
+};
+
+use super::{Emitted, Identity, Stamp, Timeline};
+use crate::check::{Allow, check};
+use crate::draft::{
+    Body, Draft, ItemEnd, ItemKey, ItemStart, Origin, Outcome, PermissionAsk, QuestionAsk, RequestKey,
+    ToolResult, TurnEnd,
+};
+
+struct Session {
+    timeline: Timeline,
+    said: Vec<Emitted>,
+}
+
+impl Session {
+    fn new() -> Self {
+        let identity = Identity { session_id: SessionId::parse("s").unwrap(), agent: "mock".into() };
+        let mut session = Self { timeline: Timeline::new(identity, "x"), said: vec![] };
+        session.turn();
+        session
+    }
+
+    fn draft(&mut self, draft: Draft) {
+        self.timeline.apply(draft, Stamp::agent(Timestamp::UNIX_EPOCH, 1), &mut self.said);
+    }
+
+    fn turn(&mut self) {
+        self.draft(Draft::TurnStarted(Origin::User { message_id: None, content: vec![] }));
+    }
+
+    fn end_turn(&mut self) {
+        self.draft(Draft::TurnEnded(TurnEnd::new(StopReason::EndTurn)));
+    }
+
+    fn call(&mut self, key: &str) {
+        self.start(key, Body::tool_call("shell", "{}"));
+        self.end(key, Outcome::Completed, None);
+    }
+
+    fn start(&mut self, key: &str, body: Body) {
+        self.draft(Draft::ItemStarted(ItemStart { key: key.into(), native_id: None, parent: None, body }));
+    }
+
+    fn end(&mut self, key: &str, outcome: Outcome, body: Option<Body>) {
+        self.draft(Draft::ItemCompleted(ItemEnd { key: key.into(), outcome, body }));
+    }
+
+    fn ask(&mut self, key: &str) {
+        self.draft(Draft::PermissionRequested(PermissionAsk {
+            key: key.into(),
+            native_id: None,
+            action: "go".into(),
+            call: None,
+            tool: Some("rights".into()),
+            pattern: Some("all".into()),
+            options: vec![],
+            files: vec![],
+        }));
+    }
+
+    fn resolve(&mut self, key: &str, status: PermissionStatus) {
+        let (key, by) = (RequestKey::from(key), ResolvedBy::Person);
+        self.draft(Draft::PermissionResolved { key, status, by, message: None });
+    }
+
+    /// The items that have ended, in their order; the stream so far is lawful.
+    fn ended(&mut self) -> Vec<UniversalItem> {
+        let events: Vec<_> = self.said.iter().map(|emitted| emitted.event.clone()).collect();
+        let report = check(&events, Allow { open_turn: true, ..Allow::default() });
+        assert!(report.violations.is_empty(), "{:#?}", report.violations);
+        let ended = |event: &Emitted| match &event.event.data {
+            EventData::ItemCompleted(data) => Some(data.item.clone()),
+            _ => None,
+        };
+        self.said.iter().filter_map(ended).collect()
+    }
+
+    fn last(&mut self) -> UniversalItem {
+        self.ended().pop().unwrap()
+    }
+
+    fn count(&self, kind: &str) -> usize {
+        self.said.iter().filter(|emitted| emitted.event.kind().as_str() == kind).count()
+    }
+}
+
+fn result(call: &str) -> ToolResult {
+    ToolResult::of(ItemKey::from(call))
+}
+
+fn shown(item: &UniversalItem) -> String {
+    serde_json::to_string(&item.content).unwrap()
+}
+
+#[test]
+fn a_late_result_tells_all_that_it_is() {
+    let mut session = Session::new();
+    session.call("c");
+    session.start("r", Body::ToolResult(result("c")));
+    session.end_turn();
+    let cut = session.last();
+    let parts = vec![ContentPart::FileRef { path: "/w/a".into(), action: FileAction::Write, diff: None }];
+    let (exit_code, duration_ms) = (Some(3), Some(20));
+    let body = ToolResult { output: "x".into(), exit_code, duration_ms, parts, ..result("c") };
+    session.end("r", Outcome::Failed, Some(Body::ToolResult(body)));
+    let late = session.last();
+    assert_eq!(late.parent_id, Some(cut.item_id));
+    assert_eq!(
+        shown(&late),
+        r#"[{"type":"status","label":"mock.late","detail":"failed, exit code 3, 20 ms\nx"},{"type":"json","json":{"is_error":true,"exit_code":3,"duration_ms":20}},{"type":"file_ref","path":"/w/a","action":"write"}]"#
+    );
+}
+
+#[test]
+fn a_late_result_without_output_is_told_by_how_it_ended() {
+    let mut session = Session::new();
+    session.call("c");
+    session.start("r", Body::ToolResult(result("c")));
+    session.end_turn();
+    let body = ToolResult { is_error: Some(false), ..result("c") };
+    session.end("r", Outcome::Completed, Some(Body::ToolResult(body)));
+    assert!(shown(&session.last()).contains(r#""detail":"completed""#));
+}
+
+#[test]
+fn a_command_may_outlive_many_turns_and_its_result_is_late_in_each() {
+    let mut session = Session::new();
+    session.call("c");
+    session.start("r", Body::ToolResult(result("c")));
+    session.end_turn();
+    let cut = session.last();
+    for _ in 0..3 {
+        session.turn();
+        session.end_turn();
+    }
+    session.turn();
+    let body = ToolResult { output: "done".into(), ..result("c") };
+    session.end("r", Outcome::Completed, Some(Body::ToolResult(body)));
+    let late = session.last();
+    assert_eq!(late.parent_id, Some(cut.item_id));
+    assert_eq!(shown(&late), r#"[{"type":"status","label":"mock.late","detail":"done"}]"#);
+}
+
+#[test]
+fn a_call_that_begins_between_turns_has_a_late_result_in_the_next() {
+    let mut session = Session::new();
+    session.end_turn();
+    session.call("c");
+    let call = session.last();
+    assert_eq!(shown(&call), r#"[{"type":"status","label":"mock.late","detail":"shell {}"}]"#);
+    session.turn();
+    let body = ToolResult { output: "done".into(), ..result("c") };
+    session.end("r", Outcome::Completed, Some(Body::ToolResult(body)));
+    let late = session.last();
+    assert_eq!(late.parent_id, Some(call.item_id));
+    assert_eq!(shown(&late), r#"[{"type":"status","label":"mock.late","detail":"done"}]"#);
+}
+
+#[test]
+fn a_result_that_its_turn_cuts_short_is_an_error_and_says_why() {
+    let mut session = Session::new();
+    session.call("c");
+    session.start("r", Body::ToolResult(result("c")));
+    session.draft(Draft::ItemDelta { key: "r".into(), delta: "begin".into() });
+    session.end_turn();
+    let cut = session.last();
+    assert_eq!(cut.status, ItemStatus::Failed);
+    let said = shown(&cut);
+    let why = r#""output":"begin\nthe turn ended before this call had a result","is_error":true"#;
+    assert!(said.contains(why), "{said}");
+}
+
+#[test]
+fn a_result_that_failed_is_an_error_also_when_nobody_says_so() {
+    let mut session = Session::new();
+    session.call("c");
+    session.start("r", Body::ToolResult(result("c")));
+    session.end("r", Outcome::Failed, None);
+    assert!(shown(&session.last()).contains(r#""is_error":true"#));
+}
+
+#[test]
+fn the_call_of_a_question_that_is_rejected_fails() {
+    let mut session = Session::new();
+    let questions = vec![QuestionInfo::default()];
+    let ask = QuestionAsk { key: "q".into(), native_id: None, call: None, questions };
+    session.draft(Draft::QuestionRequested(ask));
+    session.draft(Draft::QuestionResolved { key: "q".into(), answers: None, by: ResolvedBy::Person });
+    let result = session.last();
+    assert_eq!(result.status, ItemStatus::Failed);
+    assert!(shown(&result).contains(r#""output":"rejected","is_error":true"#));
+}
+
+#[test]
+fn a_call_of_the_agent_whose_question_was_rejected_and_that_it_never_mentions_again_is_rejected() {
+    let mut session = Session::new();
+    session.call("c");
+    let questions = vec![QuestionInfo::default()];
+    let ask = QuestionAsk { key: "q".into(), native_id: None, call: Some("c".into()), questions };
+    session.draft(Draft::QuestionRequested(ask));
+    session.end_turn();
+    assert!(shown(&session.last()).contains(r#""output":"rejected","is_error":true"#));
+}
+
+#[test]
+fn a_call_is_seen_although_a_grant_answers_its_request() {
+    let mut session = Session::new();
+    session.ask("p1");
+    session.resolve("p1", PermissionStatus::AcceptForSession);
+    let before = session.ended().len();
+    session.ask("p2");
+    assert_eq!(session.timeline.take_granted(), [RequestKey::from("p2")]);
+    session.resolve("p2", PermissionStatus::AcceptForSession);
+    let ended = session.ended();
+    let [call, result] = &ended[before..] else { panic!("{ended:#?}") };
+    assert!(shown(call).contains(r#""name":"rights""#), "{call:#?}");
+    assert!(shown(result).contains(r#""output":"accepted","is_error":false"#), "{result:#?}");
+    assert_eq!(session.count("permission.requested"), 1);
+    assert_eq!(session.count("permission.resolved"), 1);
+}
+
+#[test]
+fn a_turn_that_a_covered_request_opened_ends_with_its_answer() {
+    let mut session = Session::new();
+    session.ask("p1");
+    session.resolve("p1", PermissionStatus::AcceptForSession);
+    session.end_turn();
+    session.ask("p2");
+    assert!(session.timeline.fold().open_turn.is_some());
+    session.resolve("p2", PermissionStatus::AcceptForSession);
+    assert!(session.timeline.fold().open_turn.is_none());
+    assert!(shown(&session.last()).contains("accepted"));
+}
