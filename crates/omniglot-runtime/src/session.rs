@@ -18,7 +18,8 @@ use std::pin::Pin;
 
 use omniglot_agents::{Attachment, Open};
 use omniglot_schema::{
-    MessageId, MessageRequest, PermissionReply, QueueOnCancel, SessionId, SessionPatch, StatePatch,
+    MessageId, MessageRequest, PermissionReply, QuestionPolicy, QueueOnCancel, SessionId, SessionPatch,
+    StatePatch,
 };
 use omniglot_store::{SessionNo, Store, StoreError};
 use omniglot_timeline::{Emitted, Timeline};
@@ -133,6 +134,7 @@ pub(crate) struct Facts {
     pub(crate) credentials: Credentials,
     /// The clients that do its agent's errands.
     pub(crate) loans: Loans,
+    pub(crate) questions: QuestionPolicy,
 }
 
 pub(crate) struct Session {
@@ -199,9 +201,13 @@ impl Session {
     pub(crate) fn new(
         facts: Facts,
         store: Store,
-        timeline: Timeline,
+        mut timeline: Timeline,
         last_frame: u64,
     ) -> (Self, SessionHandle) {
+        match facts.questions {
+            QuestionPolicy::Ask => {}
+            QuestionPolicy::Reject => timeline.refuse_questions(),
+        }
         let (sender, requests) = mpsc::channel(64);
         let pulse = Pulse::default();
         let session = Self {
@@ -352,10 +358,11 @@ impl Session {
         self.absorb(heard);
     }
 
-    /// Does what follows from what has just happened: answers what is granted or withdrawn, delivers what
-    /// waits.
+    /// Does what follows from what has just happened: answers what is granted, refused or withdrawn, delivers
+    /// what waits.
     fn pursue(&mut self) {
         self.answer_granted();
+        self.answer_refused();
         self.answer_withdrawn();
         self.heed_settings();
         if self.timeline.fold().open_turn.is_none() && self.cancel_is_over() && !self.settings_first() {

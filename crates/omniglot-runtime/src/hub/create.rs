@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use omniglot_agents::{Open, RefusalKind, Wish};
 use omniglot_schema::{
     AgentError, AuthState, AuthStatus, Connection, CreateSessionRequest, CreateSessionResponse, ErrorType,
-    MessageRequest, SessionId, StatePatch,
+    MessageRequest, QuestionPolicy, SessionId, StatePatch,
 };
 use omniglot_store::{NewSession, SessionRecord, StoreError};
 use omniglot_timeline::{Draft, Identity, SessionStarted, Timeline};
@@ -86,6 +86,7 @@ impl Hub {
             deadlines: self.inner.deadlines.clone(),
             credentials: self.inner.credentials.clone(),
             loans: self.inner.loans.clone(),
+            questions: request.questions.unwrap_or(QuestionPolicy::Ask),
         }
     }
 

@@ -65,6 +65,13 @@ impl Session {
         }
     }
 
+    /// Questions of a session that nobody watches.
+    pub(super) fn answer_refused(&mut self) {
+        for key in self.timeline.take_refused() {
+            self.tell_agent(&Command::ReplyQuestion { key, answers: None });
+        }
+    }
+
     /// Requests that were resolved over the agent's head: it must not wait for an answer.
     pub(super) fn answer_withdrawn(&mut self) {
         for key in self.timeline.take_withdrawn() {
