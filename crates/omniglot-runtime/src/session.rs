@@ -22,7 +22,7 @@ use omniglot_schema::{
     StatePatch,
 };
 use omniglot_store::{SessionNo, Store, StoreError};
-use omniglot_timeline::{Emitted, Timeline};
+use omniglot_timeline::{Emitted, Fold, Timeline};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -68,6 +68,8 @@ pub(crate) enum Ask {
     Reap,
     /// Leave without a word to the log: the session is about to be deleted.
     Discard,
+    /// The same for a session in which nothing was done; every other refuses.
+    DiscardUnused,
     Shutdown,
 }
 
@@ -274,6 +276,11 @@ impl Session {
         self.take_the_rest().await;
     }
 
+    /// Nothing was ever done in it, nor waits to be.
+    fn is_unused(&self) -> bool {
+        is_unused(self.timeline.fold()) && self.queue.is_empty()
+    }
+
     /// Nothing but a row: no process, no work.
     fn is_idle_row(&self) -> bool {
         self.agent.is_none() && self.opening.is_none() && self.queue.is_empty()
@@ -393,6 +400,11 @@ impl Session {
             answer(reply, Answer::Retired(ask));
         }
     }
+}
+
+/// No turn was begun.
+pub(crate) fn is_unused(fold: &Fold) -> bool {
+    fold.turns == 0 && fold.open_turn.is_none()
 }
 
 /// A caller that stopped waiting is no error.

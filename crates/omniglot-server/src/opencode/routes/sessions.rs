@@ -111,7 +111,6 @@ pub(crate) async fn delete(
     State(face): State<Face>,
     InSession(id): InSession,
 ) -> Result<Json<bool>, Refusal> {
-    face.relay.remember(&id).await?;
     let hub = face.app.hub.clone();
     complete(async move { hub.delete(&id).await }).await?;
     Ok(Json(true))
