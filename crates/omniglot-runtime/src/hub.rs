@@ -7,6 +7,7 @@ mod blobs;
 mod change;
 mod check;
 mod create;
+mod exchange;
 mod import;
 mod lookup;
 mod overview;
@@ -44,6 +45,7 @@ use crate::opening::Launcher;
 use crate::process::{self, Supervisor};
 use crate::server::{Servers, Terms};
 use crate::session::{Ask, Retired, Session, SessionHandle};
+pub use exchange::{Exchanged, Heir};
 use probe::Probe;
 
 /// The most bytes of events that one page holds.
@@ -261,6 +263,11 @@ impl Hub {
 
     pub async fn detail(&self, id: &SessionId) -> Result<SessionDetail, RuntimeError> {
         present::detail(&self.record(id).await?)
+    }
+
+    /// What a row tells of its session, also when that is no more.
+    pub fn info(record: &SessionRecord) -> Result<SessionInfo, RuntimeError> {
+        present::info(record)
     }
 
     /// The session's row: its epoch, last sequence and number in the store.

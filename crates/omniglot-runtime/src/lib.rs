@@ -31,4 +31,4 @@ mod vessel;
 
 pub use deadlines::Deadlines;
 pub use error::RuntimeError;
-pub use hub::{Hub, HubConfig, IdempotencyKey, Load, Posted};
+pub use hub::{Exchanged, Heir, Hub, HubConfig, IdempotencyKey, Load, Posted};

@@ -18,10 +18,11 @@ use std::pin::Pin;
 
 use omniglot_agents::{Attachment, Open};
 use omniglot_schema::{
-    MessageId, MessageRequest, PermissionReply, QueueOnCancel, SessionId, SessionPatch, StatePatch,
+    MessageId, MessageRequest, PermissionReply, QuestionPolicy, QueueOnCancel, SessionId, SessionPatch,
+    StatePatch,
 };
 use omniglot_store::{SessionNo, Store, StoreError};
-use omniglot_timeline::{Emitted, Timeline};
+use omniglot_timeline::{Emitted, Fold, Timeline};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -67,6 +68,8 @@ pub(crate) enum Ask {
     Reap,
     /// Leave without a word to the log: the session is about to be deleted.
     Discard,
+    /// The same for a session in which nothing was done; every other refuses.
+    DiscardUnused,
     Shutdown,
 }
 
@@ -133,6 +136,7 @@ pub(crate) struct Facts {
     pub(crate) credentials: Credentials,
     /// The clients that do its agent's errands.
     pub(crate) loans: Loans,
+    pub(crate) questions: QuestionPolicy,
 }
 
 pub(crate) struct Session {
@@ -199,9 +203,13 @@ impl Session {
     pub(crate) fn new(
         facts: Facts,
         store: Store,
-        timeline: Timeline,
+        mut timeline: Timeline,
         last_frame: u64,
     ) -> (Self, SessionHandle) {
+        match facts.questions {
+            QuestionPolicy::Ask => {}
+            QuestionPolicy::Reject => timeline.refuse_questions(),
+        }
         let (sender, requests) = mpsc::channel(64);
         let pulse = Pulse::default();
         let session = Self {
@@ -266,6 +274,11 @@ impl Session {
         drop(retire);
         self.requests.close();
         self.take_the_rest(too_late).await;
+    }
+
+    /// Nothing was ever done in it, nor waits to be.
+    fn is_unused(&self) -> bool {
+        is_unused(self.timeline.fold()) && self.queue.is_empty()
     }
 
     /// Nothing but a row: no process, no work.
@@ -352,10 +365,11 @@ impl Session {
         self.absorb(heard);
     }
 
-    /// Does what follows from what has just happened: answers what is granted or withdrawn, delivers what
-    /// waits.
+    /// Does what follows from what has just happened: answers what is granted, refused or withdrawn, delivers
+    /// what waits.
     fn pursue(&mut self) {
         self.answer_granted();
+        self.answer_refused();
         self.answer_withdrawn();
         self.heed_settings();
         self.leave_the_next_alone();
@@ -401,6 +415,11 @@ impl Session {
             answer(reply, Answer::Retired(ask));
         }
     }
+}
+
+/// No turn was begun.
+pub(crate) fn is_unused(fold: &Fold) -> bool {
+    fold.turns == 0 && fold.open_turn.is_none()
 }
 
 /// A caller that stopped waiting is no error.

@@ -128,4 +128,6 @@ pub enum ResolvedBy {
     Restart,
     TurnEnd,
     Expiry,
+    /// The session was made with the wish that nobody is asked.
+    Policy,
 }

@@ -35,6 +35,19 @@ pub struct CreateSessionRequest {
     pub mcp: Option<McpServers>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skills: Option<SkillsConfig>,
+    /// Whether there is somebody to answer the agent's questions; `ask` if it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub questions: Option<QuestionPolicy>,
+}
+
+/// What becomes of an agent's questions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum QuestionPolicy {
+    /// They wait for an answer.
+    Ask,
+    /// They are rejected at once: nobody is there who could answer.
+    Reject,
 }
 
 impl CreateSessionRequest {
@@ -50,6 +63,7 @@ impl CreateSessionRequest {
             title: None,
             mcp: None,
             skills: None,
+            questions: None,
         }
     }
 }

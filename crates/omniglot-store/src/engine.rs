@@ -38,6 +38,8 @@ pub(crate) struct Creation {
     pub(crate) packs: Vec<Pack>,
     pub(crate) uuid: String,
     pub(crate) epoch: String,
+    /// The session of the same id that makes room for it.
+    pub(crate) replaces: Option<SessionNo>,
 }
 
 /// What was done.
@@ -45,7 +47,8 @@ pub(crate) struct Creation {
 pub(crate) enum Done {
     Appended,
     Created(Box<SessionRecord>),
-    Deleted,
+    /// The row as it was; `None` when it was damaged.
+    Deleted(Option<Box<SessionRecord>>),
     Trimmed,
     Limited,
     Closed,
@@ -140,6 +143,15 @@ impl Change {
             Self::Append { batch, .. } => batch.durability == crate::Durability::Power,
             Self::Create(_) | Self::Delete(_) => true,
             Self::Trim { .. } => false,
+        }
+    }
+
+    /// The session that is no more after it.
+    pub(crate) fn removes(&self) -> Option<SessionNo> {
+        match self {
+            Self::Delete(session) => Some(*session),
+            Self::Create(creation) => creation.replaces,
+            Self::Append { .. } | Self::Trim { .. } => None,
         }
     }
 

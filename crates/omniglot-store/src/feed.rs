@@ -7,10 +7,9 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use omniglot_schema::SessionId;
 use tokio::sync::watch;
 
-use crate::news::{Followers, News};
+use crate::news::{Fate, Followers, News};
 use crate::types::{NewEvent, SessionNo, StoredEvent};
 
 /// A ring that got nothing for this long is emptied; its subscribers have read it, or read the database.
@@ -43,21 +42,18 @@ pub(crate) struct Feeds {
 #[derive(Debug)]
 pub(crate) struct Known {
     pub(crate) no: SessionNo,
-    /// `None` when its row is damaged; such a session does not grow.
-    pub(crate) id: Option<SessionId>,
     pub(crate) committed: u64,
 }
 
 #[derive(Debug, Default)]
 struct Entry {
-    id: Option<SessionId>,
     committed: u64,
     feed: Weak<Feed>,
 }
 
 impl Feeds {
     pub(crate) fn new(ring_bytes: usize, known: Vec<Known>) -> Self {
-        let entry = |Known { no, id, committed }| (no, Entry { id, committed, feed: Weak::new() });
+        let entry = |Known { no, committed }| (no, Entry { committed, feed: Weak::new() });
         let sessions = Mutex::new(known.into_iter().map(entry).collect());
         Self { ring_bytes, sessions, followers: Followers::default() }
     }
@@ -88,20 +84,19 @@ impl Feeds {
         })
     }
 
-    pub(crate) fn created(&self, session: SessionNo, id: SessionId, committed: u64) {
-        let entry = Entry { id: Some(id.clone()), committed, feed: Weak::new() };
-        lock(&self.sessions).insert(session, entry);
-        self.followers.grown(session, &id, 0);
+    pub(crate) fn created(&self, session: SessionNo, committed: u64) {
+        lock(&self.sessions).insert(session, Entry { committed, feed: Weak::new() });
+        self.followers.grown(session, 0);
     }
 
     /// Makes committed events visible. Returns whether a ring holds them.
     pub(crate) fn publish(&self, session: SessionNo, events: Vec<NewEvent>) -> bool {
         let Some(last) = events.last().map(|e| e.seq) else { return false };
-        let (feed, id, before) = {
+        let (feed, before) = {
             let mut sessions = lock(&self.sessions);
             let entry = sessions.entry(session).or_default();
             let before = std::mem::replace(&mut entry.committed, last);
-            (entry.feed.upgrade(), entry.id.clone(), before)
+            (entry.feed.upgrade(), before)
         };
         // A feed joined from here on starts at `last`; it finds these events in the database.
         let has_feed = feed.is_some();
@@ -109,20 +104,17 @@ impl Feeds {
             lock(&feed.ring).push(events, self.ring_bytes);
             feed.head.send_modify(|head| head.committed = last);
         }
-        if let Some(id) = id {
-            self.followers.grown(session, &id, before);
-        }
+        self.followers.grown(session, before);
         has_feed
     }
 
-    pub(crate) fn deleted(&self, session: SessionNo) {
-        let Some(Entry { id, feed, .. }) = lock(&self.sessions).remove(&session) else { return };
+    /// The session is no more, for the reason that `fate` gives.
+    pub(crate) fn removed(&self, session: SessionNo, fate: Fate) {
+        let Some(Entry { feed, .. }) = lock(&self.sessions).remove(&session) else { return };
         if let Some(feed) = feed.upgrade() {
             feed.end(Life::Deleted);
         }
-        if let Some(id) = id {
-            self.followers.deleted(session, &id);
-        }
+        self.followers.removed(session, fate);
     }
 
     pub(crate) fn close(&self) {
@@ -228,7 +220,7 @@ mod tests {
     const SESSION: SessionNo = SessionNo(1);
 
     fn known(committed: u64) -> Vec<Known> {
-        vec![Known { no: SESSION, id: SessionId::parse("s").ok(), committed }]
+        vec![Known { no: SESSION, committed }]
     }
 
     fn events(seqs: std::ops::RangeInclusive<u64>) -> Vec<NewEvent> {

@@ -6,19 +6,19 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use omniglot_schema::SessionId;
 use tokio::sync::Notify;
 
-use crate::types::SessionNo;
+use crate::types::{SessionNo, SessionRecord};
 
 /// What became of a session since its follower last asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Fate {
     /// There are events after this sequence; a new session has them after 0.
-    Grown {
-        after: u64,
-    },
-    Deleted,
+    Grown { after: u64 },
+    /// With its last row, since nobody can ask for it any more; `None` when that was damaged.
+    Deleted(Option<Arc<SessionRecord>>),
+    /// Another session has its id since; that one is told as any new one.
+    Replaced,
 }
 
 /// One follower's view. Dropping it ends the following.
@@ -31,13 +31,13 @@ impl News {
     /// All sessions that changed since the last call, at least one; `None` once the store is closed.
     ///
     /// Cancel-safe: nothing is taken before it is returned.
-    pub async fn next(&mut self) -> Option<Vec<(SessionId, Fate)>> {
+    pub async fn next(&mut self) -> Option<Vec<(SessionNo, Fate)>> {
         loop {
             let bell = self.pile.bell.notified();
             {
                 let mut heap = self.pile.heap.lock().unwrap_or_else(PoisonError::into_inner);
                 if !heap.changed.is_empty() {
-                    return Some(std::mem::take(&mut heap.changed).into_values().collect());
+                    return Some(std::mem::take(&mut heap.changed).into_iter().collect());
                 }
                 if heap.closed {
                     return None;
@@ -56,8 +56,8 @@ struct Pile {
 
 #[derive(Debug, Default)]
 struct Heap {
-    /// By number: an id that was deleted and used again is two sessions, the older first.
-    changed: BTreeMap<SessionNo, (SessionId, Fate)>,
+    /// An id that was deleted and used again is two sessions, the older first.
+    changed: BTreeMap<SessionNo, Fate>,
     closed: bool,
 }
 
@@ -81,16 +81,16 @@ impl Followers {
         News { pile }
     }
 
-    pub(crate) fn grown(&self, no: SessionNo, id: &SessionId, after: u64) {
+    pub(crate) fn grown(&self, no: SessionNo, after: u64) {
         self.tell(|heap| {
             // The first growth that was not taken yet says where to read on.
-            heap.changed.entry(no).or_insert_with(|| (id.clone(), Fate::Grown { after }));
+            heap.changed.entry(no).or_insert(Fate::Grown { after });
         });
     }
 
-    pub(crate) fn deleted(&self, no: SessionNo, id: &SessionId) {
+    pub(crate) fn removed(&self, no: SessionNo, fate: Fate) {
         self.tell(|heap| {
-            heap.changed.insert(no, (id.clone(), Fate::Deleted));
+            heap.changed.insert(no, fate.clone());
         });
     }
 
@@ -114,34 +114,37 @@ impl Followers {
 mod tests {
     use super::*;
 
-    fn id(name: &str) -> SessionId {
-        SessionId::parse(name).unwrap()
+    /// Numbers, and after which sequence each has grown; `None` for one that is no more.
+    async fn told(news: &mut News) -> Vec<(i64, Option<u64>)> {
+        let told = |(no, fate): (SessionNo, Fate)| match fate {
+            Fate::Grown { after } => (no.0, Some(after)),
+            Fate::Deleted(_) | Fate::Replaced => (no.0, None),
+        };
+        news.next().await.unwrap().into_iter().map(told).collect()
     }
 
     #[tokio::test]
     async fn many_commits_of_a_session_are_one_entry_from_the_first_on() {
         let followers = Followers::default();
-        followers.grown(SessionNo(1), &id("before"), 0);
+        followers.grown(SessionNo(1), 0);
         let mut news = followers.join();
-        followers.grown(SessionNo(2), &id("b"), 7);
-        followers.grown(SessionNo(2), &id("b"), 9);
-        followers.grown(SessionNo(1), &id("a"), 3);
-        let told = news.next().await.unwrap();
-        assert_eq!(told, [(id("a"), Fate::Grown { after: 3 }), (id("b"), Fate::Grown { after: 7 })]);
-        followers.grown(SessionNo(2), &id("b"), 11);
-        assert_eq!(news.next().await.unwrap(), [(id("b"), Fate::Grown { after: 11 })]);
+        followers.grown(SessionNo(2), 7);
+        followers.grown(SessionNo(2), 9);
+        followers.grown(SessionNo(1), 3);
+        assert_eq!(told(&mut news).await, [(1, Some(3)), (2, Some(7))]);
+        followers.grown(SessionNo(2), 11);
+        assert_eq!(told(&mut news).await, [(2, Some(11))]);
     }
 
     #[tokio::test]
-    async fn an_id_used_again_is_told_as_deleted_and_then_as_new() {
+    async fn an_id_used_again_is_told_as_gone_and_then_as_new() {
         let followers = Followers::default();
         let mut news = followers.join();
-        followers.grown(SessionNo(1), &id("a"), 3);
-        followers.deleted(SessionNo(1), &id("a"));
-        followers.grown(SessionNo(2), &id("a"), 0);
+        followers.grown(SessionNo(1), 3);
+        followers.removed(SessionNo(1), Fate::Replaced);
+        followers.grown(SessionNo(2), 0);
         followers.close();
-        let told = news.next().await.unwrap();
-        assert_eq!(told, [(id("a"), Fate::Deleted), (id("a"), Fate::Grown { after: 0 })]);
-        assert_eq!(news.next().await, None, "what was told before the end is not lost");
+        assert_eq!(told(&mut news).await, [(1, None), (2, Some(0))]);
+        assert!(news.next().await.is_none(), "what was told before the end is not lost");
     }
 }

@@ -128,13 +128,22 @@ impl Store {
     }
 
     /// Makes a session with a fresh epoch; the answer comes once it survives a loss of power.
-    pub fn create(&self, mut new: NewSession) -> Receiver<SessionRecord> {
+    pub fn create(&self, new: NewSession) -> Receiver<SessionRecord> {
+        self.bring_in(new, None)
+    }
+
+    /// Makes a session in the place of one of the same id, which is deleted in the same moment.
+    pub fn replace(&self, old: SessionNo, new: NewSession) -> Receiver<SessionRecord> {
+        self.bring_in(new, Some(old))
+    }
+
+    fn bring_in(&self, mut new: NewSession, replaces: Option<SessionNo>) -> Receiver<SessionRecord> {
         let (answer, created) = Answer::record();
         let frames = std::mem::take(&mut new.frames);
         match Pack::several(&frames).and_then(|packs| Ok((packs, epoch()?))) {
             Ok((packs, epoch)) => {
                 let uuid = uuid::Uuid::now_v7().to_string();
-                let change = Change::Create(Box::new(Creation { new, packs, uuid, epoch }));
+                let change = Change::Create(Box::new(Creation { new, packs, uuid, epoch, replaces }));
                 self.inner.writer.send(Op::Change(change, answer));
             }
             Err(error) => answer.send(Err(error)),

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::engine::{Change, Done, Engine, Outcomes};
 use crate::feed::{Feeds, RING_IDLE};
+use crate::news::Fate;
 use crate::types::StoreError;
 use fault::Backoff;
 pub(crate) use fault::Fault;
@@ -232,14 +233,18 @@ impl Thread {
                     self.next_sweep.get_or_insert_with(|| Instant::now() + RING_IDLE);
                 }
             }
-            (Change::Create(_), Done::Created(record)) => {
-                self.feeds.created(record.no, record.id.clone(), record.last_seq)
+            (Change::Create(creation), Done::Created(record)) => {
+                if let Some(old) = creation.replaces {
+                    self.tidy.deleted(old);
+                    self.feeds.removed(old, Fate::Replaced);
+                }
+                self.feeds.created(record.no, record.last_seq);
             }
-            (Change::Delete(session), _) => {
+            (Change::Delete(session), Done::Deleted(record)) => {
                 self.tidy.deleted(session);
-                self.feeds.deleted(session);
+                self.feeds.removed(session, Fate::Deleted(record.clone().map(Arc::from)));
             }
-            (Change::Create(_) | Change::Trim { .. }, _) => {}
+            (Change::Create(_) | Change::Delete(_) | Change::Trim { .. }, _) => {}
         }
     }
 

@@ -119,6 +119,10 @@ pub struct Timeline {
     granted: Vec<RequestKey>,
     /// The same until their answer is sent, each with the call that we made for it.
     covered: IndexMap<RequestKey, Option<ItemKey>>,
+    /// Nobody is there to answer questions.
+    refuses_questions: bool,
+    /// Questions that nobody will answer; the runtime rejects them.
+    refused: Vec<RequestKey>,
     /// Requests that were resolved without their answer; the runtime tells the agent.
     withdrawn: Vec<RequestKey>,
     /// What the events so far name; the runtime keeps it with them.
@@ -157,6 +161,8 @@ impl Timeline {
             requests: IndexMap::new(),
             granted: Vec::new(),
             covered: IndexMap::new(),
+            refuses_questions: false,
+            refused: Vec::new(),
             withdrawn: Vec::new(),
             blobs: Vec::new(),
             named: HashMap::new(),
@@ -195,6 +201,16 @@ impl Timeline {
     /// The requests that standing grants have answered since the last call; tell the agent.
     pub fn take_granted(&mut self) -> Vec<RequestKey> {
         std::mem::take(&mut self.granted)
+    }
+
+    /// From now on every question is one that nobody will answer.
+    pub fn refuse_questions(&mut self) {
+        self.refuses_questions = true;
+    }
+
+    /// The questions since the last call that nobody will answer; reject them.
+    pub fn take_refused(&mut self) -> Vec<RequestKey> {
+        std::mem::take(&mut self.refused)
     }
 
     /// The requests that were resolved over the agent's head since the last call; tell the agent.
@@ -315,6 +331,7 @@ impl Timeline {
             self.owed.clear();
             self.granted.clear();
             self.covered.clear();
+            self.refused.clear();
             self.withdrawn.clear();
         }
     }

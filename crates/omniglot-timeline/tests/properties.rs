@@ -29,6 +29,7 @@ enum Step {
     Draft(Box<Draft>),
     Unparsed,
     Dropped,
+    RefuseQuestions,
     Withdraw(ResolvedBy),
     Close(StopReason, ResolvedBy),
     End(SessionEnd),
@@ -186,6 +187,7 @@ fn step() -> impl Strategy<Value = Step> {
         40 => draft().prop_map(|draft| Step::Draft(Box::new(draft))),
         1 => Just(Step::Unparsed),
         1 => Just(Step::Dropped),
+        1 => Just(Step::RefuseQuestions),
         1 => by().prop_map(Step::Withdraw),
         1 => (stop(), by()).prop_map(|(stop, by)| Step::Close(stop, by)),
         1 => reason.prop_map(Step::End),
@@ -208,6 +210,7 @@ fn play(steps: Vec<Step>) -> (Timeline, Vec<UniversalEvent>) {
         take(&mut timeline, step, now, &events, &mut out);
         events.extend(out.into_iter().map(|emitted| emitted.event));
         timeline.take_granted();
+        timeline.take_refused();
         timeline.take_withdrawn();
     }
     let mut out = vec![];
@@ -236,6 +239,7 @@ fn take(
             timeline.unparsed(unparsed, agent, out);
         }
         Step::Dropped => timeline.dropped(DropReason::Heartbeat),
+        Step::RefuseQuestions => timeline.refuse_questions(),
         Step::Withdraw(by) => timeline.withdraw_requests(by, daemon, out),
         Step::Close(stop, by) => timeline.close_turn(TurnEnd::new(stop), by, daemon, out),
         Step::End(reason) => {

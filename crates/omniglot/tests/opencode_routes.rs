@@ -11,6 +11,8 @@
 
 #[path = "opencode_routes/access.rs"]
 mod access;
+#[path = "opencode_routes/handover.rs"]
+mod handover;
 #[path = "opencode_routes/listings.rs"]
 mod listings;
 #[path = "opencode_routes/prompts.rs"]

@@ -8,9 +8,9 @@
 )]
 
 use omniglot_schema::{
-    EventData, PermissionReply, PermissionReplyRequest, PermissionStatus, QuestionEventData,
-    QuestionReplyRequest, QuestionStatus, QueueOnCancel, ResolvedBy, SessionStatus, StopReason,
-    UniversalEvent, UniversalEventType,
+    CreateSessionRequest, EventData, PermissionReply, PermissionReplyRequest, PermissionStatus,
+    QuestionEventData, QuestionPolicy, QuestionReplyRequest, QuestionStatus, QueueOnCancel, ResolvedBy,
+    SessionStatus, StopReason, UniversalEvent, UniversalEventType,
 };
 use omniglot_testkit::daemon::{Daemon, Setup};
 use omniglot_testkit::drive::{Driver, status_of, text_of};
@@ -198,4 +198,19 @@ async fn what_a_person_says_with_a_reply_is_kept_with_the_resolution() {
     assert_eq!(resolved.metadata.unwrap().message, message);
     session.wait_for(asked.sequence, is(UniversalEventType::TurnEnded)).await;
     session.history().await;
+}
+
+#[tokio::test]
+async fn a_session_that_nobody_watches_rejects_every_question_at_once() {
+    let daemon = daemon();
+    let request =
+        CreateSessionRequest { questions: Some(QuestionPolicy::Reject), ..CreateSessionRequest::new("mock") };
+    let session = Driver::create_with(&daemon.client, "s", &request).await;
+    ask(&session, "[[question]]").await;
+    let (stop, question) = end(&session).await;
+    assert_eq!(stop, StopReason::EndTurn);
+    assert_eq!(
+        (question.status, resolved_by(&question)),
+        (QuestionStatus::Rejected, Some(ResolvedBy::Policy))
+    );
 }

@@ -6,9 +6,9 @@ use jiff::Timestamp;
 use omniglot_agents::{Open, RefusalKind, Wish};
 use omniglot_schema::{
     AgentError, AuthState, AuthStatus, Connection, CreateSessionRequest, CreateSessionResponse, ErrorType,
-    MessageRequest, SessionId, StatePatch,
+    MessageRequest, QuestionPolicy, SessionId, StatePatch,
 };
-use omniglot_store::{NewSession, SessionRecord, StoreError};
+use omniglot_store::{NewSession, SessionNo, SessionRecord, StoreError};
 use omniglot_timeline::{Draft, Identity, SessionStarted, Timeline};
 
 use super::{Hub, flatten};
@@ -40,36 +40,64 @@ impl Hub {
         if self.inner.store.session(&id).await?.is_some() {
             return Err(RuntimeError::SessionExists(id.to_string()));
         }
+        let newborn = self.conceive(&id, &request, open, origin).await?;
+        self.write_down(id, &request, newborn, None).await
+    }
+
+    /// Opens the agent of a session that has no row yet.
+    pub(super) async fn conceive(
+        &self,
+        id: &SessionId,
+        request: &CreateSessionRequest,
+        open: Open,
+        origin: Option<SessionId>,
+    ) -> Result<Newborn, RuntimeError> {
         let is_copy = origin.is_some();
-        let mut born = Newborn::new(&id, &request, origin);
-        let opening = self.inner.launcher.clone().open(request.agent.clone(), open);
-        let (agent, refused) = match opening.await {
+        let mut born = Newborn::new(id, request, origin);
+        match self.inner.launcher.clone().open(request.agent.clone(), open).await {
             Ok(Opened { agent, heard }) => {
                 born.step.absorb(&mut born.timeline, heard);
-                (Some(agent), None)
+                born.opened = Some(agent);
             }
             Err(not_opened) if is_copy => return Err(not_opened.into_error()),
-            Err(not_opened) => (None, Some(born.unauthorised(not_opened)?)),
-        };
-        born.settle(&request, agent.is_some());
+            Err(not_opened) => born.refused = Some(born.unauthorised(not_opened)?),
+        }
+        born.settle(request);
         self.check_open()?;
-        self.learn(&request, &born.timeline, refused.is_none());
-        let created = self.inner.store.create(born.row(id.clone(), &request)?);
+        self.learn(request, &born.timeline, born.refused.is_none());
+        Ok(born)
+    }
+
+    /// Gives a session its row, in the place of `old` if there is one, and lets it live. Called with its door
+    /// held.
+    pub(super) async fn write_down(
+        &self,
+        id: SessionId,
+        request: &CreateSessionRequest,
+        mut born: Newborn,
+        old: Option<SessionNo>,
+    ) -> Result<CreateSessionResponse, RuntimeError> {
+        let row = born.row(id.clone(), request)?;
+        let created = match old {
+            Some(old) => self.inner.store.replace(old, row),
+            None => self.inner.store.create(row),
+        };
         let record = match flatten(created.await) {
             Err(RuntimeError::Store(StoreError::Exists)) => {
                 return Err(RuntimeError::SessionExists(id.to_string()));
             }
             other => other?,
         };
+        let refused = born.refused.take();
         tracing::info!(session = %id, agent = request.agent, healthy = refused.is_none(), "created");
         let native_session_id = born.timeline.fold().native_session_id.clone();
-        self.begin(self.facts(&record, &request), born, agent);
+        self.begin(self.facts(&record, request), born);
         Ok(CreateSessionResponse { healthy: refused.is_none(), error: refused, native_session_id })
     }
 
-    fn begin(&self, facts: Facts, born: Newborn, agent: Option<Agent>) {
+    fn begin(&self, facts: Facts, born: Newborn) {
         // Without an agent there is nothing to watch: the row wakes up with its first message.
-        let Some(agent) = agent else { return };
+        let Some(agent) = born.opened else { return };
         let id = facts.id.clone();
         let last_frame = born.step.last_frame();
         let (session, handle) = Session::new(facts, self.inner.store.clone(), born.timeline, last_frame);
@@ -86,11 +114,15 @@ impl Hub {
             deadlines: self.inner.deadlines.clone(),
             credentials: self.inner.credentials.clone(),
             loans: self.inner.loans.clone(),
+            questions: request.questions.unwrap_or(QuestionPolicy::Ask),
         }
     }
 
     /// Refuses what cannot work; fills in the directory.
-    fn checked(&self, mut request: CreateSessionRequest) -> Result<CreateSessionRequest, RuntimeError> {
+    pub(super) fn checked(
+        &self,
+        mut request: CreateSessionRequest,
+    ) -> Result<CreateSessionRequest, RuntimeError> {
         let agent = &self.inner.launcher.catalog.get(&request.agent)?.name;
         let refuse = |what: &str| {
             Err(RuntimeError::InvalidRequest(format!(
@@ -110,10 +142,13 @@ impl Hub {
 }
 
 /// A session that has no row yet.
-struct Newborn {
+pub(super) struct Newborn {
     agent: String,
     timeline: Timeline,
     step: Step,
+    opened: Option<Agent>,
+    /// Why it has no agent yet.
+    refused: Option<AgentError>,
 }
 
 impl Newborn {
@@ -124,7 +159,8 @@ impl Newborn {
             Some(origin) => Timeline::forked(identity, seed, origin),
             None => Timeline::new(identity, seed),
         };
-        Self { agent: request.agent.clone(), timeline, step: Step::new(0) }
+        let agent = request.agent.clone();
+        Self { agent, timeline, step: Step::new(0), opened: None, refused: None }
     }
 
     /// Without credentials a session exists but cannot work yet; every other reason means no session.
@@ -153,12 +189,12 @@ impl Newborn {
     }
 
     /// What the request asked for is state, and so is the process.
-    fn settle(&mut self, request: &CreateSessionRequest, connected: bool) {
+    fn settle(&mut self, request: &CreateSessionRequest) {
         let wish = |wish: &Option<String>| wish.clone().map(Some);
         self.patch(StatePatch {
             title: wish(&request.title),
             permission_mode: wish(&request.permission_mode),
-            connection: connected.then_some(Some(Connection::Connected)),
+            connection: self.opened.is_some().then_some(Some(Connection::Connected)),
             ..StatePatch::default()
         });
     }

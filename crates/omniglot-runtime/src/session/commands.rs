@@ -15,7 +15,11 @@ impl Session {
     pub(super) async fn request(&mut self, request: Request) -> Flow {
         let Request { ask, reply } = request;
         self.step.begin();
-        if matches!(ask, Ask::Discard) {
+        if matches!(ask, Ask::DiscardUnused) && !self.is_unused() {
+            answer(reply, Answer::Refused(RuntimeError::Busy));
+            return Flow::On;
+        }
+        if matches!(ask, Ask::Discard | Ask::DiscardUnused) {
             self.discard().await;
             answer(reply, Answer::Done(None));
             return Flow::Done;
@@ -51,7 +55,7 @@ impl Session {
             Ask::Terminate => self.terminate().await,
             Ask::Reap => self.reap().await?,
             Ask::Shutdown => self.shutdown().await,
-            Ask::Discard => self.discard().await,
+            Ask::Discard | Ask::DiscardUnused => self.discard().await,
             // Answered when the agent has answered.
             Ask::Configure(_) => {}
         }
@@ -62,6 +66,13 @@ impl Session {
     pub(super) fn answer_granted(&mut self) {
         for key in self.timeline.take_granted() {
             self.tell_agent(&Command::ReplyPermission { key, reply: PermissionReply::Always, message: None });
+        }
+    }
+
+    /// Questions of a session that nobody watches.
+    pub(super) fn answer_refused(&mut self) {
+        for key in self.timeline.take_refused() {
+            self.tell_agent(&Command::ReplyQuestion { key, answers: None });
         }
     }
 

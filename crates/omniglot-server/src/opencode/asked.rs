@@ -40,6 +40,21 @@ pub(crate) struct NewSession {
     pub(crate) model: Option<ModelChoice>,
     #[serde(rename = "parentID")]
     pub(crate) parent_id: Option<String>,
+    #[serde(default)]
+    pub(crate) permission: Vec<Rule>,
+}
+
+/// What a session may do. Agents keep their own rules for their tools; the one about questions is ours.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Rule {
+    permission: String,
+    action: String,
+}
+
+/// Whether somebody will answer questions: `opencode run` says that nobody does. The last rule counts.
+pub(crate) fn may_ask(rules: &[Rule]) -> bool {
+    let about = |rule: &&Rule| matches!(&*rule.permission, "question" | "*");
+    rules.iter().rev().find(about).is_none_or(|rule| rule.action != "deny")
 }
 
 /// Sessions name a model's id `id`, messages name it `modelID`.
@@ -154,6 +169,18 @@ mod tests {
         assert_eq!(prompt.parts.len(), 3);
         let new: NewSession = parse(br#"{"model":{"providerID":"claude","id":"m"}}"#).unwrap();
         assert_eq!(new.model.unwrap().model_id, "m");
+    }
+
+    #[test]
+    fn the_last_rule_about_questions_counts() {
+        let may = |rules: &str| {
+            let new: NewSession = parse(format!(r#"{{"permission":{rules}}}"#).as_bytes()).unwrap();
+            may_ask(&new.permission)
+        };
+        let rule = |name, action| format!(r#"{{"permission":"{name}","pattern":"*","action":"{action}"}}"#);
+        assert!(may("[]") && may(&format!("[{}]", rule("bash", "deny"))));
+        assert!(!may(&format!("[{},{}]", rule("question", "deny"), rule("plan_exit", "deny"))));
+        assert!(may(&format!("[{},{}]", rule("*", "deny"), rule("question", "ask"))));
     }
 
     #[test]

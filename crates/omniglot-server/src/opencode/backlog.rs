@@ -3,11 +3,11 @@
 //!
 //! What a frame says is the relay's business, how it is sent the streams'.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use omniglot_schema::SessionId;
+use omniglot_store::SessionNo;
 use tokio::sync::watch;
 
 /// How much is kept for slow readers, of all sessions together.
@@ -17,7 +17,7 @@ const MAX_BYTES: usize = 16 << 20;
 #[derive(Debug, Clone)]
 pub(super) struct Frame {
     /// `None` for news of the server itself.
-    pub(super) session: Option<SessionId>,
+    pub(super) session: Option<SessionNo>,
     /// The sequence of the event that it was made from; `None` when it says that the session is gone.
     pub(super) sequence: Option<u64>,
     pub(super) directory: Arc<str>,
@@ -38,6 +38,8 @@ struct Ring {
     /// The position of the oldest frame.
     first: u64,
     bytes: usize,
+    /// The newest sequence of each session that has a frame here.
+    newest: HashMap<SessionNo, u64>,
 }
 
 /// The frames that a reader asked for are not kept any more.
@@ -70,6 +72,11 @@ impl Backlog {
     /// Where the next frame will stand.
     pub(super) fn end(&self) -> u64 {
         self.ring().end()
+    }
+
+    /// The sequence of the session's newest frame, as long as that is kept.
+    pub(super) fn newest(&self, session: SessionNo) -> Option<u64> {
+        self.ring().newest.get(&session).copied()
     }
 
     /// Rings whenever there is more.
@@ -105,11 +112,23 @@ impl Backlog {
 impl Ring {
     fn push(&mut self, frame: Frame) {
         self.bytes += frame.json.len();
+        if let (Some(session), Some(sequence)) = (frame.session, frame.sequence) {
+            self.newest.insert(session, sequence);
+        }
         self.frames.push_back(Arc::new(frame));
         while self.bytes > MAX_BYTES && self.frames.len() > 1 {
             let Some(oldest) = self.frames.pop_front() else { break };
             self.first += 1;
             self.bytes -= oldest.json.len();
+            self.let_go(&oldest);
+        }
+    }
+
+    fn let_go(&mut self, frame: &Frame) {
+        if let Some(session) = frame.session
+            && self.newest.get(&session).copied() == frame.sequence
+        {
+            self.newest.remove(&session);
         }
     }
 
@@ -123,8 +142,12 @@ mod tests {
     use super::*;
 
     fn frame(size: usize) -> Frame {
-        let session = SessionId::parse("s").ok();
-        Frame { session, sequence: Some(1), directory: "/".into(), json: vec![b'x'; size].into() }
+        Frame {
+            session: Some(SessionNo(1)),
+            sequence: Some(1),
+            directory: "/".into(),
+            json: vec![b'x'; size].into(),
+        }
     }
 
     #[test]

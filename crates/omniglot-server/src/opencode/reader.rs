@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use omniglot_schema::SessionId;
+use omniglot_store::SessionNo;
 use tokio::sync::watch;
 
 use super::backlog::{Frame, Lost};
@@ -15,7 +15,7 @@ pub(crate) struct Reader {
     /// What it hears before anything else.
     greeting: VecDeque<Arc<Frame>>,
     /// How far the greeting has told of a session already.
-    greeted: HashMap<SessionId, u64>,
+    greeted: HashMap<SessionNo, u64>,
     bell: watch::Receiver<u64>,
     relay: Leaving,
 }
@@ -48,9 +48,9 @@ impl Reader {
         (reader, progress)
     }
 
-    pub(super) fn greet(&mut self, session: &SessionId, sequence: u64, frames: Vec<Frame>) {
+    pub(super) fn greet(&mut self, session: SessionNo, sequence: u64, frames: Vec<Frame>) {
         self.greeting.extend(frames.into_iter().map(Arc::new));
-        self.greeted.insert(session.clone(), sequence);
+        self.greeted.insert(session, sequence);
     }
 
     /// Waits for frames and returns those that fit in `max_bytes`, at least one. Asking again says that the
@@ -89,16 +89,9 @@ impl Reader {
     }
 
     /// Whether the greeting has not told it already.
-    fn is_new(&mut self, frame: &Frame) -> bool {
-        let Some(session) = &frame.session else { return true };
-        match frame.sequence {
-            Some(sequence) => self.greeted.get(session).is_none_or(|told| sequence > *told),
-            None => {
-                // The id may be used again, with sequences from the first.
-                self.greeted.remove(session);
-                true
-            }
-        }
+    fn is_new(&self, frame: &Frame) -> bool {
+        let (Some(session), Some(sequence)) = (frame.session, frame.sequence) else { return true };
+        self.greeted.get(&session).is_none_or(|told| sequence > *told)
     }
 
     /// Makes everything that is committed ready.

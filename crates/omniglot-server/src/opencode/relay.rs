@@ -1,21 +1,21 @@
 //! Makes frames out of every session that changes, as long as somebody listens.
 //!
-//! It follows the whole daemon with one task and keeps one projection per session that has changed since; a
-//! session that did not change costs nothing. Sending the frames is left to the streams.
+//! It follows the whole daemon with one task and keeps one projection per session that is under way; a session
+//! that did not change costs nothing. Sending the frames is left to the streams.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use omniglot_runtime::{Hub, RuntimeError};
 use omniglot_schema::SessionId;
-use omniglot_store::{Fate, News};
+use omniglot_store::{Fate, News, SessionNo, SessionRecord};
 use tokio::sync::{Notify, watch};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::backlog::{Backlog, Frame};
 use super::greeting::greeting;
-use super::live::{Live, encode};
+use super::live::{Live, encode, farewell};
+use super::lives::Lives;
 use super::reader::Reader;
 use super::shelf::{Shared, Shelf};
 use super::stream::Form;
@@ -38,11 +38,9 @@ pub(crate) struct Relay {
 #[derive(Default)]
 struct State {
     /// The sessions that changed while somebody listened.
-    live: HashMap<SessionId, Shared>,
+    lives: Lives<Shared>,
     /// How far each stream has come; it hangs up when the stream ends.
     readers: Vec<watch::Receiver<u64>>,
-    /// Sessions that are being made anew: their end is not told.
-    exchanged: HashSet<SessionId>,
     task: Option<AbortOnDropHandle<()>>,
 }
 
@@ -62,9 +60,8 @@ impl Relay {
         let mut reader = self.enter();
         for session in self.hub.unfinished().await? {
             if form.shows(session.info.directory.as_deref().unwrap_or_default()) {
-                let id = &session.info.session_id;
-                match self.view(id, greet).await {
-                    Ok((sequence, frames)) => reader.greet(id, sequence, frames),
+                match self.view(&session.info.session_id, greet).await {
+                    Ok((no, sequence, frames)) => reader.greet(no, sequence, frames),
                     Err(RuntimeError::SessionNotFound(_)) => {}
                     Err(error) => return Err(error),
                 }
@@ -115,26 +112,43 @@ impl Relay {
 
     async fn follow(self: Arc<Self>, mut news: News) {
         while let Some(changed) = news.next().await {
-            for (id, fate) in changed {
+            for (no, fate) in changed {
                 match fate {
-                    Fate::Grown { after } => self.grown(&id, after).await,
-                    Fate::Deleted => self.deleted(&id).await,
+                    Fate::Grown { after } => self.grown(no, after).await,
+                    Fate::Deleted(record) => self.deleted(no, record.as_deref()),
+                    // Its clients know the new one by the same id.
+                    Fate::Replaced => self.forget(no),
                 }
             }
         }
     }
 
-    async fn grown(&self, id: &SessionId, after: u64) {
-        let told = async {
-            let live = self.live_from(id, after).await?;
-            self.tell(&mut *live.lock().await).await
-        };
-        match told.await {
-            Ok(()) | Err(RuntimeError::SessionNotFound(_)) => {}
+    async fn grown(&self, no: SessionNo, after: u64) {
+        match self.tell_from(no, after).await {
+            Ok(Flow::Works) => self.state().lives.works(no),
+            Ok(Flow::Rests) => self.rested(no).await,
+            Err(RuntimeError::SessionNotFound(_)) => {}
             Err(error) => {
-                tracing::error!(session = %id, error = &error as &dyn std::error::Error, "OpenCode's clients miss events");
-                self.state().live.remove(id);
+                tracing::error!(
+                    session = no.0,
+                    error = &error as &dyn std::error::Error,
+                    "OpenCode's clients miss events"
+                );
+                self.state().lives.remove(no);
             }
+        }
+    }
+
+    /// Lets one go that rests, when they have become too many. Only the task that follows does this: whatever
+    /// comes later of that session is its news, and read anew.
+    async fn rested(&self, no: SessionNo) {
+        let surplus = self.state().lives.rests(no);
+        let Some((longest, live)) = surplus else { return };
+        let mut live = live.lock().await;
+        if live.rests() {
+            // Somebody may look at it still, and would tell what its successor tells.
+            live.hush();
+            self.state().lives.remove(longest);
         }
     }
 
@@ -146,55 +160,56 @@ impl Relay {
     }
 
     /// Those who show a list of sessions take it off.
-    async fn deleted(&self, id: &SessionId) {
-        if self.state().exchanged.remove(id) {
-            return;
-        }
-        self.shelf.remove(id);
-        let Some(live) = self.state().live.remove(id) else { return };
-        let live = live.lock().await;
-        let info = Box::new(live.projector().session());
-        let payload = Payload::SessionDeleted { session_id: info.id.clone(), info };
-        let event = OcEvent::loose(jiff::Timestamp::now().as_millisecond(), payload);
-        self.backlog.push(vec![live.frame(None, &event)]);
-    }
-
-    /// A session is about to be made anew under its id, which its clients shall not take for its end.
-    pub(crate) fn exchange(&self, id: &SessionId) {
-        self.shelf.remove(id);
-        let mut state = self.state();
-        state.live.remove(id);
-        if state.task.is_some() {
-            state.exchanged.insert(id.clone());
+    fn deleted(&self, no: SessionNo, record: Option<&SessionRecord>) {
+        self.forget(no);
+        match record.map(farewell).transpose() {
+            Ok(frame) => self.backlog.push(frame.into_iter().collect()),
+            Err(error) => {
+                tracing::error!(
+                    session = no.0,
+                    error = &error as &dyn std::error::Error,
+                    "OpenCode's clients miss an end"
+                );
+            }
         }
     }
 
-    /// Gets to know a session that is about to be deleted: afterwards nobody could say which it was.
-    pub(crate) async fn remember(&self, id: &SessionId) -> Result<(), RuntimeError> {
-        if self.state().readers.is_empty() {
-            return Ok(());
-        }
-        let last = self.hub.record(id).await?.last_seq;
-        let live = self.live_from(id, last).await?;
-        self.tell(&mut *live.lock().await).await
+    fn forget(&self, no: SessionNo) {
+        self.shelf.remove(no);
+        self.state().lives.remove(no);
+    }
+
+    /// Tells what a session's events after `after` say, unless that was done.
+    async fn tell_from(&self, no: SessionNo, after: u64) -> Result<Flow, RuntimeError> {
+        let live = self.live_from(no, after).await?;
+        let mut live = live.lock().await;
+        self.tell(&mut live).await?;
+        Ok(if live.rests() { Flow::Rests } else { Flow::Works })
     }
 
     /// The projection of a session, told up to `after` if it is new.
-    async fn live_from(&self, id: &SessionId, after: u64) -> Result<Shared, RuntimeError> {
-        if let Some(live) = self.live(id) {
+    async fn live_from(&self, no: SessionNo, after: u64) -> Result<Shared, RuntimeError> {
+        let known = self.state().lives.get(no);
+        if let Some(live) = known {
             return Ok(live);
         }
-        let new = Arc::new(tokio::sync::Mutex::new(Live::open(&self.hub, id, after).await?));
-        Ok(self.state().live.entry(id.clone()).or_insert(new).clone())
-    }
-
-    fn live(&self, id: &SessionId) -> Option<Shared> {
-        self.state().live.get(id).cloned()
+        let record = self.hub.record_numbered(no).await?;
+        let record = record.ok_or_else(|| RuntimeError::SessionNotFound(no.0.to_string()))?;
+        let mut new = Live::new(&self.hub, &record)?;
+        let mut state = self.state();
+        if let Some(live) = state.lives.get(no) {
+            return Ok(live);
+        }
+        // It may have been live before, and have told some of this already.
+        new.tell_after(self.backlog.newest(no).map_or(after, |newest| newest.max(after)));
+        let live: Shared = Arc::new(tokio::sync::Mutex::new(new));
+        state.lives.insert(no, live.clone());
+        Ok(live)
     }
 
     /// Folds what is committed and makes it known.
     async fn tell(&self, live: &mut Live) -> Result<(), RuntimeError> {
-        while let Some(frames) = live.step().await? {
+        while let Some(frames) = live.step(&self.hub).await? {
             self.backlog.push(frames);
         }
         Ok(())
@@ -206,35 +221,26 @@ impl Relay {
         id: &SessionId,
         look: impl FnOnce(&Live) -> T,
     ) -> Result<T, RuntimeError> {
-        // The id may have been given to another session since it was looked at.
         let record = self.hub.record(id).await?;
-        if let Some(live) = self.live(id) {
-            let mut live = live.lock().await;
-            if live.is_of(&record) {
-                self.tell(&mut live).await?;
-                return Ok(look(&live));
-            }
-        }
-        let live = match self.shelf.find(id) {
-            Some(live) if live.lock().await.is_of(&record) => live,
-            _ => {
-                self.shelf.remove(id);
-                self.shelf.keep(id, Live::open(&self.hub, id, u64::MAX).await?)
-            }
+        let known = self.state().lives.get(record.no);
+        let live = match known.or_else(|| self.shelf.find(record.no)) {
+            Some(live) => live,
+            None => self.shelf.keep(record.no, Live::new(&self.hub, &record)?),
         };
         let mut live = live.lock().await;
-        read_on(&mut live).await?;
+        self.tell(&mut live).await?;
         Ok(look(&live))
     }
 
     /// Returns once every stream has taken what the session's events after `after` say; one that does not
     /// read is not waited for long.
-    pub(crate) async fn deliver(&self, id: &SessionId, after: u64) {
+    pub(crate) async fn deliver(&self, id: &SessionId, after: u64) -> Result<(), RuntimeError> {
         let readers = self.state().readers.clone();
         if readers.is_empty() {
-            return;
+            return Ok(());
         }
-        self.grown(id, after).await;
+        let no = self.hub.record(id).await?.no;
+        self.tell_from(no, after).await?;
         let end = self.backlog.end();
         let all = async {
             for mut progress in readers {
@@ -245,12 +251,13 @@ impl Relay {
         if tokio::time::timeout(PATIENCE, all).await.is_err() {
             tracing::debug!(session = %id, "a stream of OpenCode's does not read");
         }
+        Ok(())
     }
 
     /// Makes frames of everything that is committed.
     pub(super) async fn settle(&self) {
-        let live: Vec<Shared> = self.state().live.values().cloned().collect();
-        for live in live {
+        let lives = self.state().lives.values();
+        for live in lives {
             // A session that cannot be read has been reported when it was.
             let _unread = self.tell(&mut *live.lock().await).await.is_err();
         }
@@ -261,14 +268,14 @@ impl Relay {
     }
 }
 
-/// Tells nobody.
-async fn read_on(live: &mut Live) -> Result<(), RuntimeError> {
-    while live.step().await?.is_some() {}
-    Ok(())
+/// What a session does once all of it is told.
+enum Flow {
+    Works,
+    Rests,
 }
 
-fn greet(live: &Live) -> (u64, Vec<Frame>) {
+fn greet(live: &Live) -> (SessionNo, u64, Vec<Frame>) {
     let sequence = live.projector().sequence();
-    let frames = greeting(live.projector()).iter().map(|event| live.frame(Some(sequence), event)).collect();
-    (sequence, frames)
+    let frames = greeting(live.projector()).iter().map(|event| live.frame(sequence, event)).collect();
+    (live.no(), sequence, frames)
 }

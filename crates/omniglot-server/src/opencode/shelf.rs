@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use omniglot_schema::SessionId;
+use omniglot_store::SessionNo;
 
 use super::live::Live;
 
@@ -16,36 +16,36 @@ pub(super) type Shared = Arc<tokio::sync::Mutex<Live>>;
 /// The last one used stands first.
 #[derive(Default)]
 pub(super) struct Shelf {
-    kept: Mutex<VecDeque<(SessionId, Shared)>>,
+    kept: Mutex<VecDeque<(SessionNo, Shared)>>,
 }
 
 impl Shelf {
-    pub(super) fn find(&self, id: &SessionId) -> Option<Shared> {
+    pub(super) fn find(&self, no: SessionNo) -> Option<Shared> {
         let mut kept = self.kept();
-        let place = kept.iter().position(|(kept, _)| kept == id)?;
+        let place = kept.iter().position(|(kept, _)| *kept == no)?;
         let found = kept.remove(place)?;
         let live = found.1.clone();
         kept.push_front(found);
         Some(live)
     }
 
-    /// Keeps it, unless there is one of that id already; returns the one that is kept.
-    pub(super) fn keep(&self, id: &SessionId, live: Live) -> Shared {
-        if let Some(known) = self.find(id) {
+    /// Keeps it, unless it is there already; returns the one that is kept.
+    pub(super) fn keep(&self, no: SessionNo, live: Live) -> Shared {
+        if let Some(known) = self.find(no) {
             return known;
         }
         let live: Shared = Arc::new(tokio::sync::Mutex::new(live));
         let mut kept = self.kept();
-        kept.push_front((id.clone(), live.clone()));
+        kept.push_front((no, live.clone()));
         kept.truncate(KEPT);
         live
     }
 
-    pub(super) fn remove(&self, id: &SessionId) {
-        self.kept().retain(|(kept, _)| kept != id);
+    pub(super) fn remove(&self, no: SessionNo) {
+        self.kept().retain(|(kept, _)| *kept != no);
     }
 
-    fn kept(&self) -> MutexGuard<'_, VecDeque<(SessionId, Shared)>> {
+    fn kept(&self) -> MutexGuard<'_, VecDeque<(SessionNo, Shared)>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

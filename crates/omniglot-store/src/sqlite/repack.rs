@@ -69,7 +69,8 @@ pub(super) fn step(
 impl Repack {
     /// Whether rows that were read may be gone after it.
     pub(super) fn is_disturbed_by(&self, change: &Change) -> bool {
-        matches!(change, Change::Trim { session, .. } | Change::Delete(session) if *session == self.session)
+        let trimmed = matches!(change, Change::Trim { session, .. } if *session == self.session);
+        trimmed || change.removes() == Some(self.session)
     }
 
     fn begin(connection: &Connection, session: SessionNo) -> Result<Self, StoreError> {

@@ -22,11 +22,9 @@ pub(super) struct Listed {
 /// Unchecked: reading whole rows would make a start read every fold. A wrong number here is never
 /// silent, since whoever asks for the session gets its checked row first.
 pub(super) fn heads(connection: &Connection) -> Result<Vec<Known>, StoreError> {
-    let mut statement = connection.prepare("SELECT no, last_seq, id FROM sessions")?;
-    let rows = statement.query_map([], |row| {
-        let id = row.get_ref(2)?.as_str().ok().and_then(|id| SessionId::parse(id).ok());
-        Ok(Known { no: SessionNo(row.get(0)?), id, committed: uint(row.get(1)?) })
-    })?;
+    let mut statement = connection.prepare("SELECT no, last_seq FROM sessions")?;
+    let known = |row: &Row<'_>| Ok(Known { no: SessionNo(row.get(0)?), committed: uint(row.get(1)?) });
+    let rows = statement.query_map([], known)?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 

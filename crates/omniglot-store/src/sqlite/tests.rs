@@ -17,7 +17,7 @@ fn create() -> Change {
         events: vec![],
     };
     let (uuid, epoch) = ("u".into(), "e".into());
-    Change::Create(Box::new(crate::engine::Creation { new, packs: vec![], uuid, epoch }))
+    Change::Create(Box::new(crate::engine::Creation { new, packs: vec![], uuid, epoch, replaces: None }))
 }
 
 fn keep(receipt: &Receipt) -> Change {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use omniglot_schema::SessionId;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::rows::{change_queue, insert_events, insert_pack, insert_receipt};
@@ -140,6 +141,9 @@ fn create(transaction: &Transaction<'_>, creation: &Creation, now_ms: i64) -> Re
     dense(&new.events)?;
     follows("sequence", 0, new.events.first().map(|e| e.seq))?;
     follows("frame", 0, packs.first().map(|p| p.first))?;
+    if let Some(old) = creation.replaces {
+        make_way(transaction, old, &new.id)?;
+    }
     let mut row = SessionRow { record: first_record(creation), uuid: creation.uuid.clone(), packed_frame: 0 };
     if !row.insert(transaction)? {
         return Err(StoreError::Exists);
@@ -171,7 +175,17 @@ fn first_record(Creation { new, packs, epoch, .. }: &Creation) -> SessionRecord 
     }
 }
 
+/// Only a session of the same id: what is refused later must not have deleted anything.
+fn make_way(transaction: &Transaction<'_>, old: SessionNo, id: &SessionId) -> Result<(), StoreError> {
+    if SessionRow::load(transaction, old)?.record.id != *id {
+        return Err(StoreError::NoSession);
+    }
+    delete(transaction, old).map(drop)
+}
+
 fn delete(transaction: &Transaction<'_>, session: SessionNo) -> Result<Done, StoreError> {
+    // A damaged row can be deleted, too; nobody can be told what it was.
+    let row = SessionRow::load(transaction, session).ok();
     if transaction.execute("DELETE FROM sessions WHERE no = ?1", [session.0])? == 0 {
         return Err(StoreError::NoSession);
     }
@@ -180,5 +194,5 @@ fn delete(transaction: &Transaction<'_>, session: SessionNo) -> Result<Done, Sto
     }
     // The rest may be much, and nobody can ask for it any more.
     leftovers::note(transaction, session)?;
-    Ok(Done::Deleted)
+    Ok(Done::Deleted(row.map(|row| Box::new(row.record))))
 }

@@ -1,6 +1,6 @@
 //! Subscribers get every event once, from any cursor, across the seam from stored to live.
 
-use omniglot_store::{Fate, Next, Options, SessionRecord, Store, StoreError, Subscription};
+use omniglot_store::{Fate, News, Next, Options, SessionNo, SessionRecord, Store, StoreError, Subscription};
 use tokio::task::JoinSet;
 
 use crate::support::*;
@@ -151,12 +151,45 @@ async fn whoever_follows_all_sessions_hears_which_are_new_grow_and_go() {
     let first = old.last_seq + 1;
     append(&store, deltas(&old, first..=first + 1)).await;
     append(&store, deltas(&old, [first + 2])).await;
-    let grown = Fate::Grown { after: old.last_seq };
-    assert_eq!(news.next().await.unwrap(), [(id("old"), grown)], "one entry, from the first on");
-    create(&store, "new").await;
-    assert_eq!(news.next().await.unwrap(), [(id("new"), Fate::Grown { after: 0 })]);
+    let (no, fate) = only(&mut news).await;
+    assert!(no == old.no && matches!(fate, Fate::Grown { after } if after == old.last_seq), "{fate:?}");
+    let new = create(&store, "new").await;
+    let (no, fate) = only(&mut news).await;
+    assert!(no == new.no && matches!(fate, Fate::Grown { after: 0 }), "{fate:?}");
     store.delete(old.no).await.unwrap().unwrap();
-    assert_eq!(news.next().await.unwrap(), [(id("old"), Fate::Deleted)]);
+    let (no, fate) = only(&mut news).await;
+    let Fate::Deleted(Some(row)) = fate else { panic!("{fate:?}") };
+    assert_eq!(
+        (no, &row.id, row.last_seq),
+        (old.no, &id("old"), first + 2),
+        "its last row goes with the news"
+    );
     store.close().await.unwrap();
-    assert_eq!(news.next().await, None);
+    assert!(news.next().await.is_none());
+}
+
+/// The next news, of one session.
+async fn only(news: &mut News) -> (SessionNo, Fate) {
+    let mut told = news.next().await.unwrap();
+    assert_eq!(told.len(), 1, "one entry, from the first on: {told:?}");
+    told.remove(0)
+}
+
+#[tokio::test]
+async fn a_session_takes_the_place_of_another_in_one_moment() {
+    let (_dir, store) = temporary();
+    let old = create(&store, "a").await;
+    let mut reader = store.subscribe(old.no, old.last_seq);
+    let mut news = store.follow();
+    let new = store.replace(old.no, new_session("a")).await.unwrap().unwrap();
+    let told = news.next().await.unwrap();
+    let [(gone, Fate::Replaced), (born, Fate::Grown { after: 0 })] = &*told else { panic!("{told:?}") };
+    assert_eq!((*gone, *born), (old.no, new.no));
+    assert!(matches!(reader.next(100).await, Ok(Next::Deleted)));
+    assert_eq!(store.session(&id("a")).await.unwrap().unwrap().no, new.no);
+    assert!(store.session_numbered(old.no).await.unwrap().is_none());
+    let other = create(&store, "b").await;
+    let refused = store.replace(other.no, new_session("c")).await.unwrap();
+    assert!(matches!(refused, Err(StoreError::NoSession)), "only one of the same id makes room");
+    assert!(store.session_numbered(other.no).await.unwrap().is_some());
 }

@@ -101,6 +101,9 @@ impl Timeline {
                 ..RequestMetadata::default()
             }),
         };
+        if self.refuses_questions {
+            self.refused.push(ask.key.clone());
+        }
         self.requests.insert(ask.key, OpenRequest { asked: Asked::Question(data.clone()), made_call });
         self.emit(EventData::QuestionRequested(data), stamp, out);
     }
@@ -173,6 +176,8 @@ impl Timeline {
         let Some(Asked::Question(mut data)) = self.requests.get(key).map(|open| open.asked.clone()) else {
             return self.dropped(DropReason::Duplicate);
         };
+        // Adapters know who is asked, not that nobody is.
+        let by = if by == ResolvedBy::Person && self.refuses_questions { ResolvedBy::Policy } else { by };
         let answers = answers.filter(|_| matches!(by, ResolvedBy::Person | ResolvedBy::Agent));
         data.status = if answers.is_some() { QuestionStatus::Answered } else { QuestionStatus::Rejected };
         data.response = answers.as_ref().map(|answers| {

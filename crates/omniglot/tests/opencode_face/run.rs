@@ -40,6 +40,13 @@ fn a_permission_is_refused_by_default_and_given_with_auto() {
 }
 
 #[test]
+fn a_question_that_nobody_can_answer_ends() {
+    let (daemon, client) = (mock(), OpenCode::default());
+    let (kinds, lines) = lines(&client.run(&daemon, &["--format", "json", "[[question:one]]"]));
+    assert_eq!(kinds.last().map(String::as_str), Some("step_finish"), "{lines:?}");
+}
+
+#[test]
 fn steps_tools_and_texts_are_printed_as_json() {
     let (daemon, client) = (mock(), OpenCode::default());
     let (kinds, lines) = lines(&client.run(&daemon, &["--format", "json", "--auto", "[[permission]]"]));

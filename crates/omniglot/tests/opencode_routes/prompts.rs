@@ -143,3 +143,27 @@ async fn stopping_answers_the_prompt_and_drops_what_waits() {
     let seen = events.until("session.idle").await;
     assert!(!seen.is_empty());
 }
+
+#[tokio::test]
+async fn a_picture_comes_back_as_what_a_page_can_show() {
+    let daemon = daemon();
+    let face = Face::of(&daemon);
+    let session = face.session().await;
+    let mut events = face.stream("/global/event").await;
+    let url = format!("data:image/png;base64,{PIXEL}");
+    let body = json!({ "parts": [
+        { "type": "text", "text": "[[attachments]]" },
+        { "type": "file", "mime": "image/png", "filename": "pixel.png", "url": url },
+    ] });
+    face.post(&format!("/session/{session}/message"), body).await;
+    let messages = face.get(&format!("/session/{session}/message")).await;
+    let picture = &messages[0]["parts"][1];
+    assert_eq!((&picture["type"], &picture["mime"]), (&json!("file"), &json!("image/png")), "{messages}");
+    assert_eq!(picture["url"], url, "the picture itself, and no address that wants a token");
+    let seen = events.until("session.idle").await;
+    assert!(seen.iter().any(|frame| event(frame)["properties"]["part"] == *picture), "{seen:?}");
+}
+
+/// The smallest picture.
+const PIXEL: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";

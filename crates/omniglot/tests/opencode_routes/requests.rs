@@ -72,3 +72,22 @@ async fn questions_are_answered_or_rejected() {
     events.until("question.rejected").await;
     events.until("session.idle").await;
 }
+
+#[tokio::test]
+async fn a_session_that_nobody_watches_is_asked_nothing() {
+    let daemon = daemon();
+    let face = Face::of(&daemon);
+    let rule = |name: &str| json!({ "permission": name, "pattern": "*", "action": "deny" });
+    let body = json!({ "permission": [rule("question"), rule("plan_enter"), rule("plan_exit")] });
+    let session = face.post("/session", body).await["id"].as_str().unwrap().to_owned();
+    let mut events = face.stream("/event").await;
+    face.prompt(&session, "[[question:one]]").await;
+    let id = asked(&mut events, "question.asked").await;
+    let seen = events.until("question.rejected").await;
+    assert_eq!(event(seen.last().unwrap())["properties"]["requestID"], id);
+    events.until("session.idle").await;
+    face.begin(&session, "[[permission]]").await;
+    let id = asked(&mut events, "permission.asked").await;
+    face.post(&format!("/permission/{id}/reply"), json!({ "reply": "reject" })).await;
+    events.until("session.idle").await;
+}

@@ -101,3 +101,20 @@ async fn an_id_that_is_used_again_shows_the_new_session() {
     omniglot_testkit::drive::Driver::create(&daemon.client, "again").await;
     assert_eq!(face.get(path).await, json!([]));
 }
+
+#[tokio::test]
+async fn what_another_face_deletes_is_seen_to_be_deleted() {
+    let daemon = daemon();
+    let face = Face::of(&daemon);
+    let session = omniglot_testkit::drive::Driver::create(&daemon.client, "old").await;
+    session.turn("[[text:1]]", omniglot_schema::PermissionReply::Once).await;
+    let patch = omniglot_schema::SessionPatch { title: Some("Named".into()), ..Default::default() };
+    daemon.client.patch(&session.id, &patch).await.unwrap();
+    let (mut here, mut all) = (face.stream("/event").await, face.stream("/global/event").await);
+    daemon.client.delete(&session.id).await.unwrap();
+    for events in [&mut here, &mut all] {
+        let seen = events.until("session.deleted").await;
+        let told = &event(seen.last().unwrap())["properties"];
+        assert_eq!((&told["sessionID"], &told["info"]["title"]), (&json!("ses_old"), &json!("Named")));
+    }
+}

@@ -95,3 +95,33 @@ async fn a_quiet_stream_says_that_it_is_alive() {
     assert_eq!(kinds(&one), ["server.connected", "server.heartbeat"]);
     assert_eq!(kinds(&all), ["server.connected", "server.heartbeat"]);
 }
+
+#[tokio::test]
+async fn a_session_that_rested_while_many_others_worked_is_told_once_and_whole() {
+    let daemon = daemon();
+    let face = Face::of(&daemon);
+    let first = face.session().await;
+    let mut events = face.stream("/global/event").await;
+    face.prompt(&first, "[[text:1]]").await;
+    events.until("session.idle").await;
+    // More than are kept while they rest.
+    for _ in 0..20 {
+        let other = face.session().await;
+        face.prompt(&other, "[[text:1]]").await;
+        events.until("session.idle").await;
+    }
+    let answer = face.prompt(&first, "[[text:2]]").await;
+    let seen = events.until("session.idle").await;
+    let seen: Vec<_> = seen.iter().filter(|frame| frame.to_string().contains(&first)).map(event).collect();
+    let mut ids: Vec<&str> = seen.iter().map(|event| event["id"].as_str().unwrap()).collect();
+    let told = ids.len();
+    ids.dedup();
+    assert!(ids.len() == told && ids.is_sorted(), "{ids:?}");
+    let last = answer["parts"].as_array().unwrap().iter().rfind(|part| part["type"] == "text").unwrap();
+    assert!(seen.iter().any(|event| event["properties"]["part"] == *last), "{seen:?}");
+    let other = face.session().await;
+    face.prompt(&other, "[[text:1]]").await;
+    let seen = events.until("session.idle").await;
+    let again = seen.iter().filter(|frame| frame.to_string().contains(&first)).map(event);
+    assert!(again.clone().all(|event| event["id"].as_str() > ids.last().copied()), "{again:?}");
+}

@@ -15,6 +15,8 @@ pub(crate) fn daemon() -> Daemon {
     Setup::new(env!("CARGO_BIN_EXE_omniglot")).start()
 }
 
+/// Cheap to clone.
+#[derive(Clone)]
 pub(crate) struct Face {
     base: String,
     token: String,

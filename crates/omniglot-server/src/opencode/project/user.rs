@@ -8,6 +8,9 @@ use super::Projector;
 use crate::opencode::ids::Id;
 use crate::opencode::wire::{Attachment, MessageInfo, PartBody, Payload, Status, UserMessage, UserTime};
 
+/// How the address of a file begins that holds the file itself.
+const INLINE: &str = "data:";
+
 /// A message in the queue, and what it is called here.
 #[derive(Debug, Clone)]
 pub(super) struct Waiting {
@@ -129,10 +132,11 @@ impl Projector {
     fn say_parts(&mut self, message: &Id, bodies: Vec<PartBody>, client_ids: &[String]) {
         for (place, body) in bodies.into_iter().enumerate() {
             let known = self.book.message(message.as_str()).and_then(|message| message.parts.get(place));
-            if known.is_some_and(|known| is_told(&known.body, &body)) {
-                continue;
-            }
-            let known = known.map(|known| known.id.clone());
+            let (known, body) = match known {
+                Some(known) => (Some(known.id.clone()), news(&known.body, body)),
+                None => (None, Some(body)),
+            };
+            let Some(body) = body else { continue };
             let wished = client_ids.get(place + 1);
             let id = known.or_else(|| self.ids.adopt("prt", wished?, self.now));
             let id = id.unwrap_or_else(|| self.ids.part(self.now));
@@ -141,9 +145,18 @@ impl Projector {
     }
 }
 
-/// A file keeps the address by which its client knows it, although the agent may have been given a copy.
-fn is_told(known: &PartBody, body: &PartBody) -> bool {
-    known == body || matches!((known, body), (PartBody::File(_), PartBody::File(_)))
+/// What is to be told of a part that clients know; `None` when they know it.
+///
+/// A file keeps its name and the address by which its client knows it, although the agent may have been given
+/// a copy; a picture is told once more, since only now it is there to be looked at.
+fn news(known: &PartBody, body: PartBody) -> Option<PartBody> {
+    match (known, body) {
+        (PartBody::File(known), PartBody::File(now)) => {
+            let shown = now.url.starts_with(INLINE) && known.url != now.url;
+            shown.then(|| PartBody::File(Attachment { url: now.url, ..known.clone() }))
+        }
+        (known, body) => (*known != body).then_some(body),
+    }
 }
 
 fn said(part: &ContentPart) -> Option<PartBody> {
@@ -174,10 +187,16 @@ pub(super) fn image(path: &str, mime: Option<&str>) -> Attachment {
 
 /// A file on this machine, or a blob of the session, which has an address of ours.
 fn file(path: &str, mime: &str) -> Attachment {
-    let is_address = path.starts_with("/v1/") || path.contains("://") || path.starts_with("data:");
+    let is_inline = path.starts_with(INLINE);
+    let is_address = path.starts_with("/v1/") || path.contains("://") || is_inline;
+    let name = if is_inline {
+        mime.replace('/', ".")
+    } else {
+        path.rsplit('/').next().unwrap_or_default().to_owned()
+    };
     Attachment {
         mime: mime.to_owned(),
-        filename: path.rsplit('/').next().filter(|name| !name.is_empty()).map(str::to_owned),
+        filename: Some(name).filter(|name| !name.is_empty()),
         url: if is_address { path.to_owned() } else { format!("file://{path}") },
     }
 }

@@ -7,15 +7,15 @@ use axum::Json;
 use axum::extract::State;
 use http::header::USER_AGENT;
 use http::{HeaderMap, StatusCode};
-use omniglot_runtime::Posted;
+use omniglot_runtime::{Heir, Posted};
 use omniglot_schema::SessionId;
 
 use super::InSession;
 use crate::app::complete;
 use crate::opencode::Face;
 use crate::opencode::asked::{Asked, ModelChoice, PartInput, Prompt, RunCommand};
-use crate::opencode::exchange;
 use crate::opencode::live::Live;
+use crate::opencode::project::DEFAULT_MODEL;
 use crate::opencode::prompt::message;
 use crate::opencode::refusal::Refusal;
 use crate::opencode::settings::{self, Wanted};
@@ -110,7 +110,9 @@ async fn post_prompt(face: &Face, id: &SessionId, name: &str, prompt: Prompt) ->
     if prompt.system.is_some_and(|system| !system.is_empty()) {
         return Err(Refusal::invalid("agents have their own system prompt; leave out `system`"));
     }
-    exchange::take(face, id, prompt.model.as_ref()).await?;
+    if let Some(model) = &prompt.model {
+        give_to(face, id, model).await?;
+    }
     let hub = &face.app.hub;
     let wanted = Wanted { model: prompt.model, variant: prompt.variant, mode: prompt.agent };
     let patch = settings::patch(&hub.detail(id).await?, wanted)?;
@@ -125,6 +127,20 @@ async fn post_prompt(face: &Face, id: &SessionId, name: &str, prompt: Prompt) ->
     Ok(posted.await?)
 }
 
+/// Scripts, `opencode run` and the web page create a session without saying for whom, and name the provider in
+/// its first prompt. A session with a turn behind it stays as it is; whether the prompt fits it is for
+/// `settings` to say.
+async fn give_to(face: &Face, id: &SessionId, model: &ModelChoice) -> Result<(), Refusal> {
+    let heir = Heir {
+        agent: model.provider_id.clone(),
+        model: Some(model.model_id.clone()).filter(|model| model != DEFAULT_MODEL),
+        variant: model.variant.clone(),
+    };
+    let (hub, id) = (face.app.hub.clone(), id.clone());
+    complete(async move { hub.exchange(&id, heir).await }).await?;
+    Ok(())
+}
+
 /// Waits for the end of the turn, and for the streams to have it.
 async fn ended(face: &Face, id: &SessionId, posted: &Posted) -> Result<(), Refusal> {
     let outcome = tokio::select! {
@@ -136,8 +152,7 @@ async fn ended(face: &Face, id: &SessionId, posted: &Posted) -> Result<(), Refus
     if outcome == Outcome::Dropped {
         return Err(Refusal::invalid("the message was taken back before it was delivered").session(id));
     }
-    face.relay.deliver(id, posted.after).await;
-    Ok(())
+    Ok(face.relay.deliver(id, posted.after).await?)
 }
 
 async fn answer(

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::extract::{Query, State};
-use omniglot_schema::{CreateSessionRequest, QueueOnCancel, SessionId, SessionPatch, SessionStatus};
+use omniglot_schema::{
+    CreateSessionRequest, QuestionPolicy, QueueOnCancel, SessionId, SessionPatch, SessionStatus,
+};
 use serde::Deserialize;
 
 use super::{InSession, Preferred};
 use crate::app::complete;
 use crate::opencode::Face;
-use crate::opencode::asked::{Asked, Change, Fork, NewSession};
+use crate::opencode::asked::{Asked, Change, Fork, NewSession, may_ask};
 use crate::opencode::directory::Directory;
 use crate::opencode::ids::Id;
 use crate::opencode::live::{Live, quick_record};
@@ -62,6 +64,7 @@ pub(crate) async fn create(
         variant: new.model.and_then(|model| model.variant),
         directory: Some(directory.path()),
         title: new.title,
+        questions: (!may_ask(&new.permission)).then_some(QuestionPolicy::Reject),
         ..CreateSessionRequest::new(agent)
     };
     let id = new_session_id()?;
@@ -108,7 +111,6 @@ pub(crate) async fn delete(
     State(face): State<Face>,
     InSession(id): InSession,
 ) -> Result<Json<bool>, Refusal> {
-    face.relay.remember(&id).await?;
     let hub = face.app.hub.clone();
     complete(async move { hub.delete(&id).await }).await?;
     Ok(Json(true))

@@ -1,0 +1,50 @@
+//! Puts pictures into the events that name them.
+//!
+//! OpenCode's clients show a picture by the address in its part, and a page sends no token when it loads one.
+//! So the address holds the picture itself, as OpenCode's own server does it.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use omniglot_runtime::{Hub, RuntimeError};
+use omniglot_schema::{ContentPart, EventData, SessionId, UniversalEvent};
+
+/// A larger one would push too much else out of the streams' backlog. It keeps its address below `/v1`.
+const LARGEST: usize = 4 << 20;
+
+/// May be called again for the same event.
+pub(super) async fn put_in(
+    hub: &Hub,
+    session: &SessionId,
+    event: &mut UniversalEvent,
+) -> Result<(), RuntimeError> {
+    let EventData::ItemCompleted(data) = &mut event.data else { return Ok(()) };
+    for part in &mut data.item.content {
+        let ContentPart::Image { path, mime } = part else { continue };
+        let Some(name) = blob_name(path) else { continue };
+        match hub.blob(session, name).await {
+            Ok(blob) if blob.bytes.len() <= LARGEST => {
+                let mime = mime.as_deref().unwrap_or(&blob.mime);
+                *path = format!("data:{mime};base64,{}", STANDARD.encode(&blob.bytes));
+            }
+            Ok(_) | Err(RuntimeError::BlobNotFound(_) | RuntimeError::SessionNotFound(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn blob_name(path: &str) -> Option<&str> {
+    path.strip_prefix("/v1/sessions/")?.split_once("/blobs/").map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::blob_name;
+
+    #[test]
+    fn only_a_blob_s_address_is_one() {
+        assert_eq!(blob_name("/v1/sessions/s/blobs/00ff.png"), Some("00ff.png"));
+        assert_eq!(blob_name("/home/me/blobs/a.png"), None);
+        assert_eq!(blob_name("data:image/png;base64,AAAA"), None);
+    }
+}
