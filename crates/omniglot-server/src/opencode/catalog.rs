@@ -86,6 +86,9 @@ impl Catalog {
 
     fn installed(&self, preferred: Option<&str>) -> Vec<AgentInfo> {
         let mut agents: Vec<_> = self.hub.agents().into_iter().filter(|agent| agent.installed).collect();
+        // The rehearsal is the default of a daemon that was told of none.
+        let configured = Some(self.hub.default_agent()).filter(|agent| *agent != REHEARSAL);
+        let preferred = preferred.or(configured);
         agents.sort_by_key(|agent| rank(agent, preferred));
         agents
     }

@@ -78,7 +78,7 @@ impl Live {
             self.read().await?;
         }
         for event in &mut self.unread {
-            pictures::put_in(hub, &self.session, event).await?;
+            pictures::put_in(hub, &self.session, event).await;
         }
         Ok(Some(self.fold()))
     }

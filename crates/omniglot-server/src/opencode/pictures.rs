@@ -5,19 +5,16 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use omniglot_runtime::{Hub, RuntimeError};
+use omniglot_runtime::Hub;
 use omniglot_schema::{ContentPart, EventData, SessionId, UniversalEvent};
 
 /// A larger one would push too much else out of the streams' backlog. It keeps its address below `/v1`.
 const LARGEST: usize = 4 << 20;
 
-/// May be called again for the same event.
-pub(super) async fn put_in(
-    hub: &Hub,
-    session: &SessionId,
-    event: &mut UniversalEvent,
-) -> Result<(), RuntimeError> {
-    let EventData::ItemCompleted(data) = &mut event.data else { return Ok(()) };
+/// May be called again for the same event. A picture that cannot be read keeps its address and hides nothing
+/// else.
+pub(super) async fn put_in(hub: &Hub, session: &SessionId, event: &mut UniversalEvent) {
+    let EventData::ItemCompleted(data) = &mut event.data else { return };
     for part in &mut data.item.content {
         let ContentPart::Image { path, mime } = part else { continue };
         let Some(name) = blob_name(path) else { continue };
@@ -26,11 +23,12 @@ pub(super) async fn put_in(
                 let mime = mime.as_deref().unwrap_or(&blob.mime);
                 *path = format!("data:{mime};base64,{}", STANDARD.encode(&blob.bytes));
             }
-            Ok(_) | Err(RuntimeError::BlobNotFound(_) | RuntimeError::SessionNotFound(_)) => {}
-            Err(error) => return Err(error),
+            Ok(_) => {}
+            Err(error) => {
+                tracing::warn!(%session, name, error = &error as &dyn std::error::Error, "a picture");
+            }
         }
     }
-    Ok(())
 }
 
 fn blob_name(path: &str) -> Option<&str> {

@@ -8,6 +8,9 @@ const [
 ] = process.argv.slice(2)
 /** How long a page may take for one step. */
 const PATIENCE = 60_000
+/** The smallest picture. */
+const PIXEL = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64')
 const { chromium } = await import(playwright)
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
 const page = await browser.newPage()
@@ -54,6 +57,7 @@ try {
   await page.goto(`${origin}/${Buffer.from(directory).toString('base64url')}/session`)
   await Promise.all((await Promise.all(lists)).map((response) => response.finished()))
   await sees(model)
+  await page.locator('input[type=file]').last().setInputFiles({ name: 'pixel.png', mimeType: 'image/png', buffer: PIXEL })
   await send(text)
   await finished(1)
   told('text')
@@ -81,6 +85,7 @@ try {
   await page.reload()
   await sees(long)
   await finished(3)
+  await page.waitForFunction(() => [...document.images].some((image) => image.alt === 'image.png' && image.naturalWidth > 0))
   assert.deepEqual(errors, [])
   console.log('all done')
 } catch (error) {

@@ -1,5 +1,6 @@
 //! What a client reads when it starts.
 
+use omniglot_testkit::daemon::Setup;
 use serde_json::Value;
 
 use super::support::{Face, daemon, encoded};
@@ -21,6 +22,18 @@ async fn agents_are_providers_and_their_modes_are_agents() {
     let names: Vec<&str> = agents.as_array().unwrap().iter().map(|a| a["name"].as_str().unwrap()).collect();
     assert_eq!(names[0], "build");
     assert!(names.contains(&"plan"), "{names:?}");
+}
+
+#[tokio::test]
+async fn the_agent_that_the_configuration_prefers_is_preselected() {
+    let omniglot = env!("CARGO_BIN_EXE_omniglot");
+    let agent = |name: &str| {
+        format!("[agents.{name}]\nprotocol = \"acp\"\ncommand = [{omniglot:?}, \"mock-agent\"]\n")
+    };
+    let config = format!("default_agent = \"second\"\n{}{}", agent("first"), agent("second"));
+    let daemon = Setup::new(omniglot).config(config).start();
+    assert_eq!(Face::of(&daemon).get("/config").await["model"], "second/mock-small");
+    assert_eq!(Face::at(&daemon, "/opencode/agents/first").get("/config").await["model"], "first/mock-small");
 }
 
 #[tokio::test]

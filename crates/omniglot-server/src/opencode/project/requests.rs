@@ -80,12 +80,16 @@ impl Projector {
     }
 
     pub(super) fn question_asked(&mut self, data: &QuestionEventData) {
-        let metadata = data.metadata.as_ref();
+        let item = data.metadata.as_ref().and_then(|metadata| metadata.item_id.as_ref());
+        let questions = questions(data);
+        if let Some(item) = item {
+            self.call_asks(item, &questions);
+        }
         let request = QuestionRequest {
             id: self.ids.question(self.now, &data.question_id),
             session_id: self.id.clone(),
-            questions: questions(data),
-            tool: self.tool_of(metadata.and_then(|metadata| metadata.item_id.as_ref())),
+            questions,
+            tool: self.tool_of(item),
         };
         self.ask(data.question_id.to_string(), Request::Question(Box::new(request)));
     }
@@ -187,9 +191,10 @@ fn question(info: &omniglot_schema::QuestionInfo) -> QuestionInfo {
     }
 }
 
-/// A few words for a tab: OpenCode allows 30 characters.
+/// A few words for a tab: OpenCode allows 30 characters. What is asked stands at the end of a longer text.
 fn header(prompt: &str) -> String {
-    prompt.chars().take(30).collect()
+    let last = prompt.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
+    last.trim().chars().take(30).collect()
 }
 
 /// The answers, question by question.

@@ -239,3 +239,42 @@ fn an_event_that_is_folded_already_tells_nothing() {
     bench.sequence = 0;
     assert_eq!(kinds(&bench.turn("msg_1", &[])), [""; 0]);
 }
+
+#[test]
+fn a_question_shows_what_it_asks_where_its_call_does_not_tell() {
+    let mut bench = Bench::new();
+    bench.turn("msg_1", &[]);
+    bench.said("itm_1", "user", "ask me");
+    let call = |status| {
+        json!({ "item": { "item_id": "itm_2", "kind": "tool_call", "role": "assistant", "status": status,
+            "content": [{ "type": "tool_call", "name": "question", "arguments": "{}", "call_id": "call_1" }] } })
+    };
+    bench.tell("item.started", call("in_progress"));
+    bench.tell("item.completed", call("completed"));
+    let asked = json!({ "question_id": "qst_1", "prompt": "First decide:\nWhich colour?", "options": ["Red"],
+        "status": "requested", "metadata": { "item_id": "itm_2" } });
+    let told = bench.tell("question.requested", asked);
+    assert_eq!(kinds(&told), ["message.part.updated", "question.asked"]);
+    let shown = &told[0]["properties"]["part"]["state"]["input"]["questions"][0];
+    assert_eq!((&shown["header"], &shown["options"][0]["label"]), (&json!("Which colour?"), &json!("Red")));
+}
+
+#[test]
+fn a_picture_that_waited_is_there_to_be_seen_when_it_is_delivered_and_keeps_its_name() {
+    let mut bench = Bench::new();
+    let file = json!({ "path": "/kept/00-a.png", "mime": "image/png", "filename": "a.png" });
+    let queued =
+        json!([{ "message_id": "msg_1", "message": "look", "attachments": [file], "client_ids": [] }]);
+    bench.tell("session.updated", json!({ "queue": queued }));
+    let waiting = bench.messages()[0]["parts"][1].clone();
+    assert_eq!((&waiting["url"], &waiting["filename"]), (&json!("file:///kept/00-a.png"), &json!("a.png")));
+    bench.turn("msg_1", &[]);
+    let item = json!({ "item": { "item_id": "itm_1", "kind": "message", "role": "user", "status": "completed",
+        "content": [{ "type": "text", "text": "look" },
+                    { "type": "image", "path": "data:image/png;base64,AAAA", "mime": "image/png" }] } });
+    bench.tell("item.started", item.clone());
+    bench.tell("item.completed", item);
+    let shown = bench.messages()[0]["parts"][1].clone();
+    assert_eq!((&shown["id"], &shown["filename"]), (&waiting["id"], &json!("a.png")));
+    assert_eq!(shown["url"], "data:image/png;base64,AAAA");
+}

@@ -13,7 +13,7 @@ pub(super) use self::words::word;
 use super::Projector;
 use super::diffs::changes;
 use crate::opencode::ids::Id;
-use crate::opencode::wire::{PartBody, Record, Span, ToolPart, ToolReference, ToolState};
+use crate::opencode::wire::{PartBody, QuestionInfo, Record, Span, ToolPart, ToolReference, ToolState};
 
 /// A call without its result.
 #[derive(Debug, Clone)]
@@ -29,6 +29,9 @@ pub(super) struct OpenCall {
     /// What the person answered, where the call is a question.
     answers: Option<Vec<Vec<String>>>,
 }
+
+/// OpenCode's word for the tool that asks a person.
+const QUESTION: &str = "question";
 
 /// As much of a running command's output as each event repeats.
 const PREVIEW: usize = 8 * 1024;
@@ -114,6 +117,18 @@ impl Projector {
                 turn.diffs.add(change);
             }
         }
+    }
+
+    /// A call that is a question shows what it asks; not every agent tells that as its input.
+    pub(super) fn call_asks(&mut self, item: &ItemId, questions: &[QuestionInfo]) {
+        let Some(call) = self.called.get(item).map(|call| CallId(call.call_id.clone())) else { return };
+        let Some(mut open) = self.calls.remove(&call) else { return };
+        if open.tool == QUESTION && !open.input.contains_key("questions") {
+            open.input.insert("questions".to_owned(), json!(questions));
+            let state = running(&open);
+            self.say_call(&call, &open, state);
+        }
+        self.calls.insert(call, open);
     }
 
     /// The person answered the question that this call asks.
