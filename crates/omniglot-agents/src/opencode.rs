@@ -14,14 +14,18 @@ mod edit;
 mod failure;
 mod launch;
 mod link;
+mod merge;
 mod message;
 mod open;
 mod part;
 mod plan;
 mod question;
+mod removed;
 mod request;
 mod resync;
+mod said;
 mod settings;
+mod subagent;
 mod tool;
 mod translate;
 mod turn;
@@ -33,6 +37,7 @@ mod tests;
 
 use std::collections::{HashMap, HashSet};
 
+use indexmap::IndexMap;
 use omniglot_schema::{Activity, MessageId};
 use serde_json::value::RawValue;
 
@@ -49,11 +54,13 @@ use open::Opening;
 use part::Part;
 use plan::PlanFile;
 use question::Requests;
+use removed::Reverted;
 use request::Asked;
 use resync::Reread;
 use settings::Settings;
+use subagent::Child;
 use tool::Call;
-use turn::Turn;
+use turn::{Ending, Turn};
 use wire::Event;
 
 /// One session on the server. What is remembered lasts as long as the connection.
@@ -70,20 +77,31 @@ pub struct OpenCode {
     wish: Wish,
     settings: Settings,
     authors: HashMap<String, Author>,
+    /// The agents that messages of the user are for.
+    addressed: HashMap<String, String>,
+    /// How messages of the user begin.
+    words: HashMap<String, String>,
     /// When the session was made, in milliseconds of the server's clock.
     born: Option<f64>,
     /// Messages that a fork has copied.
     copied: HashSet<String>,
     parts: HashMap<String, Part>,
     calls: HashMap<String, Call>,
-    /// Sessions of subagents, and the part of the call that began each.
-    children: HashMap<String, Option<String>>,
+    /// Sessions of subagents, those of theirs among them.
+    children: IndexMap<String, Child>,
+    /// What the session itself has cost.
+    cost: f64,
     /// What subagents in the background have said since the last turn.
     untold: Vec<Event>,
     requests: Requests,
     /// The plan that was written last.
     plan: Option<PlanFile>,
     turn: Option<Turn>,
+    /// How the last turn ended.
+    ended_so: Ending,
+    /// The point that the conversation was taken back to, and of when we know.
+    reverted: Option<Reverted>,
+    revert_known: f64,
     /// Messages whose prompts were built but not seen on the wire yet, by request id.
     commanded: HashMap<String, MessageId>,
     /// The newest message that is no news any more.

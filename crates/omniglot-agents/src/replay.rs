@@ -9,13 +9,13 @@ pub mod show;
 mod split;
 
 use jiff::{SignedDuration, Timestamp};
-use omniglot_schema::{ResolvedBy, SessionId, StopReason, UniversalEvent};
+use omniglot_schema::{ResolvedBy, SessionId, StatePatch, StopReason, UniversalEvent};
 use omniglot_timeline::{Emitted, Identity, SessionEnd, Stamp, Timeline, TurnEnd};
 
 pub use capture::{CaptureError, Ending, Row, Step};
 pub use split::sessions;
 
-use crate::contract::{Input, LineFault, Output, Translator};
+use crate::contract::{Draft, Input, LineFault, Output, Translator};
 use crate::history::{Source, Told};
 use crate::registry::{self, AgentEntry};
 
@@ -159,6 +159,10 @@ fn apply(timeline: &mut Timeline, output: Output, stamp: Stamp, emitted: &mut Ve
 /// What the runtime does about the end of a process.
 fn exited(timeline: &mut Timeline, ending: Ending, stamp: Stamp, emitted: &mut Vec<Emitted>) {
     let Ending { exit, expected, stderr } = ending;
+    if timeline.fold().state.connection.is_some() {
+        let gone = StatePatch { connection: Some(None), ..StatePatch::default() };
+        timeline.apply(Draft::State(Box::new(gone)), stamp, emitted);
+    }
     // Not every recording tells that stdin was closed; an agent that rests and then leaves was asked to, and
     // whoever sent SIGTERM asked.
     let rests = timeline.fold().open_turn.is_none();

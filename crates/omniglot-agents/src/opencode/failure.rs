@@ -1,12 +1,50 @@
-//! OpenCode's errors in our codes (T16).
+//! OpenCode's errors: in our codes (T16), and where they are told.
 
-use omniglot_schema::ErrorCode;
+use omniglot_schema::{ErrorCode, StatusLabel};
 use omniglot_timeline::Failure;
 use serde_json::json;
 
-use super::wire::NamedError;
+use super::translate::Whose;
+use super::turn::Ending;
+use super::wire::{NamedError, SessionError};
+use super::{OpenCode, dropped};
+use crate::contract::{Draft, DropReason, Output};
 
-pub(crate) const ABORTED: &str = "MessageAbortedError";
+const ABORTED: &str = "MessageAbortedError";
+
+impl OpenCode {
+    pub(crate) fn error(&mut self, event: SessionError, out: &mut Vec<Output>) {
+        let Some(error) = event.error else { return };
+        let whose = event.session.as_deref().map(|session| self.whose(session));
+        match (whose, &mut self.turn) {
+            (Some(Whose::Mine), Some(turn)) => {
+                // An abort of ours is no error; one of somebody else's is.
+                if !(turn.is_aborted() && error.name == ABORTED) {
+                    turn.failure = Some(failure(&error));
+                }
+                out.push(dropped(DropReason::Superseded));
+            }
+            (Some(Whose::Mine), None) => self.error_outside_turn(&error, out),
+            // Its call may end without a word about it. Who stops a turn stops its subagents.
+            (Some(Whose::Child(call)), _) if error.name != ABORTED => {
+                self.told(StatusLabel::Warning, failure(&error).message, call, out);
+            }
+            (Some(Whose::Child(_) | Whose::Other), _) => {}
+            (None, _) => out.push(Draft::Error(failure(&error)).into()),
+        }
+    }
+
+    /// After a turn that failed it is about that one, often the same once more with its stack (T9).
+    fn error_outside_turn(&mut self, error: &NamedError, out: &mut Vec<Output>) {
+        match self.ended_so {
+            Ending::Aborted if error.name == ABORTED => out.push(dropped(DropReason::Echo)),
+            Ending::Aborted | Ending::Failed => {
+                self.told(StatusLabel::Late, failure(error).message, None, out);
+            }
+            Ending::Well => out.push(Draft::Error(failure(error)).into()),
+        }
+    }
+}
 
 pub(crate) fn failure(error: &NamedError) -> Failure {
     let message = error.data.message.clone().unwrap_or_else(|| error.name.clone());

@@ -1,6 +1,6 @@
 //! Messages as whole records: who wrote them, what they used, how they ended.
 
-use omniglot_schema::{ContentPart, ContextFill, ItemRole, StatePatch};
+use omniglot_schema::{ContentPart, ContextFill, ItemRole, StatePatch, StatusLabel};
 use omniglot_timeline::{Body, ItemKey};
 
 use super::failure::failure;
@@ -8,7 +8,7 @@ use super::settings::completed;
 use super::translate::{Whose, state, whole_item};
 use super::turn::Turn;
 use super::usage::Spender;
-use super::wire::{Assistant, By, Message};
+use super::wire::{Assistant, By, Message, Times, User};
 use super::{OpenCode, dropped};
 use crate::contract::{Draft, DropReason, Output, Wish};
 use omniglot_timeline::Origin;
@@ -30,14 +30,11 @@ impl OpenCode {
             return;
         }
         match by {
-            By::User => {
-                self.authors.insert(id, Author::User);
-                out.push(dropped(DropReason::Echo));
-            }
+            By::User(user) => self.user(id, &whose, user, out),
             By::Assistant(assistant) => {
                 let author = if assistant.summary { Author::Summary } else { Author::Assistant };
                 let is_new = self.authors.insert(id.clone(), author).is_none();
-                if self.is_copy(&whose, &assistant) {
+                if self.is_copy(&whose, &assistant.time) {
                     self.copied.insert(id);
                     return out.push(dropped(DropReason::Replay));
                 }
@@ -46,10 +43,25 @@ impl OpenCode {
         }
     }
 
+    fn user(&mut self, id: String, whose: &Whose, user: User, out: &mut Vec<Output>) {
+        self.authors.insert(id.clone(), Author::User);
+        if self.is_copy(whose, &user.time) {
+            self.copied.insert(id);
+            return out.push(dropped(DropReason::Replay));
+        }
+        if *whose == Whose::Mine && id > self.floor {
+            if let Some(turn) = &mut self.turn {
+                turn.was_prompted_by(&id);
+            }
+            self.addressed.extend(user.agent.map(|agent| (id, agent)));
+        }
+        out.push(dropped(DropReason::Echo));
+    }
+
     /// What is older than its session was said before the fork. (Whether it was complete when it was first
     /// seen tells nothing: a busy server tells events late, as their records are by then.)
-    fn is_copy(&self, whose: &Whose, message: &Assistant) -> bool {
-        let older = self.born.zip(message.time.created).is_some_and(|(born, created)| created < born);
+    fn is_copy(&self, whose: &Whose, time: &Times) -> bool {
+        let older = self.born.zip(time.created).is_some_and(|(born, created)| created < born);
         *whose == Whose::Mine && older
     }
 
@@ -79,6 +91,7 @@ impl OpenCode {
         turn.account(id, message, spender);
         if *whose == Whose::Mine && turn.is_newest(id) {
             turn.finish.clone_from(&message.finish);
+            turn.complete = message.time.completed.is_some();
             if let Some(error) = &message.error
                 && turn.failure.is_none()
             {
@@ -101,23 +114,36 @@ impl OpenCode {
             (used > 0 && window > 0).then_some(ContextFill { used, window })
         });
         let patch = StatePatch { context: context.map(Some), ..self.settings_of(message, model) };
+        let mode = patch.agent_mode.clone().flatten();
         state(patch, out);
+        let turn = self.turn.as_mut();
+        if let Some(mode) = mode.filter(|mode| turn.is_some_and(|turn| turn.leaves_its_mode(mode))) {
+            self.told(StatusLabel::ModeChanged, mode, None, out);
+        }
     }
 
     fn settings_of(&mut self, message: &Assistant, model: String) -> StatePatch {
-        // A command may have a model and an agent of its own, for as long as it runs.
-        if self.turn.as_ref().is_some_and(Turn::is_of_command) {
+        // A command may have a model and an agent of its own, for as long as it runs, and so has a subtask.
+        let of_command = self.turn.as_ref().is_some_and(Turn::is_of_command) && self.settings.known;
+        if of_command || self.is_of_another(message) {
             return StatePatch::default();
         }
+        self.settings.known = true;
         // Compaction and titles have agents of their own, which are no modes of the session.
         let mode = message.agent.clone().filter(|agent| self.settings.has_mode(agent));
         StatePatch {
             model: Some(Some(model)),
-            variant: message.variant.clone().map(Some),
+            variant: Some(message.variant.clone()),
             permission_mode: mode.as_deref().and_then(|mode| self.follow(mode)).map(Some),
             agent_mode: mode.map(Some),
             ..StatePatch::default()
         }
+    }
+
+    /// Whether another agent has written it than the one that was addressed.
+    fn is_of_another(&self, message: &Assistant) -> bool {
+        let addressed = message.answers.as_ref().and_then(|user| self.addressed.get(user));
+        addressed.zip(message.agent.as_ref()).is_some_and(|(addressed, agent)| addressed != agent)
     }
 
     /// An approved plan hands over to the agent that builds: the next prompt goes to it, too. Returns the

@@ -2,6 +2,7 @@
 
 use omniglot_schema::{Resume, StatePatch};
 use omniglot_timeline::SessionStarted;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -104,6 +105,8 @@ impl OpenCode {
     /// There is a session; before it is told, what it offers is read.
     fn found(&mut self, session: Session, out: &mut Vec<Output>) {
         self.born = session.time.created;
+        self.cost = session.cost.unwrap_or_default();
+        self.reverted_before(&session);
         let Some(opening) = &mut self.opening else {
             return self.adopt(&session.id, None, out);
         };
@@ -111,9 +114,25 @@ impl OpenCode {
         opening.lists = List::ALL.len();
         self.settings.rules = session.permission.unwrap_or_default();
         self.session = Some(session.id);
+        // What it has said before is no news, and what its subagents have cost is no record of its own.
+        let earlier: &[&str] = match opening.resume {
+            Some(Resume::Native) => &["/children", "/message?limit=1"],
+            Some(_) | None => &[],
+        };
+        opening.lists += earlier.len();
         for path in List::ALL {
             self.ask(Method::Get, path, None, out);
         }
+        for path in earlier {
+            self.ask_session(Method::Get, path, None, out);
+        }
+    }
+
+    /// The newest message of an old session: it and all before it is no news.
+    pub(crate) fn newest_read(&mut self, answer: &Answer, out: &mut Vec<Output>) {
+        let newest = entries::<Listed>(answer.body.get()).into_iter().map(|message| message.info.id).max();
+        self.floor = newest.unwrap_or_default();
+        self.list_read(out);
     }
 
     pub(crate) fn listed(&mut self, list: List, answer: &Answer, out: &mut Vec<Output>) {
@@ -133,6 +152,11 @@ impl OpenCode {
             List::Agents => self.settings.learn_modes(entries(body)),
             List::Commands => self.settings.learn_commands(entries(body)),
         }
+        self.list_read(out);
+    }
+
+    /// With the last answer the session is open.
+    pub(crate) fn list_read(&mut self, out: &mut Vec<Output>) {
         let Some(opening) = &mut self.opening else { return };
         opening.lists = opening.lists.saturating_sub(1);
         if opening.lists == 0 {
@@ -163,7 +187,7 @@ impl OpenCode {
             .into(),
         );
         let mode = self.wish.agent_mode.clone().unwrap_or_else(|| "build".to_owned());
-        let patch = StatePatch {
+        let mut patch = StatePatch {
             model: current.map(|model| Some(model.to_owned())),
             variant: self.wish.variant.clone().map(Some),
             agent_mode: self.settings.has_mode(&mode).then_some(Some(mode)),
@@ -172,6 +196,8 @@ impl OpenCode {
             )),
             ..self.settings.patch()
         };
+        self.settings.known = true;
+        patch.cost_usd = self.cost_of_all().cost_usd;
         state(patch, out);
         self.warn(foreseen.warnings, out);
     }
@@ -187,6 +213,17 @@ impl OpenCode {
             Draft::SessionStarted(SessionStarted { native_session_id, agent_version: None, resume }).into(),
         );
     }
+}
+
+/// As much of a message as tells its place.
+#[derive(Deserialize)]
+struct Listed {
+    info: Named,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    id: String,
 }
 
 pub(crate) fn session_in(answer: &Answer) -> Option<Session> {

@@ -15,6 +15,7 @@ use crate::contract::{Draft, DropReason, Output};
 #[derive(Debug)]
 pub(crate) struct Part {
     voice: Voice,
+    pub(crate) message: String,
     /// What went out of it.
     said: String,
     /// Something of it was missed: it is told when it is whole, because halves are kept nowhere.
@@ -50,10 +51,13 @@ impl Voice {
 }
 
 impl Part {
-    fn new(voice: Voice, holed: bool) -> Self {
-        Self { voice, said: String::new(), holed, done: false }
+    fn new(voice: Voice, message: &str, holed: bool) -> Self {
+        Self { voice, message: message.to_owned(), said: String::new(), holed, done: false }
     }
 }
+
+/// As many characters of the user's words name a message.
+const QUOTED: usize = 60;
 
 impl OpenCode {
     /// The event stream was cut: nobody knows what is missing of the parts under way.
@@ -110,7 +114,8 @@ impl OpenCode {
     /// The user's own words are told by the prompt; what OpenCode writes in the user's name is for the model.
     fn user_part(&mut self, whose: &Whose, head: &PartHead, body: PartBody, out: &mut Vec<Output>) {
         match body {
-            PartBody::Text(text) if text.synthetic => out.push(dropped(DropReason::Internal)),
+            PartBody::Text(text) if text.synthetic => self.injected(whose, head, text, out),
+            PartBody::Text(text) if *whose == Whose::Mine => self.users_words(head, &text, out),
             PartBody::Compaction(compaction) if *whose == Whose::Mine => {
                 if self.once.insert(head.id.clone()) {
                     self.ensure_turn(out);
@@ -131,6 +136,28 @@ impl OpenCode {
         }
     }
 
+    /// What comes with the user's own words is made of what the user attached. What comes by itself is news.
+    fn injected(&mut self, whose: &Whose, head: &PartHead, text: Text, out: &mut Vec<Output>) {
+        let amid_turn = self.turn.as_ref().is_some_and(|turn| !turn.is_of_user(&head.message));
+        if *whose != Whose::Mine || head.message <= self.floor || !amid_turn || text.text.is_empty() {
+            return out.push(dropped(DropReason::Internal));
+        }
+        if !self.once.insert(head.id.clone()) {
+            return out.push(dropped(DropReason::Duplicate));
+        }
+        let body = Body::System { parts: vec![ContentPart::text(text.text)] };
+        whole_item(ItemKey(head.id.clone()), None, body, out);
+    }
+
+    fn users_words(&mut self, head: &PartHead, text: &Text, out: &mut Vec<Output>) {
+        if let Some(turn) = &mut self.turn {
+            turn.is_told_by(&head.message);
+        }
+        let beginning = || text.text.chars().take(QUOTED).collect();
+        self.words.entry(head.message.clone()).or_insert_with(beginning);
+        out.push(dropped(DropReason::Echo));
+    }
+
     fn text(
         &mut self,
         head: &PartHead,
@@ -144,7 +171,7 @@ impl OpenCode {
             Some(part) => part,
             None => {
                 out.push(started(&head.id, voice, parent));
-                self.parts.entry(head.id.clone()).or_insert(Part::new(voice, self.stored))
+                self.parts.entry(head.id.clone()).or_insert(Part::new(voice, &head.message, self.stored))
             }
         };
         if part.done {
@@ -183,7 +210,7 @@ impl OpenCode {
         if !self.parts.contains_key(&event.part) {
             self.ensure_turn(out);
             out.push(started(&event.part, Voice::Answer, parent));
-            self.parts.insert(event.part.clone(), Part::new(Voice::Answer, false));
+            self.parts.insert(event.part.clone(), Part::new(Voice::Answer, &event.message, false));
         }
         let Some(part) = self.parts.get_mut(&event.part) else { return };
         if part.voice == Voice::Summary || part.done || part.holed {

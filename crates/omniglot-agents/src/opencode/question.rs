@@ -2,12 +2,15 @@
 //!
 //! OpenCode is never answered `always`: its grant would hold for every session of the server.
 
-use std::collections::HashMap;
+mod gone;
 
+use std::collections::{HashMap, HashSet};
+
+use indexmap::IndexMap;
 use omniglot_schema::{
     PermissionOption, PermissionReply, PermissionStatus, QuestionInfo, QuestionOption, ResolvedBy,
 };
-use omniglot_timeline::{PermissionAsk, QuestionAsk};
+use omniglot_timeline::{ItemKey, PermissionAsk, QuestionAsk};
 use serde_json::json;
 
 use super::edit::file_change;
@@ -21,15 +24,24 @@ use crate::http::Method;
 /// The requests that wait for an answer.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
-    open: HashMap<String, Kind>,
+    open: IndexMap<String, Request>,
     /// What the person said, until the answer is really sent.
     replies: HashMap<String, (PermissionReply, Option<String>)>,
     /// Answered over the agent's head.
     withdrawn: Vec<String>,
+    /// Answered by somebody else while nobody could listen.
+    gone: HashSet<String>,
+}
+
+#[derive(Debug)]
+struct Request {
+    kind: Kind,
+    /// The call that waits for it.
+    call: Option<ItemKey>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(crate) enum Kind {
     Permission,
     Question,
 }
@@ -40,6 +52,11 @@ impl Requests {
         self.open.clear();
         self.replies.clear();
         self.withdrawn.clear();
+        self.gone.clear();
+    }
+
+    fn kind(&self, id: &str) -> Option<Kind> {
+        self.open.get(id).map(|request| request.kind)
     }
 }
 
@@ -52,11 +69,11 @@ impl OpenCode {
         if !self.once.insert(asked.id.clone()) {
             return out.push(dropped(DropReason::Duplicate));
         }
-        self.requests.open.insert(asked.id.clone(), Kind::Permission);
         let call = asked.tool.as_ref().and_then(|tool| self.call_named(&tool.call)).map(|call| {
             asked.metadata.diff.iter().for_each(|diff| call.propose(diff));
             call.key.clone()
         });
+        self.requests.open.insert(asked.id.clone(), Request { kind: Kind::Permission, call: call.clone() });
         let subject = asked.metadata.command.clone().or_else(|| asked.metadata.filepath.clone());
         let subject = subject.unwrap_or_else(|| asked.patterns.join(", "));
         let files = match (&asked.metadata.filepath, &asked.metadata.diff) {
@@ -83,10 +100,10 @@ impl OpenCode {
         if !self.once.insert(asked.id.clone()) {
             return out.push(dropped(DropReason::Duplicate));
         }
-        self.requests.open.insert(asked.id.clone(), Kind::Question);
         let call = asked.tool.as_ref().and_then(|tool| self.call_named(&tool.call));
         let is_about_plan = call.as_ref().is_some_and(|call| call.name == HANDS_IN);
         let call = call.map(|call| call.key.clone());
+        self.requests.open.insert(asked.id.clone(), Request { kind: Kind::Question, call: call.clone() });
         let mut questions: Vec<QuestionInfo> = asked.questions.into_iter().map(shown).collect();
         if is_about_plan {
             self.show_plan(&mut questions, out);
@@ -103,7 +120,7 @@ impl OpenCode {
         message: Option<String>,
         out: &mut Vec<Output>,
     ) {
-        if self.requests.open.get(&key.0) != Some(&Kind::Permission) {
+        if self.requests.kind(&key.0) != Some(Kind::Permission) {
             return;
         }
         let wire = match reply {
@@ -124,7 +141,7 @@ impl OpenCode {
         answers: Option<&Vec<Vec<String>>>,
         out: &mut Vec<Output>,
     ) {
-        if self.requests.open.get(&key.0) != Some(&Kind::Question) {
+        if self.requests.kind(&key.0) != Some(Kind::Question) {
             return;
         }
         match answers {
@@ -140,7 +157,7 @@ impl OpenCode {
 
     /// Nobody will answer: the tool must not wait for it.
     pub(crate) fn withdraw(&mut self, key: &RequestKey, out: &mut Vec<Output>) {
-        let path = match self.requests.open.get(&key.0) {
+        let path = match self.requests.kind(&key.0) {
             Some(Kind::Permission) => format!("/permission/{}/reply", key.0),
             Some(Kind::Question) => format!("/question/{}/reject", key.0),
             None => return,
@@ -158,7 +175,7 @@ impl OpenCode {
         message: Option<String>,
         out: &mut Vec<Output>,
     ) {
-        if self.requests.open.remove(id).is_none() {
+        if self.requests.open.shift_remove(id).is_none() {
             return;
         }
         let said = self.requests.replies.remove(id);
@@ -182,7 +199,7 @@ impl OpenCode {
         answers: Option<Vec<Vec<String>>>,
         out: &mut Vec<Output>,
     ) {
-        if self.requests.open.remove(id).is_some() {
+        if self.requests.open.shift_remove(id).is_some() {
             let by = self.resolved_by(id);
             out.push(Draft::QuestionResolved { key: RequestKey(id.to_owned()), answers, by }.into());
         }
@@ -196,7 +213,7 @@ impl OpenCode {
 
     /// What we have answered ourselves comes back as an echo; what another client answered does not.
     pub(crate) fn permission_replied(&mut self, event: &PermissionReplied, out: &mut Vec<Output>) {
-        if self.requests.open.remove(&event.request).is_none() {
+        if self.requests.open.shift_remove(&event.request).is_none() {
             return out.push(dropped(DropReason::Echo));
         }
         let status = match event.reply {
@@ -214,7 +231,7 @@ impl OpenCode {
         answers: Option<Vec<Vec<String>>>,
         out: &mut Vec<Output>,
     ) {
-        if self.requests.open.remove(id).is_none() {
+        if self.requests.open.shift_remove(id).is_none() {
             return out.push(dropped(DropReason::Echo));
         }
         let (key, by) = (RequestKey(id.to_owned()), ResolvedBy::Agent);

@@ -23,6 +23,8 @@ pub(crate) enum Asked {
     Messages(String),
     Status,
     Todos,
+    /// The sessions of subagents.
+    Children,
     Permissions,
     Questions,
     PermissionReply {
@@ -34,6 +36,8 @@ pub(crate) enum Asked {
         id: String,
         answers: Option<Vec<Vec<String>>>,
     },
+    /// The conversation is taken back, or that is undone.
+    Revert,
     /// Settings of the session.
     Change,
     Other,
@@ -79,6 +83,8 @@ impl Asked {
             (Method::Post, ["session", _, "abort"]) => Self::Abort,
             (Method::Get, ["session", id, "message"]) => Self::Messages((*id).to_owned()),
             (Method::Get, ["session", _, "todo"]) => Self::Todos,
+            (Method::Get, ["session", _, "children"]) => Self::Children,
+            (Method::Post, ["session", _, "revert" | "unrevert"]) => Self::Revert,
             (Method::Get, ["config"]) => Self::List(List::Config),
             (Method::Get, ["config", "providers"]) => Self::List(List::Providers),
             (Method::Get, ["agent"]) => Self::List(List::Agents),
@@ -125,7 +131,10 @@ impl OpenCode {
         self.last_id += 1;
         let id = format!("{}.{}", self.prefix, self.last_id);
         let path = match &self.directory {
-            Some(directory) => format!("{path}?directory={}", escaped(directory)),
+            Some(directory) => {
+                let sign = if path.contains('?') { '&' } else { '?' };
+                format!("{path}{sign}directory={}", escaped(directory))
+            }
             None => path.to_owned(),
         };
         let request = ToServer::Request(Request { id: id.clone(), method, path, body });

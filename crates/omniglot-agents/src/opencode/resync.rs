@@ -2,15 +2,18 @@
 //! events, which tell everything once. Events that come meanwhile wait, so that all is told in its order.
 //!
 //! A turn whose end was missed is ended here: OpenCode is asked whether it still works on it, and its last
-//! words are read before it closes.
+//! words are read before it closes. In which order what was read is told, `merge` says.
 
 use std::collections::{HashMap, HashSet};
 
 use serde_json::value::RawValue;
 
+use super::OpenCode;
+use super::merge::Read;
+use super::question::Kind;
 use super::translate::Whose;
-use super::wire::{Event, PartUpdated, PermissionAsked, QuestionAsked, Status, Stored, Todo};
-use super::{OpenCode, dropped, unparsed};
+use super::wire::{Event, PermissionAsked, QuestionAsked, Status, Todo};
+use super::{dropped, unparsed};
 use crate::contract::{DropReason, Output};
 use crate::http::{Answer, Method};
 
@@ -21,7 +24,13 @@ pub(crate) struct Reread {
     waits_for: HashSet<String>,
     /// Subagents whose messages were asked for.
     children: HashSet<String>,
+    /// The messages that were read.
+    messages: Vec<Read>,
+    permissions: Vec<PermissionAsked>,
+    questions: Vec<QuestionAsked>,
     held: Vec<Event>,
+    /// The read that ends the turn, once that was answered.
+    closes: Option<String>,
 }
 
 /// A server that answers nothing must not fill our memory: with so many events in wait they are told all the
@@ -38,7 +47,7 @@ impl OpenCode {
         held.retain(|event| !matches!(event, Event::PartDelta(_) | Event::PartUpdated(_)));
         self.rereads = Some(Reread { held, ..Reread::default() });
         self.parts_have_holes();
-        let about_it = ["", "/todo"].map(|what| self.ask_session(Method::Get, what, None, out));
+        let about_it = ["", "/todo", "/children"].map(|what| self.ask_session(Method::Get, what, None, out));
         let words = self.turn.is_some().then(|| self.read_messages(out)).flatten();
         self.wait_for(about_it.into_iter().flatten().chain(words));
     }
@@ -47,6 +56,11 @@ impl OpenCode {
         if let Some(reread) = &mut self.rereads {
             reread.waits_for.extend(requests);
         }
+    }
+
+    /// What waits for this answer.
+    fn waiting(&mut self, answer: &Answer) -> Option<&mut Reread> {
+        self.rereads.as_mut().filter(|reread| reread.waits_for.contains(&answer.id))
     }
 
     /// Keeps an event until all that happened before it was read.
@@ -60,7 +74,7 @@ impl OpenCode {
         }
     }
 
-    /// After each answer: with the last one, what was heard meanwhile is told.
+    /// After each answer: with the last one, all is told.
     pub(crate) fn read_on(&mut self, answer: &str, out: &mut Vec<Output>) {
         let Some(reread) = &mut self.rereads else { return };
         if reread.waits_for.remove(answer) && reread.waits_for.is_empty() {
@@ -69,10 +83,21 @@ impl OpenCode {
         }
     }
 
+    /// The words, then what is asked about them, then what was heard meanwhile.
     fn release(&mut self, out: &mut Vec<Output>) {
-        let held = self.rereads.take().map(|reread| reread.held).unwrap_or_default();
-        for event in held {
+        let Some(reread) = self.rereads.take() else { return };
+        self.tell_read(reread.messages, out);
+        // Without a turn nobody waits for an answer.
+        if self.turn.is_some() {
+            reread.permissions.into_iter().for_each(|asked| self.permission_asked(asked, out));
+            reread.questions.into_iter().for_each(|asked| self.question_asked(asked, out));
+        }
+        for event in reread.held {
             self.event(event, out);
+        }
+        self.resolve_all_gone(out);
+        if let Some(read) = reread.closes {
+            self.closes_with(&read, out);
         }
     }
 
@@ -81,23 +106,47 @@ impl OpenCode {
     }
 
     pub(crate) fn messages_read(&mut self, session: &str, answer: &Answer, out: &mut Vec<Output>) {
+        if self.opening.is_some() {
+            return self.newest_read(answer, out);
+        }
         let whose = self.whose(session);
-        if whose != Whose::Other && self.turn.is_some() && answer.is_success() {
+        if whose == Whose::Other {
+            return;
+        }
+        let mut messages = Vec::new();
+        if self.turn.is_some() && answer.is_success() {
             match serde_json::from_str::<Vec<&RawValue>>(answer.body.get()) {
-                Ok(messages) => messages.into_iter().for_each(|message| self.stored(message, out)),
+                Ok(read) => messages.extend(read.into_iter().filter_map(|message| self.stored(message, out))),
                 Err(error) => out.push(Output::Unparsed(unparsed("GET message", error.to_string()))),
             }
         }
-        if self.closes_with(&answer.id, out) {
-            return;
-        }
-        let expected = self.rereads.as_ref().is_some_and(|reread| reread.waits_for.contains(&answer.id));
-        if expected && whose != Whose::Other {
-            self.read_further(&whose, out);
+        match self.waiting(answer) {
+            Some(reread) => {
+                reread.messages.extend(messages);
+                self.read_further(&whose, out);
+            }
+            None => self.read_beside(messages, answer, out),
         }
     }
 
-    /// With the messages the subagents are known, and the calls that requests are about.
+    /// The last words of a turn, told when all is known that came before them. What else was asked for before
+    /// the stream was cut once more is old.
+    fn read_beside(&mut self, messages: Vec<Read>, answer: &Answer, out: &mut Vec<Output>) {
+        let closes = self.turn.as_ref().is_some_and(|turn| turn.is_closed_by(&answer.id));
+        match &mut self.rereads {
+            Some(reread) if closes => {
+                reread.messages.extend(messages);
+                reread.closes = Some(answer.id.clone());
+            }
+            Some(_) => out.push(dropped(DropReason::Superseded)),
+            None => {
+                self.tell_read(messages, out);
+                self.closes_with(&answer.id, out);
+            }
+        }
+    }
+
+    /// With the messages the subagents are known.
     fn read_further(&mut self, whose: &Whose, out: &mut Vec<Output>) {
         let children = self.unread_children();
         let mut asked: Vec<String> = Vec::new();
@@ -115,34 +164,15 @@ impl OpenCode {
         let floor = time_of(&self.floor);
         let Some(reread) = &mut self.rereads else { return vec![] };
         let begun = |part: &Option<String>| part.as_deref().is_some_and(|part| time_of(part) > floor);
-        let of_turn = self.children.iter().filter(|(_, part)| begun(part)).map(|(child, _)| child.clone());
+        let of_turn = self.children.iter().filter(|(_, child)| begun(&child.part));
+        let of_turn = of_turn.map(|(session, _)| session.clone());
         let mut unread: Vec<String> = of_turn.filter(|child| reread.children.insert(child.clone())).collect();
         unread.sort_unstable();
         unread
     }
 
-    /// What is older than the turn was told before.
-    fn stored(&mut self, message: &RawValue, out: &mut Vec<Output>) {
-        let stored: Stored<'_> = match serde_json::from_str(message.get()) {
-            Ok(stored) => stored,
-            Err(error) => return out.push(Output::Unparsed(unparsed("GET message", error.to_string()))),
-        };
-        if stored.info.id <= self.floor {
-            return;
-        }
-        self.stored = true;
-        self.message(stored.info, out);
-        for part in stored.parts {
-            match PartUpdated::of_part(part) {
-                Ok(part) => self.part(part, out),
-                Err(fault) => out.push(Output::Unparsed(fault)),
-            }
-        }
-        self.stored = false;
-    }
-
     pub(crate) fn ask_whether_it_works(&mut self, out: &mut Vec<Output>) {
-        if self.turn.as_ref().is_some_and(|turn| !turn.is_aborted()) {
+        if self.turn.as_ref().is_some_and(|turn| !turn.is_aborted()) || self.has_children_at_work() {
             let id = self.ask(Method::Get, "/session/status", None, out);
             if let Some(turn) = &mut self.turn {
                 turn.doubted = Some(id);
@@ -152,12 +182,13 @@ impl OpenCode {
 
     /// A session that is not in the list is idle. The last words of its turn may still be on their way.
     pub(crate) fn status_read(&mut self, answer: &Answer, out: &mut Vec<Output>) {
-        let Some(turn) = self.turn.as_mut().filter(|turn| turn.doubted.as_ref() == Some(&answer.id)) else {
-            return;
-        };
         let listed: Option<HashMap<String, Status>> =
             answer.is_success().then(|| serde_json::from_str(answer.body.get()).ok()).flatten();
         let (Some(mut listed), Some(session)) = (listed, self.session.clone()) else { return };
+        self.only_work(|child| listed.get(child).is_some_and(|status| !matches!(status, Status::Idle)), out);
+        let Some(turn) = self.turn.as_mut().filter(|turn| turn.doubted.as_ref() == Some(&answer.id)) else {
+            return;
+        };
         match listed.remove(&session) {
             Some(Status::Retry { .. }) if self.activity.is_some() => {}
             Some(status @ (Status::Busy | Status::Retry { .. })) => self.status(&session, status, out),
@@ -178,24 +209,27 @@ impl OpenCode {
         }
     }
 
-    pub(crate) fn permissions_read(&mut self, answer: &Answer, out: &mut Vec<Output>) {
-        // Without a turn nobody waits for an answer.
-        if self.turn.is_none() {
-            return;
-        }
-        for asked in serde_json::from_str::<Vec<PermissionAsked>>(answer.body.get()).unwrap_or_default() {
-            self.permission_asked(asked, out);
+    pub(crate) fn permissions_read(&mut self, answer: &Answer) {
+        let Some(asked) = listed::<PermissionAsked>(answer) else { return };
+        if let Some(reread) = self.waiting(answer) {
+            let ids = asked.iter().map(|asked| asked.id.clone()).collect();
+            reread.permissions = asked;
+            self.only_open(Kind::Permission, &ids);
         }
     }
 
-    pub(crate) fn questions_read(&mut self, answer: &Answer, out: &mut Vec<Output>) {
-        if self.turn.is_none() {
-            return;
-        }
-        for asked in serde_json::from_str::<Vec<QuestionAsked>>(answer.body.get()).unwrap_or_default() {
-            self.question_asked(asked, out);
+    pub(crate) fn questions_read(&mut self, answer: &Answer) {
+        let Some(asked) = listed::<QuestionAsked>(answer) else { return };
+        if let Some(reread) = self.waiting(answer) {
+            let ids = asked.iter().map(|asked| asked.id.clone()).collect();
+            reread.questions = asked;
+            self.only_open(Kind::Question, &ids);
         }
     }
+}
+
+fn listed<T: serde::de::DeserializeOwned>(answer: &Answer) -> Option<Vec<T>> {
+    answer.is_success().then(|| serde_json::from_str(answer.body.get()).ok()).flatten()
 }
 
 /// What ids of all kinds are ordered by.

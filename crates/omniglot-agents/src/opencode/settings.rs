@@ -32,8 +32,8 @@ pub(crate) struct Settings {
     agent_rules: HashMap<String, Vec<Value>>,
     /// The session's own rules, as the server has them.
     pub(crate) rules: Vec<Value>,
-    /// The message that the conversation was taken back to, once that was told.
-    pub(crate) reverted: Option<String>,
+    /// Whether it was told what model and agent there are.
+    pub(crate) known: bool,
 }
 
 const PERMISSION_MODES: &[&str] = &["default", "acceptEdits", "plan", "bypass"];

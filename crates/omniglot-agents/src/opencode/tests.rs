@@ -3,6 +3,7 @@
 
 mod resync;
 mod session;
+mod telling;
 
 use session::{Session, raw};
 

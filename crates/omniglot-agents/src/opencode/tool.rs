@@ -2,6 +2,7 @@
 
 use omniglot_schema::{ContentPart, FileAction};
 use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome, ToolResult};
+use serde::Deserialize;
 
 use super::edit::edited;
 use super::part::file_part;
@@ -14,6 +15,8 @@ use crate::contract::{Draft, DropReason, Output};
 pub(crate) struct Call {
     pub(crate) key: ItemKey,
     result: ItemKey,
+    /// Where it was made.
+    pub(crate) message: String,
     parent: Option<ItemKey>,
     /// What requests name it by.
     pub(crate) native: String,
@@ -23,6 +26,8 @@ pub(crate) struct Call {
     streamed: String,
     /// The change that a person was asked about.
     proposed: Option<String>,
+    /// What its question was answered with.
+    pub(crate) answers: Option<Vec<Vec<String>>>,
     failed: bool,
 }
 
@@ -48,12 +53,12 @@ impl OpenCode {
         out: &mut Vec<Output>,
     ) {
         let before = out.len();
-        let Tool { tool: name, call: native, state } = tool;
-        if let Some(child) = state.metadata.as_ref().and_then(|metadata| metadata.session_id.clone()) {
-            self.children.insert(child, Some(head.id.clone()));
+        if let Some(child) = tool.began() {
+            self.began(child.to_owned(), &head.id);
         }
+        let Tool { tool: name, call: native, state } = as_meant(tool);
         let call = self.calls.entry(head.id.clone()).or_insert_with(|| {
-            let call = Call::new(&head.id, name.clone(), native, parent);
+            let call = Call::new(head, name, native, parent);
             out.push(call.started());
             call
         });
@@ -61,10 +66,14 @@ impl OpenCode {
         match state.status {
             ToolStatus::Pending => {}
             ToolStatus::Running => call.runs(&state, out),
-            ToolStatus::Completed | ToolStatus::Error => call.ends(&name, state, out),
+            ToolStatus::Completed | ToolStatus::Error => call.ends(state, out),
         }
+        let ended = (call.phase == Phase::Done).then(|| call.key.clone());
         if let Some(arguments) = arguments {
             self.note_plan(&arguments);
+        }
+        if let Some(call) = ended {
+            self.resolve_gone(&call, out);
         }
         if out.len() == before {
             out.push(dropped(DropReason::Superseded));
@@ -73,7 +82,7 @@ impl OpenCode {
 
     /// The call that waits for a subagent to begin: a child session is told before its call says so.
     pub(crate) fn spawning_part(&self) -> Option<String> {
-        let taken = |part: &String| self.children.values().flatten().any(|taken| taken == part);
+        let taken = |part: &String| self.children.values().any(|child| child.part.as_ref() == Some(part));
         let waiting = |(part, call): &(&String, &Call)| {
             call.name == SPAWNING && call.phase != Phase::Done && !taken(part)
         };
@@ -88,22 +97,32 @@ impl OpenCode {
 }
 
 impl Call {
-    fn new(part: &str, name: String, native: String, parent: Option<ItemKey>) -> Self {
+    fn new(head: &PartHead, name: String, native: String, parent: Option<ItemKey>) -> Self {
         Self {
-            key: ItemKey(format!("call:{part}")),
-            result: ItemKey(format!("result:{part}")),
+            key: ItemKey(format!("call:{}", head.id)),
+            result: ItemKey(format!("result:{}", head.id)),
+            message: head.message.clone(),
             parent,
             native,
             name,
             phase: Phase::Announced,
             streamed: String::new(),
             proposed: None,
+            answers: None,
             failed: false,
         }
     }
 
     pub(crate) fn has_succeeded(&self) -> bool {
         self.phase == Phase::Done && !self.failed
+    }
+
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        self.phase == Phase::Done
     }
 
     pub(crate) fn propose(&mut self, diff: &str) {
@@ -155,15 +174,16 @@ impl Call {
         out.push(Draft::ItemStarted(start).into());
     }
 
-    fn ends(&mut self, name: &str, state: ToolState, out: &mut Vec<Output>) {
+    fn ends(&mut self, mut state: ToolState, out: &mut Vec<Output>) {
         self.run(&state, out);
         if self.phase == Phase::Done {
             return;
         }
         self.phase = Phase::Done;
         self.streamed = String::new();
-        let failed = state.status == ToolStatus::Error || name == INVALID;
+        let failed = state.status == ToolStatus::Error;
         self.failed = failed;
+        self.answers = state.metadata.as_mut().and_then(|metadata| metadata.answers.take());
         let outcome = if failed { Outcome::Failed } else { Outcome::Completed };
         let body = Some(Body::ToolResult(self.result_of(state, failed)));
         out.push(Draft::ItemCompleted(ItemEnd { key: self.result.clone(), outcome, body }).into());
@@ -190,6 +210,26 @@ impl Call {
             parts,
         }
     }
+}
+
+/// OpenCode keeps a call that it cannot make as one of a tool of its own, with the name of the other and the
+/// reason for arguments. What it was called with is kept nowhere; the reason is its output, too.
+fn as_meant(mut tool: Tool) -> Tool {
+    #[derive(Deserialize)]
+    struct Meant {
+        tool: String,
+    }
+    if tool.tool != INVALID {
+        return tool;
+    }
+    let input = tool.state.input.take();
+    let meant: Option<Meant> = input.and_then(|input| serde_json::from_str(input.get()).ok());
+    tool.tool = meant.map_or(tool.tool, |meant| meant.tool);
+    tool.state.title = None;
+    if tool.state.status == ToolStatus::Completed {
+        tool.state.status = ToolStatus::Error;
+    }
+    tool
 }
 
 #[expect(

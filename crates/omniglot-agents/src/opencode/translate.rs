@@ -6,7 +6,6 @@ use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome};
 use serde_json::value::RawValue;
 
 use super::request::{Asked, session_of};
-use super::usage::price;
 use super::wire::{self, Event};
 use super::{OpenCode, dropped, unparsed};
 use crate::contract::{Draft, DropReason, Output};
@@ -56,7 +55,7 @@ impl OpenCode {
         match &asked {
             Asked::Prompt => self.prompt_sent(&request, out),
             Asked::Compact => self.compact_sent(&request, out),
-            Asked::Abort => self.abort_sent(),
+            Asked::Abort => self.abort_sent(out),
             Asked::Messages(_) => self.read_sent(&request.id),
             Asked::PermissionReply { id, reply, message } => {
                 self.permission_answered(id, *reply, message.clone(), out);
@@ -68,8 +67,10 @@ impl OpenCode {
             | Asked::List(_)
             | Asked::Status
             | Asked::Todos
+            | Asked::Children
             | Asked::Permissions
             | Asked::Questions
+            | Asked::Revert
             | Asked::Change
             | Asked::Other => {}
         }
@@ -92,8 +93,10 @@ impl OpenCode {
             Asked::Messages(session) => self.messages_read(&session, answer, out),
             Asked::Status => self.status_read(answer, out),
             Asked::Todos => self.todos_read(answer, out),
-            Asked::Permissions => self.permissions_read(answer, out),
-            Asked::Questions => self.questions_read(answer, out),
+            Asked::Children => self.children_read(answer, out),
+            Asked::Permissions => self.permissions_read(answer),
+            Asked::Questions => self.questions_read(answer),
+            Asked::Revert => self.revert_answered(answer, out),
             Asked::Change => self.changed(answer, out),
             Asked::PermissionReply { .. } | Asked::QuestionReply { .. } | Asked::Other => {}
         }
@@ -161,8 +164,8 @@ impl OpenCode {
             return Whose::Mine;
         }
         match self.children.get(session) {
-            Some(part) => {
-                let call = part.as_ref().and_then(|part| self.calls.get(part));
+            Some(child) => {
+                let call = child.part.as_ref().and_then(|part| self.calls.get(part));
                 Whose::Child(call.map(|call| call.key.clone()))
             }
             None => Whose::Other,
@@ -172,12 +175,10 @@ impl OpenCode {
     fn session(&mut self, info: wire::Session, out: &mut Vec<Output>) {
         match self.whose(&info.id) {
             Whose::Mine => self.my_session(info, out),
-            Whose::Child(_) => {}
+            Whose::Child(_) => self.child_session(info, out),
             Whose::Other => {
-                let parent = info.parent.filter(|parent| self.whose(parent) != Whose::Other);
-                if parent.is_some() {
-                    let waiting = self.spawning_part();
-                    self.children.insert(info.id, waiting);
+                if info.parent.as_ref().is_some_and(|parent| self.whose(parent) != Whose::Other) {
+                    self.child_session(info, out);
                 }
             }
         }
@@ -185,46 +186,15 @@ impl OpenCode {
 
     pub(crate) fn my_session(&mut self, info: wire::Session, out: &mut Vec<Output>) {
         // Until OpenCode has made one, the title is only the time.
-        let title = info.title.filter(|title| !title.starts_with("New session - "));
-        let patch = StatePatch {
-            title: title.map(Some),
-            cost_usd: info.cost.and_then(price).map(Some),
-            ..StatePatch::default()
-        };
-        state(patch, out);
-        self.reverted(info.revert.map(|revert| revert.message), out);
-    }
-
-    /// What is taken back can be had again until the next message, which removes it.
-    fn reverted(&mut self, to: Option<String>, out: &mut Vec<Output>) {
-        let before = std::mem::replace(&mut self.settings.reverted, to);
-        let now = &self.settings.reverted;
-        let detail = match before {
-            _ if before == *now => return,
-            Some(message) if now.is_none() && self.once.contains(&message) => return,
-            Some(_) if now.is_none() => "what was taken back of the conversation is there again",
-            _ => "the conversation was taken back; what follows is removed with the next message",
-        };
-        self.told(StatusLabel::Removed, detail.to_owned(), None, out);
+        let title = info.title.clone().filter(|title| !title.starts_with("New session - "));
+        self.cost = info.cost.unwrap_or(self.cost);
+        state(StatePatch { title: title.map(Some), ..self.cost_of_all() }, out);
+        self.reverted(&info, out);
     }
 
     fn session_deleted(&mut self, session: &str, out: &mut Vec<Output>) {
         if self.whose(session) == Whose::Mine {
             self.told(StatusLabel::Warning, "OpenCode has deleted its session".to_owned(), None, out);
-        }
-    }
-
-    fn message_removed(&mut self, event: &wire::MessageRemoved, out: &mut Vec<Output>) {
-        let mine = self.whose(&event.session) == Whose::Mine;
-        if mine && self.once.insert(event.message.clone()) {
-            self.told(StatusLabel::Removed, format!("the message {} was removed", event.message), None, out);
-        }
-    }
-
-    fn part_removed(&mut self, event: &wire::PartRemoved, out: &mut Vec<Output>) {
-        if self.whose(&event.session) == Whose::Mine {
-            let part = ItemKey(event.part.clone());
-            self.told(StatusLabel::Removed, format!("the part {} was removed", event.part), Some(part), out);
         }
     }
 

@@ -1,14 +1,15 @@
 //! Turns: begun by a prompt that was really sent, ended by the first `idle` after it was `busy` (T4).
 
+use std::collections::HashSet;
+
 use omniglot_schema::{Activity, ContentPart, StatusLabel, StopReason};
 use omniglot_timeline::{Failure, Origin, TurnEnd};
-use serde::Deserialize;
 
-use super::failure::{ABORTED, failure, refused, unheard};
-use super::part::file_part;
+use super::failure::{refused, unheard};
+use super::said::user_content;
 use super::translate::Whose;
 use super::usage::{Accounts, Spender};
-use super::wire::{Assistant, PromptBody, PromptPart, SessionError, Status};
+use super::wire::{Assistant, Status};
 use super::{OpenCode, dropped};
 use crate::contract::{Draft, DropReason, Output};
 use crate::http::{Answer, Request};
@@ -30,10 +31,27 @@ pub(crate) struct Turn {
     accepted: bool,
     /// The question whether the server still works on it, after a cut.
     pub(crate) doubted: Option<String>,
+    /// The messages that hold words of the user's.
+    of_user: HashSet<String>,
+    /// The agent that has it.
+    mode: Option<String>,
+    /// The newest message is whole.
+    pub(crate) complete: bool,
     /// We have asked the server to stop.
     aborted: bool,
+    /// It has stopped, and nothing comes any more.
+    stopped: bool,
     closing: Closing,
     accounts: Accounts,
+}
+
+/// How a turn ended, as far as it matters to what comes after it.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    #[default]
+    Well,
+    Aborted,
+    Failed,
 }
 
 /// How far a turn has come that ends with a last look at its messages.
@@ -65,8 +83,41 @@ impl Turn {
         newest
     }
 
+    /// The first message of the user in a turn that was asked for is the prompt, whatever it holds.
+    pub(crate) fn was_prompted_by(&mut self, message: &str) {
+        if self.request.is_some() && self.of_user.is_empty() {
+            self.is_told_by(message);
+        }
+    }
+
+    pub(crate) fn is_told_by(&mut self, message: &str) {
+        self.of_user.insert(message.to_owned());
+    }
+
+    pub(crate) fn is_of_user(&self, message: &str) -> bool {
+        self.of_user.contains(message)
+    }
+
+    /// Whether another agent had it until now.
+    pub(crate) fn leaves_its_mode(&mut self, mode: &str) -> bool {
+        self.mode.replace(mode.to_owned()).is_some_and(|before| before != mode)
+    }
+
     pub(crate) fn is_aborted(&self) -> bool {
         self.aborted
+    }
+
+    /// Whether it waits for this read, and ends with it.
+    pub(crate) fn is_closed_by(&self, request: &str) -> bool {
+        self.closing == Closing::Reading(request.to_owned())
+    }
+
+    fn ending(&self) -> Ending {
+        match self.failure {
+            _ if self.aborted => Ending::Aborted,
+            Some(_) => Ending::Failed,
+            None => Ending::Well,
+        }
     }
 
     pub(crate) fn is_of_command(&self) -> bool {
@@ -97,14 +148,6 @@ impl Turn {
         end.cost_usd = self.accounts.cost();
         end
     }
-}
-
-/// What makes a turn beside a prompt: a command, or a line for the shell.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Other {
-    Command { command: String, arguments: String },
-    Shell { command: String },
 }
 
 impl OpenCode {
@@ -156,16 +199,21 @@ impl OpenCode {
         self.told(StatusLabel::Warning, why, None, out);
     }
 
-    pub(crate) fn abort_sent(&mut self) {
+    /// Whoever stops a turn answers nothing that it asks (T10).
+    pub(crate) fn abort_sent(&mut self, out: &mut Vec<Output>) {
         if let Some(turn) = &mut self.turn {
             turn.aborted = true;
+            self.cancel_requests(out);
         }
     }
 
-    /// The last words of an aborted turn may come after the answer, or have been missed: they are read.
+    /// The last words of an aborted turn may come after the answer, or have been missed: unless its end was
+    /// heard, they are read.
     pub(crate) fn abort_answered(&mut self, out: &mut Vec<Output>) {
-        if self.turn.as_ref().is_some_and(|turn| turn.aborted && turn.closing == Closing::No) {
-            self.close_after_reading(out);
+        match &self.turn {
+            Some(turn) if turn.stopped && self.rereads.is_none() => self.end_turn(out),
+            Some(turn) if turn.aborted && turn.closing == Closing::No => self.close_after_reading(out),
+            Some(_) | None => {}
         }
     }
 
@@ -185,22 +233,20 @@ impl OpenCode {
     }
 
     /// Ends the turn if this was the read that it waits for.
-    pub(crate) fn closes_with(&mut self, request: &str, out: &mut Vec<Output>) -> bool {
-        let Some(turn) = &mut self.turn else { return false };
-        if turn.closing != Closing::Reading(request.to_owned()) {
-            return false;
-        }
+    pub(crate) fn closes_with(&mut self, request: &str, out: &mut Vec<Output>) {
+        let Some(turn) = self.turn.as_mut().filter(|turn| turn.is_closed_by(request)) else { return };
         if turn.accounts.is_empty() {
             // An error before the first answer is told by one event, and stored nowhere.
             turn.failure.get_or_insert_with(unheard);
         }
         self.end_turn(out);
-        true
     }
 
     pub(crate) fn status(&mut self, session: &str, status: Status, out: &mut Vec<Output>) {
-        if self.whose(session) != Whose::Mine {
-            return;
+        match self.whose(session) {
+            Whose::Mine => {}
+            Whose::Child(_) => return self.child_status(session, &status, out),
+            Whose::Other => return,
         }
         match status {
             Status::Busy => {
@@ -217,12 +263,17 @@ impl OpenCode {
     }
 
     fn idle(&mut self, out: &mut Vec<Output>) {
-        match &self.turn {
+        match &mut self.turn {
             None => out.push(dropped(DropReason::Duplicate)),
             // Nobody has sent the request for the messages, because this is a recording: the turn ends without it.
             Some(turn) if matches!(turn.closing, Closing::AboutToRead(_)) => self.end_turn(out),
-            // An idle before this turn was busy is an echo of the one before; an abort has its own end.
-            Some(turn) if turn.is_aborted() || !(turn.busy || turn.failure.is_some()) => {
+            // An abort has its own end. It is idle at once, and again when the last message is whole.
+            Some(turn) if turn.is_aborted() => {
+                turn.stopped |= turn.complete;
+                out.push(dropped(DropReason::Superseded));
+            }
+            // An idle before this turn was busy is an echo of the one before.
+            Some(turn) if !(turn.busy || turn.failure.is_some()) => {
                 out.push(dropped(DropReason::Superseded));
             }
             Some(_) => self.end_turn(out),
@@ -234,49 +285,14 @@ impl OpenCode {
         if self.activity.is_some() {
             self.show(None, out);
         }
+        let in_background: Vec<String> =
+            self.children.keys().filter(|child| self.is_in_background(child)).cloned().collect();
+        self.only_work(|child| in_background.iter().any(|known| known == child), out);
+        self.ended_so = turn.ending();
         out.push(Draft::TurnEnded(turn.end()).into());
         if let Some(newest) = self.authors.keys().max() {
             self.floor.clone_from(newest);
         }
         self.requests.turn_ended();
     }
-
-    pub(crate) fn error(&mut self, event: SessionError, out: &mut Vec<Output>) {
-        let Some(error) = event.error else { return };
-        let mine = event.session.as_deref().map(|session| self.whose(session));
-        match (mine, &mut self.turn) {
-            (Some(Whose::Mine), Some(turn)) => {
-                // An abort of ours is no error; one of somebody else's is.
-                if !(turn.is_aborted() && error.name == ABORTED) {
-                    turn.failure = Some(failure(&error));
-                }
-                out.push(dropped(DropReason::Superseded));
-            }
-            // The same once more, with its stack.
-            (Some(Whose::Mine), None) => out.push(dropped(DropReason::Duplicate)),
-            (Some(Whose::Child(_) | Whose::Other), _) => {}
-            (None, _) => out.push(Draft::Error(failure(&error)).into()),
-        }
-    }
-}
-
-fn user_content(request: &Request) -> Vec<ContentPart> {
-    let Some(body) = request.body.as_deref() else { return vec![] };
-    if let Ok(other) = serde_json::from_str::<Other>(body.get()) {
-        let text = match other {
-            Other::Command { command, arguments } => format!("/{command} {arguments}").trim_end().to_owned(),
-            Other::Shell { command } => format!("!{command}"),
-        };
-        return vec![ContentPart::text(text)];
-    }
-    let parts = serde_json::from_str::<PromptBody<'_>>(body.get()).map(|body| body.parts).unwrap_or_default();
-    let known = parts.iter().filter_map(|part| serde_json::from_str::<PromptPart>(part.get()).ok());
-    known
-        .map(|part| match part {
-            PromptPart::Text { text } => ContentPart::text(text),
-            PromptPart::File(file) => file_part(&file),
-            PromptPart::Agent { name } => ContentPart::text(format!("@{name}")),
-            PromptPart::Subtask { prompt } => ContentPart::text(prompt),
-        })
-        .collect()
 }

@@ -121,9 +121,20 @@ async fn a_subagent_that_worked_unheard_is_told_below_its_call() {
     end.open();
     stage.session.wait_for(lost, ended_so(StopReason::EndTurn)).await;
     let turn = Turn { events: stage.session.history().await };
-    // A subagent's words are read after those of its turn, and may stand behind them.
-    assert_eq!(turn.text().len(), "The walrus sleeps.It is asleep.".len(), "{turn}");
-    assert!(turn.text().contains("The walrus sleeps.") && turn.text().contains("It is asleep."), "{turn}");
+    assert_eq!(turn.text(), "The walrus sleeps.It is asleep.", "{turn}");
     assert_eq!(turn.items().iter().filter(|item| item.parent_id.is_some()).count(), 1, "{turn}");
     assert!(turn.ended().usage_subagents.is_some(), "{turn}");
+}
+
+#[tokio::test]
+async fn what_was_said_before_a_restart_is_not_told_again_after_a_cut() {
+    let stage = CUTTING.stage([Reply::text("Noted.")]).await;
+    stage.turn("Remember the apple.").await;
+    let stage = stage.restart();
+    let (half, gate) = Reply::text("The beginning, ").hold();
+    stage.model.push(half.and_text("the end."));
+    let lost = cut(&stage, &gate, 2).await;
+    std::fs::remove_file(stage.agent.home().join("cut")).unwrap();
+    stage.session.wait_for(lost, ended_so(StopReason::EndTurn)).await;
+    assert_eq!(text_of(&stage.session.history().await), "Noted.The beginning, the end.");
 }

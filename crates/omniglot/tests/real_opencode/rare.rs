@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
-use omniglot_schema::{ContentPart, EventData, QuestionReplyRequest, ReasoningVisibility, StopReason};
+use omniglot_schema::{
+    ContentPart, EventData, ItemKind, QuestionReplyRequest, ReasoningVisibility, StopReason,
+};
 use omniglot_schema::{UniversalEvent, UniversalEventType};
 use omniglot_testkit::agents::RealAgent;
-use omniglot_testkit::drive::Turn;
+use omniglot_testkit::drive::{Turn, labels};
 use omniglot_testkit::models::{Model, Reply, Request};
 use omniglot_testkit::scenarios::Dialect;
 use serde_json::json;
@@ -58,11 +60,25 @@ async fn an_approved_plan_ends_plan_mode() {
     let modes = (state.agent_mode.as_deref(), state.permission_mode.as_deref());
     assert_eq!(modes, (Some("build"), Some("default")));
     assert!(state.plan.is_some_and(|plan| plan.text.contains("Count the walruses.")));
+    let events = stage.session.history().await;
+    assert_eq!(labels(&events).into_iter().filter(|label| *label == "opencode.mode_changed").count(), 1);
+    assert!(injected(&events).contains("has been approved"), "what OpenCode says to the agent that builds");
     // The agent that builds also gets the next prompt: it may write.
     stage.model.push((OPENCODE.write)(&stage.file("built"), "text\n"));
     let turn = stage.answered("Build.", Reply::text("Built.")).await;
     assert!(stage.file("built").exists(), "{turn}");
     stage.session.history().await;
+}
+
+/// What OpenCode has said to the model in the user's name.
+fn injected(events: &[UniversalEvent]) -> String {
+    let turn = Turn { events: events.to_vec() };
+    let system = turn.items().into_iter().filter(|item| item.kind == ItemKind::System);
+    let texts = system.flat_map(|item| &item.content).filter_map(|part| match part {
+        ContentPart::Text { text } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
 }
 
 fn begun_by_agent(event: &UniversalEvent) -> bool {
@@ -84,6 +100,8 @@ async fn a_subagent_in_the_background_reports_in_a_turn_of_the_agent() {
     let turn = stage.turn("Let it count.").await;
     assert!(turn.text().ends_with("It counts."), "{turn}");
     let from = turn.last_sequence();
+    let state = stage.session.client.detail(&stage.session.id).await.unwrap().state;
+    assert_eq!(state.subagents.unwrap().inline().unwrap()[0]["agent"], "general", "it is at work");
     stage.model.push(Reply::text("It has counted."));
     gate.open();
     let begun = stage.session.wait_for(from, begun_by_agent).await;
@@ -91,5 +109,8 @@ async fn a_subagent_in_the_background_reports_in_a_turn_of_the_agent() {
     let events = stage.session.history().await;
     let turn = Turn { events: events.into_iter().filter(|event| event.sequence >= begun.sequence).collect() };
     assert_eq!(turn.text(), "One, two, three.It has counted.", "{turn}");
+    assert!(injected(&turn.events).contains("One, two, three."), "what began the turn: {turn}");
+    let state = stage.session.client.detail(&stage.session.id).await.unwrap().state;
+    assert_eq!(state.subagents.unwrap().inline().unwrap().len(), 0, "its work is done");
     assert!(turn.ended().usage_subagents.is_some(), "{turn}");
 }

@@ -65,7 +65,8 @@ fn a_stream_that_is_cut_while_the_rest_is_read_is_read_once_more() {
     session.event("todo.updated", r#"{"sessionID":"ses_1","todos":[{"content":"Look","status":"pending"}]}"#);
     session.stream("lost");
     session.stream("reopened");
-    for path in ["/session/ses_1", "/session/ses_1/todo", "/session/ses_1/message"] {
+    for path in ["/session/ses_1", "/session/ses_1/todo", "/session/ses_1/children", "/session/ses_1/message"]
+    {
         session.answer_to(path, "[]");
     }
     assert!(!session.asked("/permission"), "what was asked before the second cut is old");
@@ -74,11 +75,12 @@ fn a_stream_that_is_cut_while_the_rest_is_read_is_read_once_more() {
     let read = stored(&session, "msg_2", &parts);
     session.answer_to("/session/ses_1", r#"{"id":"ses_1"}"#);
     session.answer_to("/session/ses_1/todo", "[]");
-    let told = session.answer_to("/session/ses_1/message", &read);
-    assert_eq!(items(&told), ["item + prt_4"]);
+    session.answer_to("/session/ses_1/children", "[]");
+    session.answer_to("/session/ses_1/message", &read);
     session.answer_to("/permission", "[]");
     let told = session.answer_to("/question", "[]");
-    assert_eq!(told, [r#"state {"todos":[{"text":"Look","status":"pending"}]}"#, "dropped superseded"]);
+    assert_eq!(items(&told), ["item + prt_4"]);
+    assert!(told.contains(&r#"state {"todos":[{"text":"Look","status":"pending"}]}"#.to_owned()), "{told:?}");
     assert_eq!(items(&session.part("prt_4", "text", &whole("Half a text."))), ["item . prt_4"]);
 }
 
@@ -155,30 +157,128 @@ fn an_error_that_was_got_over_does_not_come_back_with_what_is_read() {
     assert!(session.idle()[0].starts_with(r#"turn . "end_turn""#));
 }
 
+/// A subagent that answered in `ses_2` between two answers of its parent.
+fn subagent_between(session: &Session) -> (String, &'static str) {
+    let task = r#""tool":"task","callID":"c","state":{"status":"completed","input":{},"output":"done","metadata":{"sessionId":"ses_2"},"time":{"start":1,"end":2}}"#;
+    let call = Session::record("prt_3", "msg_2", "tool", task);
+    let last = Session::record("prt_7", "msg_6", "text", &whole("It found it."));
+    let parent = format!(
+        r#"[{{"info":{},"parts":[{call}]}},{{"info":{},"parts":[{last}]}}]"#,
+        session.assistant("msg_2"),
+        session.assistant("msg_6")
+    );
+    let child = r#"[{"info":{"id":"msg_4","sessionID":"ses_2","role":"assistant"},"parts":[{"id":"prt_5","messageID":"msg_4","sessionID":"ses_2","type":"text","text":"Found.","time":{"start":1,"end":2}}]}]"#;
+    (parent, child)
+}
+
 #[test]
-fn the_words_of_a_subagent_that_worked_unheard_are_read_before_what_is_heard_is_told() {
+fn the_words_of_a_subagent_that_worked_unheard_stand_where_they_were_said() {
     let mut session = Session::in_turn(PROMPT);
     session.stream("reopened");
     session.idle();
-    let task = r#""tool":"task","callID":"c","state":{"status":"completed","input":{},"output":"done","metadata":{"sessionId":"ses_2"},"time":{"start":1,"end":2}}"#;
-    let parts = [Session::record("prt_3", "msg_2", "tool", task)];
-    let read = stored(&session, "msg_2", &parts);
-    assert_eq!(items(&session.tells(&read)).len(), 4);
-    let child = r#"[{"info":{"id":"msg_4","sessionID":"ses_2","role":"assistant"},"parts":[{"id":"prt_5","messageID":"msg_4","sessionID":"ses_2","type":"text","text":"Found.","time":{"start":1,"end":2}}]}]"#;
+    let (parent, child) = subagent_between(&session);
+    assert!(session.tells(&parent).is_empty(), "those of the subagent are not read yet");
     let told = session.answer_to("/session/ses_2/message", child);
-    assert!(told[0].starts_with("item + prt_5 native=\"prt_5\" in call:prt_3"), "{told:?}");
+    assert_eq!(
+        items(&told),
+        [
+            "item + call:prt_3",
+            "item . call:prt_3",
+            "item + result:prt_3",
+            "item + prt_5",
+            "item . prt_5",
+            "item . result:prt_3",
+            "item + prt_7",
+            "item . prt_7"
+        ]
+    );
+    assert!(
+        told.iter().any(|line| line.starts_with("item + prt_5 native=\"prt_5\" in call:prt_3")),
+        "{told:?}"
+    );
     assert!(told.last().unwrap().starts_with("turn ."), "{told:?}");
+}
+
+#[test]
+fn a_turn_that_is_stopped_while_the_rest_is_read_ends_after_it() {
+    let mut session = Session::in_turn(PROMPT);
+    session.stream("reopened");
+    session.command(&crate::contract::Command::Cancel);
+    session.answer_to("/session/ses_1/abort", "true");
+    let (parent, child) = subagent_between(&session);
+    session.tells(&parent);
+    assert!(items(&session.answer_to("/session/ses_1/message", &parent)).is_empty(), "it closes the turn");
+    let told = session.answer_to("/session/ses_2/message", child);
+    assert_eq!(items(&told).len(), 8);
+    assert!(told.last().unwrap().starts_with(r#"turn . "cancelled""#), "{told:?}");
 }
 
 #[test]
 fn a_request_that_was_answered_is_not_asked_again_because_it_is_still_listed() {
     let mut session = Session::in_turn(PROMPT);
-    let asked = r#"{"id":"per_1","sessionID":"ses_1","permission":"bash","patterns":["ls"]}"#;
-    session.event("permission.asked", asked);
+    session.event("permission.asked", ASKED);
     session.event("permission.replied", r#"{"sessionID":"ses_1","requestID":"per_1","reply":"once"}"#);
     session.stream("reopened");
-    session.answer_to("/session/ses_1", r#"{"id":"ses_1"}"#);
-    session.answer_to("/session/ses_1/todo", "[]");
-    session.answer_to("/session/ses_1/message", "[]");
-    assert_eq!(session.answer_to("/permission", &format!("[{asked}]")), ["dropped duplicate"]);
+    let told = session.tells_requests(&format!("[{ASKED}]"), "[]");
+    assert!(!told.iter().any(|line| line.starts_with("permission")), "{told:?}");
+}
+
+const ASKED: &str = r#"{"id":"per_1","sessionID":"ses_1","permission":"bash","patterns":["ls"],"tool":{"messageID":"msg_2","callID":"c"}}"#;
+
+#[test]
+fn a_permission_that_was_answered_unheard_is_resolved_as_its_call_tells() {
+    for (state, status) in [("running", "accept"), ("completed", "accept"), ("error", "reject")] {
+        let mut session = Session::in_turn(PROMPT);
+        session.part("prt_3", "tool", &DONE.replace("completed", "running"));
+        session.event("permission.asked", ASKED);
+        session.stream("reopened");
+        let listed = session.tells_requests(&format!("[{ASKED}]"), "[]");
+        assert!(!listed.iter().any(|line| line.starts_with("permission")), "it is still open: {listed:?}");
+        session.stream("reopened");
+        session.part("prt_3", "tool", &DONE.replace("completed", state));
+        let told = session.tells_requests("[]", "[]");
+        let resolved = format!(r#"permission . per_1 "{status}" by "agent" null"#);
+        assert!(told.contains(&resolved), "{state}: {told:?}");
+    }
+}
+
+#[test]
+fn a_question_that_was_answered_unheard_is_resolved_with_the_answers_of_its_call() {
+    let mut session = Session::in_turn(PROMPT);
+    let call = |status: &str, metadata: &str| {
+        DONE.replace("completed", status)
+            .replace(r#""metadata":{}"#, &format!(r#""metadata":{{{metadata}}}"#))
+    };
+    session.part("prt_3", "tool", &call("running", ""));
+    let asked = r#"{"id":"que_1","sessionID":"ses_1","questions":[{"question":"Which?"}],"tool":{"messageID":"msg_2","callID":"c"}}"#;
+    session.event("question.asked", asked);
+    session.stream("reopened");
+    let told = session.tells_requests("[]", "[]");
+    assert!(!told.iter().any(|line| line.starts_with("question")), "its answers are not known: {told:?}");
+    let told = session.part("prt_3", "tool", &call("completed", r#""answers":[["Blue"]]"#));
+    assert!(
+        told.iter().any(|line| line.starts_with("question . que_1") && line.contains("Blue")),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn a_list_that_was_emptied_unheard_is_told() {
+    let mut session = Session::in_turn(PROMPT);
+    session.event("todo.updated", r#"{"sessionID":"ses_1","todos":[{"content":"Look","status":"pending"}]}"#);
+    session.stream("reopened");
+    assert_eq!(session.answer_to("/session/ses_1/todo", "[]"), [r#"state {"todos":[]}"#]);
+}
+
+#[test]
+fn what_was_said_before_a_session_was_resumed_is_not_read_as_news() {
+    let mut session = Session::resumed(r#"[{"info":{"id":"msg_0"}}]"#);
+    session.prompt(PROMPT);
+    session.busy();
+    session.command(&crate::contract::Command::Cancel);
+    session.answer_to("/session/ses_1/abort", "true");
+    let parts = [Session::record("prt_0", "msg_0", "text", &whole("Long ago."))];
+    let read = stored(&session, "msg_0", &parts);
+    let told = session.answer_to("/session/ses_1/message", &read);
+    assert!(items(&told).is_empty(), "{told:?}");
 }

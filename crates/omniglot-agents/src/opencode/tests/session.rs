@@ -25,10 +25,7 @@ const AGENTS: &str = r#"[
 impl Session {
     /// A session `ses_1` in `/w`.
     pub(super) fn open(wish: Wish) -> Self {
-        let mut session = Self { opencode: OpenCode::new(), sent: vec![], open: vec![] };
-        let open = Open { cwd: "/w".into(), new_id: "s".into(), wish, ..Open::default() };
-        session.command(&Command::Open(open));
-        session.stream("open");
+        let mut session = Self::opening(Open { wish, ..Open::default() });
         let created = session.open.last().and_then(|request| request.body.clone());
         let created: serde_json::Value = serde_json::from_str(created.unwrap().get()).unwrap();
         let rules = created.get("permission").cloned().unwrap_or_else(|| serde_json::json!([]));
@@ -36,13 +33,34 @@ impl Session {
             "/session",
             &format!(r#"{{"id":"ses_1","version":"1","permission":{rules},"time":{{"created":5}}}}"#),
         );
-        session.answer_to("/config", r#"{"model":"a/configured"}"#);
-        session.answer_to("/config/providers", r#"{"providers":[],"default":{"a":"listed"}}"#);
-        session.answer_to("/agent", AGENTS);
-        let opened = session.answer_to("/command", "[]");
+        session.opens();
+        session
+    }
+
+    /// The same, when it was there before; the newest message that it has.
+    pub(super) fn resumed(newest: &str) -> Self {
+        let mut session = Self::opening(Open { resume: Some("ses_1".into()), ..Open::default() });
+        session.answer_to("/session/ses_1", r#"{"id":"ses_1","version":"1","time":{"created":5}}"#);
+        session.answer_to("/session/ses_1/message", newest);
+        session.answer_to("/session/ses_1/children", "[]");
+        session.opens();
+        session
+    }
+
+    fn opening(open: Open) -> Self {
+        let mut session = Self { opencode: OpenCode::new(), sent: vec![], open: vec![] };
+        session.command(&Command::Open(Open { cwd: "/w".into(), new_id: "s".into(), ..open }));
+        session.stream("open");
+        session
+    }
+
+    fn opens(&mut self) {
+        self.answer_to("/config", r#"{"model":"a/configured"}"#);
+        self.answer_to("/config/providers", r#"{"providers":[],"default":{"a":"listed"}}"#);
+        self.answer_to("/agent", AGENTS);
+        let opened = self.answer_to("/command", "[]");
         assert!(opened[0].starts_with(r#"session "ses_1""#), "{opened:?}");
         assert!(opened[1].starts_with(r#"state {"model":"a/configured""#), "{opened:?}");
-        session
     }
 
     /// One whose server works on a prompt, in the message `msg_2`.
@@ -102,10 +120,22 @@ impl Session {
     pub(super) fn tells(&mut self, messages: &str) -> Vec<String> {
         let mut told = self.answer_to("/session/ses_1", r#"{"id":"ses_1"}"#);
         told.extend(self.answer_to("/session/ses_1/todo", "[]"));
+        told.extend(self.answer_to("/session/ses_1/children", "[]"));
         told.extend(self.answer_to("/session/ses_1/message", messages));
         told.extend(self.answer_to("/permission", "[]"));
         told.extend(self.answer_to("/question", "[]"));
         told.retain(|line| !line.starts_with("dropped") && !line.starts_with("state"));
+        told
+    }
+
+    /// The answers to what is read after a cut, when only these requests are left; all that is told of them.
+    pub(super) fn tells_requests(&mut self, permissions: &str, questions: &str) -> Vec<String> {
+        let mut told = self.answer_to("/session/ses_1", r#"{"id":"ses_1"}"#);
+        for path in ["/session/ses_1/todo", "/session/ses_1/children", "/session/ses_1/message"] {
+            told.extend(self.answer_to(path, "[]"));
+        }
+        told.extend(self.answer_to("/permission", permissions));
+        told.extend(self.answer_to("/question", questions));
         told
     }
 

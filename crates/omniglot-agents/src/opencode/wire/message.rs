@@ -30,13 +30,24 @@ pub(crate) struct Message {
 #[derive(Debug, Deserialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
 pub(crate) enum By {
-    User,
+    User(User),
     Assistant(Box<Assistant>),
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct User {
+    /// The agent that it is addressed to.
+    pub(crate) agent: Option<String>,
+    #[serde(default)]
+    pub(crate) time: Times,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Assistant {
+    /// The user's message that it answers.
+    #[serde(rename = "parentID")]
+    pub(crate) answers: Option<String>,
     #[serde(rename = "providerID")]
     pub(crate) provider: Option<String>,
     #[serde(rename = "modelID")]
@@ -58,6 +69,7 @@ pub(crate) struct Assistant {
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Times {
     pub(crate) created: Option<f64>,
+    pub(crate) updated: Option<f64>,
     pub(crate) completed: Option<f64>,
 }
 

@@ -11,6 +11,8 @@ use crate::contract::{Unparsed, decode};
 pub(crate) struct PartRemoved {
     #[serde(rename = "sessionID")]
     pub(crate) session: String,
+    #[serde(rename = "messageID")]
+    pub(crate) message: String,
     #[serde(rename = "partID")]
     pub(crate) part: String,
 }
@@ -21,7 +23,7 @@ pub(crate) struct PartUpdated {
     pub(crate) body: PartBody,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub(crate) struct PartHead {
     pub(crate) id: String,
     #[serde(rename = "sessionID")]
@@ -78,7 +80,7 @@ pub(crate) struct Span {
     pub(crate) end: Option<f64>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub(crate) struct File {
     pub(crate) mime: String,
     pub(crate) url: String,
@@ -129,6 +131,8 @@ impl PartUpdated {
 pub(crate) struct PartDelta {
     #[serde(rename = "sessionID")]
     pub(crate) session: String,
+    #[serde(rename = "messageID", default)]
+    pub(crate) message: String,
     #[serde(rename = "partID")]
     pub(crate) part: String,
     pub(crate) field: String,

@@ -30,6 +30,7 @@ pub(crate) struct Session {
     #[serde(rename = "parentID")]
     pub(crate) parent: Option<String>,
     pub(crate) title: Option<String>,
+    pub(crate) agent: Option<String>,
     pub(crate) version: Option<String>,
     pub(crate) cost: Option<f64>,
     pub(crate) revert: Option<Revert>,
@@ -43,6 +44,10 @@ pub(crate) struct Session {
 pub(crate) struct Revert {
     #[serde(rename = "messageID")]
     pub(crate) message: String,
+    #[serde(rename = "partID")]
+    pub(crate) part: Option<String>,
+    /// What it changed in the files, as a unified diff.
+    pub(crate) diff: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::{File, Span};
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Tool {
     pub(crate) tool: String,
     #[serde(rename = "callID")]
@@ -15,7 +15,14 @@ pub(crate) struct Tool {
     pub(crate) state: ToolState,
 }
 
-#[derive(Debug, Deserialize)]
+impl Tool {
+    /// The session of the subagent that it began.
+    pub(crate) fn began(&self) -> Option<&str> {
+        self.state.metadata.as_ref()?.session_id.as_deref()
+    }
+}
+
+#[derive(Debug, Clone, Deserialize)]
 pub(crate) struct ToolState {
     pub(crate) status: ToolStatus,
     pub(crate) input: Option<Box<RawValue>>,
@@ -40,7 +47,7 @@ pub(crate) enum ToolStatus {
 
 /// What single tools say beside their output. Every tool, also one of an MCP server, may use these names for
 /// something else.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ToolMetadata {
     /// The whole output so far, while a command runs.
@@ -60,6 +67,9 @@ pub(crate) struct ToolMetadata {
     /// The child session of a subagent.
     #[serde(deserialize_with = "if_fitting")]
     pub(crate) session_id: Option<String>,
+    /// What a question was answered with.
+    #[serde(deserialize_with = "if_fitting")]
+    pub(crate) answers: Option<Vec<Vec<String>>>,
     /// Where the whole of a long output is.
     #[serde(deserialize_with = "if_fitting")]
     pub(crate) output_path: Option<String>,
@@ -74,7 +84,7 @@ fn if_fitting<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(value: D
     Ok(serde_json::from_value(value).unwrap_or_default())
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ChangedFile {
     /// `add`, `update`, `delete` or `move`.
@@ -85,7 +95,7 @@ pub(crate) struct ChangedFile {
     pub(crate) patch: String,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub(crate) struct FileDiff {
     pub(crate) file: String,
     pub(crate) patch: Option<String>,
