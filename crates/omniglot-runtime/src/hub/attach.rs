@@ -1,7 +1,7 @@
 //! Files that came inside a request: kept beside the log until their session is deleted, since a message that
 //! waits must find them after a restart.
 
-use std::fs::{DirBuilder, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -46,16 +46,25 @@ impl Hub {
     }
 }
 
-/// Written beside its place first, so that nobody reads half of it.
+/// Written beside its place first, so that nobody reads half of it; and to the disk, since the message that
+/// names it survives a loss of power.
 fn write(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     if path.exists() {
         return Ok(());
     }
+    let is_first = !folder.exists();
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let half = folder.join(format!(".{}", uuid::Uuid::now_v7().simple()));
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&half)?;
     file.write_all(bytes)?;
-    std::fs::rename(half, path)
+    file.sync_all()?;
+    std::fs::rename(half, path)?;
+    File::open(folder)?.sync_all()?;
+    // A folder that is new is an entry of those above it, which may be new themselves.
+    for above in folder.ancestors().skip(1).take(if is_first { 2 } else { 0 }) {
+        File::open(above)?.sync_all()?;
+    }
+    Ok(())
 }
 
 /// A name that is harmless in a path; its end, which tells the type, stays.
