@@ -97,7 +97,7 @@ pub(crate) enum Asked {
     /// What begins a turn.
     Turn,
     /// Holds what was said, in case that the turn has ended meanwhile.
-    Steer(Option<Prompt>, Vec<omniglot_schema::ContentPart>),
+    Steer(Option<Prompt>),
     Close,
     Other,
 }

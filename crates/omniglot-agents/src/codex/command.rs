@@ -5,6 +5,7 @@
 use omniglot_schema::PermissionReply;
 
 use super::open::unavailable;
+use super::turn::Commanded;
 use super::wire::{ForThread, Interrupt, ReviewTarget, StartReview, StartTurn, Steer, Terminate, UserInput};
 use super::{Codex, input};
 use crate::contract::{Command, Leftovers, Mark, Output, Prompt};
@@ -36,6 +37,11 @@ impl Codex {
 
     /// A prompt during a turn steers it; one of our commands is a method of its own.
     pub(crate) fn prompt(&mut self, prompt: &Prompt) -> Output {
+        self.deliver(Commanded { prompt: prompt.clone(), told: false })
+    }
+
+    pub(crate) fn deliver(&mut self, commanded: Commanded) -> Output {
+        let prompt = &commanded.prompt;
         let Some(thread) = self.thread.id.clone() else {
             return Output::Refused(unavailable("a prompt came before the thread was open".to_owned(), None));
         };
@@ -45,7 +51,7 @@ impl Codex {
             let expected_turn_id = turn.to_owned();
             let params = Steer { thread_id: thread, expected_turn_id, client_user_message_id, input };
             let (id, output) = self.calls.request("turn/steer", &params);
-            self.turns.steering.insert(id, prompt.clone());
+            self.turns.commanded.insert(id, commanded);
             return output;
         }
         let (id, output) = match slash_command(&prompt.text) {
@@ -65,9 +71,7 @@ impl Codex {
                 self.calls.request("turn/start", &params)
             }
         };
-        if let Some(message_id) = prompt.message_id.clone() {
-            self.turns.commanded.insert(id, message_id);
-        }
+        self.turns.commanded.insert(id, commanded);
         output
     }
 

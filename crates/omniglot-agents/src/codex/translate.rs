@@ -50,7 +50,7 @@ impl Codex {
             "turn/start" | "review/start" | "thread/compact/start" => {
                 self.turn_sent(id.clone(), said(method, params), out)
             }
-            "turn/steer" => self.steer_sent(&id, params),
+            "turn/steer" => self.steer_sent(&id, params, out),
             "turn/interrupt" => {
                 let at: Option<AtThread> = serde_json::from_str(params.get()).ok();
                 if at.is_some_and(|at| !self.is_child(&at.thread_id)) {
@@ -73,7 +73,7 @@ impl Codex {
             }
             Some(Asked::Settings) => self.settings_answered(id, result, out),
             Some(Asked::Turn) => self.turn_answered(id, result, out),
-            Some(Asked::Steer(prompt, content)) => self.steer_answered(prompt, content, result, out),
+            Some(Asked::Steer(prompt)) => self.steer_answered(prompt, result, out),
             Some(Asked::Close) => {
                 out.extend(self.leftovers(vec![]));
                 out.push(Output::Closed);

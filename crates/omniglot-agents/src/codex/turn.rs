@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use omniglot_schema::{Activity, ContentPart, ErrorCode, ItemRole, MessageId, StopReason};
+use omniglot_schema::{Activity, ContentPart, ErrorCode, ItemRole, StopReason};
 use omniglot_timeline::{Body, Failure, ItemEnd, ItemKey, Origin, Outcome, TurnEnd};
 use serde_json::value::RawValue;
 
@@ -20,10 +20,9 @@ use crate::rpc::{RpcError, RpcId};
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
     /// Prompts that were built but not seen on the wire yet.
-    pub(crate) commanded: HashMap<RpcId, MessageId>,
-    pub(crate) steering: HashMap<RpcId, Prompt>,
+    pub(crate) commanded: HashMap<RpcId, Commanded>,
     /// Prompts that came too late to steer, until the turn has ended for us as well.
-    held: VecDeque<Prompt>,
+    held: VecDeque<Commanded>,
     running: Option<Running>,
     /// A turn that was cancelled and replaced before it had ended.
     left_behind: Option<String>,
@@ -32,6 +31,13 @@ pub(crate) struct Turns {
     pub(crate) echoes: Echoes,
     meter: Meter,
     steered: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct Commanded {
+    pub(crate) prompt: Prompt,
+    /// Its words stand in the transcript already.
+    pub(crate) told: bool,
 }
 
 #[derive(Debug, Default)]
@@ -129,19 +135,35 @@ impl Turns {
 impl Codex {
     /// `turn/start`, `review/start` or `thread/compact/start` went out.
     pub(crate) fn turn_sent(&mut self, id: RpcId, content: Vec<ContentPart>, out: &mut Vec<Output>) -> Asked {
-        let message_id = self.turns.commanded.remove(&id);
+        let commanded = self.turns.commanded.remove(&id);
         if self.turns.is_running() && !self.turns.is_cancelled() {
             // Codex takes this as a word to the turn that runs.
-            return Asked::Steer(None, content);
+            self.tell_steering(content, out);
+            return Asked::Steer(None);
         }
+        let told = commanded.as_ref().is_some_and(|commanded| commanded.told);
+        let content = if told { vec![] } else { content };
+        let message_id = commanded.and_then(|commanded| commanded.prompt.message_id);
         self.turns.begin(Running { request: Some(id), ..Running::default() });
         out.push(Draft::TurnStarted(Origin::User { message_id, content }).into());
         Asked::Turn
     }
 
-    pub(crate) fn steer_sent(&mut self, id: &RpcId, params: &RawValue) -> Asked {
+    /// What is said to a running turn stands in it at once, before whoever said it is told so.
+    pub(crate) fn steer_sent(&mut self, id: &RpcId, params: &RawValue, out: &mut Vec<Output>) -> Asked {
         let steer: Steer = serde_json::from_str(params.get()).unwrap_or_default();
-        Asked::Steer(self.turns.steering.remove(id), input::from_wire(steer.input))
+        let commanded = self.turns.commanded.remove(id);
+        if !commanded.as_ref().is_some_and(|commanded| commanded.told) {
+            self.tell_steering(input::from_wire(steer.input), out);
+        }
+        Asked::Steer(commanded.map(|commanded| commanded.prompt))
+    }
+
+    fn tell_steering(&mut self, parts: Vec<ContentPart>, out: &mut Vec<Output>) {
+        self.turns.steered += 1;
+        let key = ItemKey(format!("steer:{}", self.turns.steered));
+        let body = Some(Body::Message { role: ItemRole::User, parts });
+        out.push(Draft::ItemCompleted(ItemEnd { key, outcome: Outcome::Completed, body }).into());
     }
 
     pub(crate) fn turn_answered(
@@ -167,30 +189,24 @@ impl Codex {
         }
     }
 
-    /// What was said to a running turn stands in it once Codex has taken it; too late, it begins the next turn.
+    /// What came too late for the turn that it was said to begins the next one.
     pub(crate) fn steer_answered(
         &mut self,
         prompt: Option<Prompt>,
-        content: Vec<ContentPart>,
         result: Result<&RawValue, RpcError>,
         out: &mut Vec<Output>,
     ) {
-        match (result, prompt) {
-            (Ok(_), _) if self.turns.is_running() => {
-                self.turns.steered += 1;
-                let key = ItemKey(format!("steer:{}", self.turns.steered));
-                let body = Some(Body::Message { role: ItemRole::User, parts: content });
-                out.push(Draft::ItemCompleted(ItemEnd { key, outcome: Outcome::Completed, body }).into());
-            }
-            (Err(_), Some(prompt)) if self.turns.is_running() => {
-                self.turns.held.push_back(prompt);
+        let late = prompt.filter(|_| result.is_err()).map(|prompt| Commanded { prompt, told: true });
+        match late {
+            Some(late) if self.turns.is_running() => {
+                self.turns.held.push_back(late);
                 out.push(dropped());
             }
-            (Err(_), Some(prompt)) => {
-                let output = self.prompt(&prompt);
+            Some(late) => {
+                let output = self.deliver(late);
                 out.push(output);
             }
-            (Ok(_) | Err(_), _) => out.push(dropped()),
+            None => out.push(dropped()),
         }
     }
 
@@ -253,8 +269,8 @@ impl Codex {
             let older = self.tools.older_commands(self.turns.begun);
             out.extend(self.leftovers(older));
         }
-        if let Some(prompt) = self.turns.held.pop_front() {
-            let output = self.prompt(&prompt);
+        if let Some(late) = self.turns.held.pop_front() {
+            let output = self.deliver(late);
             out.push(output);
         }
     }
