@@ -11,6 +11,7 @@ mod delivery;
 mod rest;
 mod silence;
 mod step;
+mod undo;
 
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
