@@ -81,8 +81,8 @@ struct Inner {
     probes: Mutex<HashMap<String, Probe>>,
     credentials: Credentials,
     loans: Loans,
-    /// Held while an agent is asked what it offers: one question at a time.
-    probing: tokio::sync::Mutex<()>,
+    /// Held while an agent is asked what it offers: one question at a time for each.
+    probing: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
     tasks: TaskTracker,
     stopping: AtomicBool,
     /// Ends what works beside the sessions.
@@ -152,7 +152,7 @@ impl Hub {
             probes: Mutex::default(),
             credentials: Credentials::default(),
             loans: Loans::default(),
-            probing: tokio::sync::Mutex::default(),
+            probing: Mutex::default(),
             tasks: TaskTracker::new(),
             stopping: AtomicBool::new(false),
             leaving: CancellationToken::new(),
