@@ -11,6 +11,7 @@ pub mod deadlines;
 pub mod digest;
 mod doors;
 pub mod error;
+pub mod files;
 pub mod guard;
 mod host;
 mod http;

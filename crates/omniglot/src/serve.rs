@@ -28,6 +28,7 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let config = data_dir::config(&args.data, &dir)?;
     let addr = listen(&args, &config);
     refuse_open_door(&args, addr)?;
+    omniglot_runtime::files::take_all();
     let mut signals = StopSignals::listen()?;
     let options = DaemonOptions {
         addr,
