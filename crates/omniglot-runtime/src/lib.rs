@@ -32,4 +32,4 @@ mod vessel;
 
 pub use deadlines::Deadlines;
 pub use error::RuntimeError;
-pub use hub::{Hub, HubConfig, IdempotencyKey, Load, Posted};
+pub use hub::{Backlog, Hub, HubConfig, IdempotencyKey, Load, Posted};

@@ -191,6 +191,11 @@ impl SessionHandle {
         &self.pulse
     }
 
+    /// Waits until the session is nothing but its row.
+    pub(crate) async fn retired(&self) {
+        self.requests.closed().await;
+    }
+
     pub(crate) fn same(&self, other: &Self) -> bool {
         self.requests.same_channel(&other.requests)
     }
