@@ -8,7 +8,7 @@ mod errands;
 mod keyboard;
 pub(crate) mod outcome;
 pub(crate) mod output;
-mod prompt;
+pub(crate) mod prompt;
 pub(crate) mod render;
 mod scratch;
 mod session;
@@ -85,7 +85,9 @@ impl Run {
         let anew = receipt.delivered == Delivered::Started && self.output.is_readable();
         turn.prelude = opened.new || anew;
         if receipt.delivered == Delivered::Queued {
-            self.output.note("· another turn runs in this session; this one waits for its end");
+            let waits = opened.waits.as_deref();
+            let waits = waits.unwrap_or("another turn runs in this session; this one waits for its end");
+            self.output.note(&format!("· {waits}"));
         }
         let (connection, outcome) = self.watch(connection, &mut turn).await?;
         if let (true, Some(place)) = (opened.scratch, &opened.directory) {
