@@ -1,5 +1,7 @@
 //! The routes as methods.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use futures_util::TryStream;
 use omniglot_schema::{
@@ -15,6 +17,9 @@ use serde::de::DeserializeOwned;
 
 use crate::error::ClientError;
 use crate::stream::{EventStream, FrameStream};
+
+/// How long a daemon may take to be reached, and to say that it is there.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Talks to one daemon. Cheap to clone.
 #[derive(Clone)]
@@ -68,17 +73,20 @@ impl Client {
     pub fn new(base_url: &str, token: Option<String>) -> Result<Self, ClientError> {
         let base = Url::parse(base_url).ok().filter(|url| !url.cannot_be_a_base());
         let base = base.ok_or_else(|| ClientError::Url(base_url.to_owned()))?;
-        let http = reqwest::Client::builder().tcp_nodelay(true).build()?;
+        // A proxy has no way to a daemon on loopback, and must not see the token.
+        let http = reqwest::Client::builder().tcp_nodelay(true).no_proxy().connect_timeout(PATIENCE);
+        let http = http.build()?;
         Ok(Self { http, base, token })
     }
 
+    /// Answered at once by a daemon that works.
     pub async fn health(&self) -> Result<HealthResponse, ClientError> {
-        read(self.get(&["v1", "health"]).send().await?).await
+        read(self.get(&["v1", "health"]).timeout(PATIENCE).send().await?).await
     }
 
-    /// Who serves there, and since when.
+    /// Who serves there, and since when; answered at once by a daemon that works.
     pub async fn daemon(&self) -> Result<DaemonStatus, ClientError> {
-        read(self.get(&["v1", "daemon"]).send().await?).await
+        read(self.get(&["v1", "daemon"]).timeout(PATIENCE).send().await?).await
     }
 
     /// `Err` with the reason while the daemon cannot serve sessions.

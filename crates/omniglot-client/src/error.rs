@@ -3,6 +3,8 @@
 use omniglot_schema::ProblemDetails;
 use reqwest::StatusCode;
 
+use crate::client::PATIENCE;
+
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The daemon refused; the problem says why and what to do.
@@ -14,7 +16,7 @@ pub enum ClientError {
     /// The connection broke in the middle.
     #[error("the connection to the daemon broke")]
     Transport(#[source] reqwest::Error),
-    /// Not even a heartbeat came.
+    /// Not even a heartbeat came, or the word that it is there.
     #[error("the daemon has been silent for {0} s")]
     Silent(u64),
     #[error("the daemon's answer cannot be read")]
@@ -46,6 +48,12 @@ impl ClientError {
 
 impl From<reqwest::Error> for ClientError {
     fn from(error: reqwest::Error) -> Self {
-        if error.is_connect() { Self::Connect(error) } else { Self::Transport(error) }
+        if error.is_connect() {
+            Self::Connect(error)
+        } else if error.is_timeout() {
+            Self::Silent(PATIENCE.as_secs())
+        } else {
+            Self::Transport(error)
+        }
     }
 }

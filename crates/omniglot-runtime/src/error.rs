@@ -74,6 +74,27 @@ impl RuntimeError {
         }
     }
 
+    /// The same again, if it is about an agent that does not work.
+    pub(crate) fn of_agent(&self) -> Option<Self> {
+        match self {
+            Self::AgentNotInstalled { agent, program } => {
+                Some(Self::AgentNotInstalled { agent: agent.clone(), program: program.clone() })
+            }
+            Self::AgentFailed { agent, message, hint } => {
+                let (agent, message, hint) = (agent.clone(), message.clone(), hint.clone());
+                Some(Self::AgentFailed { agent, message, hint })
+            }
+            Self::AgentUnavailable { agent, message, hint } => {
+                let (agent, message, hint) = (agent.clone(), message.clone(), hint.clone());
+                Some(Self::AgentUnavailable { agent, message, hint })
+            }
+            Self::AgentSilent { agent, what, seconds } => {
+                Some(Self::AgentSilent { agent: agent.clone(), what, seconds: *seconds })
+            }
+            _ => None,
+        }
+    }
+
     /// What the user can do about it.
     pub fn hint(&self) -> Option<String> {
         match self {

@@ -24,7 +24,7 @@ use signal_hook::consts::signal::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::low_level::pipe;
 
 use self::wire::{AgentStdio, Order, Report};
-use crate::proctree;
+use crate::{files, proctree};
 
 pub(crate) mod wire;
 
@@ -76,7 +76,7 @@ fn catch_signals() -> io::Result<UnixStream> {
 /// Starts the agent. The guard's own copies of its pipes are closed on return, so that the daemon sees
 /// their end when the agent's are.
 fn spawn(args: impl Iterator<Item = OsString>, stdio: AgentStdio) -> io::Result<Pid> {
-    let mut args = args.skip_while(|arg| arg == "--");
+    let mut args = args.skip_while(|arg| arg == "--" || files::obeyed(arg));
     let program = args.next().ok_or(io::ErrorKind::InvalidInput)?;
     let [stdin, stdout, stderr] = <[OwnedFd; 3]>::from(stdio).map(Stdio::from);
     let mut command = Command::new(program);

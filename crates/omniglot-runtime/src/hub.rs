@@ -63,6 +63,17 @@ pub struct HubConfig {
     pub config: Config,
     pub store: Store,
     pub deadlines: Deadlines,
+    pub backlog: Backlog,
+}
+
+/// What becomes of the messages that a dead daemon has left waiting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Backlog {
+    /// They are delivered at once.
+    Deliver,
+    /// They wait for a daemon that delivers them, or for the next message to their session: whoever only looks
+    /// must not start agents.
+    Keep,
 }
 
 /// The daemon's sessions. Cheap to clone.
@@ -83,8 +94,8 @@ struct Inner {
     probes: Mutex<HashMap<String, Probe>>,
     credentials: Credentials,
     loans: Loans,
-    /// Held while an agent is asked what it offers: one question at a time.
-    probing: tokio::sync::Mutex<()>,
+    /// Held while an agent is asked what it offers: one question at a time for each.
+    probing: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
     tasks: TaskTracker,
     stopping: AtomicBool,
     /// Ends what works beside the sessions.
@@ -119,9 +130,9 @@ pub struct IdempotencyKey {
 }
 
 impl Hub {
-    /// Opens for business: ends what a dead daemon has left, closes its turns, delivers its queues.
+    /// Opens for business: ends what a dead daemon has left, closes its turns, delivers its queues if it shall.
     pub async fn start(config: HubConfig) -> Result<Self, RuntimeError> {
-        let HubConfig { data_dir, program, config, store, deadlines } = config;
+        let HubConfig { data_dir, program, config, store, deadlines, backlog } = config;
         let run_dir = data_dir.join("run");
         let swept = crate::sweep::sweep(&run_dir);
         if !swept.is_empty() {
@@ -154,13 +165,13 @@ impl Hub {
             probes: Mutex::default(),
             credentials: Credentials::default(),
             loans: Loans::default(),
-            probing: tokio::sync::Mutex::default(),
+            probing: Mutex::default(),
             tasks: TaskTracker::new(),
             stopping: AtomicBool::new(false),
             leaving: CancellationToken::new(),
         };
         let hub = Self { inner: Arc::new(inner) };
-        hub.recover().await?;
+        hub.recover(backlog).await?;
         hub.keep_within(config.retention);
         Ok(hub)
     }
@@ -227,7 +238,11 @@ impl Hub {
     }
 
     pub async fn cancel(&self, id: &SessionId, queue: QueueOnCancel) -> Result<(), RuntimeError> {
-        self.ask_live(id, Ask::Cancel(queue)).await?.unwrap_or(Ok(()))
+        match queue {
+            QueueOnCancel::Keep => self.ask_live(id, Ask::Cancel(queue)).await?.unwrap_or(Ok(())),
+            // Messages may wait in the row alone.
+            QueueOnCancel::Drop => self.ask(id, Ask::Cancel(queue)).await.map(drop),
+        }
     }
 
     /// A client does the errands of the session's agent until the loan is dropped.

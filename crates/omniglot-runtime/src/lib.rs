@@ -11,6 +11,7 @@ pub mod deadlines;
 pub mod digest;
 mod doors;
 pub mod error;
+pub mod files;
 pub mod guard;
 mod host;
 mod http;
@@ -31,4 +32,4 @@ mod vessel;
 
 pub use deadlines::Deadlines;
 pub use error::RuntimeError;
-pub use hub::{Exchanged, Heir, Hub, HubConfig, IdempotencyKey, Load, Posted};
+pub use hub::{Backlog, Exchanged, Heir, Hub, HubConfig, IdempotencyKey, Load, Posted};

@@ -2,7 +2,7 @@
 //!
 //! Runs beside the session's loop, so that a session answers while its agent starts.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -172,7 +172,7 @@ impl NotOpened {
             Why::Spawn(SpawnError::NotFound { program }) => {
                 RuntimeError::AgentNotInstalled { agent, program }
             }
-            Why::Spawn(SpawnError::Directory(path)) => not_a_directory(path),
+            Why::Spawn(SpawnError::Directory(path)) => not_a_directory(&path),
             Why::Refused(Refusal { kind: RefusalKind::BadMode, message, .. }) => {
                 RuntimeError::ModeNotSupported(message)
             }
@@ -214,8 +214,13 @@ fn bad_request(message: String) -> Why {
     Why::Refused(Refusal { kind: RefusalKind::BadRequest, message, hint: None })
 }
 
-fn not_a_directory(path: PathBuf) -> RuntimeError {
-    RuntimeError::InvalidRequest(format!("directory {} does not exist", path.display()))
+/// Nobody can work there.
+pub(crate) fn not_a_directory(path: &Path) -> RuntimeError {
+    let name = path.display();
+    RuntimeError::InvalidRequest(match path.exists() {
+        true => format!("{name} is not a directory"),
+        false => format!("directory {name} does not exist"),
+    })
 }
 
 impl Why {

@@ -11,6 +11,7 @@ mod delivery;
 mod rest;
 mod silence;
 mod step;
+mod undo;
 
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
@@ -192,6 +193,11 @@ impl SessionHandle {
 
     pub(crate) fn pulse(&self) -> &Pulse {
         &self.pulse
+    }
+
+    /// Waits until the session is nothing but its row.
+    pub(crate) async fn retired(&self) {
+        self.requests.closed().await;
     }
 
     pub(crate) fn same(&self, other: &Self) -> bool {

@@ -54,7 +54,8 @@ id!(/// One message that a client posted.
 
 /// A session's name, chosen by its client.
 ///
-/// Holds 1 to 128 of `A-Z a-z 0-9 . _ : -`. It is never used as a file name.
+/// Holds 1 to 128 of `A-Z a-z 0-9 . _ : -`. It is never used as a file name. `.` and `..` are none: in an
+/// address they mean another place.
 // Every event has it, so a copy must cost nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, ToSchema)]
 #[serde(try_from = "String")]
@@ -62,7 +63,7 @@ id!(/// One message that a client posted.
 pub struct SessionId(Arc<str>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a session id has 1 to 128 characters of A-Z a-z 0-9 . _ : -")]
+#[error("a session id has 1 to 128 characters of A-Z a-z 0-9 . _ : -, and is not . or ..")]
 pub struct BadSessionId;
 
 impl SessionId {
@@ -70,7 +71,8 @@ impl SessionId {
 
     pub fn parse(text: &str) -> Result<Self, BadSessionId> {
         let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b':' | b'-');
-        if text.is_empty() || text.len() > Self::MAX_LEN || !text.bytes().all(allowed) {
+        let dots = matches!(text, "." | "..");
+        if text.is_empty() || dots || text.len() > Self::MAX_LEN || !text.bytes().all(allowed) {
             return Err(BadSessionId);
         }
         Ok(Self(text.into()))
@@ -113,8 +115,9 @@ mod tests {
     #[test]
     fn session_ids_are_checked() {
         assert!(SessionId::parse("my-session_1.2:3").is_ok());
+        assert!(SessionId::parse("...").is_ok());
         assert!(SessionId::parse(&"a".repeat(128)).is_ok());
-        for bad in ["", "a b", "../x", "ä", "a/b", &"a".repeat(129)] {
+        for bad in ["", "a b", ".", "..", "../x", "ä", "a/b", &"a".repeat(129)] {
             assert_eq!(SessionId::parse(bad), Err(BadSessionId), "{bad}");
         }
     }

@@ -7,7 +7,7 @@ use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use http::Request;
@@ -41,6 +41,9 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(120);
 const GRACE: Duration = Duration::from_secs(2);
 
 const BACKLOG: u32 = 1024;
+
+/// How often it is told that connections are not accepted.
+const TELL_EVERY: Duration = Duration::from_secs(60);
 
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
@@ -120,13 +123,14 @@ impl Server {
     /// to commit what ends the running turns, event streams send what is committed and end.
     pub async fn run(self, shutdown: impl Future<Output = ()>, settle: impl Future<Output = ()>) {
         let mut connections = JoinSet::new();
+        let mut unaccepted = Unaccepted::default();
         tokio::pin!(shutdown);
         loop {
             tokio::select! {
                 () = &mut shutdown => break,
                 accepted = self.listener.accept() => match accepted {
                     Ok((stream, peer)) => _ = connections.spawn(self.connection(stream, peer)),
-                    Err(error) => after_failed_accept(&error).await,
+                    Err(error) => unaccepted.one(&error).await,
                 },
                 Some(ended) = connections.join_next() => report(ended),
             }
@@ -188,10 +192,21 @@ async fn serve(stream: StallGuard<TcpStream>, peer: PeerAddr, router: Router, st
     }
 }
 
-/// Out of file descriptors, most likely: they come back as connections end.
-async fn after_failed_accept(error: &io::Error) {
-    tracing::warn!(%error, "a connection was not accepted");
-    tokio::time::sleep(Duration::from_millis(50)).await;
+/// Connections that were not accepted. Out of file descriptors, most likely: they come back as connections
+/// end. The kernel offers the same connection again and again, so it is told once in a while.
+#[derive(Default)]
+struct Unaccepted {
+    told: Option<Instant>,
+}
+
+impl Unaccepted {
+    async fn one(&mut self, error: &io::Error) {
+        if self.told.is_none_or(|told| told.elapsed() > TELL_EVERY) {
+            self.told = Some(Instant::now());
+            tracing::warn!(%error, "connections are not accepted");
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }
 
 fn report(ended: Result<(), tokio::task::JoinError>) {

@@ -206,7 +206,7 @@ async fn refusals_say_what_was_wrong_and_no_more() {
             Method::GET,
             "/v1/sessions/a%20b",
             "",
-            "a session id has 1 to 128 characters of A-Z a-z 0-9 . _ : -",
+            "a session id has 1 to 128 characters of A-Z a-z 0-9 . _ : -, and is not . or ..",
         ),
         (Method::GET, "/v1/sessions/s/events?offset=-1", "", "offset must be a whole number from 0"),
         (Method::POST, "/v1/sessions/new", "", "the body is empty; send a JSON object"),

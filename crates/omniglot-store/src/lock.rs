@@ -22,6 +22,9 @@ const NAME: &str = "omniglot.lock";
 pub struct LockHolder {
     pub pid: u32,
     pub url: String,
+    /// Where the token is that it asks for, if it is in a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_file: Option<PathBuf>,
 }
 
 /// The daemon that owns `dir` now; `None` when nobody does, or it has not announced itself yet.

@@ -81,10 +81,10 @@ impl Store {
     }
 
     /// Tells others who owns the data directory and where to reach them.
-    pub fn announce(&self, pid: u32, url: &str) -> Result<(), StoreError> {
+    pub fn announce(&self, holder: &LockHolder) -> Result<(), StoreError> {
         let lock = self.inner.lock.lock().unwrap_or_else(PoisonError::into_inner);
         let lock = lock.as_ref().ok_or(StoreError::Closed)?;
-        lock.announce(&LockHolder { pid, url: url.to_owned() })
+        lock.announce(holder)
     }
 
     /// Writes everything appended so far, marks the end as clean and gives the data directory free.

@@ -262,7 +262,7 @@ impl StoreError {
 fn in_use(dir: &Path, holder: Option<&LockHolder>) -> String {
     let dir = dir.display();
     match holder {
-        Some(LockHolder { pid, url }) => format!(
+        Some(LockHolder { pid, url, .. }) => format!(
             "the data directory {dir} is in use by the daemon with pid {pid} at {url}; \
              use it, stop it, or choose another --data-dir"
         ),

@@ -35,6 +35,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Give an agent one task and watch it work
+    #[command(after_help = RUN)]
     Run(RunArgs),
     /// Be the agent of an editor: speak ACP on stdio for any agent of the daemon
     #[command(after_help = ACP)]
@@ -251,6 +252,13 @@ pub(crate) enum Approve {
     /// Ask at the keyboard
     Ask,
 }
+
+/// How a run ends.
+const RUN: &str = "\
+Ctrl-C cancels the turn and waits for its end; once more ends the session and leaves.
+
+Exit codes: 0 the turn ended well, 1 something failed, 2 the command cannot be meant like this,
+3 the turn stopped at a limit or was refused, 130 Ctrl-C.";
 
 const EXAMPLES: &str = "\
 Try it:

@@ -1,15 +1,15 @@
 //! `omniglot completions`: what a shell needs to complete our commands.
 
-use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::CommandFactory as _;
 
 use crate::cli::{Cli, CompletionsArgs};
+use crate::print;
 
 pub(crate) fn run(args: &CompletionsArgs) -> anyhow::Result<ExitCode> {
     let mut script = vec![];
     clap_complete::generate(args.shell, &mut Cli::command(), "omniglot", &mut script);
-    io::stdout().write_all(&script)?;
+    print::text(&String::from_utf8(script)?)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,14 +1,14 @@
 //! Finds the daemon that owns the data directory, or becomes it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, bail, ensure};
 use omniglot_client::{Client, ClientError};
-use omniglot_runtime::Hub;
 use omniglot_runtime::config::Config;
+use omniglot_runtime::{Backlog, Hub};
 use omniglot_schema::ErrorType;
-use omniglot_store::{StoreError, lock_holder};
+use omniglot_store::{LockHolder, StoreError, lock_holder};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
@@ -57,14 +57,15 @@ impl Home {
         Ok(Self { dir, config, given: args.config.clone() })
     }
 
-    pub(crate) async fn connect(&self) -> anyhow::Result<Connection> {
+    /// `backlog` counts where the daemon is this process.
+    pub(crate) async fn connect(&self, backlog: Backlog) -> anyhow::Result<Connection> {
         let deadline = Instant::now() + PATIENCE;
         loop {
             if let Some(client) = self.running().await? {
                 self.tell_of_the_daemons_own_configuration();
                 return Ok(Connection { client, own: None });
             }
-            match self.become_daemon().await {
+            match self.become_daemon(backlog).await {
                 Ok(connection) => return Ok(connection),
                 // Another one was faster and has not said where it listens, or is just leaving.
                 Err(error) if is_locked(&error) && Instant::now() < deadline => sleep(PAUSE).await,
@@ -73,12 +74,31 @@ impl Home {
         }
     }
 
-    /// The daemon that owns the directory, if it answers.
+    /// The next daemon after one that was lost. Does not take its place: whoever watches must not keep out a
+    /// daemon that somebody is about to start.
+    pub(crate) async fn find(&self) -> anyhow::Result<Connection> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(client) = self.running().await? {
+                return Ok(Connection { client, own: None });
+            }
+            ensure!(
+                Instant::now() < deadline,
+                "no daemon has come back within {} s; `omniglot daemon start` starts one",
+                PATIENCE.as_secs()
+            );
+            sleep(PAUSE).await;
+        }
+    }
+
+    /// The daemon that owns the directory, if it can be reached. One that hangs is an error: there is none to
+    /// wait for.
     pub(crate) async fn running(&self) -> anyhow::Result<Option<Client>> {
         let Some(holder) = lock_holder(&self.dir) else { return Ok(None) };
         let client = client(&holder.url, token::for_client(&self.dir, self.config.token_file.as_deref())?)?;
         match client.health().await {
             Ok(_) => Ok(Some(client)),
+            Err(error @ ClientError::Silent(_)) => bail!(mute(&holder, &self.dir, &error)),
             Err(error) => {
                 tracing::debug!(%error, pid = holder.pid, "the daemon does not answer");
                 Ok(None)
@@ -97,8 +117,9 @@ impl Home {
         }
     }
 
-    async fn become_daemon(&self) -> anyhow::Result<Connection> {
-        let daemon = Daemon::start(DaemonOptions::new(self.dir.clone(), self.config.clone())).await?;
+    async fn become_daemon(&self, backlog: Backlog) -> anyhow::Result<Connection> {
+        let options = DaemonOptions::new(self.dir.clone(), self.config.clone(), backlog);
+        let daemon = Daemon::start(options).await?;
         let client = client(daemon.url(), daemon.secret())?;
         let hub = daemon.hub();
         let (stop, stopped) = oneshot::channel::<()>();
@@ -146,6 +167,12 @@ impl Connection {
 
 pub(crate) fn client(url: &str, secret: Option<token::Secret>) -> anyhow::Result<Client> {
     Ok(Client::new(url, secret.map(|secret| secret.reveal().to_owned()))?)
+}
+
+/// The words for a daemon that is there and says nothing.
+pub(crate) fn mute(holder: &LockHolder, dir: &Path, error: &ClientError) -> String {
+    let (LockHolder { pid, url, .. }, dir) = (holder, dir.display());
+    format!("the daemon with pid {pid} owns {dir} but does not answer at {url}: {error}")
 }
 
 fn is_locked(error: &anyhow::Error) -> bool {

@@ -10,9 +10,9 @@ use std::str::FromStr;
 
 use anyhow::{Context as _, anyhow};
 use omniglot_runtime::config::{Config, Written};
-use omniglot_runtime::{Deadlines, Hub, HubConfig};
+use omniglot_runtime::{Backlog, Deadlines, Hub, HubConfig};
 use omniglot_server::{AllowedHost, AllowedOrigin, ServeError, Server, ServerConfig, Token};
-use omniglot_store::{Options, Store};
+use omniglot_store::{LockHolder, Options, Store};
 
 use crate::cli::TokenArgs;
 use crate::token;
@@ -27,11 +27,12 @@ pub(crate) struct DaemonOptions {
     pub(crate) token: TokenArgs,
     pub(crate) allow_hosts: Vec<AllowedHost>,
     pub(crate) allow_origins: Vec<AllowedOrigin>,
+    pub(crate) backlog: Backlog,
 }
 
 impl DaemonOptions {
     /// A daemon on a free loopback port.
-    pub(crate) fn new(dir: PathBuf, config: Config) -> Self {
+    pub(crate) fn new(dir: PathBuf, config: Config, backlog: Backlog) -> Self {
         Self {
             dir,
             config,
@@ -39,6 +40,7 @@ impl DaemonOptions {
             token: TokenArgs::default(),
             allow_hosts: vec![],
             allow_origins: vec![],
+            backlog,
         }
     }
 }
@@ -55,7 +57,7 @@ pub(crate) struct Daemon {
 
 impl Daemon {
     pub(crate) async fn start(options: DaemonOptions) -> anyhow::Result<Self> {
-        let DaemonOptions { dir, config, addr, token, mut allow_hosts, mut allow_origins } = options;
+        let DaemonOptions { dir, config, addr, token, mut allow_hosts, mut allow_origins, backlog } = options;
         allow_hosts.extend(parsed(&config.allow_hosts)?);
         allow_origins.extend(parsed(&config.allow_origins)?);
         let store_options =
@@ -65,7 +67,7 @@ impl Daemon {
         let program = std::env::current_exe().context("this program does not find itself")?;
         let deadlines = Deadlines::of(&config.limits);
         let hub_config =
-            HubConfig { data_dir: dir.clone(), program, config, store: store.clone(), deadlines };
+            HubConfig { data_dir: dir.clone(), program, config, store: store.clone(), deadlines, backlog };
         let hub = Hub::start(hub_config).await?;
         let server_config = ServerConfig {
             token: token.secret.as_ref().map(|secret| Token::new(secret.reveal())),
@@ -76,7 +78,8 @@ impl Daemon {
         };
         let server = Server::bind(server_config, hub.clone()).await.map_err(with_hint)?;
         let url = format!("http://{}", server.addr());
-        store.announce(std::process::id(), &url)?;
+        let token_file = token.file.clone();
+        store.announce(&LockHolder { pid: std::process::id(), url: url.clone(), token_file })?;
         Ok(Self { dir, url, token, store, hub, server })
     }
 

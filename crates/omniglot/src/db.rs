@@ -99,7 +99,10 @@ impl Printer {
 
     fn print(&mut self, line: io::Result<String>) {
         let printed = line.and_then(|line| writeln!(self.stdout, "{line}"));
-        if let Err(error) = printed {
+        // Whoever closes the pipe has seen enough.
+        if let Err(error) = printed
+            && error.kind() != io::ErrorKind::BrokenPipe
+        {
             self.failed.get_or_insert(error);
         }
     }

@@ -77,7 +77,7 @@ fn block_on(
 fn openapi() -> anyhow::Result<ExitCode> {
     let mut text = serde_json::to_string_pretty(&omniglot_server::openapi())?;
     text.push('\n');
-    io::stdout().write_all(text.as_bytes())?;
+    print::text(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -8,7 +8,7 @@ mod errands;
 mod keyboard;
 pub(crate) mod outcome;
 pub(crate) mod output;
-mod prompt;
+pub(crate) mod prompt;
 pub(crate) mod render;
 mod scratch;
 mod session;
@@ -85,12 +85,15 @@ impl Run {
         let anew = receipt.delivered == Delivered::Started && self.output.is_readable();
         turn.prelude = opened.new || anew;
         if receipt.delivered == Delivered::Queued {
-            self.output.note("· another turn runs in this session; this one waits for its end");
+            let waits = opened.waits.as_deref();
+            let waits = waits.unwrap_or("another turn runs in this session; this one waits for its end");
+            self.output.note(&format!("· {waits}"));
         }
         let (connection, outcome) = self.watch(connection, &mut turn).await?;
         if let (true, Some(place)) = (opened.scratch, &opened.directory) {
             self.output.note(&format!("the project stays in {place}"));
         }
+        let Some(connection) = connection else { return Ok(outcome) };
         if turn.wishes() != Wishes::Leave {
             self.linger(&connection).await?;
         }
@@ -125,24 +128,28 @@ impl Run {
         self.output.note(&format!("{} · session {} · {kind}{place}", opened.agent, self.task.wanted.id));
     }
 
-    /// Watches the turn to its end, over as many connections as it takes.
+    /// Watches the turn to its end, over as many connections as it takes; without one when the person did not
+    /// want to wait for the next.
     async fn watch(
         &mut self,
         mut connection: Connection,
         turn: &mut Turn,
-    ) -> anyhow::Result<(Connection, Outcome)> {
+    ) -> anyhow::Result<(Option<Connection>, Outcome)> {
         let mut attempt = 1;
         loop {
             let before = turn.seen;
             let lost = match turn.watch(&connection.client, &mut self.output, &mut self.signals).await? {
-                Watched::Ended(outcome) => return Ok((connection, outcome)),
+                Watched::Ended(outcome) => return Ok((Some(connection), outcome)),
                 Watched::Lost(reason) => reason,
             };
             attempt = if turn.seen > before { 1 } else { attempt + 1 };
             anyhow::ensure!(attempt <= ATTEMPTS, "{lost}, and does not come back; the turn may still run");
             self.output.note(&format!("· {lost}; looking for it again"));
             connection.close().await?;
-            connection = self.task.home.connect().await.context(lost)?;
+            connection = tokio::select! {
+                found = self.task.home.find() => found.context(lost)?,
+                () = self.signals.next() => return Ok((None, Outcome::Interrupted)),
+            };
         }
     }
 

@@ -4,6 +4,7 @@ use std::io::{self, Write as _};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 
+use omniglot_runtime::Backlog;
 use omniglot_runtime::config::Config;
 
 use crate::cli::ServeArgs;
@@ -28,13 +29,14 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let config = data_dir::config(&args.data, &dir)?;
     let addr = listen(&args, &config);
     refuse_open_door(&args, addr)?;
+    omniglot_runtime::files::take_all();
     let mut signals = StopSignals::listen()?;
     let options = DaemonOptions {
         addr,
         token: args.token,
         allow_hosts: args.allow_hosts,
         allow_origins: args.allow_origins,
-        ..DaemonOptions::new(dir, config)
+        ..DaemonOptions::new(dir, config, Backlog::Deliver)
     };
     let daemon = tokio::select! {
         started = Daemon::start(options) => started?,

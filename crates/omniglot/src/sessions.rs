@@ -3,6 +3,7 @@
 //! One file per command. All of them are clients of the daemon that owns the data directory; where none
 //! runs, it is this process as long as the command takes.
 
+pub(crate) mod answer;
 mod end;
 mod export;
 pub(crate) mod find;
@@ -22,6 +23,7 @@ pub(crate) async fn run(args: SessionsArgs) -> anyhow::Result<ExitCode> {
         SessionsCommand::Show(args) => show::show(&args).await,
         SessionsCommand::Tail(args) => tail::tail(&args).await,
         SessionsCommand::Send(args) => send::send(args).await,
+        SessionsCommand::Answer(args) => answer::answer(&args).await,
         SessionsCommand::Cancel(args) => end::cancel(&args).await,
         SessionsCommand::Terminate(args) => end::terminate(&args).await,
         SessionsCommand::Rm(args) => end::remove(&args).await,

@@ -8,6 +8,7 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use omniglot_store::lock_holder;
 
 use crate::cli::TokenArgs;
 use crate::usage::UsageError;
@@ -26,6 +27,8 @@ pub(crate) struct Secret(String);
 pub(crate) struct Source {
     pub(crate) secret: Option<Secret>,
     pub(crate) described: String,
+    /// The file that it is in, with its full path.
+    pub(crate) file: Option<PathBuf>,
 }
 
 /// The token that a daemon shall ask for; makes and keeps one if none is given.
@@ -33,36 +36,49 @@ pub(crate) struct Source {
 /// Only the owner of the data directory's lock may call it, so that two starts never make two tokens.
 pub(crate) fn for_daemon(args: &TokenArgs, configured: Option<&Path>, dir: &Path) -> anyhow::Result<Source> {
     if args.no_token {
-        return Ok(Source { secret: None, described: "no token".into() });
+        return Ok(Source { secret: None, described: "no token".into(), file: None });
     }
     if let Some(text) = &args.token {
         let secret = Secret::parse(text).map_err(|e| UsageError::new(format!("--token: {e}")))?;
-        return Ok(Source { secret: Some(secret), described: "token from --token".into() });
+        return Ok(Source::unfiled(secret, "--token"));
     }
     if let Some(path) = &args.token_file {
         let secret =
             read(path).map_err(|e| UsageError::new(format!("--token-file {}: {e}", path.display())))?;
-        return Ok(Source { secret: Some(secret), described: format!("token in {}", path.display()) });
+        return Source::filed(secret, path);
     }
     if let Some(secret) = from_environment()? {
-        return Ok(Source { secret: Some(secret), described: format!("token from {VARIABLE}") });
+        return Ok(Source::unfiled(secret, VARIABLE));
     }
     if let Some(path) = configured {
         let secret =
             read(path).map_err(|e| UsageError::new(format!("token_file {}: {e}", path.display())))?;
-        return Ok(Source { secret: Some(secret), described: format!("token in {}", path.display()) });
+        return Source::filed(secret, path);
     }
     let (secret, path) = kept(dir)?;
-    Ok(Source { secret: Some(secret), described: format!("token in {}", path.display()) })
+    Source::filed(secret, &path)
 }
 
-/// The token to show to the daemon that owns `dir`, if one can be found; `configured` is the file that the
-/// configuration names.
+impl Source {
+    fn unfiled(secret: Secret, whence: &str) -> Self {
+        Self { secret: Some(secret), described: format!("token from {whence}"), file: None }
+    }
+
+    fn filed(secret: Secret, path: &Path) -> anyhow::Result<Self> {
+        let described = format!("token in {}", path.display());
+        Ok(Self { secret: Some(secret), described, file: Some(std::path::absolute(path)?) })
+    }
+}
+
+/// The token to show to the daemon that owns `dir`, if one can be found: in the file that this daemon names;
+/// `configured` is the file that the configuration names.
 pub(crate) fn for_client(dir: &Path, configured: Option<&Path>) -> anyhow::Result<Option<Secret>> {
     if let Some(secret) = from_environment()? {
         return Ok(Some(secret));
     }
-    let path = configured.map_or_else(|| dir.join(FILE_NAME), Path::to_owned);
+    let announced = lock_holder(dir).and_then(|holder| holder.token_file);
+    let configured = announced.or_else(|| configured.map(Path::to_owned));
+    let path = configured.unwrap_or_else(|| dir.join(FILE_NAME));
     match read(&path) {
         Ok(secret) => Ok(Some(secret)),
         Err(TokenError::Io(e)) if e.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -194,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_token_is_never_shown() {
-        let source = Source { secret: Some(Secret::parse("hush").unwrap()), described: "somewhere".into() };
+        let source = Source::unfiled(Secret::parse("hush").unwrap(), "somewhere");
         assert!(!format!("{source:?}").contains("hush"));
     }
 

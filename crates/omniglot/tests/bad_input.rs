@@ -76,6 +76,8 @@ async fn a_body_that_cannot_be_read_is_refused() {
         post("new", r#"{"agent":"mock","directory":7}"#, 400, invalid),
         post("s/messages", r#"{"message""#, 400, invalid),
         post("s/messages", r#"{"message":5}"#, 400, invalid),
+        post("s/messages", r#"{"message":" \n"}"#, 400, invalid),
+        post("s/fork", r#"{"sessionId":".."}"#, 400, invalid),
         post("s/messages", r#"{"message":"m","delivery":"by pigeon"}"#, 400, invalid),
         post("s/messages", r#"{"message":"m","attachments":"a"}"#, 400, invalid),
         post("s/messages/stream", r#"{"message":null}"#, 400, invalid),
@@ -84,6 +86,17 @@ async fn a_body_that_cannot_be_read_is_refused() {
         post("s/questions/qst_1/reply", r#"{"answers":"yes"}"#, 400, invalid),
     ];
     refuses(&daemon, rows).await;
+}
+
+#[tokio::test]
+async fn a_session_in_a_file_is_told_that_it_is_no_directory() {
+    let (daemon, ..) = daemon().await;
+    for (place, words) in [("/dev/null", "/dev/null is not a directory"), ("/no/such", "does not exist")] {
+        let body = format!(r#"{{"agent":"mock","directory":"{place}"}}"#);
+        let response = send(&daemon, Method::POST, "/v1/sessions/new", &body).await;
+        let problem: ProblemDetails = response.json().await.expect("a problem");
+        assert!(problem.detail.as_ref().is_some_and(|text| text.ends_with(words)), "{problem:?}");
+    }
 }
 
 #[tokio::test]

@@ -205,6 +205,34 @@ async fn a_change_during_a_turn_holds_from_the_next_prompt() {
 }
 
 #[tokio::test]
+async fn a_change_during_a_turn_that_is_refused_later_is_taken_back() {
+    let daemon = daemon();
+    let session = Driver::create_with(
+        &daemon.client,
+        "s",
+        &CreateSessionRequest { model: Some("mock-small".into()), ..CreateSessionRequest::new("mock") },
+    )
+    .await;
+    session.post("[[silence]]").await;
+    session.wait_for(0, is(UniversalEventType::TurnStarted)).await;
+    // Nobody knows yet that this model has no efforts.
+    assert_eq!(patch(&session, variant("high")).await.info.variant.as_deref(), Some("high"));
+    daemon.client.cancel(&session.id, QueueOnCancel::Keep).await.unwrap();
+    session
+        .wait_for(0, |event| match &event.data {
+            EventData::SessionUpdated(patch) => patch.variant == Some(None),
+            _ => false,
+        })
+        .await;
+    let detail = daemon.client.detail(&session.id).await.unwrap();
+    assert_eq!((detail.info.variant, detail.info.model.as_deref()), (None, Some("mock-small")));
+    let turn = session.turn("[[text:1]]", PermissionReply::Once).await;
+    assert_eq!(model_of(&turn).as_deref(), Some("mock-small"));
+    let events = session.history().await;
+    assert!(told(&events, "mock.warning").iter().any(|words| words.contains("no efforts")), "{events:?}");
+}
+
+#[tokio::test]
 async fn a_change_during_a_turn_outlives_the_daemon() {
     let mut daemon = daemon();
     let session = Driver::create(&daemon.client, "s").await;

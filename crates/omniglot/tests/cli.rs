@@ -3,6 +3,8 @@
 
 #[path = "cli/agents.rs"]
 mod agents;
+#[path = "cli/answer.rs"]
+mod answer;
 #[path = "cli/bench.rs"]
 mod bench;
 #[path = "cli/daemon.rs"]
@@ -256,7 +258,11 @@ fn a_run_outlives_its_daemon_and_tells_how_the_turn_ended() {
     let mut run = bench.start(&["run", "--json", "[[silence]]"]);
     let mut events = run.events_until(is_user_item);
     daemon.kill();
+    run.wait_for_stderr("looking for it again");
+    // It has not become the daemon itself: another one can.
+    let daemon = bench.serve(&[]);
     let finished = run.finish();
+    daemon.stop().exited(0);
     events.extend(finished.exited(1).events());
     assert_lawful(&events);
     let code = |event: &UniversalEvent| match &event.data {

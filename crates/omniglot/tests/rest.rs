@@ -101,6 +101,32 @@ async fn models_and_modes_are_known_before_any_session_and_leave_no_process() {
 }
 
 #[tokio::test]
+async fn agents_are_asked_side_by_side_and_one_that_failed_is_left_alone_for_a_while() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = dir.path().display();
+    // Each ends only when the other has been started, too.
+    let agent = |own: &str, other: &str| {
+        let script = format!("echo x >> {at}/{own}; until [ -e {at}/{other} ]; do sleep 0.02; done; exit 7");
+        format!("[agents.{own}]\nprotocol = \"acp\"\ncommand = [\"sh\", \"-c\", {script:?}]\n")
+    };
+    let config = agent("left", "right") + &agent("right", "left");
+    let daemon = Setup::new(env!("CARGO_BIN_EXE_omniglot")).config(config).start();
+    for _ in 0..2 {
+        let listed = get(&daemon, "/v1/agents?config=true").send().await.unwrap();
+        let listed: serde_json::Value = listed.json().await.unwrap();
+        for agent in listed["agents"].as_array().unwrap() {
+            let error = agent["configError"].as_str().unwrap_or_default();
+            if agent["id"] == "left" || agent["id"] == "right" {
+                assert!(error.contains("exited with code 7"), "{agent}");
+            }
+        }
+    }
+    for own in ["left", "right"] {
+        assert_eq!(std::fs::read_to_string(dir.path().join(own)).unwrap(), "x\n", "asked once");
+    }
+}
+
+#[tokio::test]
 async fn the_list_is_newest_first_and_can_be_filtered() {
     let program = env!("CARGO_BIN_EXE_omniglot");
     let config = format!("[agents.other]\nprotocol = \"acp\"\ncommand = [{program:?}, \"mock-agent\"]\n");

@@ -1,5 +1,6 @@
 //! What is wrong with a configuration, said with its place and the fix, and never with a value.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
 
@@ -18,7 +19,20 @@ impl Fault {
 
     pub(super) fn at(self, path: &Path, text: &[u8]) -> ConfigError {
         let (line, column) = place(text, self.span.start);
-        ConfigError::Invalid { path: path.into(), line, column, message: self.message }
+        let message = match &*self.message {
+            "duplicate key" => format!("the key `{}` is there twice; keep one of them", self.key(text)),
+            _ => self.message,
+        };
+        ConfigError::Invalid { path: path.into(), line, column, message }
+    }
+}
+
+impl Fault {
+    /// The key where it is; what follows it may be a secret.
+    fn key(&self, text: &[u8]) -> String {
+        let rest = text.get(self.span.start..).unwrap_or_default();
+        let name = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        rest.iter().skip_while(|byte| !name(byte)).take_while(name).map(|byte| char::from(*byte)).collect()
     }
 }
 
@@ -28,7 +42,7 @@ impl From<toml::de::Error> for Fault {
         let message = error.message();
         let message = unknown_key(message)
             .or_else(|| missing_key(message))
-            .unwrap_or_else(|| without_value(message).trim_end().replace('\n', "; "));
+            .unwrap_or_else(|| plainly(without_value(message)).trim_end().replace('\n', "; "));
         Self::new(error.span().unwrap_or_default(), message)
     }
 }
@@ -62,6 +76,21 @@ fn without_value(message: &str) -> &str {
     }
     // The last one: the value may hold these words, too.
     message.rfind("expected ").and_then(|at| message.get(at..)).unwrap_or("another value is expected")
+}
+
+/// What is to be written, where serde says what it is to itself.
+fn plainly(message: &str) -> Cow<'_, str> {
+    let Some(expected) = message.strip_prefix("expected ") else { return message.into() };
+    let plain = match expected {
+        "a sequence" => r#"a list, such as ["program", "argument"]"#,
+        "a string" => "a text in quotes",
+        "a map" => r#"a table, such as { NAME = "value" }"#,
+        "a boolean" => "true or false",
+        "u16" | "u32" | "u64" | "usize" => "a whole number from 0",
+        expected if expected.starts_with("struct ") => "a table of keys",
+        expected => expected,
+    };
+    format!("expected {plain}").into()
 }
 
 /// The name that was most likely meant, if one is near enough.

@@ -89,6 +89,22 @@ fn a_default_agent_must_exist() {
 }
 
 #[test]
+fn a_value_of_the_wrong_kind_is_told_as_it_is_written() {
+    let agent = "[agents.a]\nprotocol = \"acp\"\n";
+    let list = r#"expected a list, such as ["program", "argument"]"#;
+    refused(&format!("{agent}command = \"a b\"\n"), "3:11", list);
+    refused("[limits]\nlive_agents = -1\n", "2:15", "expected a whole number from 0");
+    refused("default_agent = 3\n", "1:17", "expected a text in quotes");
+    refused("sandbox = \"yes\"\n", "1:11", "expected true or false");
+    refused("limits = 3\n", "1:10", "expected a table of keys");
+}
+
+#[test]
+fn a_key_that_is_there_twice_is_named() {
+    refused("sandbox = true\nsandbox = false\n", "2:1", "the key `sandbox` is there twice");
+}
+
+#[test]
 fn a_limit_of_zero_is_refused() {
     refused("[limits]\nhandshake_seconds = 0\n", "2:21", "expected more than 0");
     refused("[limits]\nmax_line_bytes = 0\n", "2:18", "expected a number of bytes over 0");
@@ -111,7 +127,11 @@ fn a_missing_file_is_an_error_only_when_it_was_asked_for() {
 #[test]
 fn no_value_is_in_an_error() {
     let agent = "[agents.a]\nprotocol = \"acp\"\ncommand = [\"x\"]\n";
-    refused(&format!("{agent}env = \"hush, expected hush\"\n"), "4:7", "4:7: expected a map");
+    refused(
+        &format!("{agent}env = \"hush, expected hush\"\n"),
+        "4:7",
+        "4:7: expected a table, such as { NAME = \"value\" }",
+    );
     for wrong in [
         "env = \"hush\"",
         "env = [\"hush\"]",

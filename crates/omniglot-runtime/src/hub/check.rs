@@ -22,7 +22,7 @@ impl Hub {
         let entry = self.inner.launcher.catalog.get(agent)?.clone();
         let login = entry.start.map(|start| start.login);
         let command = std::iter::once(entry.launch.program).chain(entry.launch.args).collect();
-        let _one = self.inner.probing.lock().await;
+        let _one = self.alone_with(agent).await;
         let began = Instant::now();
         let tried = self.try_agent(agent).await?;
         let mut findings = tried.failed.map(|failed| vec![finding(failed, login)]).unwrap_or_default();

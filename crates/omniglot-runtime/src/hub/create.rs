@@ -14,7 +14,7 @@ use omniglot_timeline::{Draft, Identity, SessionStarted, Timeline};
 use super::{Hub, flatten};
 use crate::agent::{Agent, Heard};
 use crate::error::RuntimeError;
-use crate::opening::{NotOpened, Opened, Why};
+use crate::opening::{NotOpened, Opened, Why, not_a_directory};
 use crate::session::{Facts, Session, Step, record_of, take_blobs};
 
 impl Hub {
@@ -240,7 +240,7 @@ pub(super) fn open_of(request: &CreateSessionRequest) -> Open {
 
 pub(super) fn existing_directory(path: &str) -> Result<PathBuf, RuntimeError> {
     let found = std::fs::canonicalize(path).ok().filter(|path| path.is_dir());
-    found.ok_or_else(|| RuntimeError::InvalidRequest(format!("directory {path} does not exist")))
+    found.ok_or_else(|| not_a_directory(Path::new(path)))
 }
 
 /// Refuses a message that could never be understood; attachments must be there.
@@ -248,7 +248,7 @@ pub(super) fn checked_message(
     record: &SessionRecord,
     mut request: MessageRequest,
 ) -> Result<MessageRequest, RuntimeError> {
-    if request.message.is_empty() && request.attachments.is_empty() {
+    if request.message.trim().is_empty() && request.attachments.is_empty() {
         return Err(RuntimeError::InvalidRequest("the message is empty".into()));
     }
     let session: CreateSessionRequest = super::present::request(record)?;

@@ -1,8 +1,11 @@
 //! What an agent offers: models and modes, learnt from its sessions, or by asking it once.
 
+use std::time::{Duration, Instant};
+
 use omniglot_agents::{Open, RefusalKind};
 use omniglot_schema::{AgentModelsResponse, AgentModesResponse, CreateSessionRequest, SessionId};
 use omniglot_timeline::{Draft, Identity, SessionStarted, Timeline};
+use tokio::sync::OwnedMutexGuard;
 
 use super::check::Nonsense;
 use super::{Hub, lock};
@@ -13,12 +16,17 @@ use crate::opening::{NotOpened, Opened, Why};
 use crate::session::Step;
 
 /// What is known of an agent.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Probe {
     pub(super) version: Option<String>,
     /// `None` until it has listed them.
     offers: Option<Offers>,
+    /// Why it could not be asked, and when.
+    failed: Option<(Instant, RuntimeError)>,
 }
+
+/// An agent that could not be asked is left alone for so long.
+const LATELY: Duration = Duration::from_secs(10);
 
 /// An agent that was opened for nobody.
 pub(super) struct Tried {
@@ -37,6 +45,11 @@ struct Offers {
 impl Probe {
     pub(super) fn offered(&self) -> Option<(AgentModelsResponse, AgentModesResponse)> {
         self.offers.clone().map(|offers| (offers.models, offers.modes))
+    }
+
+    fn failed_lately(&self) -> Option<RuntimeError> {
+        let (when, error) = self.failed.as_ref()?;
+        error.of_agent().filter(|_| when.elapsed() < LATELY)
     }
 
     pub(super) fn has_plan_mode(&self) -> bool {
@@ -77,13 +90,27 @@ impl Hub {
     }
 
     async fn offers(&self, agent: &str) -> Result<Offers, RuntimeError> {
-        let _one = self.inner.probing.lock().await;
+        self.knows_agent(agent)?;
+        let _one = self.alone_with(agent).await;
         let known = || lock(&self.inner.probes).get(agent).and_then(|probe| probe.offers.clone());
         if let Some(offers) = known() {
             return Ok(offers);
         }
-        self.ask_agent(agent).await?;
+        if let Some(error) = lock(&self.inner.probes).get(agent).and_then(Probe::failed_lately) {
+            return Err(error);
+        }
+        if let Err(error) = self.ask_agent(agent).await {
+            let failed = error.of_agent().map(|error| (Instant::now(), error));
+            lock(&self.inner.probes).entry(agent.to_owned()).or_default().failed = failed;
+            return Err(error);
+        }
         known().ok_or(RuntimeError::Stopping)
+    }
+
+    /// Waits until nobody else tries this agent.
+    pub(super) async fn alone_with(&self, agent: &str) -> OwnedMutexGuard<()> {
+        let one = lock(&self.inner.probing).entry(agent.to_owned()).or_default().clone();
+        one.lock_owned().await
     }
 
     /// Reads what the agent lists.

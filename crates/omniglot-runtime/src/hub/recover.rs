@@ -1,4 +1,4 @@
-//! After a restart: close what the dead daemon left open, then deliver what waits.
+//! After a restart: close what the dead daemon left open, then deliver what waits, or leave it waiting.
 
 use jiff::Timestamp;
 use omniglot_agents::Attachment;
@@ -6,17 +6,24 @@ use omniglot_schema::{MessageId, MessageRequest, StatePatch, UniversalEvent};
 use omniglot_store::{ReadQuery, SessionRecord};
 use omniglot_timeline::{Draft, Identity, Restoring, Stamp, Timeline};
 
-use super::{Hub, PAGE_BYTES, present};
+use super::{Backlog, Hub, PAGE_BYTES, present};
 use crate::attachments;
 use crate::error::RuntimeError;
-use crate::session::{Session, SessionHandle};
+use crate::session::{Ask, Session, SessionHandle};
+
+/// A message of the queue, with what was attached to it.
+type Waiting = (MessageId, MessageRequest, Vec<Attachment>);
 
 impl Hub {
     /// Reads only sessions with something open; the rest are rows that nobody has to look at.
-    pub(super) async fn recover(&self) -> Result<(), RuntimeError> {
+    pub(super) async fn recover(&self, backlog: Backlog) -> Result<(), RuntimeError> {
         for record in self.inner.store.unfinished().await? {
             let _door = self.inner.doors.hold(&record.id).await;
-            if let Err(error) = self.wake_record(&record).await {
+            let recovered = match backlog {
+                Backlog::Deliver => self.wake_record(&record).await.map(drop),
+                Backlog::Keep => self.close_record(&record).await,
+            };
+            if let Err(error) = recovered {
                 // One damaged session must not keep the others from being served.
                 tracing::error!(session = %record.id, error = &error as &dyn std::error::Error, "recovery");
             }
@@ -26,9 +33,28 @@ impl Hub {
 
     /// Makes an actor of a row. Called with its door held.
     pub(super) async fn wake_record(&self, record: &SessionRecord) -> Result<SessionHandle, RuntimeError> {
+        let queue = self.queued(record).await?;
+        self.live_on(record, queue).await
+    }
+
+    /// Closes what is open and leaves a row again, with the messages that wait in it.
+    async fn close_record(&self, record: &SessionRecord) -> Result<(), RuntimeError> {
+        if record.open_from.is_some() {
+            let handle = self.live_on(record, vec![]).await?;
+            drop(handle.ask(Ask::Shutdown).await);
+            // A message must not find an actor that knows nothing of those before it.
+            handle.retired().await;
+        }
+        Ok(())
+    }
+
+    async fn live_on(
+        &self,
+        record: &SessionRecord,
+        queue: Vec<Waiting>,
+    ) -> Result<SessionHandle, RuntimeError> {
         let request = present::request(record)?;
         let timeline = self.restored(record).await?;
-        let queue = self.queued(record).await?;
         let facts = self.facts(record, &request);
         let (mut session, handle) =
             Session::new(facts, self.inner.store.clone(), timeline, record.last_frame);
@@ -71,10 +97,7 @@ impl Hub {
         }
     }
 
-    async fn queued(
-        &self,
-        record: &SessionRecord,
-    ) -> Result<Vec<(MessageId, MessageRequest, Vec<Attachment>)>, RuntimeError> {
+    async fn queued(&self, record: &SessionRecord) -> Result<Vec<Waiting>, RuntimeError> {
         let rows = self.inner.store.queue(record.no).await?;
         let mut queue = vec![];
         for row in rows {

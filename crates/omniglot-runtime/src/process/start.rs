@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::pumps::{self, SharedStderr};
 use super::supervise::{Reports, Stage, Supervision};
 use super::{Launch, Process, ProcessIo, Supervisor};
+use crate::files;
 use crate::guard::wire::{AgentStdio, send_stdio};
 use crate::sweep::Record;
 
@@ -51,7 +52,7 @@ impl<P> Started<P> {
         let (ours, theirs) = UnixStream::pair()?;
         send_stdio(&ours, &stdio)?;
         let mut command = Command::new(&supervisor.guard);
-        command.arg("guard").arg("--").arg(program).args(&launch.args);
+        command.arg("guard").args(files::argument()).arg("--").arg(program).args(&launch.args);
         launch.apply(&mut command);
         command.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::null());
         let guard = command.spawn()?;

@@ -6,10 +6,11 @@ use std::future::pending;
 use omniglot_agents::{Command, Foreseen, Output, Refusal, Wish, registry};
 use omniglot_schema::{ErrorCode, SessionPatch, SessionState, StatePatch, StatusLabel};
 use omniglot_store::Durability;
-use omniglot_timeline::Failure;
+use omniglot_timeline::{Draft, Failure};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 
+use super::undo::Undo;
 use super::{Answer, InFlight, Session, Waiting, answer};
 use crate::agent::Heard;
 use crate::error::RuntimeError;
@@ -29,6 +30,8 @@ struct Later {
     wish: Wish,
     /// What everybody is shown until then.
     shown: StatePatch,
+    /// What still is so.
+    undo: Undo,
 }
 
 #[derive(Debug)]
@@ -36,6 +39,8 @@ struct Asked {
     due: Instant,
     /// Who waits for it; nobody when it was put off.
     client: Option<Client>,
+    /// What was shown too early, until the agent says so itself.
+    undo: Undo,
 }
 
 #[derive(Debug)]
@@ -56,13 +61,21 @@ impl Configuring {
     }
 
     pub(super) fn hear(&mut self, heard: &[Heard]) {
-        if self.asked.is_none() {
-            return;
-        }
         for output in heard.iter().flat_map(|heard| &heard.outputs) {
-            if let Output::Configured(outcome) = output {
-                self.heard = Some(outcome.clone());
+            match output {
+                Output::Configured(outcome) if self.asked.is_some() => self.heard = Some(outcome.clone()),
+                Output::Draft(Draft::State(told)) => self.learn(told),
+                _ => {}
             }
+        }
+    }
+
+    fn learn(&mut self, told: &StatePatch) {
+        if let Some(asked) = &mut self.asked {
+            asked.undo.forget(told);
+        }
+        if let Some(later) = &mut self.later {
+            later.undo.correct(told);
         }
     }
 
@@ -98,7 +111,7 @@ impl Session {
             Err(error) => return answer(reply, Answer::Refused(error)),
         };
         if !wish.is_empty() && self.is_free() {
-            self.ask_for(wish, Some(Client { reply, title }));
+            self.ask_for(wish, Some(Client { reply, title }), Undo::default());
         } else {
             self.title_is(title);
             self.put_off(wish, foreseen);
@@ -126,6 +139,8 @@ impl Session {
         if wish.is_empty() {
             return;
         }
+        let mut undo = self.configuring.later.as_mut().map(|later| std::mem::take(&mut later.undo));
+        undo.get_or_insert_default().keep(&foreseen.patch, &self.timeline.fold().state);
         self.patch(foreseen.patch.clone());
         if self.agent.is_none() && self.opening.is_none() {
             // The next process is opened with what the state says.
@@ -136,7 +151,7 @@ impl Session {
             None => (wish, StatePatch::default()),
         };
         overlay(&mut shown, foreseen.patch);
-        self.configuring.later = Some(Later { wish, shown });
+        self.configuring.later = Some(Later { wish, shown, undo: undo.unwrap_or_default() });
     }
 
     fn warn(&mut self, warnings: Vec<String>) {
@@ -163,9 +178,9 @@ impl Session {
         self.in_flight.push_back(InFlight { commit, waiting });
     }
 
-    fn ask_for(&mut self, wish: Wish, client: Option<Client>) {
+    fn ask_for(&mut self, wish: Wish, client: Option<Client>, undo: Undo) {
         let due = Instant::now() + self.facts.launcher.patience;
-        self.configuring.asked = Some(Asked { due, client });
+        self.configuring.asked = Some(Asked { due, client, undo });
         self.tell_agent(&Command::Configure(wish));
     }
 
@@ -175,7 +190,7 @@ impl Session {
             && self.agent.is_some()
             && let Some(later) = self.configuring.later.take()
         {
-            self.ask_for(later.wish, None);
+            self.ask_for(later.wish, None, later.undo);
             self.heed_settings();
         }
         self.configuring.is_asked()
@@ -191,7 +206,7 @@ impl Session {
             self.patch(later.shown.clone());
         }
         let Some(outcome) = self.configuring.heard.take() else { return };
-        let Some(Asked { client, .. }) = self.configuring.asked.take() else { return };
+        let Some(Asked { client, undo, .. }) = self.configuring.asked.take() else { return };
         match (outcome, client) {
             (Ok(()), None) => {}
             (Ok(()), Some(client)) => {
@@ -201,12 +216,16 @@ impl Session {
             (Err(refusal), Some(client)) => {
                 answer(client.reply, Answer::Refused(RuntimeError::ModeNotSupported(refusal.message)));
             }
-            (Err(refusal), None) => self.settings_refused(refusal.message),
+            (Err(refusal), None) => self.settings_refused(refusal.message, undo),
         }
     }
 
     /// Whoever asked before must not find that a prompt ran with other settings than wished.
-    fn settings_refused(&mut self, message: String) {
+    fn settings_refused(&mut self, message: String, undo: Undo) {
+        let undo = undo.into_patch();
+        // A wish that came after this one hides it, too.
+        self.configuring.learn(&undo);
+        self.patch(undo);
         if self.queue.is_empty() {
             self.warn(vec![message]);
         } else {
@@ -232,7 +251,7 @@ impl Session {
 
     pub(super) fn settings_overdue(&mut self) {
         self.step.begin();
-        let Some(Asked { client, .. }) = self.configuring.asked.take() else { return };
+        let Some(Asked { client, undo, .. }) = self.configuring.asked.take() else { return };
         let error = RuntimeError::AgentSilent {
             agent: self.facts.agent.clone(),
             what: "settings",
@@ -240,7 +259,7 @@ impl Session {
         };
         match client {
             Some(client) => answer(client.reply, Answer::Refused(error)),
-            None => self.settings_refused(error.to_string()),
+            None => self.settings_refused(error.to_string(), undo),
         }
         self.pursue();
     }

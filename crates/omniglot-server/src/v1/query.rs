@@ -219,7 +219,7 @@ mod tests {
         insta::assert_snapshot!(refused::<EventsQuery>("types=nonsense").await, @"types must be event types separated by commas, such as item.delta,turn.ended; there is no type `nonsense`");
         insta::assert_snapshot!(refused::<SseQuery>("include_raw=maybe").await, @"include_raw must be true or false");
         insta::assert_snapshot!(refused::<ListQuery>("ended=x").await, @"ended must be true or false");
-        insta::assert_snapshot!(refused::<ListQuery>("after=a%20b").await, @"after must be a session id; a session id has 1 to 128 characters of A-Z a-z 0-9 . _ : -");
+        insta::assert_snapshot!(refused::<ListQuery>("after=a%20b").await, @"after must be a session id; a session id has 1 to 128 characters of A-Z a-z 0-9 . _ : -, and is not . or ..");
         insta::assert_snapshot!(refused::<ListQuery>("limit=1&limit=2").await, @"query: duplicate field `limit`");
     }
 

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use omniglot_client::Client;
 use omniglot_runtime::config::Config;
-use omniglot_runtime::{Deadlines, Hub, HubConfig};
+use omniglot_runtime::{Backlog, Deadlines, Hub, HubConfig};
 use omniglot_schema::{SessionId, UniversalEventType};
 use omniglot_server::{Server, ServerConfig, Token};
 use omniglot_store::{Batch, Frame, NewEvent, NewSession, Options, RecordUpdate, SessionRecord, Store};
@@ -33,6 +33,7 @@ impl Daemon {
             config: Config::default(),
             store: store.clone(),
             deadlines: Deadlines::default(),
+            backlog: Backlog::Deliver,
         })
         .await
         .unwrap();

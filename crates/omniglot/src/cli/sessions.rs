@@ -23,6 +23,8 @@ pub(crate) enum SessionsCommand {
     Tail(TailArgs),
     /// Send a message to a session and watch its turn
     Send(SendArgs),
+    /// Answer what the agent of a session waits for: the oldest permission or question
+    Answer(AnswerArgs),
     /// Stop the running turn; the session goes on
     Cancel(CancelArgs),
     /// End a session and its agent; a later message starts it again
@@ -85,6 +87,21 @@ pub(crate) struct SomeArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct AnswerArgs {
+    #[command(flatten)]
+    pub(crate) session: OneArgs,
+    /// once, always or reject for a permission; a label, its number or a text for each question
+    #[arg(value_name = "ANSWER", conflicts_with = "reject")]
+    pub(crate) answers: Vec<String>,
+    /// Refuse the permission, or to answer the question
+    #[arg(long)]
+    pub(crate) reject: bool,
+    /// Why a permission is rejected, for agents that take it
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) message: Option<String>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct CancelArgs {
     #[command(flatten)]
     pub(crate) sessions: SomeArgs,
@@ -97,7 +114,7 @@ pub(crate) struct CancelArgs {
 pub(crate) struct RmArgs {
     #[command(flatten)]
     pub(crate) sessions: SomeArgs,
-    /// Do not ask
+    /// Do not ask; needed where there is no terminal to ask at
     #[arg(short, long)]
     pub(crate) yes: bool,
 }

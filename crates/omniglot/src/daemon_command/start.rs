@@ -3,12 +3,14 @@
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
+use omniglot_client::ClientError;
 use omniglot_runtime::config::Config;
 use omniglot_store::{LockHolder, lock_holder};
 use serde::Serialize;
@@ -16,7 +18,7 @@ use tokio::time::sleep;
 
 use super::status;
 use crate::cli::{DataDirArgs, ServeArgs, StartArgs};
-use crate::connect::client;
+use crate::connect::{client, mute};
 use crate::serve::{listen, refuse_open_door};
 use crate::{data_dir, print, token};
 
@@ -45,12 +47,12 @@ pub(crate) async fn start(args: &StartArgs) -> anyhow::Result<ExitCode> {
     // A mistake in it is better told here than in a log.
     let config = data_dir::config(&args.serve.data, &dir)?;
     refuse_open_door(&args.serve, listen(&args.serve, &config))?;
-    let log = dir.join(LOG);
     if let Some(holder) = lock_holder(&dir) {
         let secret = token::for_client(&dir, config.token_file.as_deref())?;
-        return already(args, secret, holder, log).await;
+        return already(args, secret, holder, &dir).await;
     }
     let holder = begin(&args.serve, &dir).await?;
+    let log = dir.join(LOG);
     report(args.json, &Started { url: holder.url, pid: holder.pid, log, already: false })?;
     Ok(ExitCode::SUCCESS)
 }
@@ -91,15 +93,45 @@ async fn already(
     args: &StartArgs,
     secret: Option<token::Secret>,
     holder: LockHolder,
-    log: PathBuf,
+    dir: &Path,
 ) -> anyhow::Result<ExitCode> {
+    let log = dir.join(LOG);
     let daemon = client(&holder.url, secret)?.daemon().await;
+    if let Err(error @ (ClientError::Silent(_) | ClientError::Connect(_))) = &daemon {
+        bail!(mute(&holder, dir, error));
+    }
+    refuse_elsewhere(&args.serve, &holder)?;
     let version = daemon.as_ref().map(|daemon| daemon.version.as_str()).ok();
     report(args.json, &Started { url: holder.url, pid: holder.pid, log, already: true })?;
     if let Some(warning) = version.and_then(status::version_warning) {
         print::note(&warning);
     }
+    if asks_for_more(&args.serve) {
+        print::note("omniglot: it goes on as it was started; the other options do not count");
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whoever names an address does not want to be served at another.
+fn refuse_elsewhere(args: &ServeArgs, LockHolder { pid, url, .. }: &LockHolder) -> anyhow::Result<()> {
+    let Some(at) = url.strip_prefix("http://").and_then(|at| at.parse::<SocketAddr>().ok()) else {
+        return Ok(());
+    };
+    let host = args.host.is_none_or(|host| host == at.ip());
+    // Any port will do for 0.
+    let port = args.port.is_none_or(|port| port == 0 || port == at.port());
+    ensure!(
+        host && port,
+        "a daemon serves here already, at {url} (pid {pid}); stop it first: `omniglot daemon stop`"
+    );
+    Ok(())
+}
+
+/// Options that only a new daemon could follow.
+fn asks_for_more(args: &ServeArgs) -> bool {
+    let ServeArgs { data, token, allow_hosts, allow_origins, host: _, port: _, detached: _ } = args;
+    let token = token.token.is_some() || token.token_file.is_some() || token.no_token;
+    data.config.is_some() || token || !allow_hosts.is_empty() || !allow_origins.is_empty()
 }
 
 fn report(json: bool, started: &Started) -> anyhow::Result<()> {

@@ -10,7 +10,7 @@ use omniglot_store::{LockHolder, lock_holder};
 use serde::Serialize;
 
 use crate::cli::TalkArgs;
-use crate::connect::{client, explain};
+use crate::connect::{client, explain, mute};
 use crate::times::{moment, span};
 use crate::{data_dir, print, token};
 
@@ -57,10 +57,10 @@ pub(crate) async fn status(args: &TalkArgs) -> anyhow::Result<ExitCode> {
 }
 
 async fn asked(dir: &Path, holder: &LockHolder, token_file: Option<&Path>) -> anyhow::Result<DaemonStatus> {
-    let LockHolder { pid, url } = holder;
+    let LockHolder { pid, url, .. } = holder;
     let client = client(url, token::for_client(dir, token_file)?)?;
     if let Err(error) = client.health().await {
-        bail!("the daemon with pid {pid} owns {} but does not answer at {url}: {error}", dir.display());
+        bail!(mute(holder, dir, &error));
     }
     match client.daemon().await {
         Err(error) if error.status() == Some(404) => {

@@ -3,6 +3,7 @@
 //! Watching the turn is left to `turn`; nothing is shown here, so that a spinner can turn beside it.
 
 use omniglot_client::{ClientError, Receipt};
+use omniglot_runtime::Backlog;
 use omniglot_schema::MessageRequest;
 
 use super::session::{Opened, Wanted};
@@ -28,7 +29,7 @@ impl Task {
     pub(crate) async fn begin(&mut self) -> anyhow::Result<Begun> {
         let mut attempt = 1;
         loop {
-            let connection = self.home.connect().await?;
+            let connection = self.home.connect(Backlog::Deliver).await?;
             match self.post(&connection).await {
                 Ok((opened, receipt)) => return Ok(Begun { connection, opened, receipt }),
                 Err(error) => {

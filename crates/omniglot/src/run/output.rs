@@ -2,17 +2,21 @@
 
 use std::future::pending;
 use std::io::{self, IsTerminal as _, Write as _};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use omniglot_schema::UniversalEvent;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::tcgetwinsize;
-use tokio::time::sleep_until;
+use tokio::time::{sleep, sleep_until};
 
 use super::render::{Ink, Paper, Renderer, Style};
 use super::spinner::{ROOM, Spinner};
 
 /// Narrower than this nothing reads well, and terminals that know no better say 0.
 const NARROWEST: usize = 20;
+
+/// How often a silent stdout is looked at.
+const LOOKING: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
@@ -61,6 +65,18 @@ impl Output {
     /// Shows paths inside `directory` relative to it.
     pub(crate) fn work_in(&mut self, directory: &str) {
         self.renderer.work_in(directory);
+    }
+
+    /// Whether nobody reads stdout any more.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Waits until nobody reads stdout any more, also while nothing is written. Cancel-safe.
+    pub(crate) async fn hung_up(&self) {
+        while !has_hung_up() {
+            sleep(LOOKING).await;
+        }
     }
 
     /// Whether people read this.
@@ -176,6 +192,14 @@ impl Output {
             self.closed = true;
         }
     }
+}
+
+/// Whether the other end of stdout is gone.
+fn has_hung_up() -> bool {
+    let stdout = io::stdout();
+    let mut stdout = [PollFd::new(&stdout, PollFlags::empty())];
+    let asked = poll(&mut stdout, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
+    asked.is_ok() && stdout.iter().any(|fd| fd.revents().intersects(PollFlags::ERR | PollFlags::HUP))
 }
 
 /// Whether a person sees what is written for people in this form.

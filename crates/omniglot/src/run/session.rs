@@ -8,6 +8,7 @@ use omniglot_schema::{CreateSessionRequest, SessionDetail, SessionId, SessionInf
 
 use super::scratch;
 use crate::cli::RunArgs;
+use crate::sessions::answer::how_to_answer;
 use crate::sessions::find;
 use crate::usage::UsageError;
 
@@ -44,6 +45,8 @@ pub(crate) struct Opened {
     pub(crate) after: u64,
     pub(crate) scratch: bool,
     pub(crate) new: bool,
+    /// What its running turn waits for, and what to do about it.
+    pub(crate) waits: Option<String>,
 }
 
 impl Wanted {
@@ -102,6 +105,7 @@ impl Wanted {
     /// What was fixed when the session was made cannot be asked for anew; the rest is changed.
     async fn resume(&self, client: &Client, detail: SessionDetail) -> anyhow::Result<Opened> {
         self.check(&detail.info)?;
+        let waits = how_to_answer(&detail);
         let mut info = detail.info;
         if self.model.is_some() || self.permission_mode.is_some() {
             let (model, permission_mode) = (self.model.clone(), self.permission_mode.clone());
@@ -114,6 +118,7 @@ impl Wanted {
             after: info.event_count,
             scratch: false,
             new: false,
+            waits,
         })
     }
 
@@ -157,7 +162,7 @@ impl Wanted {
             bail!("agent {agent} cannot work yet: {}", error.message);
         }
         let scratch = self.place == Place::Scratch;
-        let opened = Opened { agent, directory: Some(directory), after: 0, scratch, new: true };
+        let opened = Opened { agent, directory: Some(directory), after: 0, scratch, new: true, waits: None };
         Ok(self.made.insert(opened).clone())
     }
 }

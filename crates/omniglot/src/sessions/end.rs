@@ -11,6 +11,7 @@ use super::find;
 use crate::call::call;
 use crate::cli::{CancelArgs, RmArgs, SomeArgs};
 use crate::print;
+use crate::usage::UsageError;
 
 /// What was done to one session.
 #[derive(Serialize)]
@@ -43,9 +44,11 @@ pub(crate) async fn terminate(args: &SomeArgs) -> anyhow::Result<ExitCode> {
 }
 
 pub(crate) async fn remove(args: &RmArgs) -> anyhow::Result<ExitCode> {
-    let ask = !args.yes && io::stdin().is_terminal();
+    if !args.yes && !io::stdin().is_terminal() {
+        return Err(UsageError::new("there is no terminal to ask at; give --yes").into());
+    }
     each(&args.sessions, async |client, detail| {
-        if ask && !confirmed(detail)? {
+        if !args.yes && !confirmed(detail)? {
             return Ok(("kept", "kept"));
         }
         client.delete(&detail.info.session_id).await?;

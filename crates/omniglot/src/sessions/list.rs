@@ -23,7 +23,10 @@ pub(crate) async fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
     if args.talk.json {
         sessions.iter().try_for_each(print::json)?;
     } else if sessions.is_empty() {
-        print::note("there are no sessions; `omniglot run \"…\"` makes one");
+        print::note(match filter.agent.is_some() || filter.ended.is_some() {
+            true => "there are no such sessions; `omniglot sessions list` shows all",
+            false => "there are no sessions; `omniglot run \"…\"` makes one",
+        });
     } else {
         print::text(&table(&sessions, Timestamp::now()).render(Sheet::of_stdout()))?;
     }

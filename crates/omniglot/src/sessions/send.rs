@@ -7,6 +7,7 @@ use omniglot_schema::{Delivered, MessageId, MessageRequest, SessionId};
 use serde::Serialize;
 use uuid::Uuid;
 
+use super::answer::how_to_answer;
 use super::find;
 use crate::call::call;
 use crate::cli::SendArgs;
@@ -27,13 +28,17 @@ pub(crate) async fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
     let (text, _) = run::prompt_text(&args.text)?;
     let key = Uuid::new_v4().to_string();
     let message = MessageRequest { message: text, attachments: vec![], delivery: None, client_ids: vec![] };
-    let (session_id, receipt) = call(&talk.data, async |client| {
-        let id = find::session(client, &args.session.id).await?.info.session_id;
-        let receipt = client.post(&id, &message, Some(&key)).await?;
-        Ok((id, receipt))
+    let (detail, receipt) = call(&talk.data, async |client| {
+        let detail = find::session(client, &args.session.id).await?;
+        let receipt = client.post(&detail.info.session_id, &message, Some(&key)).await?;
+        Ok((detail, receipt))
     })
     .await?;
-    report(talk.json, session_id, receipt)?;
+    let waits = how_to_answer(&detail).filter(|_| receipt.delivered == Delivered::Queued);
+    report(talk.json, detail.info.session_id, receipt)?;
+    if let Some(waits) = waits {
+        print::note(&waits);
+    }
     Ok(ExitCode::SUCCESS)
 }
 

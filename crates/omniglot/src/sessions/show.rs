@@ -3,8 +3,9 @@
 use std::process::ExitCode;
 
 use jiff::Timestamp;
-use omniglot_schema::{Listed, PendingRequest, SessionDetail};
+use omniglot_schema::{Listed, SessionDetail};
 
+use super::answer::waits_for;
 use super::{find, list};
 use crate::call::call;
 use crate::cli::OneArgs;
@@ -46,7 +47,7 @@ fn readable(detail: &SessionDetail, now: Timestamp) -> String {
         ("queued", queued.map(|count| format!("{count} messages"))),
         ("unparsed", Some(stats.unparsed.to_string()).filter(|_| stats.unparsed > 0)),
     ];
-    lines.extend(pending.iter().map(|request| ("waits for", Some(words(request)))));
+    lines.extend(pending.iter().map(|request| ("waits for", Some(waits_for(request)))));
     let line = |(name, value): &(&str, Option<String>)| {
         value.as_ref().map(|value| format!("{name:<10}  {}\n", clean(value).replace('\n', " ")))
     };
@@ -55,11 +56,4 @@ fn readable(detail: &SessionDetail, now: Timestamp) -> String {
 
 fn count<T>(list: &Listed<T>) -> String {
     list.inline().map_or_else(|| "many".to_owned(), |list| list.len().to_string())
-}
-
-fn words(request: &PendingRequest) -> String {
-    match request {
-        PendingRequest::Permission(data) => format!("permission {}: {}", data.permission_id, data.action),
-        PendingRequest::Question(data) => format!("an answer to {}: {}", data.question_id, data.prompt),
-    }
 }

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, ensure};
 use futures_util::StreamExt as _;
 use omniglot_client::{Client, EventStream, SseItem, StreamFrom};
+use omniglot_runtime::Backlog;
 use omniglot_schema::SessionId;
 
 use super::find;
@@ -57,35 +58,23 @@ impl Tail<'_> {
     /// Over as many connections as it takes.
     async fn watch_to_the_end(&mut self, home: &Home) -> anyhow::Result<u8> {
         let mut attempt = 1;
-        let mut lost: Option<String> = None;
+        let mut connection = home.connect(Backlog::Keep).await?;
         loop {
-            let connected = home.connect().await;
-            let connection = match lost.take() {
-                Some(lost) => connected.context(lost)?,
-                None => connected?,
-            };
             let watched = self.watch(&connection.client, &mut attempt).await;
-            match watched {
-                Ok(Watched::Done(code)) => {
-                    // Somebody who leaves does not wait for the turns of others.
-                    if code == 0 {
-                        connection.leave().await?
-                    } else {
-                        connection.close().await?
-                    }
-                    return Ok(code);
-                }
-                Ok(Watched::Lost(reason)) => {
-                    connection.close().await?;
-                    attempt += 1;
-                    ensure!(attempt <= ATTEMPTS, "{reason}, and does not come back");
-                    lost = Some(reason);
-                }
-                Err(error) => {
-                    connection.close().await?;
-                    return Err(error);
-                }
-            }
+            let lost = match watched {
+                Ok(Watched::Lost(reason)) => reason,
+                // Others may use this daemon, if it is ours.
+                Ok(Watched::Done(code)) => return connection.leave().await.map(|()| code),
+                Err(error) => return connection.leave().await.and(Err(error)),
+            };
+            connection.close().await?;
+            attempt += 1;
+            ensure!(attempt <= ATTEMPTS, "{lost}, and does not come back");
+            self.output.note(&format!("· {lost}; looking for it again"));
+            connection = tokio::select! {
+                found = home.find() => found.context(lost)?,
+                () = self.signals.next() => return Ok(Outcome::Interrupted.exit_code()),
+            };
         }
     }
 
@@ -96,10 +85,11 @@ impl Tail<'_> {
             Err(Ok(error)) => return Err(explain(error)),
             Err(Err(error)) => return Err(error),
         };
-        loop {
+        while !self.output.is_closed() {
             let item = tokio::select! {
                 item = stream.next() => item,
                 () = self.signals.next() => return Ok(Watched::Done(Outcome::Interrupted.exit_code())),
+                () = self.output.hung_up() => break,
             };
             match item {
                 Some(Ok(SseItem::CaughtUp)) if !self.follow => return Ok(Watched::Done(0)),
@@ -113,6 +103,8 @@ impl Tail<'_> {
                 None => return Ok(Watched::Lost("the daemon is stopping".to_owned())),
             }
         }
+        // Whoever closes the pipe has seen enough.
+        Ok(Watched::Done(0))
     }
 
     async fn open(&mut self, client: &Client) -> anyhow::Result<EventStream> {

@@ -218,6 +218,10 @@ impl Daemon {
         })
     }
 
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.running.child), signal).unwrap();
+    }
+
     pub(crate) fn kill(mut self) {
         self.running.child.kill().unwrap();
         self.running.child.wait().unwrap();

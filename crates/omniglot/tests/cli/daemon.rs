@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use omniglot_testkit::daemon::is_alive;
 use rustix::fs::{FlockOperation, flock};
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use serde_json::Value;
 
 use super::bench::{Bench, Finished};
@@ -93,6 +94,81 @@ fn a_second_start_names_the_first() {
     let second = daemon(&bench, &["start"]);
     let words = format!("a daemon serves here already: {} (pid {})\n", background.url, background.pid);
     assert_eq!(second.exited(0).stdout, words);
+}
+
+#[test]
+fn a_second_start_with_other_options_does_not_pretend_to_follow_them() {
+    let bench = Bench::new();
+    let background = Background::start(&bench, &[]);
+    for elsewhere in [["--port", "1"], ["--host", "::1"]] {
+        let refused = daemon(&bench, &[&["start"], &elsewhere[..]].concat());
+        let words = format!("a daemon serves here already, at {} (pid {})", background.url, background.pid);
+        assert!(refused.exited(1).stderr.contains(&words), "{refused:?}");
+    }
+    let port = background.url.rsplit(':').next().unwrap();
+    let same = daemon(&bench, &["start", "--port", port, "--host", "127.0.0.1"]);
+    assert_eq!(same.exited(0).stderr, "");
+    let open = daemon(&bench, &["start", "--no-token"]);
+    assert!(open.exited(0).stderr.contains("the other options do not count"), "{open:?}");
+}
+
+#[test]
+fn a_proxy_is_never_asked_for_the_way_to_a_daemon() {
+    let bench = Bench::new();
+    let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", proxy.local_addr().unwrap());
+    for args in [&["daemon", "start", "--port", "0"][..], &["sessions", "list"], &["daemon", "stop"]] {
+        let mut command = bench.command(args);
+        Finished::of(command.env("http_proxy", &url).env("ALL_PROXY", &url)).exited(0);
+    }
+    proxy.set_nonblocking(true).unwrap();
+    assert_eq!(proxy.accept().unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
+}
+
+#[test]
+fn a_daemon_that_hangs_keeps_nobody_waiting() {
+    let bench = Bench::new();
+    let serving = bench.serve(&[]);
+    serving.signal(Signal::STOP);
+    let words = format!("the daemon with pid {} owns ", serving.pid());
+    for args in [&["daemon", "status"][..], &["daemon", "start"], &["sessions", "list"], &["run", "x"]] {
+        let hung = Finished::of(&mut bench.command(args));
+        let stderr = &hung.exited(1).stderr;
+        assert!(stderr.contains(&words) && stderr.contains("but does not answer at http://"), "{hung:?}");
+    }
+    serving.signal(Signal::CONT);
+    serving.stop().exited(0);
+}
+
+#[test]
+fn commands_find_the_token_file_that_the_daemon_was_given() {
+    let bench = Bench::new();
+    let file = bench.data_dir().join("../work/my-token");
+    std::fs::write(&file, "a-known-token\n").unwrap();
+    let serving = bench.serve(&["--token-file", "my-token"]);
+    let mut list = bench.command(&["sessions", "list"]);
+    Finished::of(list.current_dir(bench.data_dir())).exited(0);
+    daemon(&bench, &["status"]).exited(0);
+    serving.stop().exited(0);
+}
+
+#[test]
+fn a_daemon_takes_all_files_that_it_may_and_its_agents_get_what_it_was_given() {
+    let bench = Bench::new();
+    let seen = bench.data_dir().join("files");
+    let script = format!("ulimit -n > {}; exit 1", seen.display());
+    bench.configure(&format!("[agents.odd]\nprotocol = \"acp\"\ncommand = [\"sh\", \"-c\", {script:?}]\n"));
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    // This test has a process of its own.
+    setrlimit(Resource::Nofile, Rlimit { current: Some(256), maximum }).unwrap();
+    let serving = bench.serve(&[]);
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", serving.pid())).unwrap();
+    let files = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    let numbers: Vec<&str> = files.split_whitespace().skip(3).take(2).collect();
+    assert_eq!(numbers[0], numbers[1], "{files}");
+    Finished::of(&mut bench.command(&["agents", "doctor", "odd"])).exited(1);
+    assert_eq!(std::fs::read_to_string(&seen).unwrap(), "256\n");
+    serving.stop().exited(0);
 }
 
 #[test]

@@ -29,6 +29,7 @@ fn every_command_has_help_that_says_what_it_does() {
         &["sessions", "show"],
         &["sessions", "tail"],
         &["sessions", "send"],
+        &["sessions", "answer"],
         &["sessions", "cancel"],
         &["sessions", "terminate"],
         &["sessions", "rm"],
@@ -47,6 +48,26 @@ fn every_command_has_help_that_says_what_it_does() {
         assert!(text.starts_with(|c: char| c.is_uppercase()), "{command:?}: {text}");
         assert!(!text.contains("--detached"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{command:?}: {text}");
+    }
+}
+
+#[test]
+fn the_help_of_run_tells_exit_codes_and_what_ctrl_c_does() {
+    let help = omniglot(&["run", "--help"]);
+    for words in ["Ctrl-C cancels the turn", "3 the turn stopped at a limit", "130 Ctrl-C"] {
+        assert!(help.exited(0).stdout.contains(words), "{words:?}: {help:?}");
+    }
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    let bench = Bench::new();
+    bench.run(&["--session", "s", "[[text:1]]"]).exited(0);
+    for args in [&["completions", "bash"][..], &["openapi"], &["db", "check"], &["sessions", "tail", "s"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let finished = bench.command(args).stdout(writer).output().unwrap();
+        assert_eq!((finished.status.code(), &*finished.stderr), (Some(0), &b""[..]), "{args:?}");
     }
 }
 

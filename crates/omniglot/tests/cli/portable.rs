@@ -104,7 +104,7 @@ fn an_import_has_a_new_epoch_also_under_the_old_name() {
     let path = file(&dir, &export(&bench, &["s"]));
     let daemon = bench.serve(&[]);
     let before = epoch(&daemon, "s");
-    sessions(&bench, &["rm", "s"]).exited(0);
+    sessions(&bench, &["rm", "s", "--yes"]).exited(0);
     imported(&bench, &path, &[]);
     assert_ne!(epoch(&daemon, "s"), before);
     daemon.stop().exited(0);

@@ -1,6 +1,8 @@
 //! `omniglot sessions`: list, show, tail, send, cancel, terminate, rm, with and without a daemon.
 
-use omniglot_schema::{EventData, SessionDetail, SessionInfo, SessionStatus, UniversalEvent};
+use std::io::{BufRead as _, BufReader};
+
+use omniglot_schema::{EventData, SessionDetail, SessionInfo, SessionStatus, StopReason, UniversalEvent};
 use omniglot_testkit::validate::assert_lawful;
 use serde_json::Value;
 
@@ -21,7 +23,7 @@ fn detail(bench: &Bench, id: &str) -> SessionDetail {
     serde_json::from_str(&sessions(bench, &["show", "--json", id]).exited(0).stdout).unwrap()
 }
 
-fn turn_ended(event: &UniversalEvent) -> bool {
+pub(crate) fn turn_ended(event: &UniversalEvent) -> bool {
     matches!(event.data, EventData::TurnEnded(_))
 }
 
@@ -61,6 +63,8 @@ fn sessions_are_listed_newest_first_without_a_daemon() {
     assert_eq!(ids(&bench, &["--open"]), ["second"]);
     assert_eq!(ids(&bench, &["-n", "1"]), ["second"]);
     assert_eq!(ids(&bench, &["--agent", "nobody"]), Vec::<String>::new());
+    let such = sessions(&bench, &["list", "--agent", "nobody"]);
+    assert!(such.exited(0).stderr.contains("there are no such sessions"), "{such:?}");
     sessions(&bench, &["list", "-n", "0"]).exited(2);
 }
 
@@ -148,12 +152,87 @@ fn following_ends_with_the_session_and_outlives_its_daemon() {
     let mut tail = bench.start(&["sessions", "tail", "s", "-f", "--json"]);
     tail.events_until(turn_ended);
     daemon.kill();
-    // The tail has become the daemon, or looks for the next one: either way it sees the turn.
+    tail.wait_for_stderr("looking for it again");
+    // It has not become the daemon itself: another one can.
+    let daemon = bench.serve(&[]);
     bench.run(&["--session", "s", "[[text:1]]"]).exited(0);
     tail.events_until(turn_ended);
     sessions(&bench, &["rm", "s", "--yes"]).exited(0);
     let finished = tail.finish();
     assert!(finished.exited(0).stderr.contains("the session was deleted"), "{finished:?}");
+    daemon.stop().exited(0);
+}
+
+#[test]
+fn whoever_stops_watching_leaves_the_turns_of_others_alone() {
+    let bench = Bench::new();
+    bench.run(&["--session", "s", "[[text:1]]"]).exited(0);
+    let mut tail = bench.start(&["sessions", "tail", "s", "-f", "--json"]);
+    tail.events_until(turn_ended);
+    let mut run = bench.start(&["run", "--json", "[[silence]]"]);
+    let mut events = run.events_until(super::is_user_item);
+    tail.interrupt();
+    tail.wait_for_stderr("other turns still run here");
+    run.interrupt();
+    events.extend(run.finish().exited(130).events());
+    assert_eq!(super::stop_reason(&events), StopReason::Cancelled);
+    tail.finish().exited(130);
+}
+
+#[test]
+fn following_ends_when_nobody_reads_it_any_more() {
+    let bench = Bench::new();
+    bench.run(&["--session", "s", "[[text:1]]"]).exited(0);
+    let (reader, writer) = std::io::pipe().unwrap();
+    let mut tail = bench.command(&["sessions", "tail", "s", "-f", "--json"]).stdout(writer).spawn().unwrap();
+    let mut first = String::new();
+    let mut reader = BufReader::new(reader);
+    while !first.contains("turn.ended") {
+        first.clear();
+        reader.read_line(&mut first).unwrap();
+    }
+    // From here on the session is silent.
+    drop(reader);
+    assert_eq!(tail.wait().unwrap().code(), Some(0));
+}
+
+/// What waits in session `s`.
+fn queued(bench: &Bench) -> usize {
+    let queue = detail(bench, "s").state.queue;
+    queue.map_or(0, |queue| queue.inline().unwrap().len())
+}
+
+#[test]
+fn whoever_only_looks_delivers_nothing() {
+    let bench = Bench::new();
+    let daemon = busy(&bench);
+    sessions(&bench, &["send", "s", "[[permission]]", "--no-wait"]).exited(0);
+    daemon.kill();
+    assert_eq!(ids(&bench, &[]), ["s"]);
+    let closed = detail(&bench, "s");
+    assert_eq!((closed.status, queued(&bench)), (SessionStatus::Idle, 1), "{closed:?}");
+    let transcript = sessions(&bench, &["tail", "s"]);
+    assert!(transcript.exited(0).stdout.contains("daemon_restarted"), "{transcript:?}");
+    // A daemon that stays delivers it, and somebody answers.
+    let daemon = bench.serve(&[]);
+    let mut tail = bench.start(&["sessions", "tail", "s", "-f", "--json"]);
+    tail.events_until(|event| matches!(event.data, EventData::PermissionRequested(_)));
+    assert_eq!(queued(&bench), 0);
+    let answered = sessions(&bench, &["answer", "s", "once"]);
+    assert!(answered.exited(0).stdout.ends_with(": allowed once\n"), "{answered:?}");
+    tail.events_until(turn_ended);
+    daemon.stop().exited(0);
+}
+
+#[test]
+fn a_message_that_waits_for_a_daemon_can_be_dropped() {
+    let bench = Bench::new();
+    let daemon = busy(&bench);
+    sessions(&bench, &["send", "s", "[[permission]]", "--no-wait"]).exited(0);
+    daemon.kill();
+    assert_eq!(queued(&bench), 1);
+    sessions(&bench, &["cancel", "s", "--drop-queue"]).exited(0);
+    assert_eq!(queued(&bench), 0);
 }
 
 #[test]
@@ -213,9 +292,11 @@ fn sessions_are_deleted_together_or_not_at_all() {
     for name in ["a", "b", "c"] {
         bench.run(&["--session", name, "[[text:1]]"]).exited(0);
     }
-    sessions(&bench, &["rm", "a", "nobody"]).exited(1);
+    let unasked = sessions(&bench, &["rm", "a"]);
+    assert!(unasked.exited(2).stderr.contains("there is no terminal to ask at; give --yes"), "{unasked:?}");
+    sessions(&bench, &["rm", "a", "nobody", "--yes"]).exited(1);
     assert_eq!(ids(&bench, &[]), ["c", "b", "a"]);
-    assert_eq!(sessions(&bench, &["rm", "a", "b"]).exited(0).stdout, "a: deleted\nb: deleted\n");
+    assert_eq!(sessions(&bench, &["rm", "a", "b", "-y"]).exited(0).stdout, "a: deleted\nb: deleted\n");
     assert_eq!(ids(&bench, &[]), ["c"]);
     sessions(&bench, &["rm"]).exited(2);
 }

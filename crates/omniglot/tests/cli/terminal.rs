@@ -56,6 +56,14 @@ fn a_terminal_that_changes_its_size_is_written_to_its_new_width() {
     assert!(matches!(prose[..], [first, second] if first > 30 && second <= 30), "{prose:?}\n{screen}");
 }
 
+#[test]
+fn a_terminal_that_knows_no_colours_gets_none() {
+    let bench = Bench::new();
+    let mut run = Terminal::of_kind("dumb", &bench, 80, &["run", "[[text:3]]"]);
+    assert!(run.finish().success());
+    assert!(run.seen.contains("── end_turn") && !run.seen.contains('\x1b'), "{:?}", run.seen);
+}
+
 /// A run on a terminal of its own.
 pub(crate) struct Terminal {
     ours: File,
@@ -66,6 +74,10 @@ pub(crate) struct Terminal {
 
 impl Terminal {
     pub(crate) fn run(bench: &Bench, width: u16, args: &[&str]) -> Self {
+        Self::of_kind("xterm", bench, width, args)
+    }
+
+    fn of_kind(kind: &str, bench: &Bench, width: u16, args: &[&str]) -> Self {
         let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&ours).unwrap();
         unlockpt(&ours).unwrap();
@@ -74,7 +86,7 @@ impl Terminal {
         resize(&ours, width);
         let side = || Stdio::from(OwnedFd::from(theirs.try_clone().unwrap()));
         let mut command = bench.command(args);
-        command.env("TERM", "xterm").stdin(side()).stdout(side()).stderr(side());
+        command.env("TERM", kind).stdin(side()).stdout(side()).stderr(side());
         let child = command.spawn().unwrap();
         Self { ours: ours.into(), child, seen: String::new() }
     }

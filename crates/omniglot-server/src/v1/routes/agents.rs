@@ -3,6 +3,7 @@
 use agent_client_protocol_schema::v1::SessionConfigOption;
 use axum::Json;
 use axum::extract::State;
+use futures_util::{StreamExt as _, stream};
 use omniglot_runtime::RuntimeError;
 use omniglot_schema::{
     AgentCheck, AgentInfo, AgentListResponse, AgentModelsResponse, AgentModesResponse, ErrorType,
@@ -17,6 +18,9 @@ use crate::problem::Problem;
 use crate::v1::extract::{NoQuery, PathOf, QueryOf};
 use crate::v1::query::AgentQuery;
 use crate::v1::routes::Refusals;
+
+/// So many agents are asked at a time.
+const AT_ONCE: usize = 4;
 
 /// An agent, with what its sessions can be set to.
 #[derive(Debug, Serialize, ToSchema)]
@@ -47,11 +51,8 @@ pub(crate) async fn list_agents(
     State(app): State<App>,
     QueryOf(query): QueryOf<AgentQuery>,
 ) -> Json<AgentDetails> {
-    let mut agents = vec![];
-    for info in app.hub.agents() {
-        agents.push(detailed(&app, info, &query).await);
-    }
-    Json(AgentDetails { agents })
+    let details = app.hub.agents().into_iter().map(|info| detailed(&app, info, &query));
+    Json(AgentDetails { agents: stream::iter(details).buffered(AT_ONCE).collect().await })
 }
 
 /// Get Agent

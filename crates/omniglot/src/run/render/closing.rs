@@ -35,7 +35,9 @@ fn fill(context: &ContextFill) -> Option<String> {
 }
 
 fn tokens(usage: &Usage) -> Option<String> {
-    let parts: Vec<String> = [("in", usage.input_tokens), ("out", usage.output_tokens)]
+    let cached = [usage.cache_read_tokens, usage.cache_write_tokens].into_iter().flatten().sum::<u64>();
+    let cached = Some(cached).filter(|cached| *cached > 0);
+    let parts: Vec<String> = [("in", usage.input_tokens), ("cached", cached), ("out", usage.output_tokens)]
         .into_iter()
         .filter_map(|(name, count)| count.map(|count| format!("{name} {}", grouped(count))))
         .collect();
@@ -44,5 +46,18 @@ fn tokens(usage: &Usage) -> Option<String> {
         Some(total) => Some(format!("{} tokens ({})", grouped(total), parts.join(", "))),
         None if parts.is_empty() => None,
         None => Some(format!("tokens: {}", parts.join(", "))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_a_total_add_up() {
+        let (input_tokens, output_tokens) = (Some(2), Some(23));
+        let usage = Usage { input_tokens, output_tokens, cache_read_tokens: Some(40), ..Usage::default() };
+        let usage = Usage { cache_write_tokens: Some(3), ..usage }.with_total();
+        assert_eq!(tokens(&usage).as_deref(), Some("68 tokens (in 2, cached 43, out 23)"));
     }
 }

@@ -23,10 +23,11 @@ pub(crate) enum Ink {
 }
 
 impl Style {
-    /// Colours, unless the person wants none.
+    /// Colours, unless the person wants none or the terminal knows none.
     pub(crate) fn of_terminal() -> Self {
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        if wanted { Self::Colour } else { Self::Plain }
+        let able = std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+        if wanted && able { Self::Colour } else { Self::Plain }
     }
 
     /// `text` in `ink`; an empty text stays empty, so that no line carries codes only.
