@@ -38,7 +38,7 @@ impl Session {
             timeline.close_turn(TurnEnd::failed(failure), ResolvedBy::Expiry, stamp, out);
         });
         self.connection(None);
-        self.timeline.forget_run();
+        self.forget_run();
         self.pursue();
     }
 }

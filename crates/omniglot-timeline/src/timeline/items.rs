@@ -32,7 +32,8 @@ pub(super) struct Call {
 
 impl Timeline {
     pub(super) fn item_id(&self, key: &ItemKey) -> Option<ItemId> {
-        self.items.get(key).map(|open| open.id.clone()).or_else(|| self.ended_item(key).cloned())
+        let open = self.items.get(key).map(|open| &open.id);
+        open.or_else(|| self.ended_item(key)).or_else(|| self.lasting.get(key)).cloned()
     }
 
     fn ended_item(&self, key: &ItemKey) -> Option<&ItemId> {
@@ -221,6 +222,11 @@ impl Timeline {
             Outcome::Completed => ItemStatus::Completed,
             Outcome::Failed => ItemStatus::Failed,
         };
+        if let Some(Body::ToolResult(ToolResult { call: key, goes_on: true, .. })) = &body
+            && let Some(call) = self.calls.get(key)
+        {
+            self.lasting.insert(key.clone(), call.item.clone());
+        }
         let item = self.item(key, &open, status, body);
         self.closed.insert(key.clone(), open.id);
         self.emit(EventData::ItemCompleted(ItemEventData { item }), stamp, out);
@@ -326,7 +332,7 @@ impl Timeline {
                 vec![ContentPart::ToolCall { name, arguments, call_id: self.call_id(key), title }]
             }
             Body::ToolResult(result) => {
-                let ToolResult { call, output, is_error, exit_code, duration_ms, parts } = result;
+                let ToolResult { call, output, is_error, exit_code, duration_ms, parts, goes_on: _ } = result;
                 let output = if output.is_empty() { streamed.to_owned() } else { output };
                 let call_id = self.call_id(&call);
                 let mut content =
