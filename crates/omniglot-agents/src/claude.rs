@@ -4,13 +4,16 @@
 //! comes out. One process per session that takes prompts as long as its stdin is open. Versions recorded:
 //! 2.1.197 and 2.1.325; `tests/captures.rs` replays them.
 //!
-//! A `result` is the end of a turn and of nothing else. The CLI merges prompts that it gets while it works,
-//! so prompts go one at a time. It also begins turns by itself, when something that runs in the background
-//! ends. What it says of itself at the start of every turn (`init`) is the only sign of such a turn.
+//! A `result` is the end of a turn and of nothing else; a subagent in the background may need the turn for
+//! longer. The CLI merges prompts that it gets while it works, so prompts go one at a time. It also begins turns
+//! by itself, when something that runs in the background ends. What it says of itself at the start of every turn
+//! (`init`) is the only sign of such a turn.
 
 mod background;
+mod backlog;
 mod blocks;
 mod command;
+mod ending;
 mod failure;
 mod history;
 mod launch;
@@ -44,9 +47,10 @@ pub use history::HISTORY;
 pub use launch::{START, launch};
 pub use settings::foresee;
 
-use crate::contract::{Draft, DropReason, Input, Output, Translator, Unparsed};
+use crate::contract::{Draft, DropReason, Input, Output, SoFar, Translator, Unparsed};
 use crate::fault::garbage;
 use background::Background;
+use backlog::Backlog;
 use blocks::Blocks;
 use open::Session;
 use request::Requests;
@@ -54,6 +58,7 @@ use settings::Configuring;
 use todo::Todos;
 use tool::Tools;
 use turn::Turns;
+use usage::Account;
 
 /// What makes it compact its context.
 pub const COMPACT: &str = "/compact";
@@ -72,6 +77,7 @@ pub struct Claude {
     tools: Tools,
     todos: Todos,
     background: Background,
+    backlog: Backlog,
     requests: Requests,
     /// What the CLI is busy with beside the turn.
     activity: Option<omniglot_schema::Activity>,
@@ -108,10 +114,16 @@ impl Claude {
         });
     }
 
+    fn started(&mut self, argv: &[String], so_far: &SoFar) {
+        self.turns.account = Account::having_spent(so_far.cost_usd);
+        self.todos = Todos::left(&so_far.todos);
+        self.session.started_with(argv);
+    }
+
     /// The process is gone. What waited for the next turn is still told, as late as it is.
     fn exited(&mut self, stderr: &omniglot_schema::StderrOutput, out: &mut Vec<Output>) {
         out.extend(self.refused_by_exit(stderr).map(Output::Refused));
-        out.append(&mut self.background.take_later());
+        out.append(&mut self.backlog.take_later());
         *self = Self::default();
     }
 }
@@ -119,7 +131,7 @@ impl Claude {
 impl Translator for Claude {
     fn handle(&mut self, input: Input<'_>, out: &mut Vec<Output>) {
         match input {
-            Input::Started { argv } => self.session.started_with(argv),
+            Input::Started { argv, so_far } => self.started(argv, so_far),
             Input::Frame(frame) => self.frame(frame, out),
             Input::Sent(frame) => self.sent(frame, out),
             Input::Garbage { line, fault } => out.push(garbage(line, fault)),
@@ -128,6 +140,10 @@ impl Translator for Claude {
             Input::Host { .. } => {}
             Input::Exited { stderr, .. } => self.exited(stderr, out),
         }
+    }
+
+    fn tends_background(&self) -> bool {
+        !self.background.is_empty()
     }
 }
 

@@ -6,7 +6,10 @@
 use std::path::PathBuf;
 
 use jiff::Timestamp;
-use omniglot_schema::{McpServers, MessageAttachment, MessageId, PermissionReply, StatePatch, StderrOutput};
+use omniglot_schema::{
+    Listed, McpServers, MessageAttachment, MessageId, PermissionReply, SessionState, StatePatch,
+    StderrOutput, Todo,
+};
 pub use omniglot_timeline::{Draft, DropReason, RequestKey, Unparsed};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -19,6 +22,7 @@ pub enum Input<'a> {
     /// A process was started for this session.
     Started {
         argv: &'a [String],
+        so_far: &'a SoFar,
     },
     /// One whole message the agent wrote.
     Frame(&'a RawValue),
@@ -161,6 +165,22 @@ pub struct Open {
     pub fork: bool,
     pub wish: Wish,
     pub mcp: McpServers,
+    pub so_far: SoFar,
+}
+
+/// What the session has come to in its earlier processes, for agents that tell changes of it only.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SoFar {
+    pub cost_usd: f64,
+    pub todos: Vec<Todo>,
+}
+
+impl SoFar {
+    /// A list that was too long to stand in the state is not carried on.
+    pub fn of(state: &SessionState) -> Self {
+        let todos = state.todos.as_ref().and_then(Listed::inline).unwrap_or_default().to_vec();
+        Self { cost_usd: state.cost_usd.unwrap_or(0.0), todos }
+    }
 }
 
 /// Settings that a session should have; absent ones are the agent's choice.
@@ -248,6 +268,11 @@ impl From<MessageAttachment> for Attachment {
 /// session replays exactly. Every [`Input::Frame`] pushes at least one output.
 pub trait Translator: Send {
     fn handle(&mut self, input: Input<'_>, out: &mut Vec<Output>);
+
+    /// Whether the agent tends something that goes on between turns, and that would end with its process.
+    fn tends_background(&self) -> bool {
+        false
+    }
 }
 
 /// A session on a connection that several share.

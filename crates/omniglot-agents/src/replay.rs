@@ -15,7 +15,7 @@ use omniglot_timeline::{Emitted, Identity, SessionEnd, Stamp, Timeline, TurnEnd}
 pub use capture::{CaptureError, Ending, Row, Step};
 pub use split::sessions;
 
-use crate::contract::{Draft, Input, LineFault, Output, Translator};
+use crate::contract::{Draft, Input, LineFault, Output, SoFar, Translator};
 use crate::history::{Source, Told};
 use crate::registry::{self, AgentEntry};
 
@@ -45,19 +45,24 @@ pub fn outputs(
 ) -> Result<Vec<(Row, Vec<Output>)>, ReplayError> {
     let mut steps = Vec::new();
     for row in capture::read(capture)? {
-        let mut out = Vec::new();
-        step(translator, &row.step, &mut out);
-        if out.is_empty() && is_from_agent(&row.step) {
-            return Err(ReplayError::Silent { line: row.line });
-        }
-        steps.push((row, out));
+        let outputs = heard(translator, &row, &SoFar::default())?;
+        steps.push((row, outputs));
     }
     Ok(steps)
 }
 
-fn step(translator: &mut dyn Translator, step: &Step, out: &mut Vec<Output>) {
+fn heard(translator: &mut dyn Translator, row: &Row, so_far: &SoFar) -> Result<Vec<Output>, ReplayError> {
+    let mut out = Vec::new();
+    step(translator, &row.step, so_far, &mut out);
+    if out.is_empty() && is_from_agent(&row.step) {
+        return Err(ReplayError::Silent { line: row.line });
+    }
+    Ok(out)
+}
+
+fn step(translator: &mut dyn Translator, step: &Step, so_far: &SoFar, out: &mut Vec<Output>) {
     let input = match step {
-        Step::Started { argv } => Input::Started { argv },
+        Step::Started { argv } => Input::Started { argv, so_far },
         Step::Sent(frame) => Input::Sent(frame),
         Step::Frame(frame) => Input::Frame(frame),
         Step::Garbage(line) => Input::Garbage { line: line.as_bytes(), fault: LineFault::NotJson },
@@ -105,7 +110,8 @@ fn events_of(
 ) -> Result<Vec<UniversalEvent>, ReplayError> {
     let mut emitted = Vec::new();
     let mut last = START;
-    for (row, outputs) in outputs(translator, capture)? {
+    for row in capture::read(capture)? {
+        let outputs = heard(translator, &row, &SoFar::of(&timeline.fold().state))?;
         let now = START + SignedDuration::from_millis(i64::try_from(row.time).unwrap_or(i64::MAX / 2));
         let stamp = if is_from_agent(&row.step) {
             Stamp::agent(now, u64::try_from(row.line).unwrap_or(u64::MAX))
@@ -168,7 +174,7 @@ fn exited(timeline: &mut Timeline, ending: Ending, stamp: Stamp, emitted: &mut V
     let rests = timeline.fold().open_turn.is_none();
     if expected || (rests && (exit.code == Some(0) || exit.signal == Some(15))) {
         timeline.close_turn(TurnEnd::new(StopReason::Cancelled), ResolvedBy::Cancel, stamp, emitted);
-        return timeline.forget_run();
+        return timeline.forget_run(stamp, emitted);
     }
     let message = format!("the agent's process {exit}");
     let crash = SessionEnd::Crashed { message, exit_code: exit.code, stderr: Some(stderr) };

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use bytes::Bytes;
-use omniglot_agents::{Command, DropReason, HostAsk, HostNews, Input, LineFault, Output, Translator};
+use omniglot_agents::{Command, DropReason, HostAsk, HostNews, Input, LineFault, Output, SoFar, Translator};
 use omniglot_schema::{EventSource, StderrOutput};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
@@ -161,13 +161,18 @@ impl Agent {
         lines
     }
 
+    /// Whether something goes on in it although no turn runs.
+    pub(crate) fn tends_background(&self) -> bool {
+        self.translator.tends_background()
+    }
+
     pub(crate) fn close_stdin(&mut self) {
         self.frames = None;
         self.unsent.clear();
     }
 
-    pub(crate) fn started(&mut self, argv: &[String]) -> Vec<Heard> {
-        self.handle(Input::Started { argv }, None)
+    pub(crate) fn started(&mut self, argv: &[String], so_far: &SoFar) -> Vec<Heard> {
+        self.handle(Input::Started { argv, so_far }, None)
     }
 
     pub(crate) fn command(&mut self, command: &Command) -> Vec<Heard> {

@@ -456,7 +456,7 @@ impl Hub {
                 live.values().filter(|handle| handle.pulse().has_agent()).cloned().collect();
             let surplus = (with_agent.len() + 1).saturating_sub(self.inner.live_agents.max(1));
             let mut resting: Vec<_> =
-                with_agent.into_iter().filter(|handle| !handle.pulse().is_busy()).collect();
+                with_agent.into_iter().filter(|handle| !handle.pulse().is_needed()).collect();
             resting.sort_by_key(|handle| handle.pulse().last_used());
             resting.truncate(surplus);
             resting

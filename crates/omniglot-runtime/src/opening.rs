@@ -110,7 +110,7 @@ impl Launcher {
             whole_lines: !mask.is_empty(),
         });
         let mut live = Agent::new(entry.translator(), mask, (process, io), host);
-        let mut news = live.started(&launch.argv());
+        let mut news = live.started(&launch.argv(), &open.so_far);
         news.extend(live.command(&Command::Open(open)));
         let mut deadline = Instant::now() + self.patience;
         loop {

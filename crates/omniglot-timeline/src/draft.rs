@@ -182,6 +182,8 @@ pub struct ToolResult {
     pub duration_ms: Option<u64>,
     /// Files, images and structured output beside the text.
     pub parts: Vec<ContentPart>,
+    /// What the call has begun goes on, and may be spoken of in any later turn.
+    pub goes_on: bool,
 }
 
 impl ToolResult {
@@ -193,6 +195,7 @@ impl ToolResult {
             exit_code: None,
             duration_ms: None,
             parts: vec![],
+            goes_on: false,
         }
     }
 }

@@ -109,6 +109,8 @@ pub struct Timeline {
     /// speaks of older ones speaks to nobody: a long session must not keep them all.
     closed: HashMap<ItemKey, ItemId>,
     earlier: HashMap<ItemKey, ItemId>,
+    /// Calls that have begun something which goes on for as long as the agent's process may.
+    lasting: HashMap<ItemKey, ItemId>,
     /// Items that ended with the last turn, not by the agent's word: that may still come.
     cut: HashSet<ItemKey>,
     /// Calls that a turn left without the agent's own result, or that began after it, each with the item that
@@ -156,6 +158,7 @@ impl Timeline {
             calls: IndexMap::new(),
             closed: HashMap::new(),
             earlier: HashMap::new(),
+            lasting: HashMap::new(),
             cut: HashSet::new(),
             owed: HashMap::new(),
             requests: IndexMap::new(),
@@ -318,15 +321,22 @@ impl Timeline {
                 }
             }
         };
+        self.forget_run(stamp, out);
         self.emit(EventData::SessionEnded(data), stamp, out);
-        self.forget_run();
     }
 
-    /// The agent's process is gone, and its turn is closed: its keys mean nothing any more.
-    pub fn forget_run(&mut self) {
+    /// The agent's process is gone, and its turn is closed: its keys mean nothing any more, and what it was
+    /// busy with is over.
+    pub fn forget_run(&mut self, stamp: Stamp, out: &mut Vec<Emitted>) {
         if self.turn.is_none() {
+            if self.fold.started {
+                let over =
+                    StatePatch { activity: Some(None), subagents: Some(None), ..StatePatch::default() };
+                self.state(over, stamp.synthetic(), out);
+            }
             self.closed.clear();
             self.earlier.clear();
+            self.lasting.clear();
             self.cut.clear();
             self.owed.clear();
             self.granted.clear();

@@ -72,8 +72,8 @@ fn body() -> impl Strategy<Value = Body> {
         3 => (role, parts()).prop_map(|(role, parts)| Body::Message { role, parts }),
         1 => text().prop_map(|text| Body::Reasoning { text, visibility: ReasoningVisibility::Public }),
         2 => text().prop_map(|arguments| Body::tool_call("tool", arguments)),
-        2 => (key(), text()).prop_map(|(call, output)| {
-            Body::ToolResult(ToolResult { output, ..ToolResult::of(call) })
+        2 => (key(), text(), any::<bool>()).prop_map(|(call, output, goes_on)| {
+            Body::ToolResult(ToolResult { output, goes_on, ..ToolResult::of(call) })
         }),
         1 => parts().prop_map(|parts| Body::System { parts }),
         1 => text().prop_map(|text| Body::Status { label: StatusLabel::Warning, detail: Some(text) }),
@@ -245,7 +245,7 @@ fn take(
         Step::End(reason) => {
             timeline.end_session(reason, daemon, out);
         }
-        Step::ForgetRun => timeline.forget_run(),
+        Step::ForgetRun => timeline.forget_run(daemon, out),
         Step::Restart => {
             let snapshot =
                 serde_json::from_str(&serde_json::to_string(&timeline.snapshot()).unwrap()).unwrap();

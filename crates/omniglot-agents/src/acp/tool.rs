@@ -356,6 +356,7 @@ impl Tool {
             exit_code: self.told_exit_code(outcome).or(self.exit_code).or(self.raw.exit_code),
             duration_ms: self.raw.duration_ms,
             parts,
+            goes_on: false,
         }
     }
 

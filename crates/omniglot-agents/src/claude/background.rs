@@ -1,28 +1,20 @@
-//! What runs beside the conversation: background commands and subagents, and when their words are told.
+//! What runs beside the conversation: background commands and subagents, from their start to their end.
 //!
-//! A subagent in the background goes on when the turn that began it has ended. Nothing may be said outside of
-//! a turn, so its words wait for the next one, and its calls wait for their results: a turn that ends would
-//! fail them. The next turn is sure to come, because the CLI begins one when a subagent is done.
-
-use std::collections::HashMap;
+//! What subagents say, and when that is told, is left to `backlog`.
 
 use indexmap::IndexMap;
 use omniglot_schema::{ContentPart, StatePatch};
-use omniglot_timeline::{Body, ItemKey, ItemStart};
+use omniglot_timeline::Body;
 use serde::Serialize;
 
 use super::wire::TaskLine;
 use super::{Claude, dropped};
-use crate::contract::{Draft, DropReason, Output};
+use crate::contract::{DropReason, Output};
 
 #[derive(Debug, Default)]
 pub(crate) struct Background {
     /// What runs, by the CLI's id.
     tasks: IndexMap<String, Task>,
-    /// What the next turn begins with.
-    later: Vec<Output>,
-    /// Calls of subagents that wait for their results, by native id.
-    held: HashMap<String, Held>,
 }
 
 #[derive(Debug)]
@@ -31,13 +23,6 @@ struct Task {
     call: Option<String>,
     is_agent: bool,
     shown: Subagent,
-}
-
-#[derive(Debug)]
-struct Held {
-    /// The call that spawned the subagent.
-    spawned_by: String,
-    said: Vec<Output>,
 }
 
 /// A subagent as the state shows it.
@@ -56,28 +41,17 @@ struct Subagent {
 }
 
 impl Background {
-    pub(crate) fn take_later(&mut self) -> Vec<Output> {
-        std::mem::take(&mut self.later)
+    pub(crate) fn is_empty(&self) -> bool {
+        self.tasks.is_empty()
+    }
+
+    pub(crate) fn has_subagents(&self) -> bool {
+        self.tasks.values().any(|task| task.is_agent)
     }
 
     /// Whether something that this call began still runs.
     pub(crate) fn is_running(&self, call: &str) -> bool {
         self.tasks.values().any(|task| task.call.as_deref() == Some(call))
-    }
-
-    pub(crate) fn release(&mut self, call: &str) -> Vec<Output> {
-        self.held.remove(call).map(|held| held.said).unwrap_or_default()
-    }
-
-    /// The calls of a subagent that has ended: their results will not come.
-    fn release_all(&mut self, spawned_by: &str) -> Vec<Output> {
-        let ids: Vec<String> = self
-            .held
-            .iter()
-            .filter(|(_, held)| held.spawned_by == spawned_by)
-            .map(|(id, _)| id.clone())
-            .collect();
-        ids.iter().flat_map(|id| self.release(id)).collect()
     }
 
     fn subagents(&self) -> Option<omniglot_schema::Listed<serde_json::Value>> {
@@ -88,57 +62,9 @@ impl Background {
 }
 
 impl Claude {
-    /// Lets `tell` say something of a subagent, given the call that it belongs to.
-    pub(crate) fn subagent_says(
-        &mut self,
-        spawned_by: &str,
-        tell: impl FnOnce(&mut Self, Option<ItemKey>, &mut Vec<Output>),
-        out: &mut Vec<Output>,
-    ) {
-        let parent = self.tools.call_of(spawned_by);
-        if !self.tools.is_done(spawned_by) {
-            return tell(self, parent, out);
-        }
-        let mut said = Vec::new();
-        tell(self, parent, &mut said);
-        match said.iter().find_map(call_in) {
-            Some(id) => {
-                self.background.held.insert(id, Held { spawned_by: spawned_by.to_owned(), said });
-                dropped(DropReason::Superseded, out);
-            }
-            None => self.tell_or_keep(said, out),
-        }
-    }
-
-    /// The result of a subagent's call.
-    pub(crate) fn subagent_done(
-        &mut self,
-        spawned_by: &str,
-        call: &str,
-        mut said: Vec<Output>,
-        out: &mut Vec<Output>,
-    ) {
-        let mut held = self.background.release(call);
-        held.append(&mut said);
-        if self.tools.is_done(spawned_by) {
-            self.tell_or_keep(held, out);
-        } else {
-            out.append(&mut held);
-        }
-    }
-
-    fn tell_or_keep(&mut self, mut said: Vec<Output>, out: &mut Vec<Output>) {
-        if self.turns.is_running() {
-            out.append(&mut said);
-        } else {
-            self.background.later.append(&mut said);
-            dropped(DropReason::Superseded, out);
-        }
-    }
-
     pub(crate) fn task_started(&mut self, line: TaskLine, out: &mut Vec<Output>) {
         if let Some(call) = &line.tool_use_id {
-            self.tools.runs(call, out);
+            self.call_runs(call, out);
         }
         let is_agent = line.task_type.as_deref() == Some("local_agent");
         if is_agent {
@@ -169,22 +95,45 @@ impl Claude {
         if matches!(status, None | Some("running" | "pending")) {
             return dropped(DropReason::Internal, out);
         }
-        let ended = self.background.tasks.shift_remove(&line.task_id);
-        self.show_subagents(ended.is_some_and(|task| task.is_agent), out);
+        let call = self.task_ended(&line.task_id, out);
+        if let Some(call) = call {
+            self.abandon(&call, out);
+        }
+        self.end_if_done(out);
     }
 
     /// The end of a task that ran in the background is news for the model, and for whoever reads along.
     pub(crate) fn task_notified(&mut self, line: TaskLine, out: &mut Vec<Output>) {
-        let ended = self.background.tasks.shift_remove(&line.task_id);
-        self.show_subagents(ended.is_some_and(|task| task.is_agent), out);
-        let Some(call) = line.tool_use_id.filter(|call| self.tools.is_done(call)) else { return };
-        let abandoned = self.background.release_all(&call);
-        if !abandoned.is_empty() {
-            self.tell_or_keep(abandoned, out);
+        self.task_ended(&line.task_id, out);
+        if let Some(call) = line.tool_use_id.filter(|call| self.tools.is_done(call)) {
+            self.abandon(&call, out);
+            let words = line.summary.or(line.status);
+            let text = words.unwrap_or_else(|| "a background task has ended".to_owned());
+            let parent = self.tools.call_of(&call);
+            let mut said = Vec::new();
+            self.note(Body::System { parts: vec![ContentPart::Text { text }] }, parent, &mut said);
+            self.tell_in_order(said, out);
         }
-        let words = line.summary.or(line.status).unwrap_or_else(|| "a background task has ended".to_owned());
-        let parent = self.tools.call_of(&call);
-        self.note(Body::System { parts: vec![ContentPart::Text { text: words }] }, parent, out);
+        self.end_if_done(out);
+    }
+
+    /// Takes a task off the list, and tells which call began it.
+    fn task_ended(&mut self, id: &str, out: &mut Vec<Output>) -> Option<String> {
+        let ended = self.background.tasks.shift_remove(id);
+        self.show_subagents(ended.as_ref().is_some_and(|task| task.is_agent), out);
+        ended?.call
+    }
+
+    /// The turn is over, and with it what it waited for: a task of a call that has no result was cut.
+    pub(crate) fn tasks_cut(&mut self, out: &mut Vec<Output>) {
+        let Self { background, tools, backlog, .. } = self;
+        let cut = |call: &String| tools.is_open(call) && backlog.holder_of(call).is_none();
+        let before = background.subagents();
+        background.tasks.retain(|_, task| !task.call.as_ref().is_some_and(cut));
+        let now = background.subagents();
+        if now != before {
+            self.state(StatePatch { subagents: Some(now), ..StatePatch::default() }, out);
+        }
     }
 
     fn show_subagents(&self, changed: bool, out: &mut Vec<Output>) {
@@ -195,13 +144,4 @@ impl Claude {
             dropped(DropReason::Internal, out);
         }
     }
-}
-
-/// The native id of the call that begins here.
-fn call_in(output: &Output) -> Option<String> {
-    let Output::Draft(Draft::ItemStarted(ItemStart { body: Body::ToolCall { .. }, native_id, .. })) = output
-    else {
-        return None;
-    };
-    native_id.clone()
 }

@@ -63,6 +63,11 @@ impl Blocks {
         }
     }
 
+    /// The main thread says no more, but the turn goes on for others.
+    pub(crate) fn main_thread_ended(&mut self, out: &mut Vec<Output>) {
+        self.leave(&None, out);
+    }
+
     /// The turn is over: the Timeline closes what is open.
     pub(crate) fn turn_ended(&mut self) {
         self.threads.clear();
@@ -127,7 +132,7 @@ impl Claude {
                 self.model_speaks(out);
                 self.blocks.telling(thread.as_deref(), &started.id, out);
                 self.turns.model_is(thread.is_none(), started.model.as_deref());
-                self.turns.used(thread.is_none(), started.usage);
+                self.turns.uses(thread.is_none(), started.usage);
             }
             Ok(Event::BlockStart { index, block }) => self.block_starts(thread, index, block, out),
             Ok(Event::BlockDelta { index, delta }) => self.block_grows(thread, index, delta, out),

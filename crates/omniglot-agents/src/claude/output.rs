@@ -107,7 +107,8 @@ struct Shell {
 /// beginning only, and the rest is in a file.
 fn ran(read: &mut ToolResult, parts: &mut Vec<ContentPart>, structured: Option<&RawValue>) {
     let Some(shell) = typed::<Shell>(structured) else { return };
-    let ended = !shell.interrupted && shell.background_task_id.is_none();
+    read.goes_on = shell.background_task_id.is_some();
+    let ended = !shell.interrupted && !read.goes_on;
     read.exit_code = (ended && shell.return_code_interpretation.is_none()).then_some(0);
     if let Some(path) = shell.persisted_output_path {
         read.output = shell.stdout + &shell.stderr;
@@ -136,10 +137,11 @@ struct ReportText {
 fn reported(read: &mut ToolResult, structured: Option<&RawValue>) {
     let Some(report) = typed::<Report>(structured) else { return };
     read.duration_ms = report.total_duration_ms;
+    read.goes_on = report.status.as_deref() == Some("async_launched");
     let texts: Vec<&str> = report.content.iter().map(|text| without_frame(&text.text)).collect();
     if !texts.is_empty() {
         read.output = texts.join("\n");
-    } else if report.status.as_deref() == Some("async_launched") {
+    } else if read.goes_on {
         // The model is told how to treat this, which is nobody else's business.
         "The subagent works in the background.".clone_into(&mut read.output);
     }

@@ -88,9 +88,7 @@ impl Claude {
     pub(crate) fn elicited(&mut self, id: String, elicit: &Elicit<'_>, out: &mut Vec<Output>) {
         match form(elicit) {
             Ok(form) => {
-                if !self.turns.is_running() {
-                    self.begin_unasked(out);
-                }
+                self.turn_for_request(out);
                 self.ask(id, Question::Form(form), None, out);
             }
             Err(fault) => {

@@ -51,6 +51,10 @@ impl Requests {
         key
     }
 
+    pub(crate) fn are_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+
     fn take_by_id(&mut self, id: &str) -> Option<(RequestKey, OpenRequest)> {
         let key = self.open.iter().find(|(_, open)| open.id == id).map(|(key, _)| key.clone())?;
         self.open.shift_remove_entry(&key)
@@ -86,13 +90,10 @@ impl Claude {
     }
 
     /// The call that waits. One of a subagent in the background must be told now; and a person who is asked
-    /// between two turns is asked in a turn of the agent, which ends when the subagent is done.
+    /// between two turns is asked in a turn of the agent.
     fn waiting_call(&mut self, id: &str, out: &mut Vec<Output>) -> Option<ItemKey> {
-        if !self.turns.is_running() {
-            self.begin_unasked(out);
-            out.append(&mut self.background.take_later());
-        }
-        out.append(&mut self.background.release(id));
+        self.turn_for_request(out);
+        self.release_for_person(id, out);
         self.tools.call_of(id)
     }
 
@@ -109,6 +110,7 @@ impl Claude {
             Some((key, open)) => out.push(open.asked.rejected(key, by, None).into()),
             None => dropped(DropReason::Internal, out),
         }
+        self.end_if_done(out);
     }
 
     pub(crate) fn reply_permission(
@@ -148,6 +150,7 @@ impl Claude {
         let Some((key, open)) = self.requests.take_by_id(answer.request_id()) else { return };
         let body = answer.result().ok().flatten();
         if let Some(Said::Withdrawn) = open.said {
+            // Whoever withdraws it interrupts the turn, too.
             return out.push(open.asked.rejected(key, ResolvedBy::Cancel, None).into());
         }
         match &open.asked {
@@ -172,6 +175,7 @@ impl Claude {
                 out.push(Draft::QuestionResolved { key, answers, by: ResolvedBy::Person }.into());
             }
         }
+        self.end_if_done(out);
     }
 }
 

@@ -1,5 +1,7 @@
 //! Single frames and commands, and the traps of the CLI: one test each, named after it.
 
+mod account;
+mod background;
 mod launch;
 mod requests;
 mod traps;
@@ -8,7 +10,7 @@ use omniglot_schema::{MessageId, PermissionReply};
 use serde_json::value::RawValue;
 
 use super::Claude;
-use crate::contract::{Command, Input, Open, Output, Prompt, RequestKey, Translator};
+use crate::contract::{Command, Input, Open, Output, Prompt, RequestKey, SoFar, Translator};
 use crate::replay::show::show_output;
 
 /// A session under test: whatever the adapter sends is taken as sent, as the runtime does.
@@ -22,7 +24,10 @@ impl Bench {
     /// An open session with nothing special about it.
     fn ready() -> Self {
         let mut bench = Self::default();
-        bench.step(Input::Started { argv: &["claude".into(), "--session-id".into(), "s".into()] });
+        bench.step(Input::Started {
+            argv: &["claude".into(), "--session-id".into(), "s".into()],
+            so_far: &SoFar::default(),
+        });
         bench.command(&Command::Open(Open { cwd: "/w".into(), ..Open::default() }));
         bench.hear(INITIALIZED);
         bench.lines.clear();

@@ -9,7 +9,14 @@ use serde_json::value::RawValue;
 
 #[derive(Debug, Default)]
 pub(crate) struct Todos {
-    tasks: IndexMap<String, Todo>,
+    tasks: IndexMap<String, Task>,
+}
+
+#[derive(Debug)]
+struct Task {
+    todo: Todo,
+    /// It is from an earlier process, and its id is what it would be if no task was ever deleted.
+    guessed: bool,
 }
 
 #[derive(Deserialize)]
@@ -52,7 +59,26 @@ struct TaskUpdate {
     subject: Option<String>,
 }
 
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct TaskUpdated {
+    status_change: Option<StatusChange>,
+}
+
+#[derive(Deserialize)]
+struct StatusChange {
+    from: String,
+}
+
 impl Todos {
+    /// The list that an earlier process of the session has left.
+    pub(crate) fn left(todos: &[Todo]) -> Self {
+        let task = |(place, todo): (usize, &Todo)| {
+            ((place + 1).to_string(), Task { todo: todo.clone(), guessed: true })
+        };
+        Self { tasks: todos.iter().enumerate().map(task).collect() }
+    }
+
     /// The list as it is after a tool has succeeded, if it is one that changes it. `None` inside means empty.
     pub(crate) fn learn(
         &mut self,
@@ -68,6 +94,10 @@ impl Todos {
             }
             "TaskCreate" => {
                 let TaskCreate { task } = typed(result)?;
+                if self.tasks.get(&task.id).is_some_and(|known| known.guessed) {
+                    // The CLI counts anew: it does not know the old ones any more.
+                    self.tasks.clear();
+                }
                 self.add(task);
             }
             "TaskList" => {
@@ -75,29 +105,35 @@ impl Todos {
                 self.tasks.clear();
                 tasks.into_iter().for_each(|task| self.add(task));
             }
-            "TaskUpdate" => self.update(typed(input)?),
+            "TaskUpdate" => self.update(typed(input)?, typed(result).unwrap_or_default())?,
             _ => return None,
         }
-        Some(listed(self.tasks.values().cloned().collect()))
+        Some(listed(self.tasks.values().map(|task| task.todo.clone()).collect()))
     }
 
     fn add(&mut self, task: WireTask) {
         let todo = Todo { text: task.subject, status: status(task.status.as_deref()) };
-        self.tasks.insert(task.id, todo);
+        self.tasks.insert(task.id, Task { todo, guessed: false });
     }
 
-    fn update(&mut self, change: TaskUpdate) {
+    /// A change of a task that is not known says nothing about the list.
+    fn update(&mut self, change: TaskUpdate, done: TaskUpdated) -> Option<()> {
+        let task = self.tasks.get_mut(&change.task_id)?;
+        let from = done.status_change.map(|change| status(Some(&change.from)));
+        if task.guessed && from.is_some_and(|from| from != task.todo.status) {
+            return None;
+        }
         if change.status.as_deref() == Some("deleted") {
             self.tasks.shift_remove(&change.task_id);
-            return;
+            return Some(());
         }
-        let Some(task) = self.tasks.get_mut(&change.task_id) else { return };
         if change.status.is_some() {
-            task.status = status(change.status.as_deref());
+            task.todo.status = status(change.status.as_deref());
         }
         if let Some(subject) = change.subject {
-            task.text = subject;
+            task.todo.text = subject;
         }
+        Some(())
     }
 }
 

@@ -82,6 +82,11 @@ impl Tools {
         self.calls.get(id).is_some_and(|call| call.phase == Phase::Done)
     }
 
+    /// Whether a call waits for its result.
+    pub(crate) fn is_open(&self, id: &str) -> bool {
+        self.calls.get(id).is_some_and(|call| call.phase != Phase::Done)
+    }
+
     /// A sign that a call runs.
     pub(crate) fn runs(&mut self, id: &str, out: &mut Vec<Output>) {
         if let Some(call) = self.calls.get_mut(id).filter(|call| call.phase == Phase::Called) {
@@ -198,7 +203,7 @@ impl Claude {
 
     pub(crate) fn tool_progress(&mut self, progress: &ToolProgress, out: &mut Vec<Output>) {
         if let Some(id) = &progress.parent_tool_use_id {
-            self.tools.runs(id, out);
+            self.call_runs(id, out);
         }
         dropped(DropReason::Heartbeat, out);
     }

@@ -80,7 +80,8 @@ impl Claude {
             Request::CancelAsyncMessage { message_uuid } => {
                 self.message_cancelled(&message_uuid, response.result(), out);
             }
-            Request::Interrupt | Request::Other => dropped(DropReason::Internal, out),
+            Request::Interrupt => self.interrupted(out),
+            Request::Other => dropped(DropReason::Internal, out),
         }
     }
 

@@ -1,17 +1,17 @@
-//! Turns: begun by a prompt that was sent or by the CLI itself, ended by a `result` and by nothing else (T4).
+//! Turns: begun by a prompt that was sent or by the CLI itself, ended by a `result` (T4; see `ending`).
 //!
 //! The daemon sends one prompt at a time. A recording may hold more: the CLI puts a prompt that comes while it
 //! works into the running turn after the next tool result, or answers all that wait in one turn.
 
 use std::collections::VecDeque;
 
-use omniglot_schema::{ContentPart, ContextFill, ItemRole, MessageId, StatePatch, StatusLabel, StopReason};
+use omniglot_schema::{ContentPart, ItemRole, MessageId, StatusLabel, StopReason};
 use omniglot_timeline::{Body, Origin, TurnEnd};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::failure::{Told, failure};
-use super::usage::{Account, Share, rounded};
+use super::failure::Told;
+use super::usage::Account;
 use super::wire::{Assistant, Block, CommandLifecycle, Tokens, TurnResult, User, UserPrompt, blocks};
 use super::{Claude, dropped, prompt};
 use crate::contract::{Draft, DropReason, Output};
@@ -20,13 +20,15 @@ use crate::contract::{Draft, DropReason, Output};
 pub(crate) struct Turns {
     /// Messages whose prompts were built but not seen on the wire yet.
     pub(crate) commanded: VecDeque<Option<MessageId>>,
-    running: Option<Running>,
+    pub(crate) running: Option<Running>,
+    /// How many have begun.
+    begun: u64,
     queued: VecDeque<Queued>,
-    account: Account,
+    pub(crate) account: Account,
     /// Whether the CLI says when it takes up a prompt.
     pub(crate) tells_uptake: bool,
     /// Subagents have worked since the last result.
-    subagents: bool,
+    pub(crate) subagents: bool,
     pub(crate) limit_resets_at: Option<f64>,
 }
 
@@ -39,17 +41,21 @@ struct Queued {
 }
 
 #[derive(Debug, Default)]
-struct Running {
+pub(crate) struct Running {
     /// Somebody's prompt began it.
     asked: bool,
     uuid: Option<String>,
     /// The CLI has said that it works on the prompt.
     taken_up: bool,
     cancelled: bool,
-    model: Option<String>,
+    pub(crate) model: Option<String>,
     /// What the last call of the model used.
-    last_call: Option<Tokens>,
-    failed: Option<Told>,
+    pub(crate) last_call: Option<Tokens>,
+    pub(crate) failed: Option<Told>,
+    /// What the results before the last one said.
+    pub(crate) before: Option<TurnEnd>,
+    /// The end of the turn, while a subagent in the background still needs it. The CLI itself does nothing.
+    pub(crate) kept: Option<TurnEnd>,
 }
 
 impl Turns {
@@ -78,15 +84,32 @@ impl Turns {
         }
     }
 
-    pub(crate) fn used(&mut self, of_main_thread: bool, tokens: Option<Tokens>) {
+    /// A call of the model begins, with what it uses so far.
+    pub(crate) fn uses(&mut self, of_main_thread: bool, tokens: Option<Tokens>) {
         if let (true, Some(tokens), Some(turn)) = (of_main_thread, tokens, &mut self.running) {
             turn.last_call = Some(tokens);
         }
     }
 
+    /// What is told at the end of a call may be a part of the numbers.
+    pub(crate) fn used(&mut self, of_main_thread: bool, tokens: Option<Tokens>) {
+        if let (true, Some(tokens), Some(turn)) = (of_main_thread, tokens, &mut self.running) {
+            turn.last_call = Some(tokens.or(turn.last_call.unwrap_or_default()));
+        }
+    }
+
+    /// The number of the turn in which something can be told first: this one, or the next.
+    pub(crate) fn telling(&self) -> u64 {
+        self.begun + u64::from(!self.is_running())
+    }
+
+    pub(crate) fn take_kept(&mut self) -> Option<TurnEnd> {
+        self.running.as_mut()?.kept.take()
+    }
+
     /// Whether this result answers something else than the prompt that we wait for: a turn that the CLI had
     /// begun by itself when the prompt was sent.
-    fn is_of_another(&self, result: &TurnResult) -> bool {
+    pub(crate) fn is_of_another(&self, result: &TurnResult) -> bool {
         let unasked = result.origin.as_ref().and_then(|origin| origin.kind.as_deref()) == Some(TASK_ENDED);
         unasked && self.running.as_ref().is_some_and(|turn| turn.asked && !turn.taken_up)
     }
@@ -127,13 +150,16 @@ impl Claude {
     }
 
     fn turn_started(&mut self) {
+        self.turns.begun += 1;
         let background = &self.background;
         self.tools.turn_started(|call| background.is_running(call));
     }
 
     /// The CLI works: on the prompt that was sent, on those that waited, or on something of its own.
     pub(crate) fn turn_goes_on(&mut self, out: &mut Vec<Output>) {
-        if !self.turns.is_running() {
+        if let Some(end) = self.turns.take_kept() {
+            self.kept_turn_goes_on(end, out);
+        } else if !self.turns.is_running() {
             match self.turns.queued.pop_front() {
                 Some(mut first) => {
                     let others = self.turns.queued.drain(..).flat_map(|queued| queued.content);
@@ -143,13 +169,36 @@ impl Claude {
                 None => self.begin_unasked(out),
             }
         }
-        out.append(&mut self.background.take_later());
+        out.append(&mut self.backlog.take_later());
+    }
+
+    /// The CLI begins something new before the old turn could end: it becomes a part of that.
+    fn kept_turn_goes_on(&mut self, end: TurnEnd, out: &mut Vec<Output>) {
+        if let Some(turn) = &mut self.turns.running {
+            (turn.before, turn.taken_up) = (Some(end), true);
+        }
+        for queued in std::mem::take(&mut self.turns.queued) {
+            self.injected_prompt(queued, out);
+        }
     }
 
     pub(crate) fn begin_unasked(&mut self, out: &mut Vec<Output>) {
         self.turns.running = Some(Running::default());
         self.turn_started();
         out.push(Draft::TurnStarted(Origin::Agent).into());
+    }
+
+    /// Sees to it that there is a turn for what is asked. Between two turns it is a subagent in the background
+    /// that asks, and the CLI itself does nothing.
+    pub(crate) fn turn_for_request(&mut self, out: &mut Vec<Output>) {
+        if self.turns.is_running() {
+            return;
+        }
+        self.begin_unasked(out);
+        if let Some(turn) = &mut self.turns.running {
+            turn.kept = Some(TurnEnd::new(StopReason::EndTurn));
+        }
+        out.append(&mut self.backlog.take_later());
     }
 
     /// The CLI has put a prompt into the running turn.
@@ -160,6 +209,10 @@ impl Claude {
     /// After a tool result the CLI takes up what waits; those that say when are taken at their word.
     pub(crate) fn prompts_injected(&mut self, out: &mut Vec<Output>) {
         if !self.turns.tells_uptake {
+            // Also the one that began this turn, if the CLI was in a turn of its own then.
+            if let Some(turn) = &mut self.turns.running {
+                turn.taken_up = true;
+            }
             for queued in std::mem::take(&mut self.turns.queued) {
                 self.injected_prompt(queued, out);
             }
@@ -230,71 +283,5 @@ impl Claude {
         }
         out.extend(faults.into_iter().map(Output::Unparsed));
         dropped(DropReason::Superseded, out);
-    }
-
-    pub(crate) fn result(&mut self, result: TurnResult, out: &mut Vec<Output>) {
-        if let Some(refusal) = self.refused_by_result(&result) {
-            return out.push(Output::Refused(refusal));
-        }
-        self.busy_with(None, out);
-        let another = self.turns.is_of_another(&result);
-        let share = self.turns.account.settle(&result);
-        let Some(turn) = self.turns.running.take_if(|_| !another) else {
-            return dropped(DropReason::Internal, out);
-        };
-        self.blocks.turn_ended();
-        if let Some(json) = result.structured_output.clone() {
-            let body = Body::Message { role: ItemRole::Assistant, parts: vec![ContentPart::Json { json }] };
-            self.note(body, None, out);
-        }
-        self.show_account(&result, &turn, out);
-        let end = self.end_of(&result, turn, share, out);
-        out.push(Draft::TurnEnded(end).into());
-    }
-
-    fn end_of(&mut self, result: &TurnResult, turn: Running, share: Share, out: &mut Vec<Output>) -> TurnEnd {
-        let failed = turn.failed.as_ref();
-        let mut end = match stop_reason(result) {
-            Some(stop) => {
-                if let Some(told) = failed {
-                    self.status(StatusLabel::Warning, told.words.clone(), out);
-                }
-                TurnEnd::new(stop)
-            }
-            None => TurnEnd::failed(failure(result, failed, self.turns.limit_resets_at.take())),
-        };
-        let subagents = std::mem::take(&mut self.turns.subagents);
-        end.model = turn.model.or_else(|| self.session.model_in_use.clone());
-        end.usage = result.usage.and_then(Tokens::to_usage);
-        end.usage_subagents = share.beside(result.usage).filter(|_| subagents && end.usage.is_some());
-        // What a call had cost until it was cut is not counted: nothing is not the same as unknown.
-        end.cost_usd = share.cost.filter(|cost| *cost > 0.0 || end.stop != StopReason::Cancelled);
-        end
-    }
-
-    fn show_account(&self, result: &TurnResult, turn: &Running, out: &mut Vec<Output>) {
-        let window = self.session.model_in_use.as_ref().and_then(|model| result.model_usage.get(model));
-        let window = window.and_then(|model| model.context_window);
-        let used = turn.last_call.map(Tokens::filled);
-        let context = used.zip(window).map(|(used, window)| Some(ContextFill { used, window }));
-        let cost_usd = result.total_cost_usd.map(|cost| Some(rounded(cost)));
-        if context.is_some() || cost_usd.is_some() {
-            self.state(StatePatch { context, cost_usd, ..StatePatch::default() }, out);
-        }
-    }
-}
-
-/// How a turn ended that did not fail.
-fn stop_reason(result: &TurnResult) -> Option<StopReason> {
-    let aborted = result.terminal_reason.as_deref().is_some_and(|reason| reason.starts_with("aborted"));
-    if aborted {
-        return Some(StopReason::Cancelled);
-    }
-    match result.stop_reason.as_deref() {
-        // It comes as an error, but it is the model's answer.
-        Some("refusal") => Some(StopReason::Refusal),
-        _ if result.is_error => None,
-        Some("max_tokens") => Some(StopReason::MaxTokens),
-        _ => Some(StopReason::EndTurn),
     }
 }

@@ -4,11 +4,14 @@ use omniglot_schema::Usage;
 
 use super::wire::{ModelUsage, Tokens, TurnResult};
 
-/// The sums so far, as the CLI told them last.
+/// The sums so far.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
+    /// As the CLI told them last.
     cost: f64,
     tokens: ModelUsage,
+    /// What the session has cost, over all its processes.
+    spent: f64,
 }
 
 /// What fell to one result: subagents and compaction included.
@@ -19,16 +22,26 @@ pub(crate) struct Share {
 }
 
 impl Account {
+    /// The account of a session that has cost something already.
+    pub(crate) fn having_spent(spent: f64) -> Self {
+        Self { spent, ..Self::default() }
+    }
+
+    pub(crate) fn spent(&self) -> f64 {
+        self.spent
+    }
+
     /// 2.1.325 tells the share itself. The sums of older versions begin anew in a resumed process.
     pub(crate) fn settle(&mut self, result: &TurnResult) -> Share {
         let (sum, cost) = (total(result.model_usage.values()), result.total_cost_usd.unwrap_or(self.cost));
-        let before = std::mem::replace(self, Self { cost, tokens: sum });
+        let before = std::mem::replace(self, Self { cost, tokens: sum, spent: self.spent });
         let (tokens, cost) = match &result.model_usage_since_last_result {
             Some(since) => (total(since.values()), total(since.values()).cost_usd),
             None if cost < before.cost => (sum, cost),
             None => (minus(sum, before.tokens), cost - before.cost),
         };
         let cost = result.total_cost_usd.map(|_| rounded(cost.max(0.0)));
+        self.spent = rounded(self.spent + cost.unwrap_or(0.0));
         Share { cost, tokens }
     }
 }
@@ -55,6 +68,19 @@ impl Share {
 }
 
 impl Tokens {
+    /// These numbers, and where one is not told, the other's.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self {
+            input_tokens: self.input_tokens.or(other.input_tokens),
+            output_tokens: self.output_tokens.or(other.output_tokens),
+            cache_read_input_tokens: self.cache_read_input_tokens.or(other.cache_read_input_tokens),
+            cache_creation_input_tokens: self
+                .cache_creation_input_tokens
+                .or(other.cache_creation_input_tokens),
+            output_tokens_details: self.output_tokens_details.or(other.output_tokens_details),
+        }
+    }
+
     /// After an interrupt, a failure or a local command all numbers are zero, which says nothing.
     pub(crate) fn to_usage(self) -> Option<Usage> {
         let usage = Usage {
@@ -79,6 +105,27 @@ impl Tokens {
         ];
         parts.into_iter().flatten().fold(0, u64::saturating_add)
     }
+}
+
+/// What two results used together.
+pub(crate) fn plus(one: Option<Usage>, other: Option<Usage>) -> Option<Usage> {
+    let (one, other) = match (one, other) {
+        (Some(one), Some(other)) => (one, other),
+        (one, other) => return one.or(other),
+    };
+    let sum = |one: Option<u64>, other: Option<u64>| match (one, other) {
+        (Some(one), Some(other)) => Some(one.saturating_add(other)),
+        (one, other) => one.or(other),
+    };
+    let usage = Usage {
+        input_tokens: sum(one.input_tokens, other.input_tokens),
+        output_tokens: sum(one.output_tokens, other.output_tokens),
+        reasoning_tokens: sum(one.reasoning_tokens, other.reasoning_tokens),
+        cache_read_tokens: sum(one.cache_read_tokens, other.cache_read_tokens),
+        cache_write_tokens: sum(one.cache_write_tokens, other.cache_write_tokens),
+        total_tokens: None,
+    };
+    Some(usage.with_total())
 }
 
 /// Sums of small numbers carry noise far below a cent.

@@ -208,6 +208,7 @@ impl Call {
             exit_code: metadata.exit,
             duration_ms: duration(state.time.start, state.time.end),
             parts,
+            goes_on: false,
         }
     }
 }

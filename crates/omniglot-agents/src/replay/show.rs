@@ -124,7 +124,7 @@ fn show_body(body: &Body) -> String {
 }
 
 fn show_result(result: &ToolResult) -> String {
-    let ToolResult { call, output, is_error, exit_code, duration_ms, parts } = result;
+    let ToolResult { call, output, is_error, exit_code, duration_ms, parts, goes_on } = result;
     let mut text = format!("tool_result of {} {}", call.0, short(output));
     let facts = [
         ("error", short(is_error)),
@@ -136,7 +136,7 @@ fn show_result(result: &ToolResult) -> String {
         // Writing to a string cannot fail.
         let _ = write!(text, " {name}={value}");
     }
-    text
+    text + if *goes_on { " goes on" } else { "" }
 }
 
 fn show_parts(parts: &[ContentPart]) -> String {

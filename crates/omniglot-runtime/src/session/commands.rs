@@ -153,7 +153,7 @@ impl Session {
             agent.host.end().await;
             agent.process.gone().await;
             self.connection(None);
-            self.timeline.forget_run();
+            self.forget_run();
         }
     }
 

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use omniglot_agents::{Attachment, Command, FileContent, Prompt, registry};
+use omniglot_agents::{Attachment, Command, FileContent, Prompt, SoFar, registry};
 use omniglot_schema::{
     Connection, ContentPart, Delivered, Delivery, FileAction, MessageId, MessageRequest, QueuedMessage,
     StatePatch,
@@ -165,6 +165,7 @@ impl Session {
         let fold = self.timeline.fold();
         open.resume = self.timeline.resumable().map(str::to_owned);
         open.resume_since = fold.native_since;
+        open.so_far = SoFar::of(&fold.state);
         let wish = wish_of_state(&fold.state);
         open.wish = if open.resume.is_some() { wish } else { wish.or(open.wish) };
         self.opening = Some(Box::pin(self.facts.launcher.clone().open(self.facts.agent.clone(), open)));
@@ -234,7 +235,13 @@ impl Session {
             let end = SessionEnd::Crashed { message, exit_code: exit.code, stderr };
             self.step.with(|stamp, out| timeline.end_session(end, stamp, out));
         }
-        self.timeline.forget_run();
+        self.forget_run();
+    }
+
+    /// What the Timeline knew of a process that is gone.
+    pub(super) fn forget_run(&mut self) {
+        let timeline = &mut self.timeline;
+        self.step.with(|stamp, out| timeline.forget_run(stamp, out));
     }
 }
 

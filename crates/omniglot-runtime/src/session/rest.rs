@@ -9,6 +9,7 @@ use omniglot_timeline::TurnEnd;
 use tokio::time::{Instant, sleep_until};
 
 use super::Session;
+use crate::agent::Agent;
 use crate::error::RuntimeError;
 
 /// What a session's handles know of it without asking.
@@ -20,6 +21,7 @@ pub(crate) struct Pulse {
 #[derive(Debug, Default)]
 struct Inner {
     busy: AtomicBool,
+    needed: AtomicBool,
     has_agent: AtomicBool,
     /// Milliseconds since 1970 of the last work.
     used: AtomicU64,
@@ -31,6 +33,11 @@ impl Pulse {
         self.inner.busy.load(Ordering::SeqCst)
     }
 
+    /// Whether its process must go on: it has work, or tends something in the background.
+    pub(crate) fn is_needed(&self) -> bool {
+        self.inner.needed.load(Ordering::SeqCst)
+    }
+
     pub(crate) fn has_agent(&self) -> bool {
         self.inner.has_agent.load(Ordering::SeqCst)
     }
@@ -39,10 +46,11 @@ impl Pulse {
         self.inner.used.load(Ordering::SeqCst)
     }
 
-    pub(crate) fn beat(&self, busy: bool, has_agent: bool) {
-        let was_busy = self.inner.busy.swap(busy, Ordering::SeqCst);
+    fn beat(&self, busy: bool, needed: bool, has_agent: bool) {
+        self.inner.busy.store(busy, Ordering::SeqCst);
+        let was_needed = self.inner.needed.swap(needed, Ordering::SeqCst);
         self.inner.has_agent.store(has_agent, Ordering::SeqCst);
-        if busy || was_busy || self.last_used() == 0 {
+        if needed || was_needed || self.last_used() == 0 {
             let now = jiff::Timestamp::now().as_millisecond();
             self.inner.used.store(u64::try_from(now).unwrap_or(1), Ordering::SeqCst);
         }
@@ -63,13 +71,14 @@ impl Session {
         let busy =
             self.timeline.fold().open_turn.is_some() || !self.queue.is_empty() || self.configuring.is_asked();
         let has_agent = self.agent.is_some();
+        let needed = busy || self.agent.as_ref().is_some_and(Agent::tends_background);
         if let Some(agent) = &self.agent {
-            agent.process.occupy(busy);
+            agent.process.occupy(needed);
         }
         // A seat on a server costs no process.
         let has_process = self.agent.as_ref().is_some_and(|agent| !agent.process.is_shared());
-        self.pulse.beat(busy, has_process || self.opening.is_some());
-        self.rests_until = match (busy, has_agent) {
+        self.pulse.beat(busy, needed, has_process || self.opening.is_some());
+        self.rests_until = match (needed, has_agent) {
             (false, true) => self.rests_until.or_else(|| Some(Instant::now() + self.facts.deadlines.idle)),
             _ => None,
         };
@@ -78,7 +87,7 @@ impl Session {
     /// Ends a process that rests. One that has work is left alone. A server goes on without the session, and so
     /// has to be told that it has left.
     pub(super) async fn reap(&mut self) -> Result<(), RuntimeError> {
-        if self.pulse.is_busy() {
+        if self.pulse.is_needed() {
             return Err(RuntimeError::Busy);
         }
         tracing::info!(session = %self.facts.id, "ending a process that rests");

@@ -35,7 +35,7 @@ impl Session {
         let failure = Failure::new(ErrorCode::Timeout, format!("the agent said nothing for {seconds} s"));
         self.close_turn(TurnEnd::failed(failure), ResolvedBy::Expiry);
         self.connection(None);
-        self.timeline.forget_run();
+        self.forget_run();
         self.pursue();
     }
 }

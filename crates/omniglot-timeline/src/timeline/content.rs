@@ -46,7 +46,7 @@ impl Timeline {
                 vec![ContentPart::ToolCall { name, arguments, call_id: self.call_id(key), title }]
             }
             Body::ToolResult(result) => {
-                let ToolResult { call, output, is_error, exit_code, duration_ms, parts } = result;
+                let ToolResult { call, output, is_error, exit_code, duration_ms, parts, goes_on: _ } = result;
                 let output = if output.is_empty() { streamed.to_owned() } else { output };
                 let call_id = self.call_id(&call);
                 let mut content =

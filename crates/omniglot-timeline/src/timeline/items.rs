@@ -32,7 +32,8 @@ pub(super) struct Call {
 
 impl Timeline {
     pub(super) fn item_id(&self, key: &ItemKey) -> Option<ItemId> {
-        self.items.get(key).map(|open| open.id.clone()).or_else(|| self.ended_item(key).cloned())
+        let open = self.items.get(key).map(|open| &open.id);
+        open.or_else(|| self.ended_item(key)).or_else(|| self.lasting.get(key)).cloned()
     }
 
     pub(super) fn ended_item(&self, key: &ItemKey) -> Option<&ItemId> {
@@ -224,6 +225,11 @@ impl Timeline {
             Outcome::Failed => ItemStatus::Failed,
         };
         let body = settled(body.unwrap_or_else(|| open.body.clone()), outcome);
+        if let Body::ToolResult(ToolResult { call: key, goes_on: true, .. }) = &body
+            && let Some(call) = self.calls.get(key)
+        {
+            self.lasting.insert(key.clone(), call.item.clone());
+        }
         let item = self.item(key, &open, status, body);
         self.closed.insert(key.clone(), open.id);
         self.emit(EventData::ItemCompleted(ItemEventData { item }), stamp, out);

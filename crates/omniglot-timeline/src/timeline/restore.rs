@@ -59,6 +59,7 @@ impl Timeline {
         let failure =
             Failure::new(ErrorCode::DaemonRestarted, "the daemon was restarted while this turn ran");
         self.close_turn(TurnEnd::failed(failure), ResolvedBy::Restart, stamp, out);
+        self.forget_run(stamp, out);
     }
 
     fn absorb(&mut self, event: &UniversalEvent) {

@@ -1,6 +1,8 @@
 //! What the rules mean for late words, unfinished results and covered requests, each by its name. That no input
 //! breaks them is in `tests/properties.rs`.
 
+mod lasting;
+
 use jiff::Timestamp;
 use omniglot_schema::{
     ContentPart, EventData, FileAction, ItemStatus, PermissionStatus, QuestionInfo, ResolvedBy, SessionId,

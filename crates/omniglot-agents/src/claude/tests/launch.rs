@@ -5,7 +5,7 @@ use omniglot_schema::{McpCommand, McpServerConfig, StderrOutput};
 
 use super::{Bench, INITIALIZED};
 use crate::claude::launch::{START, launch};
-use crate::contract::{Command, Input, Open, Wish};
+use crate::contract::{Command, Input, Open, SoFar, Wish};
 
 fn args(open: &Open) -> String {
     let spec = launch(&START.spec().unwrap(), open);
@@ -47,7 +47,7 @@ fn modes_go_by_the_clis_own_names() {
 
 fn opened(open: Open) -> Bench {
     let mut bench = Bench::default();
-    bench.step(Input::Started { argv: &["claude".into()] });
+    bench.step(Input::Started { argv: &["claude".into()], so_far: &SoFar::default() });
     bench.command(&Command::Open(open));
     bench
 }
@@ -88,7 +88,10 @@ fn what_the_handshake_tells_is_the_sessions_state() {
 #[test]
 fn a_session_that_is_gone_is_refused_as_forgotten() {
     let mut bench = Bench::default();
-    bench.step(Input::Started { argv: &["claude".into(), "--resume".into(), "OLD".into()] });
+    bench.step(Input::Started {
+        argv: &["claude".into(), "--resume".into(), "OLD".into()],
+        so_far: &SoFar::default(),
+    });
     bench.command(&Command::Open(Open { resume: Some("OLD".into()), ..open() }));
     bench.said();
     bench.hear(r#"{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["No conversation found with session ID: OLD"]}"#);

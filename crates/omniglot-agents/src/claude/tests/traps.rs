@@ -210,11 +210,7 @@ fn a_subagent_in_the_background_is_told_in_the_next_turn() {
     bench.said();
     bench.hear(&of(r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t2","content":"ok"}]},"parent_tool_use_id":null}"#));
     bench.hear(r#"{"type":"system","subtype":"task_notification","task_id":"k","tool_use_id":"a1","status":"completed","summary":"Agent finished"}"#);
-    insta::assert_snapshot!(bench.said(), @r#"
-    state {"subagents":null}
-    item + note:1 native=null in call:1:a1 system [{"type":"text","text":"Agent finished"}]
-    item . note:1
-    "#);
+    insta::assert_snapshot!(bench.said(), @r#"state {"subagents":null}"#);
     bench.hear(INIT);
     insta::assert_snapshot!(bench.said(), @r#"
     turn + agent
@@ -222,6 +218,8 @@ fn a_subagent_in_the_background_is_told_in_the_next_turn() {
     item . call:2:t2 tool_call Read {}
     item + result:2:t2 native=null tool_result of call:2:t2 ""
     item . result:2:t2 tool_result of call:2:t2 "ok" error=false
+    item + note:1 native=null in call:1:a1 system [{"type":"text","text":"Agent finished"}]
+    item . note:1
     "#);
 }
 

@@ -1,0 +1,101 @@
+//! What lasts for as long as an agent's process, and what ends with it.
+
+use jiff::Timestamp;
+use omniglot_schema::{Activity, EventData, ItemId, SessionId, StatePatch, StopReason};
+
+use crate::draft::{Body, Draft, ItemEnd, ItemKey, ItemStart, Origin, Outcome, ToolResult, TurnEnd};
+use crate::timeline::{Emitted, Identity, SessionEnd, Stamp, Timeline};
+
+struct Bench {
+    timeline: Timeline,
+    out: Vec<Emitted>,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let identity = Identity { session_id: SessionId::parse("s").unwrap(), agent: "claude".into() };
+        Self { timeline: Timeline::new(identity, "t"), out: vec![] }
+    }
+
+    fn apply(&mut self, draft: Draft) {
+        self.timeline.apply(draft, stamp(), &mut self.out);
+    }
+
+    fn turn(&mut self, within: impl FnOnce(&mut Self)) {
+        self.apply(Draft::TurnStarted(Origin::Agent));
+        within(self);
+        self.apply(Draft::TurnEnded(TurnEnd::new(StopReason::EndTurn)));
+    }
+
+    fn begin(&mut self, key: &str, parent: Option<&str>, body: Body) {
+        let parent = parent.map(|key| ItemKey(key.into()));
+        self.apply(Draft::ItemStarted(ItemStart { key: ItemKey(key.into()), native_id: None, parent, body }));
+    }
+
+    /// The item that was begun last, and its parent.
+    fn last_item(&self) -> (ItemId, Option<ItemId>) {
+        let begun = self.out.iter().rev().find_map(|emitted| match &emitted.event.data {
+            EventData::ItemStarted(data) => Some((data.item.item_id.clone(), data.item.parent_id.clone())),
+            _ => None,
+        });
+        begun.unwrap()
+    }
+}
+
+fn stamp() -> Stamp {
+    Stamp::agent(Timestamp::UNIX_EPOCH, 1)
+}
+
+#[test]
+fn what_a_call_began_in_the_background_belongs_to_it_in_any_later_turn() {
+    let mut bench = Bench::new();
+    let mut call = None;
+    bench.turn(|bench| {
+        bench.begin("call", None, Body::tool_call("Agent", "{}"));
+        call = Some(bench.last_item().0);
+        let result = ToolResult { goes_on: true, ..ToolResult::of(ItemKey("call".into())) };
+        let (key, body) = (ItemKey("result".into()), Some(Body::ToolResult(result)));
+        bench.apply(Draft::ItemCompleted(ItemEnd { key, outcome: Outcome::Completed, body }));
+    });
+    for _ in 0..3 {
+        bench.turn(|_| {});
+    }
+    bench.turn(|bench| {
+        bench.begin("words", Some("call"), Body::assistant_text("Done."));
+        assert_eq!(bench.last_item().1, call);
+    });
+    bench.timeline.forget_run(stamp(), &mut bench.out);
+    bench.turn(|bench| {
+        bench.begin("others", Some("call"), Body::assistant_text("Who?"));
+        assert_eq!(bench.last_item().1, None, "keys mean nothing to another process");
+    });
+}
+
+fn busy() -> Bench {
+    let mut bench = Bench::new();
+    let patch = StatePatch {
+        activity: Some(Some(Activity::Retrying)),
+        subagents: Some(Some(vec![serde_json::json!({ "id": "a" })].into())),
+        ..StatePatch::default()
+    };
+    bench.apply(Draft::State(Box::new(patch)));
+    bench
+}
+
+#[test]
+fn what_an_agent_was_busy_with_is_over_when_its_process_has_died() {
+    let mut bench = busy();
+    let crash = SessionEnd::Crashed { message: "gone".into(), exit_code: None, stderr: None };
+    bench.timeline.end_session(crash, stamp(), &mut bench.out);
+    let state = &bench.timeline.fold().state;
+    assert_eq!((state.activity, &state.subagents), (None, &None));
+    assert!(matches!(bench.out.last().unwrap().event.data, EventData::SessionEnded(_)));
+}
+
+#[test]
+fn what_an_agent_was_busy_with_is_over_when_the_daemon_has_died() {
+    let mut bench = busy();
+    bench.timeline.recover(stamp(), &mut bench.out);
+    let state = &bench.timeline.fold().state;
+    assert_eq!((state.activity, &state.subagents), (None, &None));
+}
