@@ -62,10 +62,11 @@ impl Session {
         Ok(None)
     }
 
-    /// Requests that an earlier `always` covers are answered without any event.
+    /// Requests that an earlier `always` covers are answered without any event. The grant is ours to keep: told
+    /// `always` again, an agent would go back to a mode that the person has left since.
     pub(super) fn answer_granted(&mut self) {
         for key in self.timeline.take_granted() {
-            self.tell_agent(&Command::ReplyPermission { key, reply: PermissionReply::Always, message: None });
+            self.tell_agent(&Command::ReplyPermission { key, reply: PermissionReply::Once, message: None });
         }
     }
 
