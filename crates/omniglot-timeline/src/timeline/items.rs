@@ -7,7 +7,7 @@ use omniglot_schema::{
 use super::bodies::{Fit, fit, needs_turn, settled, split_streamed};
 use super::late::Told;
 use super::{Emitted, Stamp, Timeline};
-use crate::draft::{Body, DropReason, ItemEnd, ItemKey, ItemStart, Outcome};
+use crate::draft::{Body, DropReason, ItemEnd, ItemKey, ItemStart, Outcome, ToolResult};
 
 #[derive(Debug)]
 pub(super) struct OpenItem {
