@@ -63,18 +63,21 @@ impl Claude {
 
     /// Ends a turn that waited for a subagent in the background, if that was the last that it waited for.
     pub(crate) fn end_if_done(&mut self, out: &mut Vec<Output>) {
-        if !self.is_waited_for()
-            && let Some(end) = self.turns.take_kept()
-        {
-            self.turn_over(end, out);
+        if !self.is_waited_for() {
+            self.end_kept(out);
         }
     }
 
     /// The answer to an interrupt. A turn in which the CLI does nothing gets no result for it.
     pub(crate) fn interrupted(&mut self, out: &mut Vec<Output>) {
-        match self.turns.take_kept() {
-            Some(end) => self.turn_over(TurnEnd { stop: StopReason::Cancelled, ..end }, out),
-            None => dropped(DropReason::Internal, out),
+        self.end_kept(out);
+    }
+
+    fn end_kept(&mut self, out: &mut Vec<Output>) {
+        let cancelled = self.turns.is_cancelled();
+        if let Some(end) = self.turns.take_kept() {
+            let stop = if cancelled { StopReason::Cancelled } else { end.stop };
+            self.turn_over(TurnEnd { stop, ..end }, out);
         }
     }
 

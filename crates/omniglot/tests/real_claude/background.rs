@@ -1,11 +1,18 @@
 //! What goes on behind a turn that has ended, and the turns that nobody asked for.
 
-use omniglot_schema::{EventData, TurnOrigin, UniversalEvent};
-use omniglot_testkit::models::{Reply, Request};
+use omniglot_schema::{
+    Connection, CreateSessionRequest, EventData, ItemStatus, PermissionReply, PermissionStatus,
+    QueueOnCancel, SessionStatus, StopReason, TurnOrigin, UniversalEvent, UniversalEventType,
+};
+use omniglot_testkit::agents::RealAgent;
+use omniglot_testkit::daemon::Setup;
+use omniglot_testkit::drive::{Driver, Turn};
+use omniglot_testkit::models::{Gate, Model, Reply, Request};
+use omniglot_testkit::stage::Stage;
 use serde_json::json;
 
 use super::CLAUDE;
-use super::follow::{now, turn_after};
+use super::follow::{is, now, turn_after};
 
 fn begun_by_agent(event: &UniversalEvent) -> bool {
     matches!(&event.data, EventData::TurnStarted(turn) if turn.metadata.origin == TurnOrigin::Agent)
@@ -53,4 +60,105 @@ async fn a_subagent_in_the_background_reports_in_a_turn_of_the_agent() {
     assert!(told.contains("One, two, three."), "{turn}");
     let state = stage.session.client.detail(&stage.session.id).await.unwrap().state;
     assert_eq!(state.subagents, None);
+}
+
+/// What a subagent that is told to make a file does first; the main thread goes on when the gate opens.
+async fn delegated() -> (Stage, Gate) {
+    let task = json!({"description": "Make", "subagent_type": "general-purpose",
+        "run_in_background": true, "prompt": MAKE});
+    let (goes_on, gate) = Reply::empty().hold();
+    let stage = CLAUDE.stage([Reply::tool("Agent", task)]).await;
+    stage.model.push((CLAUDE.make)(&stage.file("made")).when(of_maker));
+    stage.model.push(goes_on.and_text("It works."));
+    (stage, gate)
+}
+
+const MAKE: &str = "Make the file.";
+
+fn of_maker(request: &Request) -> bool {
+    request.messages.first().is_some_and(|message| message.text().contains(MAKE))
+}
+
+/// What the CLI's result tells, whether the turn ends with it or not.
+fn is_account(event: &UniversalEvent) -> bool {
+    matches!(&event.data, EventData::SessionUpdated(patch) if patch.context.is_some())
+}
+
+#[tokio::test]
+async fn a_turn_waits_for_the_permission_that_a_subagent_in_the_background_needs() {
+    let (stage, gate) = delegated().await;
+    let from = now(&stage).await;
+    stage.session.post("Let it work.").await;
+    let asked = stage.session.wait_for(from, is(UniversalEventType::PermissionRequested)).await;
+    gate.open();
+    stage.session.wait_for(asked.sequence, is_account).await;
+    let detail = stage.session.client.detail(&stage.session.id).await.unwrap();
+    assert_eq!(detail.status, SessionStatus::Waiting, "the CLI is done, the person is still asked");
+    stage.model.push(Reply::text("Made.").when(of_maker));
+    stage.model.push(Reply::text("It has made it."));
+    let EventData::PermissionRequested(asked) = asked.data else { panic!("{asked:?}") };
+    stage.session.reply(asked.permission_id.as_str(), PermissionReply::Once).await.unwrap();
+    let ended = stage.session.wait_for(from, is(UniversalEventType::TurnEnded)).await.sequence;
+    // The subagent goes on, and the CLI speaks once more when it is done.
+    let reported = turn_after(&stage, ended).await;
+    assert!(reported.events.iter().any(begun_by_agent), "{reported}");
+    assert!(reported.text().contains("It has made it."), "{reported}");
+    let mut turn = Turn { events: stage.session.history().await };
+    turn.events.retain(|event| event.sequence > from && event.sequence <= ended);
+    let resolved = turn.events.iter().find_map(|event| match &event.data {
+        EventData::PermissionResolved(data) => Some(data.status),
+        _ => None,
+    });
+    assert_eq!(resolved, Some(PermissionStatus::Accept), "{turn}");
+    assert!(turn.items().iter().all(|item| item.status == ItemStatus::Completed), "{turn}");
+    assert_eq!(turn.stop_reason(), StopReason::EndTurn, "{turn}");
+    assert!(stage.file("made").exists());
+}
+
+#[tokio::test]
+async fn a_turn_that_waits_for_a_subagent_in_the_background_is_cancelled() {
+    let (stage, gate) = delegated().await;
+    let from = now(&stage).await;
+    stage.session.post("Let it work.").await;
+    let asked = stage.session.wait_for(from, is(UniversalEventType::PermissionRequested)).await;
+    gate.open();
+    stage.session.wait_for(asked.sequence, is_account).await;
+    // Whether a subagent that is refused has a last word, and the CLI one about that, is theirs to say.
+    stage.model.push(Reply::text("Not made.").when(of_maker));
+    stage.model.push(Reply::text("So be it."));
+    stage.session.client.cancel(&stage.session.id, QueueOnCancel::Keep).await.unwrap();
+    let ended = stage.session.wait_for(from, is(UniversalEventType::TurnEnded)).await;
+    let EventData::TurnEnded(ended) = ended.data else { panic!("{ended:?}") };
+    assert_eq!(ended.metadata.stop_reason, StopReason::Cancelled);
+    assert!(!stage.file("made").exists());
+}
+
+#[tokio::test]
+async fn a_process_with_a_command_in_the_background_does_not_rest() {
+    let model = Model::anthropic().start();
+    let agent = RealAgent::claude(&model);
+    let config = format!("[limits]\nidle_seconds = 1\n\n{}", agent.toml());
+    let daemon = Setup::new(CLAUDE.program).config(config).start();
+    let create =
+        async |name| Driver::create_with(&daemon.client, name, &CreateSessionRequest::new("claude")).await;
+    let (tends, rests) = (create("tends").await, create("rests").await);
+    let go = daemon.work().join("go");
+    let waits = format!("until test -e {}; do sleep 0.1; done", go.display());
+    let call = json!({"command": waits, "description": "Wait for it.", "run_in_background": true});
+    model.push(Reply::tool("Bash", call));
+    model.push(Reply::text("It runs."));
+    let from = tends.turn("Run it.", PermissionReply::Once).await.last_sequence();
+    model.push(Reply::text("Hello."));
+    rests.turn("Hi.", PermissionReply::Once).await;
+    // The one that worked last is ended for its rest: so would be the other, which has worked before.
+    let ended = |event: &UniversalEvent| matches!(&event.data, EventData::SessionUpdated(patch) if patch.connection == Some(None));
+    rests.wait_for(0, ended).await;
+    let state = daemon.client.detail(&tends.id).await.unwrap().state;
+    assert_eq!(state.connection, Some(Connection::Connected));
+    model.push(Reply::text("It has ended."));
+    std::fs::write(go, "").unwrap();
+    tends.wait_for(from, is(UniversalEventType::TurnEnded)).await;
+    tends.wait_for(from, ended).await;
+    tends.history().await;
+    drop(daemon);
 }

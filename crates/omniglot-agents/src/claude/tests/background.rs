@@ -107,6 +107,15 @@ fn a_turn_that_waits_is_cancelled_by_the_answer_to_an_interrupt() {
 }
 
 #[test]
+fn a_turn_that_waits_is_cancelled_although_its_last_call_ends_before_the_answer_to_the_interrupt() {
+    let mut bench = Bench::delegated();
+    bench.calls("a1", "t2", "Bash").asks("t2").result("");
+    bench.command(&Command::Withdraw { key: crate::contract::RequestKey("1:r-t2".into()) });
+    bench.command(&Command::Cancel).done("a1", "t2");
+    assert!(bench.said().ends_with(r#"turn . "cancelled" model="m""#));
+}
+
+#[test]
 fn a_cancelled_result_ends_the_turn_whatever_runs_in_the_background() {
     let mut bench = Bench::delegated();
     bench.calls("a1", "t2", "Bash").asks("t2").command(&Command::Cancel);
