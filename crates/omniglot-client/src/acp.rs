@@ -17,6 +17,8 @@ pub struct AcpMessage<'a> {
     pub agent: Option<&'a str>,
     /// Names this message, so that it can be repeated without harm.
     pub key: &'a str,
+    /// The id of the last frame of the stream, before which the daemon need not keep anything.
+    pub last: Option<&'a str>,
     pub body: Bytes,
 }
 
@@ -29,6 +31,10 @@ impl Client {
     ) -> Result<Option<Bytes>, ClientError> {
         let query = [("agent", message.agent.map(str::to_owned))];
         let request = self.request(Method::POST, &["v1", "acp", server], &query);
+        let request = match message.last {
+            Some(last) => request.header("last-event-id", last),
+            None => request,
+        };
         let request = request
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, "application/json")

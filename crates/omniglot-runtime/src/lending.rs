@@ -70,6 +70,11 @@ impl LentTerminal {
         self.end.cancelled().await;
     }
 
+    /// Resolves when nobody listens any more. Cancel-safe.
+    pub async fn forsaken(&self) {
+        self.news.closed().await;
+    }
+
     /// A session that has gone wants to hear nothing.
     async fn tell(&self, news: TerminalNews) {
         drop(self.news.send(news).await);

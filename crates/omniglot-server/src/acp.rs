@@ -9,6 +9,7 @@ pub(crate) mod connection;
 mod errands;
 pub mod failure;
 mod fetch;
+mod headers;
 pub mod meta;
 pub mod project;
 pub(crate) mod routes;

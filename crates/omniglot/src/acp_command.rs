@@ -28,7 +28,7 @@ use post::Poster;
 
 /// How long answers may take that are due when the editor has said its last word.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
-/// How long the daemon may take to let us go.
+/// How long the daemon may take to let us go, and the editor to read what is left.
 const LEAVING: Duration = Duration::from_secs(2);
 
 /// What both directions share.
@@ -38,6 +38,8 @@ struct Relay {
     server: String,
     agent: Option<String>,
     ledger: Ledger,
+    /// The place in the daemon's stream up to which the editor was told.
+    place: stream::Place,
     outbound: Outbound,
 }
 
@@ -49,6 +51,7 @@ pub(crate) async fn run(args: AcpArgs) -> anyhow::Result<ExitCode> {
         server: format!("stdio-{}", uuid::Uuid::new_v4()),
         agent: args.agent,
         ledger: Ledger::default(),
+        place: stream::Place::default(),
         outbound,
     });
     let (wake, woken) = mpsc::channel(1);
@@ -71,7 +74,9 @@ impl Relay {
             Ok(Err(error)) => tracing::debug!(%error, "the daemon did not hear that we left"),
             Err(_) => tracing::debug!("the daemon took too long to let us go"),
         }
-        self.outbound.flush().await;
+        if timeout(LEAVING, self.outbound.flush()).await.is_err() {
+            tracing::debug!("the editor does not read its last lines");
+        }
     }
 }
 

@@ -10,8 +10,9 @@
 mod wire;
 
 use omniglot_client::EventsQuery;
-use omniglot_schema::{SessionId, UniversalEventType};
+use omniglot_schema::{EventData, PermissionReply, SessionId, SessionStatus, UniversalEventType};
 use omniglot_testkit::daemon::{Daemon, Setup};
+use omniglot_testkit::drive::Driver;
 use serde_json::{Value, json};
 use wire::{Frame, Wire, asks, is_update};
 
@@ -41,6 +42,137 @@ async fn a_stream_that_breaks_goes_on_where_it_was_and_says_nothing_twice() {
         heard.push(next.find(|message| is_update(message, "agent_message_chunk")).await);
     }
     assert_eq!(text(&heard).split_whitespace().count(), 60);
+}
+
+#[tokio::test]
+async fn a_prompt_whose_client_hangs_up_is_answered_on_the_stream() {
+    let daemon = daemon();
+    let wire = Wire::new(&daemon, "c");
+    let session = wire.session(&daemon).await;
+    let mut stream = wire.stream(None).await;
+    let mut asked = vec![];
+    for number in 0..40 {
+        let prompt = wire.request("session/prompt", wire::words(&session, "[[text:1]]"));
+        let connection = wire.say(&prompt).await;
+        // Most are gone while their message is being posted, some when it is there.
+        if number % 8 == 0 {
+            wire.servers().await;
+        }
+        drop(connection);
+        asked.push(prompt["id"].clone());
+    }
+    let id = SessionId::parse(&session).unwrap();
+    let answered = |stream: &wire::Stream| {
+        let is_answer = |frame: &&Frame| asked.contains(&frame.message["id"]);
+        stream.heard.iter().filter(is_answer).count()
+    };
+    // One that was gone before its message was taken has no turn; every turn has an answer.
+    loop {
+        let detail = daemon.client.detail(&id).await.unwrap();
+        let log = daemon.client.events(&id, &EventsQuery::default()).await.unwrap();
+        let turns = log.events.iter().filter(|event| event.kind() == UniversalEventType::TurnStarted);
+        let (turns, answered) = (turns.count(), answered(&stream));
+        if detail.status == SessionStatus::Idle && turns == answered && answered > 0 {
+            break;
+        }
+        stream.find(|_| true).await;
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_hangs_up_finds_the_answer_on_a_later_stream() {
+    let daemon = daemon();
+    let wire = Wire::new(&daemon, "c");
+    let session = wire.session(&daemon).await;
+    let prompt = wire.request("session/prompt", wire::words(&session, "[[permission]]"));
+    let connection = wire.say(&prompt).await;
+    let driver = Driver::of(&daemon.client, &session);
+    let asked = driver.wait_for(0, |event| event.kind() == UniversalEventType::PermissionRequested).await;
+    drop(connection);
+    let EventData::PermissionRequested(asked) = asked.data else { panic!("no permission") };
+    driver.reply(asked.permission_id.as_str(), PermissionReply::Once).await.unwrap();
+    driver.wait_for(0, |event| event.kind() == UniversalEventType::TurnEnded).await;
+    let answer = wire.stream(None).await.find(|message| message["id"] == prompt["id"]).await;
+    assert_eq!(answer.message["result"]["stopReason"], "end_turn");
+}
+
+#[tokio::test]
+async fn resuming_a_session_that_is_followed_skips_nothing_and_repeats_nothing() {
+    let daemon = daemon();
+    let wire = Wire::new(&daemon, "c");
+    let session = wire.session(&daemon).await;
+    let mut stream = wire.stream(None).await;
+    let prompt = wire.begin_prompt(&session, "[[text:60]]");
+    let mut heard = vec![stream.find(|message| is_update(message, "agent_message_chunk")).await];
+    drop(stream);
+    prompt.await.unwrap();
+    // Nobody has told it the rest of the turn yet.
+    let resume = json!({ "sessionId": session, "cwd": daemon.work() });
+    assert!(wire.call("session/resume", resume).await["result"].is_object());
+    let mut stream = wire.stream(Some(&heard[0].id)).await;
+    while text(&heard).split_whitespace().count() < 60 {
+        heard.push(stream.find(|message| is_update(message, "agent_message_chunk")).await);
+    }
+    assert_eq!(text(&heard).split_whitespace().count(), 60);
+}
+
+#[tokio::test]
+async fn a_file_that_was_asked_for_is_asked_for_again_on_a_new_stream() {
+    let daemon = daemon();
+    let wire = Wire::new(&daemon, "c");
+    let can = json!({ "fs": { "readTextFile": true } });
+    wire.call("initialize", json!({ "protocolVersion": 1, "clientCapabilities": can })).await;
+    let session = wire.new_session(&daemon).await;
+    let mut first = wire.stream(None).await;
+    let prompt = wire.begin_prompt(&session, "[[fs]]");
+    let wants = |message: &Value| message["method"] == "fs/read_text_file";
+    let asked = first.find(wants).await;
+    drop(first);
+    let mut second = wire.stream(Some(&asked.id)).await;
+    let again = second.find(wants).await;
+    assert_eq!(again.message, asked.message);
+    let answer = json!({ "jsonrpc": "2.0", "id": again.message["id"], "result": { "content": "unsaved" } });
+    assert_eq!(wire.post(&answer).await.0, 202);
+    assert_eq!(prompt.await.unwrap()["result"]["stopReason"], "end_turn");
+    while !text(&second.heard).contains("7 characters") {
+        second.find(|message| is_update(message, "agent_message_chunk")).await;
+    }
+    // What is answered is not asked for again.
+    let mut third = wire.stream(Some(&asked.id)).await;
+    third.find(|message| is_update(message, "agent_message_chunk")).await;
+    assert!(!third.heard.iter().any(|frame| wants(&frame.message)), "{:?}", third.heard);
+}
+
+#[tokio::test]
+async fn a_session_that_is_wanted_again_under_the_same_key_is_the_first() {
+    let mut daemon = daemon();
+    let wire = Wire::new(&daemon, "c");
+    wire.hello().await;
+    let new = wire.request("session/new", json!({ "cwd": daemon.work(), "mcpServers": [] }));
+    let mut stream = wire.stream(None).await;
+    let mut made = vec![];
+    for _ in 0..2 {
+        assert_eq!(wire.post_async(&new).await, 202);
+        made.push(stream.find(|message| message["id"] == new["id"]).await.message);
+    }
+    daemon.stop();
+    let daemon = daemon.restart();
+    let wire = Wire::new(&daemon, "c");
+    wire.hello().await;
+    let mut stream = wire.stream(None).await;
+    assert_eq!(wire.post_async(&new).await, 202);
+    made.push(stream.find(|message| message["id"] == new["id"]).await.message);
+    let ids: Vec<_> = made.iter().map(|made| &made["result"]["sessionId"]).collect();
+    assert!(ids[0].is_string() && ids.iter().all(|id| *id == ids[0]), "{made:?}");
+    let listed = wire.call("session/list", json!({})).await;
+    assert_eq!(listed["result"]["sessions"].as_array().unwrap().len(), 1, "{listed}");
+    // Another client's key is another key.
+    let other = Wire::new(&daemon, "d");
+    other.new_session(&daemon).await;
+    let mut theirs = other.stream(None).await;
+    assert_eq!(other.post_async(&new).await, 202);
+    let theirs = theirs.find(|message| message["id"] == new["id"]).await.message;
+    assert_ne!(theirs["result"]["sessionId"], *ids[0]);
 }
 
 #[tokio::test]
@@ -158,6 +290,23 @@ async fn an_answer_that_is_not_waited_for_comes_on_the_stream_in_order() {
     let log = daemon.client.events(&id, &EventsQuery::default()).await.unwrap();
     let turns = log.events.iter().filter(|event| event.kind() == UniversalEventType::TurnStarted);
     assert_eq!(turns.count(), 1);
+}
+
+#[tokio::test]
+async fn what_is_said_next_comes_after_a_setting_that_is_not_waited_for() {
+    let daemon = daemon();
+    let wire = Wire::new(&daemon, "c");
+    wire.hello().await;
+    let made = wire.call("session/new", json!({ "cwd": daemon.work(), "mcpServers": [] })).await;
+    let session = made["result"]["sessionId"].as_str().unwrap();
+    let modes = made["result"]["modes"]["availableModes"].as_array().unwrap();
+    let id = SessionId::parse(session).unwrap();
+    for mode in modes.iter().cycle().take(10) {
+        let set = wire.request("session/set_mode", json!({ "sessionId": session, "modeId": mode["id"] }));
+        assert_eq!(wire.post_async(&set).await, 202);
+        let detail = daemon.client.detail(&id).await.unwrap();
+        assert_eq!(detail.state.agent_mode.as_deref(), mode["id"].as_str());
+    }
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ pub(crate) mod cursor;
 mod following;
 mod inquiring;
 pub(crate) mod outbox;
+mod readers;
 pub(crate) mod registry;
 pub(crate) mod stream;
 mod waiting;
@@ -15,19 +16,19 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use agent_client_protocol_schema::v1::{ClientCapabilities, Error, RequestId};
+use agent_client_protocol_schema::v1::{ClientCapabilities, RequestId};
 use bytes::Bytes;
 use jiff::Timestamp;
 use omniglot_schema::{MessageId, SessionId};
 use omniglot_store::SessionNo;
-use serde_json::Value;
-use tokio::sync::{RwLock, oneshot, watch};
+use tokio::sync::RwLock;
 use tokio_util::sync::CancellationToken;
 
 use following::Following;
 pub(crate) use following::From;
 pub(crate) use inquiring::Inquired;
 use outbox::{Outbox, What};
+use waiting::Asked;
 
 /// How long the stream is ahead of a POST with the same answer.
 const HEAD_START: Duration = Duration::from_millis(300);
@@ -43,17 +44,15 @@ pub(crate) struct Connection {
     /// `None` until the handshake, which a client that goes on after a restart of the daemon has behind it.
     client: Mutex<Option<ClientCapabilities>>,
     following: Mutex<HashMap<SessionId, Following>>,
-    /// How far each open stream is.
-    streams: Mutex<Vec<watch::Receiver<u64>>>,
     /// Prompts that are not answered yet. Two clients under one name may use the same id.
     prompts: Mutex<HashMap<MessageId, Prompt>>,
-    /// Messages of this client, which knows them.
-    own: Mutex<HashSet<MessageId>>,
+    /// Messages of this client to sessions that it follows; it knows them.
+    own: Mutex<HashMap<SessionId, HashSet<MessageId>>>,
     /// Held for reading while a message is posted: a stream that meets a new turn waits until it is known
     /// whose message it answers.
     posting: RwLock<()>,
     /// Requests of ours that the client has not answered.
-    asked: Mutex<HashMap<RequestId, oneshot::Sender<Result<Value, Error>>>>,
+    asked: Mutex<HashMap<RequestId, Asked>>,
     /// Requests of agents that the client was told of, by their names.
     inquiries: Mutex<HashMap<String, Inquired>>,
     /// Ends the streams and the loans.
@@ -88,7 +87,6 @@ impl Connection {
             recalled: OnceLock::new(),
             client: Mutex::default(),
             following: Mutex::default(),
-            streams: Mutex::default(),
             prompts: Mutex::default(),
             own: Mutex::default(),
             posting: RwLock::default(),
@@ -134,10 +132,15 @@ impl Connection {
         let what = match reply {
             Reply::Stream => What::Message(answer),
             // Two clients under one name would take each other's answers for their own.
-            Reply::Both if self.streams().len() == 1 => What::Copy(answer),
+            Reply::Both if self.outbox.readers.count() == 1 => What::Copy(answer),
             Reply::Both => What::Mark,
         };
         self.outbox.push(what, after)
+    }
+
+    /// A client that hung up finds the answer on its stream, now or later, unless others read along.
+    pub(crate) fn reply_without_post(&self, reply: Reply) -> Reply {
+        if self.outbox.readers.count() < 2 { Reply::Stream } else { reply }
     }
 
     /// Waits until the client can have read an answer on its stream: it takes the first of two for the answer,
@@ -149,36 +152,14 @@ impl Connection {
         }
     }
 
-    /// Resolves when every open stream has told everything up to `number`. A stream that nobody reads is cut
-    /// by the connection's stall guard, and one that has ended tells nobody anything.
+    /// Resolves when every open stream has told everything up to `number`.
     pub(crate) async fn told(&self, number: u64) {
-        for mut stream in self.streams() {
-            drop(stream.wait_for(|told| *told >= number).await);
-        }
-    }
-
-    /// A new stream's note of how far it is.
-    pub(crate) fn open_stream(&self) -> watch::Sender<u64> {
-        let told = watch::Sender::new(0);
-        let mut streams = lock(&self.streams);
-        streams.retain(is_open);
-        streams.push(told.subscribe());
-        told
-    }
-
-    fn streams(&self) -> Vec<watch::Receiver<u64>> {
-        let mut streams = lock(&self.streams);
-        streams.retain(is_open);
-        streams.clone()
+        self.outbox.readers.told(number).await;
     }
 
     pub(crate) fn has_reader(&self) -> bool {
-        !self.streams().is_empty()
+        self.outbox.readers.count() > 0
     }
-}
-
-fn is_open(stream: &watch::Receiver<u64>) -> bool {
-    stream.has_changed().is_ok()
 }
 
 /// No lock here is held across a panic that leaves its content half changed.

@@ -9,6 +9,7 @@ mod terminal;
 use agent_client_protocol_schema::v1::{
     ClientCapabilities, ReadTextFileRequest, ReadTextFileResponse, WriteTextFileRequest,
 };
+use futures_util::TryFutureExt as _;
 use omniglot_runtime::lending::{Errand, HostError, HostErrorKind, Loan, Offer, ReadFile};
 use omniglot_schema::SessionId;
 use serde::Serialize;
@@ -61,11 +62,11 @@ pub(crate) async fn serve(mut loan: Loan, session: SessionId, client: impl AskCl
 
 async fn run<C: AskClient>(errand: Errand, caller: Caller<C>) {
     match errand {
-        Errand::Read { file, done } => answer(done, caller.read(file).await),
+        Errand::Read { file, done } => answer(done, caller.read(file)).await,
         Errand::Write { path, content, done } => {
             let request = WriteTextFileRequest::new(caller.session.to_string(), path, content);
-            let written = caller.call::<serde::de::IgnoredAny>("fs/write_text_file", &request).await;
-            answer(done, written.map(drop));
+            let written = caller.call::<serde::de::IgnoredAny>("fs/write_text_file", &request);
+            answer(done, written.map_ok(drop)).await;
         }
         Errand::Run { start, terminal } => terminal::run(start, terminal, caller).await,
     }
@@ -99,8 +100,15 @@ impl<C: AskClient> Caller<C> {
     }
 }
 
-/// What cannot be answered is dropped, which says so.
-fn answer<T>(done: oneshot::Sender<Result<T, HostError>>, result: Result<T, Unanswered>) {
+/// What cannot be answered is dropped, which says so; what nobody waits for any more is not asked for.
+async fn answer<T>(
+    mut done: oneshot::Sender<Result<T, HostError>>,
+    result: impl Future<Output = Result<T, Unanswered>>,
+) {
+    let result = tokio::select! {
+        result = result => result,
+        () = done.closed() => return,
+    };
     match result {
         Ok(value) => drop(done.send(Ok(value))),
         Err(Unanswered::Refused { code, message }) => drop(done.send(Err(refusal(code, message)))),

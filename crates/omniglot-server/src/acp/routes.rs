@@ -11,7 +11,7 @@ use axum::Json;
 use axum::extract::{FromRequest, Request, State};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE};
+use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 use omniglot_schema::ErrorType;
 use serde::{Deserialize, Serialize};
@@ -21,8 +21,9 @@ use crate::acp::connection::cursor::Cursor;
 use crate::acp::connection::registry::Listed;
 use crate::acp::connection::stream::Outflow;
 use crate::acp::connection::{From, Reply, Shared};
+use crate::acp::headers::{accepts, last_event_id, wanted_reply};
 use crate::acp::rpc::{self, Incoming, Unread};
-use crate::acp::serve::{self, Call};
+use crate::acp::serve::{self, Call, Taken};
 use crate::app::{App, Limits};
 use crate::body;
 use crate::problem::Problem;
@@ -33,6 +34,9 @@ use crate::v1::routes::messages::idempotency_key;
 /// The longest message. Pictures come inside, a third longer than they are, and the SDK's process dies of a
 /// refusal; so this is more than other bodies may have.
 const LONGEST_MESSAGE: usize = 32 << 20;
+
+/// The most bytes of answers that may wait until a client shows that it has read them.
+const MOST_OWED: usize = 16 << 20;
 
 /// A GET and the first POST of a client are often under way at the same time.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -100,7 +104,10 @@ pub(crate) async fn list_acp_servers(State(app): State<App>, _: NoQuery) -> Json
         ("Prefer" = Option<String>, Header,
             description = "`respond-async`: 202 as soon as the message is taken, the answer only on the stream"),
         ("Idempotency-Key" = Option<String>, Header,
-            description = "A repeated prompt with the same key and body is the same prompt; kept 24 hours"),
+            description = "A repeated prompt with the same key and body is the same prompt, kept 24 hours; a \
+                session that is made or forked again so is the first one"),
+        ("Last-Event-ID" = Option<String>, Header,
+            description = "The id of the last event that was received: what came before it need not be kept"),
     ),
     request_body(content = Object, description = "A JSON-RPC 2.0 message of the Agent Client Protocol"),
     responses(
@@ -127,6 +134,9 @@ pub(crate) async fn post_acp(
     if let Incoming::Request { params, .. } | Incoming::Notification { params, .. } = &message {
         serve::recall(&app, &connection, params).await;
     }
+    if let Ok(Some(Cursor { beside, .. })) = last_event_id(&headers) {
+        connection.outbox.received(beside);
+    }
     match message {
         Incoming::Notification { method, params } => {
             carry_out(async move { serve::notified(&app, &connection, &method, &params).await }).await
@@ -135,15 +145,26 @@ pub(crate) async fn post_acp(
             carry_out(async move { serve::answered(&app, &connection, id, result).await }).await
         }
         Incoming::Request { id, method, params } => {
-            let key = idempotency_key(&headers, &body)?;
-            let reply = wanted_reply(&headers);
-            let call = Call { id, method, params, key };
-            let answer = serve::take(app, connection, call, reply).await;
-            match reply {
-                Reply::Stream => Ok(StatusCode::ACCEPTED.into_response()),
-                Reply::Both => answer.await.map(json).map_err(|_| Problem::unavailable("the daemon stops")),
-            }
+            let call = Call { id, method, params, key: idempotency_key(&headers, &body)? };
+            serve_request(app, connection, call, wanted_reply(&headers)).await
         }
+    }
+}
+
+/// Waits for the answer, or until what the client says next comes after the request.
+async fn serve_request(app: App, connection: Shared, call: Call, reply: Reply) -> Result<Response, Problem> {
+    if reply == Reply::Stream && connection.outbox.owed() > MOST_OWED {
+        return Err(unread_answers());
+    }
+    let broken_off = rpc::answer::<()>(&call.id, &Err(Error::internal_error()));
+    let Taken { begun, answer } = serve::take(app, connection, call, reply);
+    match reply {
+        Reply::Stream => {
+            // Nothing is ever sent: that it has begun is said by dropping the sender.
+            drop(begun.await);
+            Ok(StatusCode::ACCEPTED.into_response())
+        }
+        Reply::Both => Ok(json(answer.await.unwrap_or(broken_off))),
     }
 }
 
@@ -179,7 +200,7 @@ pub(crate) async fn get_acp(
         Some(cursor) => revive(&app, &id, cursor).await?,
         None => app.acp.expect(&id, PATIENCE).await.ok_or_else(|| unknown(&id))?,
     };
-    Ok(Outflow::new(app.hub, connection, cursor, app.stop).into_response())
+    Ok(Outflow::new(app, connection, cursor).into_response())
 }
 
 /// End ACP Connection
@@ -219,11 +240,15 @@ fn connect(
 /// A client with a cursor needs nothing that we remember: it says itself what it follows.
 async fn revive(app: &App, id: &str, cursor: &Cursor) -> Result<Shared, Problem> {
     let mut records = vec![];
-    for (no, place) in &cursor.sessions {
-        records.extend(app.hub.record_numbered(*no).await?.map(|record| (record, *place)));
+    for (no, spot) in &cursor.sessions {
+        // One that is not there was deleted.
+        if let Some(record) = app.hub.record_numbered(*no).await? {
+            let place = spot.within(&record)?;
+            records.push((record, place));
+        }
     }
     let connection = app.acp.find_or_create(id);
-    if cursor.beside < connection.outbox.first() {
+    if !connection.outbox.knows(cursor.beside) {
         // The oldest of a client's sessions is most likely one of the agent that it chose.
         if let Some((oldest, _)) = records.first() {
             connection.recall(&oldest.agent);
@@ -235,38 +260,6 @@ async fn revive(app: &App, id: &str, cursor: &Cursor) -> Result<Shared, Problem>
         }
     }
     Ok(connection)
-}
-
-fn last_event_id(headers: &HeaderMap) -> Result<Option<Cursor>, Problem> {
-    let Some(value) = headers.get("last-event-id") else { return Ok(None) };
-    let text = value.to_str().unwrap_or("?");
-    if text.is_empty() {
-        return Ok(None);
-    }
-    let cursor =
-        text.parse().map_err(|error| Problem::invalid(format!("Last-Event-ID `{text}`: {error}")))?;
-    Ok(Some(cursor))
-}
-
-fn wanted_reply(headers: &HeaderMap) -> Reply {
-    let prefer = headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok());
-    let mut wishes = prefer.flat_map(|value| value.split([',', ';'])).map(str::trim);
-    if wishes.any(|wish| wish.eq_ignore_ascii_case("respond-async")) { Reply::Stream } else { Reply::Both }
-}
-
-fn accepts(headers: &HeaderMap, media_type: &str) -> Result<(), Problem> {
-    let Some(accept) = headers.get(ACCEPT) else { return Ok(()) };
-    let accept = accept.to_str().unwrap_or_default().to_ascii_lowercase();
-    let kind = media_type.split('/').next().unwrap_or_default();
-    let fits = |range: &str| {
-        let range = range.split(';').next().unwrap_or_default().trim();
-        range == "*/*" || range == media_type || range.strip_suffix("/*") == Some(kind)
-    };
-    if accept.split(',').any(fits) {
-        return Ok(());
-    }
-    let detail = format!("the answer is {media_type}, which the request does not accept");
-    Err(Problem::new(ErrorType::InvalidRequest, detail).status(StatusCode::NOT_ACCEPTABLE))
 }
 
 /// What is no message cannot come from a library; but a request that is one in part gets its answer.
@@ -283,6 +276,12 @@ fn unreadable(Unread { id, error }: Unread) -> Result<Response, Problem> {
 
 fn json(body: Bytes) -> Response {
     ([(CONTENT_TYPE, "application/json")], body).into_response()
+}
+
+fn unread_answers() -> Problem {
+    Problem::new(ErrorType::Overloaded, "too many answers wait on the stream of this client").hint(
+        "read the stream, and say with Last-Event-ID what was read; or send requests without respond-async",
+    )
 }
 
 fn unknown(id: &str) -> Problem {

@@ -9,16 +9,22 @@ mod replies;
 mod sessions;
 mod settings;
 
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
+use std::time::Duration;
+
 use agent_client_protocol_schema::v1::{
     CancelNotification, CancelRequestNotification, Error, InitializeRequest, RequestId, SessionId as WireId,
 };
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use omniglot_runtime::{IdempotencyKey, RuntimeError};
 use omniglot_schema::SessionId;
 use omniglot_store::{SessionNo, SessionRecord};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio::task::JoinHandle;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
 
 use super::connection::{From, Reply, Shared};
 use super::failure::{self, unfit};
@@ -59,25 +65,51 @@ impl<T: Serialize> std::convert::From<Result<T, Error>> for Served {
     }
 }
 
-/// Takes a request; the answer is what the task comes to. A prompt is posted when this returns, so that what
-/// the client says next comes after it.
-pub(crate) async fn take(app: App, connection: Shared, call: Call, reply: Reply) -> JoinHandle<Bytes> {
-    let Call { id, method, params, key } = call;
-    if method != "session/prompt" {
-        return tokio::spawn(async move {
-            let served = request(&app, &connection, &method, &params).await;
-            answer(&app, &connection, &id, served, reply).await
-        });
-    }
-    let posting = {
-        let (app, connection, id) = (app.clone(), connection.clone(), id.clone());
-        tokio::spawn(async move { prompt::begin(&app, &connection, &id, &params, key).await })
-    };
-    // The task is not aborted, so it ends with a result or a panic, which is an error of ours.
-    let begun = posting.await.unwrap_or_else(|_| Err(Error::internal_error()));
+/// What is not done by then waits for an agent, which has been asked; what comes next need not wait along.
+const ORDERED: Duration = Duration::from_millis(500);
+
+/// A request that is being carried out.
+pub(crate) struct Taken {
+    /// Resolves when what the client says next comes after it.
+    pub(crate) begun: oneshot::Receiver<()>,
+    pub(crate) answer: oneshot::Receiver<Bytes>,
+}
+
+/// Takes a request. One task carries it out and answers it, so that no client that hangs up can come between.
+pub(crate) fn take(app: App, connection: Shared, call: Call, reply: Reply) -> Taken {
+    let (begun, has_begun) = oneshot::channel();
+    let (answered, is_answered) = oneshot::channel();
     tokio::spawn(async move {
-        let served = prompt::end(&app, &connection, begun).await;
-        answer(&app, &connection, &id, served, reply).await
+        let served = unbroken(serve(&app, &connection, &call, begun)).await;
+        let reply = if answered.is_closed() { connection.reply_without_post(reply) } else { reply };
+        drop(answered.send(answer(&app, &connection, &call.id, served, reply).await));
+    });
+    Taken { begun: has_begun, answer: is_answered }
+}
+
+async fn serve(app: &App, connection: &Shared, call: &Call, begun: oneshot::Sender<()>) -> Served {
+    match &*call.method {
+        "session/prompt" => {
+            let prompt = prompt::begin(app, connection, call).await;
+            drop(begun);
+            prompt::end(app, connection, prompt).await
+        }
+        _ => {
+            let mut serving = pin!(request(app, connection, call));
+            if let Ok(served) = timeout(ORDERED, serving.as_mut()).await {
+                return served;
+            }
+            drop(begun);
+            serving.await
+        }
+    }
+}
+
+/// Nobody waits for ever because we are at fault.
+async fn unbroken(serving: impl Future<Output = Served>) -> Served {
+    AssertUnwindSafe(serving).catch_unwind().await.unwrap_or_else(|_| {
+        tracing::error!("a request of an ACP client broke off");
+        Served::new::<()>(Err(Error::internal_error()))
     })
 }
 
@@ -96,15 +128,16 @@ async fn answer(app: &App, connection: &Shared, id: &RequestId, served: Served, 
     answer
 }
 
-async fn request(app: &App, connection: &Shared, method: &str, params: &Params) -> Served {
-    match method {
+async fn request(app: &App, connection: &Shared, call: &Call) -> Served {
+    let params = &call.params;
+    match &*call.method {
         "initialize" => initialize(app, connection, params).into(),
         // There is nothing to log into: agents have their credentials from the daemon's configuration.
         "authenticate" => Ok(serde_json::Map::new()).into(),
-        "session/new" => sessions::new(app, connection, params).await,
+        "session/new" => sessions::new(app, connection, call).await,
         "session/load" => sessions::load(app, connection, params).await,
         "session/resume" => sessions::resume(app, connection, params).await.into(),
-        "session/fork" => sessions::fork(app, params).await,
+        "session/fork" => sessions::fork(app, connection, call).await,
         "session/list" => sessions::list(app, params).await.into(),
         "session/close" => sessions::close(app, connection, params).await.into(),
         "session/delete" => sessions::delete(app, connection, params).await.into(),
@@ -170,4 +203,15 @@ pub(crate) fn error(refused: impl Into<Problem>) -> Error {
 
 fn session_id(id: &WireId) -> Result<SessionId, Error> {
     SessionId::parse(&id.0).map_err(|_| error(RuntimeError::SessionNotFound(id.to_string())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_request_that_breaks_off_is_answered_with_an_error() {
+        let served = unbroken(async { panic!("on purpose") }).await;
+        assert_eq!(served.result, Err(Error::internal_error()));
+    }
 }

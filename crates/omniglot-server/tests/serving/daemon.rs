@@ -8,6 +8,7 @@ use omniglot_schema::{SessionId, UniversalEventType};
 use omniglot_server::{Server, ServerConfig, Token};
 use omniglot_store::{Batch, Frame, NewEvent, NewSession, Options, RecordUpdate, SessionRecord, Store};
 use omniglot_testkit::validate::validate_event;
+use omniglot_timeline::{Identity, Timeline};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -25,6 +26,10 @@ pub(crate) struct Daemon {
 
 impl Daemon {
     pub(crate) async fn start() -> Self {
+        Self::start_with(|_| {}).await
+    }
+
+    pub(crate) async fn start_with(adjust: impl FnOnce(&mut ServerConfig)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path(), Options::default()).unwrap();
         let hub = Hub::start(HubConfig {
@@ -40,6 +45,7 @@ impl Daemon {
         let mut config = ServerConfig::new("127.0.0.1:0".parse().unwrap());
         config.token = Some(Token::new("t"));
         config.max_body = 1 << 20;
+        adjust(&mut config);
         let server = Server::bind(config, hub.clone()).await.unwrap();
         let url = format!("http://{}", server.addr());
         let (stop, stopped) = oneshot::channel::<()>();
@@ -68,12 +74,14 @@ impl Daemon {
     }
 
     pub(crate) async fn session_of(&self, agent: &str, id: &SessionId) -> SessionRecord {
+        let identity = Identity { session_id: id.clone(), agent: agent.into() };
+        let fold = serde_json::to_string(&Timeline::new(identity, "seed").snapshot()).unwrap();
         let new = NewSession {
             id: id.clone(),
             agent: agent.into(),
             request: format!(r#"{{"agent":"{agent}"}}"#),
             created_ms: 1,
-            record: RecordUpdate { fold: "{}".into(), ended: false, open_from: None },
+            record: RecordUpdate { fold, ended: false, open_from: None },
             frames: vec![],
             events: vec![event(id, 1, UniversalEventType::SessionStarted, "{}", None)],
             blobs: vec![],
@@ -83,10 +91,17 @@ impl Daemon {
 
     /// Appends a frame that was not understood, as event 2.
     pub(crate) async fn unparsed(&self, record: &SessionRecord) {
+        self.unparsed_many(record, 1, "odd").await;
+    }
+
+    /// Appends as many of them, from event 2 on.
+    pub(crate) async fn unparsed_many(&self, record: &SessionRecord, count: u64, error: &str) {
         let mut batch = Batch::new(record.no);
-        let data = r#"{"error":"odd","location":"stdout","raw_hash":null}"#;
-        batch.frames.push(Frame { no: 1, bytes: Bytes::from_static(br#"{"frame":1}"#) });
-        batch.events.push(event(&record.id, 2, UniversalEventType::AgentUnparsed, data, Some(1)));
+        let data = format!(r#"{{"error":"{error}","location":"stdout","raw_hash":null}}"#);
+        for no in 1..=count {
+            batch.frames.push(Frame { no, bytes: Bytes::from(format!(r#"{{"frame":{no}}}"#)) });
+            batch.events.push(event(&record.id, no + 1, UniversalEventType::AgentUnparsed, &data, Some(no)));
+        }
         self.store.append(batch).await.unwrap().unwrap();
     }
 

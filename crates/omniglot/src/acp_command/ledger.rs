@@ -30,7 +30,7 @@ struct Books {
     handshake: Option<Letter>,
     /// Requests of the editor without an answer, in order.
     open: Vec<Letter>,
-    /// Requests of the daemon that the editor has got.
+    /// Requests of the daemon that the editor has got and not answered.
     asked: HashSet<RpcId>,
 }
 
@@ -46,6 +46,14 @@ impl Ledger {
             books.handshake = Some(letter.clone());
         }
         books.open.push(letter.clone());
+    }
+
+    /// A message of the editor has arrived. What it has answered may be asked again: not before the daemon has
+    /// the answer, and then for a reason.
+    pub(super) fn delivered(&self, letter: &Letter) {
+        if let Envelope::Answer { id } = &letter.envelope {
+            self.books().asked.remove(id);
+        }
     }
 
     /// Whether the editor is to get this message of the daemon.
@@ -138,6 +146,10 @@ mod tests {
     fn a_request_that_the_daemon_repeats_is_asked_once() {
         let ledger = Ledger::default();
         let ask = r#"{"id":"perm_1","method":"session/request_permission"}"#;
+        assert!(news(&ledger, ask));
+        assert!(!news(&ledger, ask));
+        ledger.delivered(&letter(r#"{"id":"perm_1","result":{}}"#));
+        assert!(ledger.books().asked.is_empty(), "what is answered is not remembered");
         assert!(news(&ledger, ask));
         assert!(!news(&ledger, ask));
         ledger.to_repeat();

@@ -90,6 +90,7 @@ impl Poster {
                 self.introduce().await?;
                 self.relay.ledger.posted(&letter);
                 self.deliver(&letter).await?;
+                self.relay.ledger.delivered(&letter);
             }
         }
         Ok(())
@@ -139,8 +140,13 @@ impl Poster {
     }
 
     async fn try_deliver(&self, attached: &Attached, letter: &Letter) -> Result<Option<Bytes>, ClientError> {
-        let message =
-            AcpMessage { agent: self.relay.agent.as_deref(), key: &letter.key, body: letter.body.clone() };
+        let last = self.relay.place.get();
+        let message = AcpMessage {
+            agent: self.relay.agent.as_deref(),
+            key: &letter.key,
+            last: last.as_deref(),
+            body: letter.body.clone(),
+        };
         attached.client.acp_post(&self.relay.server, message).await
     }
 

@@ -1,6 +1,6 @@
 //! From the daemon to the editor: everything on one stream, opened again where it broke off.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
@@ -8,9 +8,9 @@ use omniglot_client::{ClientError, FrameStream, SseFrame};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep;
 
-use super::Relay;
 use super::envelope::Envelope;
 use super::post::Wake;
+use super::{Relay, note};
 use crate::connect;
 
 /// Before a stream is opened again; no two in the same moment.
@@ -19,15 +19,28 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// How a place is refused that is none.
 const REFUSED: [u16; 2] = [400, 410];
 
+/// The id of the last frame that was passed on.
+#[derive(Debug, Default)]
+pub(super) struct Place(Mutex<Option<String>>);
+
+impl Place {
+    pub(super) fn get(&self) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set(&self, id: Option<String>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = id;
+    }
+}
+
 /// Follows the stream for as long as there is a daemon; returns why there is none. `poster` makes us known to
 /// each that was found after another was lost.
 pub(super) async fn follow(relay: Arc<Relay>, poster: mpsc::Sender<Wake>) -> anyhow::Error {
-    let mut last: Option<String> = None;
     loop {
         let attached = relay.door.attached().await;
-        let opened = attached.client.acp_stream(&relay.server, last.as_deref()).await;
+        let opened = attached.client.acp_stream(&relay.server, relay.place.get().as_deref()).await;
         let lost = match opened {
-            Ok(stream) => pass_on(&relay, stream, &mut last).await,
+            Ok(stream) => pass_on(&relay, stream).await,
             Err(error) => Some(error),
         };
         if lost.as_ref().is_some_and(connect::is_lost) {
@@ -38,7 +51,10 @@ pub(super) async fn follow(relay: Arc<Relay>, poster: mpsc::Sender<Wake>) -> any
         }
         if lost.and_then(|error| error.status()).is_some_and(|status| REFUSED.contains(&status)) {
             // A place in logs that are not there any more.
-            last = None;
+            note(
+                "the daemon's log is not the one that was followed; load the session again to see all of it",
+            );
+            relay.place.set(None);
         }
         sleep(PAUSE).await;
     }
@@ -54,23 +70,23 @@ async fn introduced(poster: &mpsc::Sender<Wake>) {
 }
 
 /// Until the stream ends; with the reason, if there is one.
-async fn pass_on(relay: &Relay, mut stream: FrameStream, last: &mut Option<String>) -> Option<ClientError> {
+async fn pass_on(relay: &Relay, mut stream: FrameStream) -> Option<ClientError> {
     while let Some(frame) = stream.next().await {
         match frame {
-            Ok(frame) => pass_frame(relay, frame, last).await,
+            Ok(frame) => pass_frame(relay, frame).await,
             Err(error) => return Some(error),
         }
     }
     None
 }
 
-async fn pass_frame(relay: &Relay, frame: SseFrame, last: &mut Option<String>) {
+async fn pass_frame(relay: &Relay, frame: SseFrame) {
     match Envelope::parse(frame.data.as_bytes()) {
         Ok(envelope) if relay.ledger.is_news(&envelope) => relay.outbound.line(frame.data).await,
         Ok(_) => {}
         Err(fault) => tracing::debug!(?fault, "a frame of the daemon"),
     }
     if frame.id.is_some() {
-        *last = frame.id;
+        relay.place.set(frame.id);
     }
 }

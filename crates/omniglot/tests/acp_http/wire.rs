@@ -6,6 +6,8 @@ use futures_util::StreamExt as _;
 use omniglot_client::{Client, FrameStream};
 use omniglot_testkit::daemon::Daemon;
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
 #[derive(Clone)]
@@ -47,9 +49,23 @@ impl Wire {
     /// The key of a message is its text, so that a repetition is one.
     pub(crate) async fn post_async(&self, message: &Value) -> u16 {
         let request = self.http.post(&self.url).bearer_auth(&self.token).json(message);
-        let key = format!("{}-{}", self.id, message["id"]);
+        let key = format!("call-{}", message["id"]);
         let request = request.header("prefer", "respond-async").header("idempotency-key", key);
         request.send().await.unwrap().status().as_u16()
+    }
+
+    /// Sends a message; whoever drops the result does not wait for the answer.
+    pub(crate) async fn say(&self, message: &Value) -> TcpStream {
+        let address = self.url.trim_start_matches("http://");
+        let (host, path) = address.split_once('/').unwrap();
+        let (token, body) = (&self.token, message.to_string());
+        let head = format!(
+            "POST /{path}?agent=mock HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        let mut connection = TcpStream::connect(host).await.unwrap();
+        connection.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+        connection
     }
 
     pub(crate) fn request(&self, method: &str, params: Value) -> Value {
@@ -70,6 +86,10 @@ impl Wire {
 
     pub(crate) async fn session(&self, daemon: &Daemon) -> String {
         self.hello().await;
+        self.new_session(daemon).await
+    }
+
+    pub(crate) async fn new_session(&self, daemon: &Daemon) -> String {
         let made = self.call("session/new", json!({ "cwd": daemon.work(), "mcpServers": [] })).await;
         made["result"]["sessionId"].as_str().unwrap_or_else(|| panic!("{made}")).to_owned()
     }

@@ -1,20 +1,56 @@
 //! Where a client left off: its `Last-Event-ID`, a place in the log of every session that it follows.
 //!
-//! `r7-12.340-13.5.2`: of the messages beside the logs up to number 7; of session 12 all up to event 340; of
-//! session 13 all up to event 4 and two of the messages that event 5 becomes. It needs no memory of ours, so
-//! it is good after a restart of the daemon too.
+//! `r7-12.1a2b3c4d.340-13.5e6f7a8b.5.2`: of the messages beside the logs up to number 7; of session 12 all up to
+//! event 340; of session 13 all up to event 4 and two of the messages that event 5 becomes. It needs no memory
+//! of ours, so it is good after a restart of the daemon too. Each log is named by the beginning of its epoch,
+//! so that a place in a log that has lost events, or is another one, is refused.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use omniglot_store::SessionNo;
+use omniglot_runtime::RuntimeError;
+use omniglot_store::{SessionNo, SessionRecord};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Cursor {
     /// The last message beside the logs.
     pub(crate) beside: u64,
-    pub(crate) sessions: BTreeMap<SessionNo, Place>,
+    pub(crate) sessions: BTreeMap<SessionNo, Spot>,
+}
+
+/// A place, and in which log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Spot {
+    pub(crate) epoch: Epoch,
+    pub(crate) place: Place,
+}
+
+/// The first half of the epoch of a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Epoch(u32);
+
+impl Epoch {
+    pub(crate) fn of(record: &SessionRecord) -> Self {
+        // Epochs are sixteen hexadecimal digits.
+        Self(record.epoch.get(..8).and_then(|half| u32::from_str_radix(half, 16).ok()).unwrap_or_default())
+    }
+}
+
+impl Spot {
+    /// Refused when it is in another log than that, or beyond its end.
+    pub(crate) fn within(self, record: &SessionRecord) -> Result<Place, RuntimeError> {
+        let id = &record.id;
+        if self.epoch != Epoch::of(record) {
+            return Err(RuntimeError::Gone(format!("the cursor is of another log of session {id}")));
+        }
+        if self.place.sequence > record.last_seq {
+            let (at, end) = (self.place.sequence, record.last_seq);
+            let detail = format!("event {at} of session {id} is beyond the end of the log, which is {end}");
+            return Err(RuntimeError::Gone(detail));
+        }
+        Ok(self.place)
+    }
 }
 
 /// A place in one log: everything up to `sequence`, or before it and `part` of its messages.
@@ -38,8 +74,8 @@ impl Place {
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "r{}", self.beside)?;
-        for (SessionNo(no), place) in &self.sessions {
-            write!(f, "-{no}.{}", place.sequence)?;
+        for (SessionNo(no), Spot { epoch: Epoch(epoch), place }) in &self.sessions {
+            write!(f, "-{no}.{epoch:08x}.{}", place.sequence)?;
             if let Some(part) = place.part {
                 write!(f, ".{part}")?;
             }
@@ -58,20 +94,21 @@ impl FromStr for Cursor {
     fn from_str(text: &str) -> Result<Self, NoCursor> {
         let mut fields = text.split('-');
         let beside = fields.next().and_then(|field| field.strip_prefix('r')).ok_or(NoCursor)?;
-        let sessions = fields.map(place).collect::<Result<_, _>>()?;
+        let sessions = fields.map(spot).collect::<Result<_, _>>()?;
         Ok(Self { beside: number(beside)?, sessions })
     }
 }
 
-fn place(field: &str) -> Result<(SessionNo, Place), NoCursor> {
-    let mut numbers = field.split('.');
-    let no = number(numbers.next().ok_or(NoCursor)?)?;
-    let sequence = number(numbers.next().ok_or(NoCursor)?)?;
-    let part = numbers.next().map(number).transpose()?;
-    if numbers.next().is_some() {
+fn spot(field: &str) -> Result<(SessionNo, Spot), NoCursor> {
+    let mut parts = field.split('.');
+    let mut next = || parts.next().ok_or(NoCursor);
+    let (no, epoch, sequence) = (number(next()?)?, next()?, number(next()?)?);
+    let part = parts.next().map(number).transpose()?;
+    if epoch.len() != 8 || parts.next().is_some() {
         return Err(NoCursor);
     }
-    Ok((SessionNo(no), Place { sequence, part }))
+    let epoch = Epoch(u32::from_str_radix(epoch, 16).map_err(|_| NoCursor)?);
+    Ok((SessionNo(no), Spot { epoch, place: Place { sequence, part } }))
 }
 
 fn number<T: FromStr>(text: &str) -> Result<T, NoCursor> {
@@ -84,21 +121,35 @@ mod tests {
 
     #[test]
     fn a_cursor_is_read_as_it_was_written() {
-        for text in ["r0", "r7-12.340", "r7-12.340-13.5.2"] {
+        for text in ["r0", "r7-12.0a2b3c4d.340", "r7-12.1a2b3c4d.340-13.5e6f7a8b.5.2"] {
             assert_eq!(text.parse::<Cursor>().unwrap().to_string(), text);
         }
     }
 
     #[test]
     fn a_place_within_an_event_stands_before_it() {
-        let cursor: Cursor = "r1-3.5.2-4.6".parse().unwrap();
-        let whole: Vec<_> = cursor.sessions.values().map(|place| place.whole()).collect();
+        let cursor: Cursor = "r1-3.00000001.5.2-4.00000001.6".parse().unwrap();
+        let whole: Vec<_> = cursor.sessions.values().map(|spot| spot.place.whole()).collect();
         assert_eq!(whole, [4, 6]);
     }
 
     #[test]
     fn what_is_no_cursor_is_refused() {
-        for bad in ["", "5", "r", "r1-", "r1-2", "r1-2.3.4.5", "r1-a.3", "r-1.2", "1.340"] {
+        for bad in [
+            "",
+            "5",
+            "r",
+            "r1-",
+            "r1-2",
+            "r1-2.3",
+            "r1-2.3.4",
+            "r1-2.1a2b3c4d",
+            "r1-2.1a2b3c4d.3.4.5",
+            "r1-a.1a2b3c4d.3",
+            "r1-2.1a2b3c4g.3",
+            "r-1.2",
+            "1.340",
+        ] {
             assert!(bad.parse::<Cursor>().is_err(), "{bad}");
         }
     }

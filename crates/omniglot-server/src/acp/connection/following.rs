@@ -41,17 +41,30 @@ pub(crate) enum From {
 
 impl Connection {
     pub(crate) fn follow(self: &Shared, hub: &Hub, record: &SessionRecord, from: From) {
-        let end = record.last_seq;
-        let (from, told_until) = match from {
-            From::Story => (Place::default(), end),
-            From::Birth => (Place::default(), 0),
-            From::Now => (Place::after(end), 0),
-            From::Place(place) => (place, 0),
-        };
-        let follow = Follow { no: record.no, from, told_until };
-        let following = Following { no: record.no, errands: self.lend(hub, &record.id) };
-        lock(&self.following).insert(record.id.clone(), following);
-        self.outbox.push(What::Follow(follow), None);
+        self.take_up(record, from, || self.lend(hub, &record.id));
+    }
+
+    /// A session that is followed already goes on where it is, unless it is to be told from somewhere else.
+    fn take_up(&self, record: &SessionRecord, from: From, lend: impl FnOnce() -> Option<AbortHandle>) {
+        let mut following = lock(&self.following);
+        // Under the lock, which whoever ends the connection takes after it has said so.
+        if self.gone.is_cancelled() {
+            return;
+        }
+        let known = following.get_mut(&record.id).filter(|known| known.no == record.no);
+        match (known, from) {
+            (Some(known), From::Now | From::Birth) => {
+                // The client may have said what it can do only after it was known again.
+                if known.errands.as_ref().is_none_or(AbortHandle::is_finished) {
+                    known.errands = lend();
+                }
+            }
+            (_, from) => {
+                let errands = lend();
+                following.insert(record.id.clone(), Following { no: record.no, errands });
+                self.outbox.push(What::Follow(from.of(record)), None);
+            }
+        }
     }
 
     fn lend(self: &Shared, hub: &Hub, id: &SessionId) -> Option<AbortHandle> {
@@ -68,7 +81,9 @@ impl Connection {
     }
 
     pub(crate) fn leave(&self, id: &SessionId) {
-        if let Some(following) = lock(&self.following).remove(id) {
+        let left = lock(&self.following).remove(id);
+        if let Some(following) = left {
+            self.disown(id);
             self.outbox.push(What::Leave(following.no), None);
         }
     }
@@ -77,5 +92,72 @@ impl Connection {
     pub(crate) fn end(&self) {
         self.gone.cancel();
         lock(&self.following).clear();
+    }
+}
+
+impl From {
+    fn of(self, record: &SessionRecord) -> Follow {
+        let (from, told_until) = match self {
+            Self::Story => (Place::default(), record.last_seq),
+            Self::Birth => (Place::default(), 0),
+            Self::Now => (Place::after(record.last_seq), 0),
+            Self::Place(place) => (place, 0),
+        };
+        Follow { no: record.no, from, told_until }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::registry::Connections;
+    use super::*;
+
+    fn record(no: i64, last_seq: u64) -> SessionRecord {
+        SessionRecord {
+            no: SessionNo(no),
+            id: SessionId::parse("s").unwrap(),
+            epoch: "e1".into(),
+            agent: "mock".into(),
+            request: String::new(),
+            created_ms: 0,
+            updated_ms: 0,
+            fold: String::new(),
+            ended: false,
+            open_from: None,
+            last_seq,
+            last_frame: 0,
+        }
+    }
+
+    #[track_caller]
+    fn followed(connection: &Connection) -> Vec<(SessionNo, u64)> {
+        let followed = connection.outbox.followed(u64::MAX);
+        followed.iter().map(|follow| (follow.no, follow.from.sequence)).collect()
+    }
+
+    #[test]
+    fn a_session_that_is_followed_goes_on_where_it_is() {
+        let connection = Connections::default().find_or_create("c");
+        connection.take_up(&record(1, 5), From::Now, || None);
+        connection.take_up(&record(1, 9), From::Now, || None);
+        assert_eq!(followed(&connection), [(SessionNo(1), 5)]);
+        connection.take_up(&record(1, 9), From::Story, || None);
+        assert_eq!(followed(&connection), [(SessionNo(1), 0)]);
+    }
+
+    #[test]
+    fn another_session_of_the_same_name_is_followed_anew() {
+        let connection = Connections::default().find_or_create("c");
+        connection.take_up(&record(1, 5), From::Now, || None);
+        connection.take_up(&record(2, 3), From::Now, || None);
+        assert!(followed(&connection).contains(&(SessionNo(2), 3)));
+    }
+
+    #[test]
+    fn a_client_that_is_gone_follows_and_lends_nothing() {
+        let connection = Connections::default().find_or_create("c");
+        connection.end();
+        connection.take_up(&record(1, 5), From::Now, || panic!("lent"));
+        assert!(followed(&connection).is_empty() && !connection.follows(&record(1, 5).id));
     }
 }

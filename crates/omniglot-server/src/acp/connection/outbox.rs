@@ -3,18 +3,20 @@
 //!
 //! Numbers begin with the time of the connection's birth, so that a cursor of an earlier life of the same
 //! connection stands before all of them. Reading the logs is left to the stream.
+//!
+//! Nothing is thrown away that anybody still has to be told. An answer that is on the stream alone is kept until
+//! the client shows that it has it, by its cursor; everything else until every open stream has told it.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
 use omniglot_store::SessionNo;
 use tokio::sync::watch;
 
 use super::cursor::Place;
-
-/// Messages that are kept for a stream that has to begin again; sessions that are followed do not count.
-const KEPT: usize = 1024;
+use super::lock;
+use super::readers::{Readers, Reading};
 
 #[derive(Debug)]
 pub(crate) struct Entry {
@@ -47,21 +49,42 @@ pub(crate) struct Follow {
 #[derive(Debug)]
 pub(crate) struct Outbox {
     first: u64,
-    entries: Mutex<VecDeque<Arc<Entry>>>,
+    kept: Mutex<Kept>,
     last: watch::Sender<u64>,
+    pub(crate) readers: Readers,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    entries: VecDeque<Arc<Entry>>,
+    /// The client has everything up to this number.
+    received: u64,
+}
+
+/// What comes after a number.
+#[derive(Debug)]
+pub(crate) enum After {
+    Entry(Arc<Entry>),
+    /// There is nothing more to tell, up to this number.
+    Nothing(u64),
 }
 
 impl Outbox {
     pub(crate) fn new(first: u64) -> Self {
-        Self { first, entries: Mutex::default(), last: watch::Sender::new(first) }
+        Self { first, kept: Mutex::default(), last: watch::Sender::new(first), readers: Readers::new() }
     }
 
-    /// Where a stream begins that has nothing; a lower number is of an earlier life.
+    /// Where a stream begins that has nothing.
     pub(crate) fn first(&self) -> u64 {
         self.first
     }
 
-    pub(crate) fn last(&self) -> u64 {
+    /// Whether a number is one of ours, and not of an earlier life.
+    pub(crate) fn knows(&self, number: u64) -> bool {
+        (self.first..=self.last()).contains(&number)
+    }
+
+    fn last(&self) -> u64 {
         *self.last.borrow()
     }
 
@@ -69,29 +92,71 @@ impl Outbox {
         self.last.subscribe()
     }
 
+    /// A new stream that begins after a number; also the last number that there was before it.
+    pub(crate) fn enter(&self, beside: u64) -> (Reading, u64) {
+        let kept = self.kept();
+        let reading = self.readers.enter(beside);
+        // Under the lock, so that what is pushed from here on is kept for this stream.
+        let last = self.last();
+        drop(kept);
+        (reading, last)
+    }
+
     pub(crate) fn push(&self, what: What, after: Option<(SessionNo, u64)>) -> u64 {
-        let mut entries = self.entries();
+        let mut kept = self.kept();
         if let What::Follow(Follow { no, .. }) | What::Leave(no) = &what {
-            entries.retain(|entry| !matches!(&entry.what, What::Follow(follow) if follow.no == *no));
+            kept.entries.retain(|entry| !matches!(&entry.what, What::Follow(follow) if follow.no == *no));
         }
         let number = self.last() + 1;
-        entries.push_back(Arc::new(Entry { number, after, what }));
-        trim(&mut entries);
+        kept.entries.push_back(Arc::new(Entry { number, after, what }));
+        self.tidy(&mut kept);
         // Under the lock, so that whoever sees the number finds its entry.
         self.last.send_replace(number);
         number
     }
 
-    pub(crate) fn next(&self, after: u64) -> Option<Arc<Entry>> {
-        let entries = self.entries();
-        let place = entries.partition_point(|entry| entry.number <= after);
-        entries.get(place).cloned()
+    pub(crate) fn next(&self, after: u64) -> After {
+        let kept = self.kept();
+        let place = kept.entries.partition_point(|entry| entry.number <= after);
+        match kept.entries.get(place) {
+            Some(entry) => After::Entry(entry.clone()),
+            None => After::Nothing(self.last()),
+        }
+    }
+
+    /// The client has everything up to this number.
+    pub(crate) fn received(&self, number: u64) {
+        let mut kept = self.kept();
+        if self.knows(number) {
+            kept.received = kept.received.max(number);
+        }
+        self.tidy(&mut kept);
+    }
+
+    /// How many bytes of answers wait for the client.
+    pub(crate) fn owed(&self) -> usize {
+        let kept = self.kept();
+        let answers = kept.entries.iter().map(|entry| match &entry.what {
+            What::Message(answer) => answer.len(),
+            What::Copy(_) | What::Mark | What::Follow(_) | What::Leave(_) => 0,
+        });
+        answers.sum()
+    }
+
+    fn tidy(&self, kept: &mut Kept) {
+        let told = self.readers.slowest().unwrap_or(u64::MAX);
+        let received = kept.received.min(told);
+        kept.entries.retain(|entry| match &entry.what {
+            What::Follow(_) => true,
+            What::Message(_) => entry.number > received,
+            What::Copy(_) | What::Mark | What::Leave(_) => entry.number > told,
+        });
     }
 
     /// The sessions that are followed as of that number.
     pub(crate) fn followed(&self, until: u64) -> Vec<Follow> {
-        let entries = self.entries();
-        let known = entries.iter().take_while(|entry| entry.number <= until);
+        let kept = self.kept();
+        let known = kept.entries.iter().take_while(|entry| entry.number <= until);
         known
             .filter_map(|entry| match &entry.what {
                 What::Follow(follow) => Some(follow.clone()),
@@ -100,17 +165,8 @@ impl Outbox {
             .collect()
     }
 
-    fn entries(&self) -> MutexGuard<'_, VecDeque<Arc<Entry>>> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn trim(entries: &mut VecDeque<Arc<Entry>>) {
-    let passing = |entry: &Arc<Entry>| !matches!(entry.what, What::Follow(_));
-    if entries.iter().filter(|entry| passing(entry)).count() > KEPT
-        && let Some(oldest) = entries.iter().position(passing)
-    {
-        entries.remove(oldest);
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        lock(&self.kept)
     }
 }
 
@@ -122,25 +178,75 @@ mod tests {
         What::Follow(Follow { no: SessionNo(no), from: Place::default(), told_until: 0 })
     }
 
-    #[test]
-    fn entries_come_in_order_after_a_number() {
-        let outbox = Outbox::new(100);
-        assert!(outbox.next(0).is_none());
-        assert_eq!((outbox.push(What::Mark, None), outbox.push(What::Mark, None)), (101, 102));
-        assert_eq!(outbox.next(0).unwrap().number, 101);
-        assert_eq!(outbox.next(101).unwrap().number, 102);
-        assert!(outbox.next(102).is_none());
+    fn answer() -> What {
+        What::Message(Bytes::from_static(b"{}"))
+    }
+
+    #[track_caller]
+    fn numbers(outbox: &Outbox) -> Vec<u64> {
+        let mut numbers = vec![];
+        while let After::Entry(entry) = outbox.next(numbers.last().copied().unwrap_or(0)) {
+            numbers.push(entry.number);
+        }
+        numbers
     }
 
     #[test]
-    fn old_messages_go_and_followed_sessions_stay() {
+    fn entries_come_in_order_after_a_number() {
+        let outbox = Outbox::new(100);
+        assert!(matches!(outbox.next(0), After::Nothing(100)));
+        assert_eq!((outbox.push(answer(), None), outbox.push(answer(), None)), (101, 102));
+        assert_eq!(numbers(&outbox), [101, 102]);
+        assert!(matches!(outbox.next(102), After::Nothing(102)));
+    }
+
+    #[test]
+    fn an_answer_stays_until_the_client_has_it_however_many_there_are() {
+        let outbox = Outbox::new(0);
+        let (reading, _) = outbox.enter(0);
+        for _ in 0..5000 {
+            outbox.push(answer(), None);
+        }
+        reading.told(5000);
+        assert_eq!((numbers(&outbox).len(), outbox.owed()), (5000, 10_000));
+        outbox.received(6000);
+        assert_eq!(numbers(&outbox).len(), 5000, "that is no number of ours");
+        outbox.received(4998);
+        assert_eq!(numbers(&outbox), [4999, 5000]);
+    }
+
+    #[test]
+    fn what_the_client_has_stays_for_a_stream_of_it_that_has_not_told_it() {
+        let outbox = Outbox::new(0);
+        let (slow, _) = outbox.enter(0);
+        outbox.push(answer(), None);
+        outbox.received(1);
+        assert_eq!(numbers(&outbox), [1]);
+        drop(slow);
+        outbox.received(1);
+        assert!(numbers(&outbox).is_empty());
+    }
+
+    #[test]
+    fn what_only_open_streams_are_told_goes_once_they_have_told_it() {
         let outbox = Outbox::new(0);
         outbox.push(follow(1), None);
-        for _ in 0..2 * KEPT {
-            outbox.push(What::Mark, None);
-        }
-        assert_eq!(outbox.entries().len(), KEPT + 1);
-        assert_eq!(outbox.followed(u64::MAX).len(), 1);
+        outbox.push(What::Copy(Bytes::from_static(b"{}")), None);
+        assert_eq!(numbers(&outbox), [1], "nobody is there to be told");
+        let ((quick, last), (slow, _)) = (outbox.enter(1), outbox.enter(1));
+        assert_eq!(last, 2);
+        outbox.push(What::Mark, None);
+        quick.told(3);
+        outbox.push(What::Mark, None);
+        assert_eq!(numbers(&outbox), [1, 3, 4]);
+        slow.told(4);
+        outbox.push(What::Mark, None);
+        assert_eq!(numbers(&outbox), [1, 4, 5], "the quick one has told 3 only");
+        quick.told(5);
+        slow.told(5);
+        outbox.received(0);
+        assert_eq!(numbers(&outbox), [1]);
+        assert!(matches!(outbox.next(1), After::Nothing(5)));
     }
 
     #[test]

@@ -119,7 +119,7 @@ mod tests {
     async fn a_client_of_which_nobody_hears_is_forgotten_and_one_that_reads_is_not() {
         let connections = Connections::default();
         let silent = connections.find_or_create("silent");
-        let _stream = connections.find_or_create("reading").open_stream();
+        let _stream = connections.find_or_create("reading").outbox.enter(0);
         tokio::time::advance(FORGOTTEN_AFTER).await;
         connections.find_or_create("new");
         let mut left = names(&connections);

@@ -1,13 +1,12 @@
 //! One event stream of a client: the logs of its sessions as messages, and what is said beside them, in one
 //! order. Built only as fast as the client reads; it holds places in logs and no queue.
 //!
-//! What an event comes to is the projection's; whoever waits for the client to have heard something watches
-//! `told`.
+//! What an event comes to is the projection's; whoever waits for the client to have heard something asks the
+//! outbox's readers.
 
 mod followed;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -23,15 +22,14 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::Shared;
-use super::cursor::{Cursor, Place};
-use super::outbox::{Entry, What};
+use super::cursor::{Cursor, Epoch, Place, Spot};
+use super::outbox::{After, Entry, What};
+use super::readers::Reading;
+use crate::app::{App, Limits};
 use followed::{Followed, Told};
 
-/// The most bytes of events that are read at once.
-const BATCH: usize = 64 << 10;
-
-/// The longest silence.
-const HEARTBEAT: Duration = Duration::from_secs(15);
+/// The most bytes of events that are read at once, and about what is told at once.
+const BATCH: usize = 32 << 10;
 
 pub(crate) struct Outflow {
     hub: Hub,
@@ -46,8 +44,10 @@ pub(crate) struct Outflow {
     /// The cursor is of this connection before the daemon forgot it.
     earlier_life: bool,
     followed: Vec<Followed>,
-    told: watch::Sender<u64>,
+    reading: Reading,
     ready: BytesMut,
+    /// The longest silence.
+    heartbeat: Duration,
     beat_at: Instant,
     /// Ends the stream, once it has told what is committed, when the server stops.
     stop: CancellationToken,
@@ -56,21 +56,25 @@ pub(crate) struct Outflow {
 
 impl Outflow {
     /// A stream for whoever left off at `cursor`, or has nothing.
-    pub(crate) fn new(hub: Hub, connection: Shared, cursor: Option<Cursor>, stop: CancellationToken) -> Self {
+    pub(crate) fn new(app: App, connection: Shared, cursor: Option<Cursor>) -> Self {
+        let App { hub, limits: Limits { heartbeat, .. }, stop, .. } = app;
         let outbox = &connection.outbox;
         let Cursor { beside, sessions } = cursor.unwrap_or_default();
-        let earlier_life = beside < outbox.first();
-        let beside = beside.max(outbox.first()).min(outbox.last());
+        let earlier_life = !outbox.knows(beside);
+        let beside = if earlier_life { outbox.first() } else { beside };
+        outbox.received(beside);
+        let (reading, opened) = outbox.enter(beside);
         Self {
             earlier_life,
             news: outbox.watch(),
-            opened: outbox.last(),
+            opened,
             cursor: Cursor { beside, sessions: BTreeMap::new() },
-            resume: sessions,
+            resume: sessions.into_iter().map(|(no, spot)| (no, spot.place)).collect(),
             followed: vec![],
-            told: connection.open_stream(),
+            reading,
             ready: BytesMut::new(),
-            beat_at: Instant::now() + HEARTBEAT,
+            heartbeat,
+            beat_at: Instant::now() + heartbeat,
             stop,
             over: false,
             hub,
@@ -115,32 +119,48 @@ impl Outflow {
             // What is followed from now on begins where it says.
             self.resume.clear();
         }
+        for request in self.connection.asked_before(self.opened) {
+            self.frame(&request);
+        }
         Ok(Some(Bytes::from_static(b": connected\n\n")))
     }
 
     async fn next(&mut self) -> Result<Option<Bytes>, RuntimeError> {
         loop {
             if !self.ready.is_empty() {
-                self.beat_at = Instant::now() + HEARTBEAT;
+                self.beat_at = Instant::now() + self.heartbeat;
                 return Ok(Some(self.ready.split().freeze()));
             }
             // Whoever asks for more has taken what there was.
-            let beside = self.cursor.beside;
-            self.told.send_if_modified(|told| std::mem::replace(told, beside) != beside);
+            self.reading.told(self.cursor.beside);
             if self.over {
                 return Ok(None);
             }
             match self.connection.outbox.next(self.cursor.beside) {
-                Some(entry) => self.entry(&entry).await?,
-                None => self.wait().await?,
+                After::Entry(entry) => match self.short_of(&entry) {
+                    Some(index) => self.read(index).await?,
+                    None => self.entry(&entry).await?,
+                },
+                After::Nothing(until) if until > self.cursor.beside => self.cursor.beside = until,
+                After::Nothing(_) => self.wait().await?,
             }
         }
     }
 
-    async fn entry(&mut self, entry: &Arc<Entry>) -> Result<(), RuntimeError> {
-        if let Some((no, until)) = entry.after {
-            self.read_until(no, until).await?;
-        }
+    /// The session that has to be told on before this entry.
+    fn short_of(&self, entry: &Entry) -> Option<usize> {
+        let (no, until) = entry.after?;
+        self.followed.iter().position(|one| one.no() == no && one.read() < until)
+    }
+
+    /// Tells a session on, by a piece that is committed already.
+    async fn read(&mut self, index: usize) -> Result<(), RuntimeError> {
+        let Some(followed) = self.followed.get_mut(index) else { return Ok(()) };
+        let next = followed.next(BATCH).await;
+        self.heard(index, next).await
+    }
+
+    async fn entry(&mut self, entry: &Entry) -> Result<(), RuntimeError> {
         self.cursor.beside = entry.number;
         match &entry.what {
             What::Message(message) => self.frame(message),
@@ -158,9 +178,10 @@ impl Outflow {
     async fn follow(&mut self, follow: &super::outbox::Follow, place: Place) -> Result<(), RuntimeError> {
         self.leave(follow.no);
         let Some(record) = self.hub.record_numbered(follow.no).await? else { return Ok(()) };
+        let epoch = Epoch::of(&record);
         let mut followed = Followed::new(&self.hub, &self.connection, record, follow, place);
         followed.catch_up_silently().await?;
-        self.cursor.sessions.insert(follow.no, place);
+        self.cursor.sessions.insert(follow.no, Spot { epoch, place });
         let told = followed.open_requests();
         self.followed.push(followed);
         self.tell(follow.no, told);
@@ -170,19 +191,6 @@ impl Outflow {
     fn leave(&mut self, no: SessionNo) {
         self.followed.retain(|followed| followed.no() != no);
         self.cursor.sessions.remove(&no);
-    }
-
-    /// Tells a session up to an event that is committed.
-    async fn read_until(&mut self, no: SessionNo, until: u64) -> Result<(), RuntimeError> {
-        while let Some(index) = self.followed.iter().position(|one| one.no() == no && one.read() < until) {
-            let Some(followed) = self.followed.get_mut(index) else { return Ok(()) };
-            let next = followed.next(BATCH).await;
-            self.heard(index, next).await?;
-            if self.over {
-                return Ok(());
-            }
-        }
-        Ok(())
     }
 
     /// Waits for whatever comes first.
@@ -229,7 +237,9 @@ impl Outflow {
 
     fn tell(&mut self, no: SessionNo, told: Vec<Told>) {
         for Told { message, place } in told {
-            self.cursor.sessions.insert(no, place);
+            if let Some(spot) = self.cursor.sessions.get_mut(&no) {
+                spot.place = place;
+            }
             if let Some(message) = message {
                 self.frame(&message);
             }

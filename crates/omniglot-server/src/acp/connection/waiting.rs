@@ -1,6 +1,9 @@
 //! What a client waits for, and what we wait for from it: prompts under way and requests of ours.
 
+use std::time::Duration;
+
 use agent_client_protocol_schema::v1::{Error, RequestId};
+use bytes::Bytes;
 use omniglot_schema::{MessageId, SessionId};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -12,23 +15,32 @@ use super::{Connection, Prompt, Shared, lock};
 use crate::acp::errands::{AskClient, Unanswered};
 use crate::acp::rpc;
 
+/// How long a client may be without a stream that we have asked for something.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 impl Connection {
     /// Posts a message of this client. No stream tells of its turn before it is known to be the client's own.
     pub(crate) async fn post<T, E>(
         &self,
+        session: &SessionId,
         post: impl Future<Output = Result<T, E>>,
         message: impl Fn(&T) -> MessageId,
     ) -> Result<T, E> {
         let _posting = self.posting.read().await;
         let posted = post.await?;
-        lock(&self.own).insert(message(&posted));
+        lock(&self.own).entry(session.clone()).or_default().insert(message(&posted));
         Ok(posted)
     }
 
     /// Whether this client posted the message; known once no post is under way.
-    pub(crate) async fn is_own(&self, message: &MessageId) -> bool {
+    pub(crate) async fn is_own(&self, session: &SessionId, message: &MessageId) -> bool {
         let _none_posting = self.posting.write().await;
-        lock(&self.own).contains(message)
+        lock(&self.own).get(session).is_some_and(|own| own.contains(message))
+    }
+
+    /// Forgets what the client said to a session that it has left.
+    pub(super) fn disown(&self, session: &SessionId) {
+        lock(&self.own).remove(session);
     }
 
     pub(crate) fn begin_prompt(&self, prompt: Prompt) {
@@ -51,7 +63,48 @@ impl Connection {
     pub(crate) fn answered(&self, id: &RequestId, result: &Result<Value, Error>) -> bool {
         let asked = lock(&self.asked).remove(id);
         // Whoever asked may have stopped waiting.
-        asked.map(|waiting| drop(waiting.send(result.clone()))).is_some()
+        asked.map(|asked| drop(asked.answer.send(result.clone()))).is_some()
+    }
+
+    /// Requests of ours that wait, in order, for a stream that was opened after that number.
+    pub(crate) fn asked_before(&self, opened: u64) -> Vec<Bytes> {
+        let asked = lock(&self.asked);
+        let mut waiting: Vec<_> = asked.values().filter(|asked| asked.number <= opened).collect();
+        waiting.sort_by_key(|asked| asked.number);
+        waiting.into_iter().map(|asked| asked.request.clone()).collect()
+    }
+
+    /// Asks the client for as long as the result is held.
+    fn ask(self: &Shared, method: &str, params: &RawValue) -> (Asking, oneshot::Receiver<Answer>) {
+        let id = RequestId::Str(format!("ask_{}", Uuid::now_v7().simple()));
+        let request = rpc::request(&id, method, &params);
+        let (answer, answered) = oneshot::channel();
+        let mut asked = lock(&self.asked);
+        // Under the lock, so that a new stream either finds it here or is told of it.
+        let number = self.outbox.push(What::Copy(request.clone()), None);
+        asked.insert(id.clone(), Asked { number, request, answer });
+        (Asking { connection: self.clone(), id }, answered)
+    }
+}
+
+type Answer = Result<Value, Error>;
+
+/// A request of ours on its way to the client, and who waits for its answer.
+pub(super) struct Asked {
+    number: u64,
+    request: Bytes,
+    answer: oneshot::Sender<Answer>,
+}
+
+/// Takes the request back when nobody waits for its answer any more.
+struct Asking {
+    connection: Shared,
+    id: RequestId,
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        lock(&self.connection.asked).remove(&self.id);
     }
 }
 
@@ -65,15 +118,12 @@ impl AskClient for Asker {
         if !connection.has_reader() {
             return Err(Unanswered::Gone);
         }
-        let id = RequestId::Str(format!("ask_{}", Uuid::now_v7().simple()));
-        let (sender, answer) = oneshot::channel();
-        lock(&connection.asked).insert(id.clone(), sender);
-        connection.outbox.push(What::Copy(rpc::request(&id, method, &params)), None);
+        let (_asking, answer) = connection.ask(method, &params);
         let answer = tokio::select! {
             answer = answer => answer.map_err(|_| Unanswered::Gone),
             () = connection.gone.cancelled() => Err(Unanswered::Gone),
+            () = connection.outbox.readers.deserted(PATIENCE) => Err(Unanswered::Gone),
         };
-        lock(&connection.asked).remove(&id);
         match answer? {
             Ok(result) => serde_json::value::to_raw_value(&result).map_err(|_| Unanswered::Gone),
             Err(Error { code, message, .. }) => {

@@ -64,6 +64,7 @@ impl<C: AskClient> Watch<C> {
         loop {
             tokio::select! {
                 answer = &mut ended => return exit_of(answer.ok().map(|answer| answer.exit_status)),
+                () = terminal.forsaken() => return exit_of(None),
                 () = terminal.end_wanted(), if !killed => {
                     self.kill().await;
                     killed = true;

@@ -4,14 +4,13 @@
 //! dead agent, a daemon that stops.
 
 use agent_client_protocol_schema::v1::{Error, PromptResponse, RequestId, SessionId as WireId, StopReason};
-use omniglot_runtime::{Hub, IdempotencyKey, Posted, RuntimeError};
+use omniglot_runtime::{Hub, Posted, RuntimeError};
 use omniglot_schema::{QueueOnCancel, UniversalEvent, UniversalEventType};
 use omniglot_store::{Next, SessionRecord, StoreError, StoredEvent, Subscription};
 
-use super::{Served, error, files, session_id, unfit};
+use super::{Call, Served, error, files, session_id, unfit};
 use crate::acp::connection::{From, Prompt, Shared};
 use crate::acp::project::{Audience, Blobs, Echo, Outgoing, Projector};
-use crate::acp::rpc::Params;
 use crate::acp::wanted;
 use crate::app::App;
 
@@ -24,25 +23,18 @@ pub(super) struct Begun {
     posted: Posted,
 }
 
-pub(super) async fn begin(
-    app: &App,
-    connection: &Shared,
-    id: &RequestId,
-    params: &Params,
-    key: Option<IdempotencyKey>,
-) -> Result<Begun, Error> {
-    let prompt: wanted::Prompt = params.read()?;
+pub(super) async fn begin(app: &App, connection: &Shared, call: &Call) -> Result<Begun, Error> {
+    let prompt: wanted::Prompt = call.params.read()?;
     let session = session_id(&prompt.session_id)?;
     let record = app.hub.record(&session).await.map_err(error)?;
-    if !connection.follows(&session) {
-        connection.follow(&app.hub, &record, From::Now);
-    }
+    connection.follow(&app.hub, &record, From::Now);
     let message = prompt.into_message().map_err(unfit)?;
     let message = files::keep(&app.hub, &session, message).await.map_err(error)?;
-    let post = app.hub.post(&session, message, key);
-    let posted = connection.post(post, |posted: &Posted| posted.message_id.clone()).await.map_err(error)?;
+    let post = app.hub.post(&session, message, call.key.clone());
+    let posted = connection.post(&session, post, |posted: &Posted| posted.message_id.clone()).await;
+    let posted = posted.map_err(error)?;
     let message = posted.message_id.clone();
-    connection.begin_prompt(Prompt { request: id.clone(), session, message });
+    connection.begin_prompt(Prompt { request: call.id.clone(), session, message });
     Ok(Begun { record, posted })
 }
 

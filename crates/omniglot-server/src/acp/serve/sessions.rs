@@ -6,12 +6,13 @@ use agent_client_protocol_schema::v1::{
     ForkSessionRequest, ListSessionsRequest, ListSessionsResponse, LoadSessionRequest, ResumeSessionRequest,
     SessionId as WireId,
 };
-use omniglot_runtime::RuntimeError;
+use omniglot_runtime::digest::sha256;
+use omniglot_runtime::{IdempotencyKey, RuntimeError};
 use omniglot_schema::{AgentError, CreateSessionResponse, SessionId};
 use omniglot_store::{ListFilter, SessionRecord, StoreError};
 use uuid::Uuid;
 
-use super::{Served, agent_of, error, session_id, settings, unfit};
+use super::{Call, Served, agent_of, error, session_id, settings, unfit};
 use crate::acp::connection::{From, Shared};
 use crate::acp::rpc::Params;
 use crate::acp::setup::{self, Opened};
@@ -21,37 +22,55 @@ use crate::app::App;
 /// How many sessions one page of a list holds.
 const PAGE: usize = 50;
 
-pub(super) async fn new(app: &App, connection: &Shared, params: &Params) -> Served {
-    born(app, create(app, connection, params).await).await
+pub(super) async fn new(app: &App, connection: &Shared, call: &Call) -> Served {
+    born(app, create(app, connection, call).await).await
 }
 
-async fn create(app: &App, connection: &Shared, params: &Params) -> Result<SessionId, Error> {
-    let wanted: wanted::NewSession = params.read()?;
+async fn create(app: &App, connection: &Shared, call: &Call) -> Result<SessionId, Error> {
+    let wanted: wanted::NewSession = call.params.read()?;
     let request = wanted.into_request(Some(agent_of(app, connection))).map_err(unfit)?;
-    let id = fresh()?;
-    let created = app.hub.create(id.clone(), request).await.map_err(error)?;
-    works(app, id, created).await
+    let id = name(connection, call)?;
+    let created = app.hub.create(id.clone(), request).await;
+    works(app, call, id, created).await
 }
 
-pub(super) async fn fork(app: &App, params: &Params) -> Served {
-    born(app, copy(app, params).await).await
+pub(super) async fn fork(app: &App, connection: &Shared, call: &Call) -> Served {
+    born(app, copy(app, connection, call).await).await
 }
 
-async fn copy(app: &App, params: &Params) -> Result<SessionId, Error> {
-    let request: ForkSessionRequest = params.read()?;
-    let (origin, id) = (session_id(&request.session_id)?, fresh()?);
-    let created = app.hub.fork(&origin, id.clone()).await.map_err(error)?;
-    works(app, id, created).await
+async fn copy(app: &App, connection: &Shared, call: &Call) -> Result<SessionId, Error> {
+    let request: ForkSessionRequest = call.params.read()?;
+    let (origin, id) = (session_id(&request.session_id)?, name(connection, call)?);
+    let created = app.hub.fork(&origin, id.clone()).await;
+    works(app, call, id, created).await
 }
 
-/// An id of ours fits our own rules.
-fn fresh() -> Result<SessionId, Error> {
-    SessionId::parse(&format!("ses_{}", Uuid::now_v7().simple())).map_err(|_| Error::internal_error())
+/// A request with a key names its session, so that the session is found when the request is repeated: whoever
+/// repeats it has not heard of the first. An id of ours fits our own rules.
+fn name(connection: &Shared, call: &Call) -> Result<SessionId, Error> {
+    let name = match &call.key {
+        Some(IdempotencyKey { key, body_hash }) => {
+            let whole = sha256(format!("{}\n{key}\n{body_hash}", connection.id).as_bytes());
+            whole.chars().take(32).collect()
+        }
+        None => Uuid::now_v7().simple().to_string(),
+    };
+    SessionId::parse(&format!("ses_{name}")).map_err(|_| Error::internal_error())
 }
 
 /// A session whose agent wants credentials first is of no use to a client that cannot give any.
-async fn works(app: &App, id: SessionId, created: CreateSessionResponse) -> Result<SessionId, Error> {
-    let Some(refused) = created.error else { return Ok(id) };
+async fn works(
+    app: &App,
+    call: &Call,
+    id: SessionId,
+    created: Result<CreateSessionResponse, RuntimeError>,
+) -> Result<SessionId, Error> {
+    let refused = match created {
+        Ok(CreateSessionResponse { error: Some(refused), .. }) => refused,
+        Ok(_) => return Ok(id),
+        Err(RuntimeError::SessionExists(_)) if call.key.is_some() => return Ok(id),
+        Err(refused) => return Err(error(refused)),
+    };
     app.hub.delete(&id).await.map_err(error)?;
     Err(failure::of_agent(&AgentError { session_id: Some(id.to_string()), ..refused }))
 }

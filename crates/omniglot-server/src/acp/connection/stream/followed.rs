@@ -82,8 +82,7 @@ impl Followed {
 
     /// Reads what the client has, so that what follows is told as if it had been there all the time.
     pub(super) async fn catch_up_silently(&mut self) -> Result<(), RuntimeError> {
-        // A place beyond the end is one of another log, which a person has put back.
-        let until = self.start.whole().min(self.record.last_seq);
+        let until = self.start.whole();
         while self.read() < until {
             // What goes beyond the place is projected once more, from a subscription that begins there.
             let Next::Events(events) = self.next(super::BATCH).await? else { return Ok(()) };
@@ -180,7 +179,7 @@ impl Followed {
         }
         if let EventData::TurnStarted(data) = &event.data
             && let Some(message) = &data.metadata.message_id
-            && self.connection.is_own(message).await
+            && self.connection.is_own(&self.record.id, message).await
         {
             self.projector.own(message.clone());
         }
