@@ -74,6 +74,7 @@ impl Timeline {
                 pattern: ask.pattern,
                 options: ask.options,
                 files: ask.files,
+                detail: ask.detail,
                 ..RequestMetadata::default()
             }),
         };
