@@ -11,6 +11,7 @@ mod attach;
 mod auth;
 mod command;
 mod compaction;
+mod cost;
 mod diff;
 mod elicitation;
 mod failure;
@@ -49,6 +50,7 @@ use crate::contract::{Input, Open, Output, Translator};
 use crate::fault::garbage;
 use crate::rpc::Calls;
 use compaction::Compactions;
+use cost::Account;
 use elicitation::Elicitations;
 use host::Duties;
 use open::{Agent, Session};
@@ -59,7 +61,7 @@ use text::Texts;
 use tool::Tools;
 use turn::Turns;
 
-/// One session with an ACP agent. What is remembered lasts as long as the agent's process.
+/// One session with an ACP agent. What is remembered lasts as long as the agent's process, but for what it cost.
 #[derive(Debug, Default)]
 pub struct Acp {
     /// The set of quirks that was chosen for the agent; without one its own name decides.
@@ -106,6 +108,13 @@ impl Acp {
         Self::default()
     }
 
+    /// Ids, calls and messages of a process mean nothing to the next one.
+    fn exited(&mut self) {
+        let account = Account::having_spent(self.turns.account.spent());
+        *self = Self::with(self.quirks);
+        self.turns.account = account;
+    }
+
     /// A session with an agent that is known to have these quirks.
     pub fn with(quirks: Option<&'static Quirks>) -> Self {
         Self { quirks, agent: Agent::unheard(quirks), ..Self::default() }
@@ -121,8 +130,7 @@ impl Translator for Acp {
             Input::Garbage { line, fault } => out.push(garbage(line, fault)),
             Input::Command(command) => self.command(command, out),
             Input::Host { key, news } => self.host_news(key, news, out),
-            // Ids, calls and messages of a process mean nothing to the next one.
-            Input::Exited { .. } => *self = Self::with(self.quirks),
+            Input::Exited { .. } => self.exited(),
         }
     }
 }

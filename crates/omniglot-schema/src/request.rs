@@ -59,12 +59,15 @@ pub struct RequestMetadata {
     /// The agent's own pattern: with `tool`, what `always` covers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
-    /// The choices as the agent offers them.
+    /// The choices that the replies stand for, as the agent calls them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<PermissionOption>,
     /// What an edit would change, one `file_ref` each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<crate::item::ContentPart>,
+    /// What the agent says about a permission beside its action: arguments, a plan, where a command runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<QuestionInfo>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -251,6 +251,8 @@ pub struct PermissionAsk {
     pub options: Vec<PermissionOption>,
     /// `file_ref` parts of what an edit would change.
     pub files: Vec<ContentPart>,
+    /// What the agent says about it beside the action.
+    pub detail: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -163,7 +163,7 @@ fn draft() -> impl Strategy<Value = Draft> {
             let pattern = covered.then(|| "p".to_owned());
             Draft::PermissionRequested(PermissionAsk {
                 key, native_id: None, action: "do it".into(), call, tool: Some("tool".into()), pattern,
-                options: vec![], files: vec![],
+                options: vec![], files: vec![], detail: None,
             })
         }),
         3 => (request(), status, by()).prop_map(|(key, status, by)| {

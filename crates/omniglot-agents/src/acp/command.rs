@@ -27,7 +27,7 @@ impl Acp {
             Command::Cancel => self.cancel(out),
             Command::Close => out.push(self.close()),
             Command::ReplyPermission { key, reply, message } => {
-                out.extend(self.requests.reply(key, *reply, message.clone()));
+                self.reply_permission(key, *reply, message.clone(), out);
             }
             Command::ReplyQuestion { key, answers } => {
                 out.extend(self.elicitations.reply(key, answers.as_deref()));

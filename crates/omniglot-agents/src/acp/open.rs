@@ -194,7 +194,7 @@ impl Acp {
         self.session.id = Some(id.clone());
         self.session.settings = Settings::read(&answer, &mut faults);
         out.extend(faults.into_iter().map(Output::Unparsed));
-        self.turns.session_opened(!matches!(resume, Some(Resume::Native | Resume::Load)));
+        self.turns.account.session_opened(!matches!(resume, Some(Resume::Native | Resume::Load)));
         let started =
             SessionStarted { native_session_id: Some(id), agent_version: self.agent.version.clone(), resume };
         self.settle_opened(started, out);

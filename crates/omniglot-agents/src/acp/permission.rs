@@ -1,12 +1,14 @@
 //! Permission requests of the agent, and our answers to them (T10).
 //!
-//! Options are chosen by kind, never by id or place: those differ per agent and version.
+//! Which option an answer picks is left to `choices`, and what an `always` covers to `tool::grant`.
+
+mod choices;
 
 use agent_client_protocol_schema::v1::{
     PermissionOption as WireOption, PermissionOptionKind, RequestPermissionOutcome,
     RequestPermissionResponse, SelectedPermissionOutcome,
 };
-use omniglot_schema::{PermissionOption, PermissionReply, PermissionStatus, ResolvedBy};
+use omniglot_schema::{PermissionReply, PermissionStatus, ResolvedBy, StatusLabel};
 use omniglot_timeline::PermissionAsk;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -17,6 +19,7 @@ use super::update::ToolFields;
 use super::wire::entries;
 use crate::contract::{Draft, Output, RequestKey, Unparsed, decode};
 use crate::rpc::{self, Ask, Asks, RpcError, RpcId, send};
+use choices::Choices;
 
 /// The requests that wait for an answer of ours.
 #[derive(Debug, Default)]
@@ -27,7 +30,9 @@ pub(crate) struct Requests {
 #[derive(Debug)]
 struct OpenRequest {
     id: RpcId,
-    options: Vec<WireOption>,
+    choices: Choices,
+    /// The Timeline can remember an `always`.
+    grantable: bool,
     /// What the person said, until the answer is really sent.
     reply: Option<(PermissionReply, Option<String>)>,
 }
@@ -42,8 +47,8 @@ struct Params<'a> {
 }
 
 impl Requests {
-    fn add(&mut self, id: RpcId, options: Vec<WireOption>) -> RequestKey {
-        self.open.add(OpenRequest { id, options, reply: None })
+    fn add(&mut self, id: RpcId, choices: Choices, grantable: bool) -> RequestKey {
+        self.open.add(OpenRequest { id, choices, grantable, reply: None })
     }
 
     pub(crate) fn is_open(&self, id: &RpcId) -> bool {
@@ -51,16 +56,22 @@ impl Requests {
     }
 
     /// The answer to give, or nothing if the request is no longer open.
-    pub(crate) fn reply(
+    fn reply(
         &mut self,
         key: &RequestKey,
         reply: PermissionReply,
         message: Option<String>,
-    ) -> Option<Output> {
+    ) -> Option<(RpcId, RequestPermissionOutcome)> {
         let open = self.open.get_mut(key)?;
-        let outcome = choose(&open.options, reply);
         open.reply = Some((reply, message));
-        Some(answer(&open.id, outcome))
+        let outcome = match open.choices.pick(reply) {
+            Some(option) => {
+                let id = option.option_id.clone();
+                RequestPermissionOutcome::Selected(SelectedPermissionOutcome::new(id))
+            }
+            None => RequestPermissionOutcome::Cancelled,
+        };
+        Some((open.id.clone(), outcome))
     }
 
     pub(crate) fn withdraw(&self, key: &RequestKey) -> Option<Output> {
@@ -108,10 +119,9 @@ impl Ask for OpenRequest {
 
 impl OpenRequest {
     fn status_of(&self, selected: &SelectedPermissionOutcome) -> PermissionStatus {
-        // Told `once` for want of a lasting option, a person's `always` is still a grant; we keep it.
-        let always = matches!(self.reply, Some((PermissionReply::Always, _)));
-        let option = self.options.iter().find(|option| option.option_id == selected.option_id);
-        match option.map(|option| option.kind) {
+        // Told `once` for want of a lasting option, a person's `always` is still a grant if we can keep it.
+        let always = self.grantable && matches!(self.reply, Some((PermissionReply::Always, _)));
+        match self.choices.by_id(&selected.option_id).map(|option| option.kind) {
             Some(PermissionOptionKind::AllowOnce) if always => PermissionStatus::AcceptForSession,
             Some(PermissionOptionKind::AllowOnce) => PermissionStatus::Accept,
             Some(PermissionOptionKind::AllowAlways) => PermissionStatus::AcceptForSession,
@@ -120,36 +130,8 @@ impl OpenRequest {
     }
 }
 
-/// The first option of the best kind; without any, `cancelled` is the only way to say no.
-fn choose(options: &[WireOption], reply: PermissionReply) -> RequestPermissionOutcome {
-    use PermissionOptionKind::{AllowAlways, AllowOnce, RejectAlways, RejectOnce};
-    let wanted = match reply {
-        PermissionReply::Once => [AllowOnce, AllowAlways],
-        PermissionReply::Always => [AllowAlways, AllowOnce],
-        PermissionReply::Reject => [RejectOnce, RejectAlways],
-    };
-    let option = wanted.iter().find_map(|kind| options.iter().find(|option| option.kind == *kind));
-    match option {
-        Some(option) => {
-            RequestPermissionOutcome::Selected(SelectedPermissionOutcome::new(option.option_id.clone()))
-        }
-        None => RequestPermissionOutcome::Cancelled,
-    }
-}
-
 fn answer(id: &RpcId, outcome: RequestPermissionOutcome) -> Output {
     send(rpc::answer(id, &RequestPermissionResponse::new(outcome)))
-}
-
-fn shown(option: &WireOption) -> PermissionOption {
-    let kind = match option.kind {
-        PermissionOptionKind::AllowOnce => "allow_once",
-        PermissionOptionKind::AllowAlways => "allow_always",
-        PermissionOptionKind::RejectOnce => "reject_once",
-        PermissionOptionKind::RejectAlways => "reject_always",
-        _ => "other",
-    };
-    PermissionOption { id: option.option_id.0.to_string(), name: option.name.clone(), kind: kind.to_owned() }
 }
 
 impl Acp {
@@ -180,21 +162,31 @@ impl Acp {
         out.append(&mut said);
         let Some(asked) = self.tools.asked(&call_id) else { return };
         let native_id = serde_json::to_value(&id).ok();
-        let shown = options.iter().map(shown).collect();
-        let key = self.requests.add(id, options);
-        out.push(
-            Draft::PermissionRequested(PermissionAsk {
-                key,
-                native_id,
-                action: asked.title.clone().unwrap_or_else(|| asked.name.clone()),
-                call: Some(asked.call),
-                tool: Some(asked.name),
-                pattern: asked.title,
-                options: shown,
-                files: asked.files,
-            })
-            .into(),
-        );
+        let choices = Choices::new(options, &asked, self.agent.quirks);
+        let options = choices.shown();
+        // A grant is told to the agent as `once`, which it must offer.
+        let pattern = asked.pattern.filter(|_| choices.pick(PermissionReply::Once).is_some());
+        let key = self.requests.add(id, choices, pattern.is_some());
+        let action = asked.title.unwrap_or_else(|| asked.name.clone());
+        let (call, tool) = (Some(asked.call), Some(asked.name));
+        let (files, detail) = (asked.files, asked.detail);
+        let ask = PermissionAsk { key, native_id, action, call, tool, pattern, options, files, detail };
+        out.push(Draft::PermissionRequested(ask).into());
+    }
+
+    pub(crate) fn reply_permission(
+        &mut self,
+        key: &RequestKey,
+        reply: PermissionReply,
+        message: Option<String>,
+        out: &mut Vec<Output>,
+    ) {
+        let Some((id, outcome)) = self.requests.reply(key, reply, message) else { return };
+        if outcome == RequestPermissionOutcome::Cancelled && reply != PermissionReply::Reject {
+            let why = "the agent offers no option for this reply, so its request was rejected";
+            self.status(StatusLabel::Warning, Some(why.to_owned()), out);
+        }
+        out.push(answer(&id, outcome));
     }
 }
 
@@ -208,7 +200,7 @@ fn read(params: &RawValue, faults: &mut Vec<Unparsed>) -> Result<(ToolFields, Ve
 
 #[cfg(test)]
 mod tests {
-    use omniglot_schema::SessionId;
+    use omniglot_schema::{EventData, SessionId};
     use omniglot_timeline::Identity;
     use omniglot_timeline::check::{Allow, check};
 
@@ -221,6 +213,40 @@ mod tests {
 {"t":2,"ch":"stdout","data":{"jsonrpc":"2.0","id":0,"method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"c","title":"Write note","kind":"edit","status":"pending"},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"}]}}}
 {"t":3,"ch":"stdin","data":{"jsonrpc":"2.0","id":0,"result":{"outcome":{"outcome":"selected","optionId":"y"}}}}
 "#;
+
+    const OPENED: &str = r#"
+{"t":0,"ch":"stdin","data":{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}}
+{"t":1,"ch":"stdout","data":{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s"}}}
+{"t":2,"ch":"stdin","data":{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":"s","prompt":[{"type":"text","text":"go"}]}}}
+"#;
+
+    /// A call of an MCP tool as codex-acp 0.16 asks for it, allowed for the session.
+    fn mcp_call(id: &str, server: &str, tool: &str) -> String {
+        let call = r#"
+{"t":3,"ch":"stdout","data":{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"ID","title":"Tool: SERVER/TOOL","status":"in_progress","rawInput":{"server":"SERVER","tool":"TOOL","arguments":{}}}}}}
+{"t":3,"ch":"stdout","data":{"jsonrpc":"2.0","id":"ID","method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"ID","status":"pending","title":"Approve MCP tool call","content":[{"type":"content","content":{"type":"text","text":"Allow SERVER to run TOOL?"}}],"rawInput":{"server_name":"SERVER"}},"options":[{"optionId":"approved","name":"Allow","kind":"allow_once"},{"optionId":"approved-for-session","name":"Allow for this session","kind":"allow_always"},{"optionId":"cancel","name":"Cancel","kind":"reject_once"}]}}}
+{"t":4,"ch":"stdin","data":{"jsonrpc":"2.0","id":"ID","result":{"outcome":{"outcome":"selected","optionId":"approved-for-session"}}}}
+{"t":5,"ch":"stdout","data":{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call_update","toolCallId":"ID","status":"completed","rawOutput":"done"}}}}
+"#;
+        call.replace("ID", id).replace("SERVER", server).replace("TOOL", tool)
+    }
+
+    #[test]
+    fn an_always_for_one_tool_of_a_server_covers_no_other_tool() {
+        let calls = [("a", "tiny", "add"), ("b", "tiny", "add"), ("c", "prod", "delete_all")];
+        let calls = calls.map(|(id, server, tool)| mcp_call(id, server, tool)).concat();
+        let identity = Identity { session_id: SessionId::parse("s").unwrap(), agent: "codex-acp".into() };
+        let mut codex = Acp::with(Some(&super::super::quirks::CODEX_ACP));
+        let events = events(&mut codex, &format!("{OPENED}{calls}"), identity).unwrap();
+        let asked = events.iter().filter_map(|event| match &event.data {
+            EventData::PermissionRequested(data) => data.metadata.as_ref(),
+            _ => None,
+        });
+        let asked: Vec<_> = asked.map(|ask| (ask.tool.as_deref(), ask.detail.as_deref())).collect();
+        let tiny = (Some("tiny/add"), Some("Allow tiny to run add?"));
+        assert_eq!(asked, [tiny, (Some("prod/delete_all"), Some("Allow prod to run delete_all?"))]);
+        assert!(!show::events(&events).contains("\"output\":\"Allow"), "{}", show::events(&events));
+    }
 
     #[test]
     fn a_request_between_turns_opens_a_turn_and_nothing_is_late() {

@@ -91,10 +91,16 @@ pub struct Repairs {
     pub compaction_call: Option<&'static str>,
     /// The output of a command that failed begins with this and the exit code.
     pub exit_code_line: Option<&'static str>,
+    /// The text of a permission request is the arguments of the call, if it is a JSON object.
+    pub arguments_in_request: bool,
     /// The arguments of an MCP tool's call are `{server, tool, arguments}`, and the call has no name.
     pub mcp_in_arguments: bool,
     /// Methods that begin so are the agent's own, though they lack the underscore of extensions.
     pub own_methods: &'static [&'static str],
+    /// Options of kind `allow_always` that allow more than is asked, or for longer than the session.
+    pub too_wide_options: &'static [&'static str],
+    /// Tools that change the mode, though their kind does not say so.
+    pub mode_tools: &'static [&'static str],
 }
 
 impl Repairs {
@@ -108,8 +114,11 @@ impl Repairs {
         compaction_texts: &[],
         compaction_call: None,
         exit_code_line: None,
+        arguments_in_request: false,
         mcp_in_arguments: false,
         own_methods: &[],
+        too_wide_options: &[],
+        mode_tools: &[],
     };
 }
 
@@ -150,6 +159,20 @@ impl Quirks {
 
     pub(crate) fn is_own_method(&self, method: &str) -> bool {
         self.repairs.own_methods.iter().any(|own| method.starts_with(own))
+    }
+
+    /// The arguments of a call that the words of its request are.
+    pub(crate) fn arguments_in(&self, text: &str) -> Option<String> {
+        let object = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text);
+        (self.repairs.arguments_in_request && object.is_ok()).then(|| text.to_owned())
+    }
+
+    pub(crate) fn allows_too_much(&self, option: &str) -> bool {
+        self.repairs.too_wide_options.contains(&option)
+    }
+
+    pub(crate) fn switches_mode(&self, tool: &str) -> bool {
+        self.repairs.mode_tools.contains(&tool)
     }
 
     pub(crate) fn announced_mode<'t>(&self, text: &'t str) -> Option<&'t str> {

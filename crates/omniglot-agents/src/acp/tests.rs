@@ -87,8 +87,8 @@ fn mode(id: &str) -> Wish {
     Wish { permission_mode: Some(id.to_owned()), ..Wish::default() }
 }
 
-const CALL: &str =
-    r#"{"toolCallId":"c1","title":"Write note","kind":"edit","status":"pending","rawInput":{"path":"n"}}"#;
+const CALL: &str = r#"{"toolCallId":"c1","title":"Write note","kind":"edit","status":"pending",
+    "rawInput":{"path":"n"},"locations":[{"path":"/w/n"}]}"#;
 
 fn permission(options: &str) -> String {
     format!(
@@ -406,6 +406,13 @@ fn a_permission_is_answered_by_the_kind_of_its_options() {
     permission . 1:0 "accept_for_session" by "person" "because"
     "#);
     insta::assert_snapshot!(answered(only_yes, PermissionReply::Reject), @r#"
+    send {"jsonrpc":"2.0","id":0,"result":{"outcome":{"outcome":"cancelled"}}}
+    permission . 1:0 "reject" by "person" "because"
+    "#);
+    let only_always = r#"[{"optionId":"a","name":"Always","kind":"allow_always"}]"#;
+    insta::assert_snapshot!(answered(only_always, PermissionReply::Once), @r#"
+    item + status:1 native=null status warning "the agent offers no option for this reply, so its request was rejected"
+    item . status:1
     send {"jsonrpc":"2.0","id":0,"result":{"outcome":{"outcome":"cancelled"}}}
     permission . 1:0 "reject" by "person" "because"
     "#);

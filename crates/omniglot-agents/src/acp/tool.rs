@@ -4,6 +4,8 @@
 //! arguments are final; its result item lives from the first sign that it runs to its final state.
 //! Items left open at the end of a turn are closed by the Timeline.
 
+mod grant;
+
 use std::collections::HashMap;
 
 use agent_client_protocol_schema::v1::{ToolCallStatus, ToolKind};
@@ -58,6 +60,8 @@ struct Tool {
     name: Option<String>,
     kind: ToolKind,
     arguments: Option<String>,
+    /// The files that it is about.
+    locations: Vec<String>,
     content: Content,
     /// Content said before a call runs explains it and is not its output.
     content_is_output: bool,
@@ -75,6 +79,11 @@ pub(crate) struct Asked {
     pub(crate) call: ItemKey,
     pub(crate) title: Option<String>,
     pub(crate) name: String,
+    /// With the name, what an `always` covers.
+    pub(crate) pattern: Option<String>,
+    pub(crate) switches_mode: bool,
+    /// What the agent says about it, in words.
+    pub(crate) detail: Option<String>,
     pub(crate) files: Vec<ContentPart>,
 }
 
@@ -121,7 +130,7 @@ impl Tools {
         let mut tool = known.unwrap_or_else(|| self.announce(&said, quirks, out));
         let status = said.status;
         let mut faults = Vec::new();
-        tool.learn(said, &mut faults);
+        tool.learn(said, mention, &mut faults);
         tool.advance(status, mention, &mut self.terminals, out);
         self.calls.insert(id, tool);
         out.extend(faults.into_iter().map(Output::Unparsed));
@@ -146,6 +155,9 @@ impl Tools {
             call: tool.call.clone(),
             title: tool.title.clone(),
             name: tool.name(),
+            pattern: tool.pattern(),
+            switches_mode: tool.switches_mode(),
+            detail: tool.explanation(),
             files: tool.content.edits.clone(),
         })
     }
@@ -209,6 +221,7 @@ impl Tool {
             name: name_of(said).or_else(|| quirks.tool_name(&said.id)),
             kind: said.kind.unwrap_or_default(),
             arguments: said.raw_input.clone(),
+            locations: vec![],
             content: Content::default(),
             content_is_output: false,
             raw: RawOutput::default(),
@@ -219,7 +232,11 @@ impl Tool {
         }
     }
 
-    fn learn(&mut self, said: ToolFields, faults: &mut Vec<Unparsed>) {
+    fn learn(&mut self, mut said: ToolFields, mention: Mention, faults: &mut Vec<Unparsed>) {
+        let is_request = mention == Mention::Request;
+        if is_request {
+            self.leave_out_known(&mut said);
+        }
         let runs = self.phase >= Phase::Running
             || said.status.is_some_and(|status| status != ToolCallStatus::Pending)
             || said.meta.claude.tool_response.is_some();
@@ -229,8 +246,9 @@ impl Tool {
         if let Some(content) = said.content {
             self.content = Content::read(content, faults);
             self.shown.extend_from_slice(&self.content.terminals);
-            self.content_is_output = runs;
+            self.content_is_output = runs && !is_request;
         }
+        self.locations = said.locations.unwrap_or_else(|| std::mem::take(&mut self.locations));
         if let Some(raw) = &said.raw_output {
             self.raw = RawOutput::read(raw);
         }
@@ -241,6 +259,21 @@ impl Tool {
         self.title = said.title.or(self.title.take());
         self.kind = said.kind.unwrap_or(self.kind);
         self.arguments = said.raw_input.or(self.arguments.take());
+        if is_request && self.arguments.is_none() {
+            self.arguments = self.quirks.arguments_in(&self.content.text);
+        }
+    }
+
+    /// What a request leaves empty or says in its own way is known better from the call: codex-acp gives the
+    /// arguments of its question, and claude-agent-acp none. But arguments that are still streamed it may know
+    /// whole.
+    fn leave_out_known(&self, said: &mut ToolFields) {
+        let known = self.arguments.as_deref();
+        let is_final =
+            self.phase >= Phase::Called || known.is_some_and(|text| self.quirks.mcp_call(text).is_some());
+        said.raw_input.take_if(|input| known.is_some() && (is_final || input == "{}"));
+        said.content.take_if(|content| content.is_empty());
+        said.locations.take_if(|locations| locations.is_empty());
     }
 
     fn advance(
@@ -334,7 +367,7 @@ impl Tool {
     }
 
     fn call_body(&self) -> Body {
-        let (name, arguments) = self.name_and_arguments();
+        let (name, arguments) = (self.name(), self.name_and_arguments().1);
         let title = self.title.clone().filter(|title| *title != name);
         Body::ToolCall { name, arguments: arguments.unwrap_or_else(|| "{}".to_owned()), title }
     }
@@ -391,18 +424,24 @@ impl Tool {
         self.quirks.exit_code_in(self.output()).filter(|_| failed)
     }
 
-    fn name(&self) -> String {
-        self.name_and_arguments().0
+    /// What the call is about, in the agent's words; what it has put out does not count.
+    fn explanation(&self) -> Option<String> {
+        let text = self.content.text.trim();
+        (!self.content_is_output && !text.is_empty()).then(|| text.to_owned())
     }
 
-    fn name_and_arguments(&self) -> (String, Option<String>) {
+    fn name(&self) -> String {
+        self.name_and_arguments().0.unwrap_or_else(|| kind_name(self.kind).to_owned())
+    }
+
+    /// The name is the tool's own, if it has one.
+    fn name_and_arguments(&self) -> (Option<String>, Option<String>) {
         let arguments = self.arguments.clone();
         match (&self.name, &arguments) {
-            (Some(name), _) => (name.clone(), arguments),
             (None, Some(text)) if let Some((name, arguments)) = self.quirks.mcp_call(text) => {
-                (name, Some(arguments))
+                (Some(name), Some(arguments))
             }
-            (None, _) => (kind_name(self.kind).to_owned(), arguments),
+            (name, _) => (name.clone(), arguments),
         }
     }
 }

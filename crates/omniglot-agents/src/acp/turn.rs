@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::Acp;
+use super::cost::Account;
 use super::failure::{failure, failure_in_words};
 use super::output::{Piece, file_read, piece};
 use super::update::{Cost, UsageFields};
@@ -25,8 +26,7 @@ pub(crate) struct Turns {
     running: Option<Running>,
     /// Prompts sent while another ran. The daemon sends one at a time; a recording may not.
     waiting: VecDeque<Waiting>,
-    /// The cost so far as the agent counts it; unknown after a resume, until it is said once.
-    cost: Option<f64>,
+    pub(crate) account: Account,
 }
 
 #[derive(Debug)]
@@ -72,11 +72,6 @@ impl Turns {
         }
     }
 
-    /// A session that is new to the agent has cost nothing; one that comes back may have.
-    pub(crate) fn session_opened(&mut self, is_new: bool) {
-        self.cost = is_new.then_some(0.0);
-    }
-
     pub(crate) fn add_tokens(&mut self, tokens: TokenCount) {
         if let Some(turn) = &mut self.running {
             turn.tokens = Some(turn.tokens.map_or(tokens, |sum| sum.plus(tokens)));
@@ -96,20 +91,21 @@ impl Turns {
         }
     }
 
-    /// Returns the cost so far in US dollars, if that is what the agent counts in.
+    /// Returns what the session has cost in US dollars, if that is what the agent counts in.
     pub(crate) fn usage_told(&mut self, usage: &UsageFields) -> Option<f64> {
         let cost = usage.cost.as_ref().and_then(Cost::usd);
         if let Some(turn) = &mut self.running {
             turn.cost_told |= cost.is_some();
             turn.model = usage.model.clone().or(turn.model.take());
         }
-        self.cost = cost.or(self.cost);
-        cost
+        self.account.told(cost?);
+        self.account.known()
     }
 
     fn begin(&mut self, prompt: Waiting) -> Draft {
         let Waiting { id, message_id, content } = prompt;
-        self.running = Some(Running { id: Some(id), cost_before: self.cost, ..Running::default() });
+        self.running =
+            Some(Running { id: Some(id), cost_before: self.account.known(), ..Running::default() });
         Draft::TurnStarted(Origin::User { message_id, content })
     }
 
@@ -120,9 +116,7 @@ impl Turns {
 
     /// What the turn cost; unknown unless the agent told the sum before and during it.
     fn cost_of(&self, turn: &Running) -> Option<f64> {
-        let cost = self.cost.filter(|_| turn.cost_told)? - turn.cost_before?;
-        // The difference of two sums carries noise far below a cent. A sum that fell began anew.
-        (cost >= 0.0).then(|| (cost * 1e9).round() / 1e9)
+        turn.cost_before.filter(|_| turn.cost_told).map(|before| self.account.since(before))
     }
 }
 

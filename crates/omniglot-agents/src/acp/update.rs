@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use agent_client_protocol_schema::v1::{
     AvailableCommand, CompactionStatus, ContentBlock, NoticeSeverity, PlanEntry, ToolCallContent,
-    ToolCallStatus, ToolKind,
+    ToolCallLocation, ToolCallStatus, ToolKind,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -187,6 +187,7 @@ pub(crate) struct ToolFields {
     pub(crate) kind: Option<ToolKind>,
     pub(crate) status: Option<ToolCallStatus>,
     pub(crate) content: Option<Vec<ToolCallContent>>,
+    pub(crate) locations: Option<Vec<String>>,
     /// JSON text, verbatim: the tool's shape, not ours.
     pub(crate) raw_input: Option<String>,
     pub(crate) raw_output: Option<Box<RawValue>>,
@@ -229,6 +230,8 @@ struct RawToolFields<'a> {
     #[serde(default, borrow)]
     content: Option<&'a RawValue>,
     #[serde(default, borrow)]
+    locations: Option<&'a RawValue>,
+    #[serde(default, borrow)]
     raw_input: Option<&'a RawValue>,
     #[serde(default, borrow)]
     raw_output: Option<&'a RawValue>,
@@ -243,12 +246,15 @@ impl ToolFields {
         faults: &mut Vec<Unparsed>,
     ) -> Result<Self, Unparsed> {
         let raw: RawToolFields<'_> = decode(location, raw)?;
+        let path = |location: ToolCallLocation| location.path.to_string_lossy().into_owned();
+        let locations = entries(&format!("{location}.locations"), raw.locations, faults);
         Ok(Self {
             title: field(&format!("{location}.title"), raw.title, faults),
             name: field(&format!("{location}.name"), raw.name, faults),
             kind: field(&format!("{location}.kind"), raw.kind, faults),
             status: field(&format!("{location}.status"), raw.status, faults),
             content: entries(&format!("{location}.content"), raw.content, faults),
+            locations: locations.map(|list| list.into_iter().map(path).collect()),
             raw_input: raw.raw_input.map(|input| input.get().to_owned()),
             raw_output: raw.raw_output.map(ToOwned::to_owned),
             meta: raw.meta.and_then(|meta| serde_json::from_str(meta.get()).ok()).unwrap_or_default(),

@@ -45,6 +45,7 @@ impl Claude {
             pattern: Some(permission.pattern()),
             options: permission.options(),
             files: patch::asked(&permission.tool, &permission.input),
+            detail: None,
         };
         let key = self.requests.add(id, Asked::Permission(permission));
         out.push(Draft::PermissionRequested(PermissionAsk { key, ..asked }).into());

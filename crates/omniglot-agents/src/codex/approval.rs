@@ -85,7 +85,7 @@ impl Codex {
         let Wanted { action, tool, pattern, call, files } = wanted;
         let options = options();
         let tool = Some(tool);
-        let ask = PermissionAsk { key, native_id, action, call, tool, pattern, options, files };
+        let ask = PermissionAsk { key, native_id, action, call, tool, pattern, options, files, detail: None };
         out.push(Draft::PermissionRequested(ask).into());
     }
 }

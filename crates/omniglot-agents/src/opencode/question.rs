@@ -89,6 +89,7 @@ impl OpenCode {
             pattern: (!asked.always.is_empty()).then(|| asked.always.join(", ")),
             options: options(),
             files,
+            detail: None,
         };
         out.push(Draft::PermissionRequested(ask).into());
     }

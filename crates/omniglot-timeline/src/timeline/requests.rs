@@ -75,6 +75,7 @@ impl Timeline {
                 pattern: ask.pattern,
                 options: ask.options,
                 files: ask.files,
+                detail: ask.detail,
                 ..RequestMetadata::default()
             }),
         };

@@ -64,6 +64,7 @@ impl Session {
             pattern: Some("all".into()),
             options: vec![],
             files: vec![],
+            detail: None,
         }));
     }
 

@@ -35,6 +35,8 @@ pub const CODEX_ACP: Quirks = Quirks {
         compaction_texts: &["Context compacted\n"],
         compaction_call: Some("Compact conversation"),
         mcp_in_arguments: true,
+        // Both are written to Codex's own files, for every session to come.
+        too_wide_options: &["approved-always", "approved-execpolicy-amendment"],
         ..Repairs::NONE
     },
 };

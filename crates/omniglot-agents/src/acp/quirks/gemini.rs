@@ -44,6 +44,10 @@ pub const GEMINI: Quirks = Quirks {
         late_replay: true,
         whole_thoughts: true,
         mode_announcement: Some("[MODE_UPDATE] "),
+        arguments_in_request: true,
+        // The second it offers only where its settings allow that.
+        too_wide_options: &["proceed_always_server", "proceed_always_and_save"],
+        mode_tools: &["enter_plan_mode", "exit_plan_mode"],
         ..Repairs::NONE
     },
 };

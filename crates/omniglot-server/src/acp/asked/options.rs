@@ -26,7 +26,8 @@ pub(super) fn permission(
         ContentPart::FileRef { path, diff, .. } => edits(path, diff.as_deref()),
         _ => vec![],
     });
-    let content: Vec<_> = files.collect();
+    let detail = data.metadata.iter().filter_map(|metadata| metadata.detail.clone());
+    let content: Vec<_> = detail.map(ToolCallContent::from).chain(files).collect();
     let fields = fields(call).title(data.action.clone()).content((!content.is_empty()).then_some(content));
     let id = call.map_or(data.permission_id.as_str(), |call| call.id.as_str());
     let call = ToolCallUpdate::new(id.to_owned(), fields);

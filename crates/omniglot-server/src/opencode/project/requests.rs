@@ -144,6 +144,9 @@ fn kind(tool: &str) -> &str {
 /// What clients show of a permission beside the call that waits for it.
 fn about(data: &PermissionEventData, metadata: &RequestMetadata) -> Record {
     let mut about = Record::from_iter([("action".to_owned(), json!(data.action))]);
+    if let Some(detail) = &metadata.detail {
+        about.insert("detail".to_owned(), json!(detail));
+    }
     let changes = changes(&metadata.files);
     if let Some(first) = changes.first() {
         about.insert("filepath".to_owned(), json!(first.file));

@@ -15,6 +15,10 @@ impl Renderer {
         let head = self.wrapped(&format!("? permission: {action}"));
         let mut text = self.style.paint(Ink::Yellow, &head);
         text.push('\n');
+        let detail = data.metadata.iter().filter_map(|m| m.detail.as_deref());
+        for line in detail.flat_map(str::lines) {
+            text.push_str(&self.wrapped(&format!("  {}\n", clean(line))));
+        }
         for part in data.metadata.iter().flat_map(|m| &m.files) {
             if let ContentPart::FileRef { path, action, diff } = part {
                 let shown = diff.as_deref().and_then(|diff| self.diff_once(path, diff));

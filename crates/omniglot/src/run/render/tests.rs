@@ -300,7 +300,8 @@ fn asking() -> Vec<EventData> {
     let diff = "--- a/README.md\n+++ b/README.md\n@@ -1,2 +1,2 @@\n # Hello\n-old\n+new\n";
     let file =
         ContentPart::FileRef { path: "README.md".into(), action: FileAction::Patch, diff: Some(diff.into()) };
-    let metadata = RequestMetadata { files: vec![file.clone()], ..RequestMetadata::default() };
+    let detail = Some("The greeting is old.\nIt changes one line.".to_owned());
+    let metadata = RequestMetadata { files: vec![file.clone()], detail, ..RequestMetadata::default() };
     let permission = |status, metadata| PermissionEventData {
         permission_id: PermissionId("perm_1".into()),
         action: "Edit README.md".into(),

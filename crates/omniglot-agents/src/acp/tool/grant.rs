@@ -1,0 +1,133 @@
+//! What an `always` to a call covers (T11): never more than a person was asked about.
+
+use std::collections::BTreeSet;
+
+use agent_client_protocol_schema::v1::ToolKind;
+use omniglot_schema::ContentPart;
+use serde::Deserialize;
+
+use super::Tool;
+
+impl Tool {
+    /// With the tool's name, what the grant is for; without it nothing is remembered. The title says enough only
+    /// beside a name: some agents give every edit and every command the same one.
+    pub(super) fn pattern(&self) -> Option<String> {
+        if self.switches_mode() {
+            return None;
+        }
+        match self.kind {
+            ToolKind::Edit | ToolKind::Delete | ToolKind::Move => self.paths(),
+            ToolKind::Execute => self.command().or_else(|| self.title_of_named()),
+            _ if !self.content.edits.is_empty() => self.paths(),
+            _ => self.title_of_named(),
+        }
+    }
+
+    /// Each plan and each mode is a decision of its own.
+    pub(super) fn switches_mode(&self) -> bool {
+        self.kind == ToolKind::SwitchMode || self.quirks.switches_mode(&self.name())
+    }
+
+    /// All files that it touches, one a line.
+    fn paths(&self) -> Option<String> {
+        let edited = self.content.edits.iter().filter_map(|part| match part {
+            ContentPart::FileRef { path, .. } => Some(path.as_str()),
+            _ => None,
+        });
+        let paths: BTreeSet<&str> = self.locations.iter().map(String::as_str).chain(edited).collect();
+        // A line break in a name would make it look like two.
+        let clear = !paths.is_empty() && !paths.iter().any(|path| path.contains('\n'));
+        clear.then(|| paths.into_iter().collect::<Vec<_>>().join("\n"))
+    }
+
+    fn command(&self) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Arguments {
+            command: Command,
+        }
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Command {
+            Line(String),
+            Words(Vec<String>),
+        }
+        let arguments: Arguments = serde_json::from_str(self.arguments.as_deref()?).ok()?;
+        match arguments.command {
+            Command::Line(line) => (!line.trim().is_empty()).then_some(line),
+            // Joined, `rm "a b"` would be `rm a b`.
+            Command::Words(words) if words.is_empty() => None,
+            Command::Words(words) => serde_json::to_string(&words).ok(),
+        }
+    }
+
+    fn title_of_named(&self) -> Option<String> {
+        let name = self.name_and_arguments().0?;
+        Some(self.title.clone().unwrap_or(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::quirks::{CODEX_ACP, GEMINI, NONE, Quirks};
+    use super::super::super::update::ToolFields;
+    use super::super::{Mention, Tools};
+
+    /// Tool and pattern of a request for this call.
+    fn asked(call: &str, quirks: &'static Quirks) -> (String, Option<String>) {
+        let mut faults = vec![];
+        let call = ToolFields::parse("call", serde_json::from_str(call).unwrap(), &mut faults).unwrap();
+        assert!(faults.is_empty(), "{faults:?}");
+        let (id, mut tools) = (call.id.clone(), Tools::default());
+        tools.mention(call, Mention::Request, quirks, &mut vec![]);
+        let asked = tools.asked(&id).unwrap();
+        (asked.name, asked.pattern)
+    }
+
+    fn grant(tool: &str, pattern: &str) -> (String, Option<String>) {
+        (tool.to_owned(), Some(pattern.to_owned()))
+    }
+
+    #[test]
+    fn an_edit_is_granted_for_its_files_whatever_its_title() {
+        let two = r#"{"toolCallId":"1","title":"Edit files","kind":"edit","locations":[{"path":"/w/b"},{"path":"/w/a"}],
+            "content":[{"type":"diff","path":"/w/a","newText":"x"}]}"#;
+        assert_eq!(asked(two, &CODEX_ACP), grant("edit", "/w/a\n/w/b"));
+        let diff =
+            r#"{"toolCallId":"1","title":"Tidy","content":[{"type":"diff","path":"/w/a","newText":"x"}]}"#;
+        assert_eq!(asked(diff, &NONE), grant("other", "/w/a"));
+        let unknown = r#"{"toolCallId":"1","title":"Edit files","name":"Write","kind":"edit"}"#;
+        assert_eq!(asked(unknown, &NONE), ("Write".to_owned(), None));
+        let broken =
+            r#"{"toolCallId":"1","title":"Edit files","kind":"edit","locations":[{"path":"/w/a\n/w/b"}]}"#;
+        assert_eq!(asked(broken, &NONE), ("edit".to_owned(), None));
+    }
+
+    #[test]
+    fn a_command_is_granted_word_for_word() {
+        let line = r#"{"toolCallId":"1","title":"Shell","kind":"execute","rawInput":{"command":"rm a b"}}"#;
+        assert_eq!(asked(line, &NONE), grant("execute", "rm a b"));
+        let words =
+            r#"{"toolCallId":"1","title":"Shell","kind":"execute","rawInput":{"command":["rm","a b"]}}"#;
+        assert_eq!(asked(words, &NONE), grant("execute", r#"["rm","a b"]"#));
+        let title = r#"{"toolCallId":"run_shell_command__1","title":"rm a","kind":"execute"}"#;
+        assert_eq!(asked(title, &GEMINI), grant("run_shell_command", "rm a"));
+        assert_eq!(asked(title, &NONE), ("execute".to_owned(), None));
+    }
+
+    #[test]
+    fn another_tool_is_granted_by_its_name_and_title_and_not_without_a_name() {
+        let mcp = r#"{"toolCallId":"1","title":"Approve MCP tool call",
+            "rawInput":{"server":"tiny","tool":"add","arguments":{}}}"#;
+        assert_eq!(asked(mcp, &CODEX_ACP), grant("tiny/add", "Approve MCP tool call"));
+        assert_eq!(asked(mcp, &NONE), ("other".to_owned(), None));
+    }
+
+    #[test]
+    fn a_change_of_mode_is_never_granted() {
+        let plan =
+            r#"{"toolCallId":"1","title":"Ready to code?","name":"ExitPlanMode","kind":"switch_mode"}"#;
+        assert_eq!(asked(plan, &NONE), ("ExitPlanMode".to_owned(), None));
+        let plan = r#"{"toolCallId":"exit_plan_mode__1","title":"Requesting plan approval","kind":"other"}"#;
+        assert_eq!(asked(plan, &GEMINI), ("exit_plan_mode".to_owned(), None));
+    }
+}
