@@ -126,6 +126,7 @@ pub enum RefusalKind {
 
 /// What the runtime asks of an agent.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "commands are few, and none is kept")]
 pub enum Command {
     /// Shake hands and open a session; answered by [`Draft::SessionStarted`] or [`Output::Refused`].
     Open(Open),

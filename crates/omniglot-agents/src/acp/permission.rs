@@ -238,9 +238,8 @@ mod tests {
         let identity = Identity { session_id: SessionId::parse("s").unwrap(), agent: "codex-acp".into() };
         let mut codex = Acp::with(Some(&super::super::quirks::CODEX_ACP));
         let events = events(&mut codex, &format!("{OPENED}{calls}"), identity).unwrap();
-        let asked = events.iter().filter_map(|event| match &event.data {
-            EventData::PermissionRequested(data) => data.metadata.as_ref(),
-            _ => None,
+        let asked = events.iter().filter_map(|event| {
+            if let EventData::PermissionRequested(data) = &event.data { data.metadata.as_ref() } else { None }
         });
         let asked: Vec<_> = asked.map(|ask| (ask.tool.as_deref(), ask.detail.as_deref())).collect();
         let tiny = (Some("tiny/add"), Some("Allow tiny to run add?"));

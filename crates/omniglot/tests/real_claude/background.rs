@@ -124,8 +124,7 @@ async fn a_turn_that_waits_for_a_subagent_in_the_background_is_cancelled() {
     gate.open();
     stage.session.wait_for(asked.sequence, is_account).await;
     // Whether a subagent that is refused has a last word, and the CLI one about that, is theirs to say.
-    stage.model.push(Reply::text("Not made.").when(of_maker));
-    stage.model.push(Reply::text("So be it."));
+    stage.model.push(Reply::text("So be it.").forever());
     stage.session.client.cancel(&stage.session.id, QueueOnCancel::Keep).await.unwrap();
     let ended = stage.session.wait_for(from, is(UniversalEventType::TurnEnded)).await;
     let EventData::TurnEnded(ended) = ended.data else { panic!("{ended:?}") };

@@ -15,12 +15,12 @@ impl Tool {
         if self.switches_mode() {
             return None;
         }
-        match self.kind {
-            ToolKind::Edit | ToolKind::Delete | ToolKind::Move => self.paths(),
-            ToolKind::Execute => self.command().or_else(|| self.title_of_named()),
-            _ if !self.content.edits.is_empty() => self.paths(),
-            _ => self.title_of_named(),
+        if self.kind == ToolKind::Execute {
+            return self.command().or_else(|| self.title_of_named());
         }
+        let changes_files = matches!(self.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move)
+            || !self.content.edits.is_empty();
+        if changes_files { self.paths() } else { self.title_of_named() }
     }
 
     /// Each plan and each mode is a decision of its own.
@@ -30,9 +30,8 @@ impl Tool {
 
     /// All files that it touches, one a line.
     fn paths(&self) -> Option<String> {
-        let edited = self.content.edits.iter().filter_map(|part| match part {
-            ContentPart::FileRef { path, .. } => Some(path.as_str()),
-            _ => None,
+        let edited = self.content.edits.iter().filter_map(|part| {
+            if let ContentPart::FileRef { path, .. } = part { Some(path.as_str()) } else { None }
         });
         let paths: BTreeSet<&str> = self.locations.iter().map(String::as_str).chain(edited).collect();
         // A line break in a name would make it look like two.
