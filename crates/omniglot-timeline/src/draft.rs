@@ -76,7 +76,7 @@ pub struct SessionStarted {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Origin {
     /// Somebody's message; its id is unknown when a recording is replayed. The Timeline makes the user's
-    /// item of `content`, right after `turn.started`: adapters draft no item for it. Without content there is none.
+    /// item of `content`, right after `turn.started`: adapters draft no item for it.
     User {
         message_id: Option<MessageId>,
         content: Vec<ContentPart>,

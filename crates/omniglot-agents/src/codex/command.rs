@@ -5,7 +5,6 @@
 use omniglot_schema::PermissionReply;
 
 use super::open::unavailable;
-use super::turn::Commanded;
 use super::wire::{ForThread, Interrupt, ReviewTarget, StartReview, StartTurn, Steer, Terminate, UserInput};
 use super::{Codex, input};
 use crate::contract::{Command, Leftovers, Mark, Output, Prompt};
@@ -37,11 +36,6 @@ impl Codex {
 
     /// A prompt during a turn steers it; one of our commands is a method of its own.
     pub(crate) fn prompt(&mut self, prompt: &Prompt) -> Output {
-        self.deliver(Commanded { prompt: prompt.clone(), told: false })
-    }
-
-    pub(crate) fn deliver(&mut self, commanded: Commanded) -> Output {
-        let prompt = &commanded.prompt;
         let Some(thread) = self.thread.id.clone() else {
             return Output::Refused(unavailable("a prompt came before the thread was open".to_owned(), None));
         };
@@ -51,7 +45,7 @@ impl Codex {
             let expected_turn_id = turn.to_owned();
             let params = Steer { thread_id: thread, expected_turn_id, client_user_message_id, input };
             let (id, output) = self.calls.request("turn/steer", &params);
-            self.turns.commanded.insert(id, commanded);
+            self.turns.commanded.insert(id, prompt.clone());
             return output;
         }
         let (id, output) = match slash_command(&prompt.text) {
@@ -71,7 +65,7 @@ impl Codex {
                 self.calls.request("turn/start", &params)
             }
         };
-        self.turns.commanded.insert(id, commanded);
+        self.turns.commanded.insert(id, prompt.clone());
         output
     }
 

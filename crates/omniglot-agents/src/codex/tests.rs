@@ -349,7 +349,7 @@ fn trap_a_prompt_during_a_turn_steers_it_and_one_that_comes_too_late_begins_the_
     let told = session.end_turn("completed");
     insta::assert_snapshot!(told.join("\n"), @r#"
     turn . "end_turn" model="big"
-    turn + user null []
+    turn + user null [{"type":"text","text":"late"}]
     "#);
 }
 

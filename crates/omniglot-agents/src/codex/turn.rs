@@ -20,9 +20,9 @@ use crate::rpc::{RpcError, RpcId};
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
     /// Prompts that were built but not seen on the wire yet.
-    pub(crate) commanded: HashMap<RpcId, Commanded>,
+    pub(crate) commanded: HashMap<RpcId, Prompt>,
     /// Prompts that came too late to steer, until the turn has ended for us as well.
-    held: VecDeque<Commanded>,
+    held: VecDeque<Prompt>,
     running: Option<Running>,
     /// A turn that was cancelled and replaced before it had ended.
     left_behind: Option<String>,
@@ -31,13 +31,6 @@ pub(crate) struct Turns {
     pub(crate) echoes: Echoes,
     meter: Meter,
     steered: u64,
-}
-
-#[derive(Debug)]
-pub(crate) struct Commanded {
-    pub(crate) prompt: Prompt,
-    /// Its words stand in the transcript already.
-    pub(crate) told: bool,
 }
 
 #[derive(Debug, Default)]
@@ -141,9 +134,7 @@ impl Codex {
             self.tell_steering(content, out);
             return Asked::Steer(None);
         }
-        let told = commanded.as_ref().is_some_and(|commanded| commanded.told);
-        let content = if told { vec![] } else { content };
-        let message_id = commanded.and_then(|commanded| commanded.prompt.message_id);
+        let message_id = commanded.and_then(|prompt| prompt.message_id);
         self.turns.begin(Running { request: Some(id), ..Running::default() });
         out.push(Draft::TurnStarted(Origin::User { message_id, content }).into());
         Asked::Turn
@@ -152,11 +143,8 @@ impl Codex {
     /// What is said to a running turn stands in it at once, before whoever said it is told so.
     pub(crate) fn steer_sent(&mut self, id: &RpcId, params: &RawValue, out: &mut Vec<Output>) -> Asked {
         let steer: Steer = serde_json::from_str(params.get()).unwrap_or_default();
-        let commanded = self.turns.commanded.remove(id);
-        if !commanded.as_ref().is_some_and(|commanded| commanded.told) {
-            self.tell_steering(input::from_wire(steer.input), out);
-        }
-        Asked::Steer(commanded.map(|commanded| commanded.prompt))
+        self.tell_steering(input::from_wire(steer.input), out);
+        Asked::Steer(self.turns.commanded.remove(id))
     }
 
     fn tell_steering(&mut self, parts: Vec<ContentPart>, out: &mut Vec<Output>) {
@@ -189,21 +177,20 @@ impl Codex {
         }
     }
 
-    /// What came too late for the turn that it was said to begins the next one.
+    /// What came too late for the turn that it was said to begins the next one, and stands there as well.
     pub(crate) fn steer_answered(
         &mut self,
         prompt: Option<Prompt>,
         result: Result<&RawValue, RpcError>,
         out: &mut Vec<Output>,
     ) {
-        let late = prompt.filter(|_| result.is_err()).map(|prompt| Commanded { prompt, told: true });
-        match late {
+        match prompt.filter(|_| result.is_err()) {
             Some(late) if self.turns.is_running() => {
                 self.turns.held.push_back(late);
                 out.push(dropped());
             }
             Some(late) => {
-                let output = self.deliver(late);
+                let output = self.prompt(&late);
                 out.push(output);
             }
             None => out.push(dropped()),
@@ -270,7 +257,7 @@ impl Codex {
             out.extend(self.leftovers(older));
         }
         if let Some(late) = self.turns.held.pop_front() {
-            let output = self.deliver(late);
+            let output = self.prompt(&late);
             out.push(output);
         }
     }

@@ -53,7 +53,7 @@ impl Timeline {
         self.emit(EventData::TurnStarted(data), stamp, out);
         let started = self.fold.last_time.unwrap_or(stamp.now);
         self.turn = Some(Turn { id, started, failure: None, for_requests });
-        if let Some(parts) = said.filter(|parts| !parts.is_empty()) {
+        if let Some(parts) = said {
             self.whole_item(Body::Message { role: ItemRole::User, parts }, None, None, stamp, out);
         }
     }
