@@ -110,9 +110,7 @@ impl Acp {
 
     /// Ids, calls and messages of a process mean nothing to the next one.
     fn exited(&mut self) {
-        let account = Account::having_spent(self.turns.account.spent());
         *self = Self::with(self.quirks);
-        self.turns.account = account;
     }
 
     /// A session with an agent that is known to have these quirks.
@@ -124,7 +122,7 @@ impl Acp {
 impl Translator for Acp {
     fn handle(&mut self, input: Input<'_>, out: &mut Vec<Output>) {
         match input {
-            Input::Started { .. } => {}
+            Input::Started { so_far, .. } => self.turns.account = Account::having_spent(so_far.cost_usd),
             Input::Frame(frame) => self.frame(frame, out),
             Input::Sent(frame) => self.sent(frame, out),
             Input::Garbage { line, fault } => out.push(garbage(line, fault)),
