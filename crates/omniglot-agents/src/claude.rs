@@ -123,7 +123,7 @@ impl Claude {
     /// The process is gone. What waited for the next turn is still told, as late as it is.
     fn exited(&mut self, stderr: &omniglot_schema::StderrOutput, out: &mut Vec<Output>) {
         out.extend(self.refused_by_exit(stderr).map(Output::Refused));
-        out.append(&mut self.backlog.take_later());
+        out.append(&mut self.backlog.take_all());
         *self = Self::default();
     }
 }

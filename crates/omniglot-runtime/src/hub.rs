@@ -238,10 +238,11 @@ impl Hub {
     }
 
     pub async fn cancel(&self, id: &SessionId, queue: QueueOnCancel) -> Result<(), RuntimeError> {
-        match queue {
-            QueueOnCancel::Keep => self.ask_live(id, Ask::Cancel(queue)).await?.unwrap_or(Ok(())),
+        match self.ask_live(id, Ask::Cancel(queue)).await? {
+            Some(cancelled) => cancelled,
+            None if queue == QueueOnCancel::Keep => Ok(()),
             // Messages may wait in the row alone.
-            QueueOnCancel::Drop => self.ask(id, Ask::Cancel(queue)).await.map(drop),
+            None => self.ask(id, Ask::Cancel(queue)).await.map(drop),
         }
     }
 

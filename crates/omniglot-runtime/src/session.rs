@@ -171,6 +171,8 @@ struct Queued {
     files: Vec<Attachment>,
     /// Whether it is a row of the store.
     stored: bool,
+    /// Whether its client was told that it has started, though its agent has not.
+    started: bool,
 }
 
 /// Batches that may wait for their commit before the agent has to wait.
@@ -255,7 +257,13 @@ impl Session {
         mut self,
         queue: impl IntoIterator<Item = (MessageId, MessageRequest, Vec<Attachment>)>,
     ) -> Self {
-        let stored = |(message_id, request, files)| Queued { message_id, request, files, stored: true };
+        let stored = |(message_id, request, files)| Queued {
+            message_id,
+            request,
+            files,
+            stored: true,
+            started: false,
+        };
         self.queue = queue.into_iter().map(stored).collect();
         self.feel_pulse();
         self

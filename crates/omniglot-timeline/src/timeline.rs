@@ -380,7 +380,7 @@ impl Timeline {
     pub fn reopen(&mut self, stamp: Stamp, out: &mut Vec<Emitted>) {
         if self.fold.ended {
             self.resumed(None, Resume::None, stamp, out);
-            let detail = "the agent could not be started: whether it remembers is not known";
+            let detail = "the agent was not started: whether it remembers is not known";
             self.status(StatusLabel::MemoryLost, detail, stamp, out);
         }
     }

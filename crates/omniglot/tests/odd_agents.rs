@@ -156,13 +156,31 @@ async fn what_waits_for_its_agent_to_start_has_started_and_can_be_cancelled() {
     session.post("two").await;
     let now = MessageRequest { delivery: Some(Delivery::Reject), ..message("three") };
     assert_eq!(status_of(daemon.client.post(&session.id, &now, None).await), 409);
-    daemon.client.cancel(&session.id, QueueOnCancel::Keep).await.unwrap();
+    for _ in 0..2 {
+        daemon.client.cancel(&session.id, QueueOnCancel::Keep).await.unwrap();
+    }
     let end = session.wait_for(restarted, is(UniversalEventType::TurnEnded)).await;
     let EventData::TurnEnded(end) = end.data else { unreachable!() };
     assert_eq!(end.metadata.stop_reason, StopReason::Cancelled);
     let waiting = daemon.client.detail(&session.id).await.unwrap().state.queue.unwrap();
     let waiting: Vec<_> = waiting.inline().unwrap().iter().map(|queued| queued.message.as_str()).collect();
     assert_eq!(waiting, ["two"]);
+    session.history().await;
+}
+
+#[tokio::test]
+async fn a_cancel_ends_what_waits_for_an_agent_that_had_died() {
+    let script = format!("if [ -e lived ]; then exec sleep 600; fi; : > lived; {OPEN} read l; exit 3");
+    let daemon = daemon(&script, "");
+    let session = odd(&daemon).await;
+    let crashed = session.turn("hello", PermissionReply::Once).await;
+    assert_eq!(crashed.error().unwrap().code, Some(ErrorCode::AgentCrashed));
+    let dead = session.wait_for(0, is(UniversalEventType::SessionEnded)).await.sequence;
+    session.post("are you there?").await;
+    daemon.client.cancel(&session.id, QueueOnCancel::Keep).await.unwrap();
+    let end = session.wait_for(dead, is(UniversalEventType::TurnEnded)).await;
+    let EventData::TurnEnded(end) = end.data else { unreachable!() };
+    assert_eq!(end.metadata.stop_reason, StopReason::Cancelled);
     session.history().await;
 }
 

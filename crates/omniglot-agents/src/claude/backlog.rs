@@ -43,6 +43,21 @@ impl Backlog {
         !self.released.is_empty()
     }
 
+    /// All that waits, as the process has ended.
+    pub(crate) fn take_all(&mut self) -> Vec<Output> {
+        let mut held: Vec<_> = std::mem::take(&mut self.held).into_iter().collect();
+        held.sort_by(|(one, _), (other, _)| one.cmp(other));
+        self.take_later().into_iter().chain(held.into_iter().flat_map(|(_, held)| held.said)).collect()
+    }
+
+    /// A call is over, and with it what its subagent had called, and theirs.
+    fn over(&mut self, call: &str) {
+        let mut over = vec![call.to_owned()];
+        while let Some(call) = over.pop() {
+            over.extend(self.released.extract_if(|_, spawner| *spawner == call).map(|(inner, _)| inner));
+        }
+    }
+
     pub(crate) fn turn_ended(&mut self) {
         self.released.clear();
     }
@@ -99,6 +114,7 @@ impl Claude {
         out: &mut Vec<Output>,
     ) {
         self.backlog.released.remove(call);
+        self.backlog.over(call);
         match self.backlog.holder_of(call) {
             Some(holder) if holder == call => {
                 let mut held = self.release(call);
@@ -141,7 +157,7 @@ impl Claude {
 
     /// A subagent has ended: calls without a result will get none.
     pub(crate) fn abandon(&mut self, spawned_by: &str, out: &mut Vec<Output>) {
-        self.backlog.released.retain(|_, spawner| spawner != spawned_by);
+        self.backlog.over(spawned_by);
         let held = self.backlog.held.iter().filter(|(_, held)| held.spawned_by == spawned_by);
         let ids: Vec<String> = held.map(|(id, _)| id.clone()).collect();
         let abandoned: Vec<Output> = ids.iter().flat_map(|id| self.release(id)).collect();

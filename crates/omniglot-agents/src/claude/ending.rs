@@ -22,6 +22,7 @@ impl Claude {
         self.busy_with(None, out);
         let another = self.turns.is_of_another(&result);
         let share = self.turns.account.settle(&result);
+        let cancelled = self.turns.is_cancelled();
         let Some(mut turn) = self.turns.running.take() else {
             return dropped(DropReason::Internal, out);
         };
@@ -35,7 +36,9 @@ impl Claude {
             return self.result_of_another(turn, end, out);
         }
         let end = together(turn.before.take(), end);
-        let may_wait = end.stop != StopReason::Cancelled && self.background.has_subagents();
+        // The answer to an interrupt may have come before.
+        let stopped = cancelled || end.stop == StopReason::Cancelled;
+        let may_wait = !stopped && self.background.has_subagents();
         if may_wait && self.is_waited_for() {
             self.blocks.main_thread_ended(out);
             turn.kept = Some(end);

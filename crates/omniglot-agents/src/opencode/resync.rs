@@ -42,10 +42,10 @@ impl OpenCode {
         if self.opening.is_some() || self.session.is_none() {
             return;
         }
-        let mut held = self.rereads.take().map(|before| before.held).unwrap_or_default();
+        let Reread { mut held, closes, .. } = self.rereads.take().unwrap_or_default();
         // Cut again: what was heard of a part has holes by now, and the server keeps it whole.
         held.retain(|event| !matches!(event, Event::PartDelta(_) | Event::PartUpdated(_)));
-        self.rereads = Some(Reread { held, ..Reread::default() });
+        self.rereads = Some(Reread { held, closes, ..Reread::default() });
         self.parts_have_holes();
         let about_it = ["", "/todo", "/children"].map(|what| self.ask_session(Method::Get, what, None, out));
         let words = self.turn.is_some().then(|| self.read_messages(out)).flatten();

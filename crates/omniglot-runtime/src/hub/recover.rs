@@ -1,15 +1,21 @@
 //! After a restart: close what the dead daemon left open, then deliver what waits, or leave it waiting.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use omniglot_agents::Attachment;
 use omniglot_schema::{MessageId, MessageRequest, StatePatch, UniversalEvent};
 use omniglot_store::{ReadQuery, SessionRecord};
 use omniglot_timeline::{Draft, Identity, Restoring, Stamp, Timeline};
+use tokio::time::timeout;
 
 use super::{Backlog, Hub, PAGE_BYTES, present};
 use crate::attachments;
 use crate::error::RuntimeError;
 use crate::session::{Ask, Session, SessionHandle};
+
+/// How long what a dead daemon left open may take to be closed before anything else is done.
+const CLOSING: Duration = Duration::from_secs(5);
 
 /// A message of the queue, with what was attached to it.
 type Waiting = (MessageId, MessageRequest, Vec<Attachment>);
@@ -41,9 +47,13 @@ impl Hub {
     async fn close_record(&self, record: &SessionRecord) -> Result<(), RuntimeError> {
         if record.open_from.is_some() {
             let handle = self.live_on(record, vec![]).await?;
-            drop(handle.ask(Ask::Shutdown).await);
-            // A message must not find an actor that knows nothing of those before it.
-            handle.retired().await;
+            // A message must not find an actor that knows nothing of those before it. A log that takes nothing
+            // takes no message either, and must not keep anybody from making room.
+            let closed = async {
+                drop(handle.ask(Ask::Shutdown).await);
+                handle.retired().await;
+            };
+            drop(timeout(CLOSING, closed).await);
         }
         Ok(())
     }

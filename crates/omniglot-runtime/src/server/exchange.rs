@@ -93,6 +93,9 @@ impl Exchange {
         let (frames, said) = mpsc::channel(self.shared.limits.queued_frames);
         let mut seats = lock(&self.shared.seats);
         if self.shared.is_haunted(&seats) {
+            // From here on it cannot be kept alive, and so need not be waited for.
+            seats.frames = None;
+            self.shared.stop.cancel();
             return None;
         }
         let to_server = seats.frames.clone()?;

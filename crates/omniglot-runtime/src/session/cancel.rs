@@ -60,8 +60,8 @@ impl Ladder {
 impl Session {
     /// Resolves open requests, then interrupts; what the agent does not stop is stopped by signals.
     pub(super) fn cancel(&mut self, queue: QueueOnCancel) {
-        if self.timeline.fold().open_turn.is_none() {
-            // What waits for its agent to start was told to have started.
+        let starts = self.queue.front().is_some_and(|queued| queued.started);
+        if starts && self.timeline.fold().open_turn.is_none() {
             self.end_next(TurnEnd::new(StopReason::Cancelled));
         }
         if queue == QueueOnCancel::Drop {

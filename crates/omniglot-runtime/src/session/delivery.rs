@@ -51,7 +51,13 @@ impl Session {
         // A process that is still being cancelled may be on its way out.
         let free =
             !waits && self.agent.is_some() && self.cancelling.is_none() && !self.configuring.is_pending();
-        self.queue.push_back(Queued { message_id: message_id.clone(), request, files, stored: !free });
+        self.queue.push_back(Queued {
+            message_id: message_id.clone(),
+            request,
+            files,
+            stored: !free,
+            started: !waits,
+        });
         if free {
             self.deliver_next();
         } else {
@@ -203,6 +209,8 @@ impl Session {
     /// The first message that waits is not sent: its turn begins and ends.
     pub(super) fn end_next(&mut self, end: TurnEnd) {
         let Some(queued) = self.queue.front() else { return };
+        let timeline = &mut self.timeline;
+        self.step.with(|stamp, out| timeline.reopen(stamp, out));
         self.timeline.name_message(&queued.message_id, &queued.request.client_ids);
         let origin = Origin::User { message_id: Some(queued.message_id.clone()), content: queued.content() };
         self.draft(Draft::TurnStarted(origin));

@@ -140,7 +140,8 @@ impl Connection {
 
     /// A client that hung up finds the answer on its stream, now or later, unless others read along.
     pub(crate) fn reply_without_post(&self, reply: Reply) -> Reply {
-        if self.outbox.readers.count() < 2 { Reply::Stream } else { reply }
+        let alone = self.outbox.readers.count() < 2;
+        if alone && !self.outbox.owes_too_much() { Reply::Stream } else { reply }
     }
 
     /// Waits until the client can have read an answer on its stream: it takes the first of two for the answer,

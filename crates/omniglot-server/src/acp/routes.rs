@@ -35,9 +35,6 @@ use crate::v1::routes::messages::idempotency_key;
 /// refusal; so this is more than other bodies may have.
 const LONGEST_MESSAGE: usize = 32 << 20;
 
-/// The most bytes of answers that may wait until a client shows that it has read them.
-const MOST_OWED: usize = 16 << 20;
-
 /// A GET and the first POST of a client are often under way at the same time.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -153,7 +150,7 @@ pub(crate) async fn post_acp(
 
 /// Waits for the answer, or until what the client says next comes after the request.
 async fn serve_request(app: App, connection: Shared, call: Call, reply: Reply) -> Result<Response, Problem> {
-    if reply == Reply::Stream && connection.outbox.owed() > MOST_OWED {
+    if reply == Reply::Stream && connection.outbox.owes_too_much() {
         return Err(unread_answers());
     }
     let broken_off = rpc::answer::<()>(&call.id, &Err(Error::internal_error()));

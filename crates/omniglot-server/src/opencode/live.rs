@@ -29,6 +29,8 @@ pub(crate) struct Live {
     unread: Vec<UniversalEvent>,
     /// Everybody knows what happened up to here.
     told: u64,
+    /// For pictures.
+    room: usize,
 }
 
 impl Live {
@@ -41,7 +43,8 @@ impl Live {
         let facts = facts_of(record)?;
         let directory = facts.directory.as_str().into();
         let (no, session, projector) = (record.no, record.id.clone(), Projector::new(facts));
-        Ok(Self { no, session, directory, projector, log, unread: vec![], told: u64::MAX })
+        let (unread, told, room) = (vec![], u64::MAX, pictures::ROOM);
+        Ok(Self { no, session, directory, projector, log, unread, told, room })
     }
 
     /// Events after this sequence make frames.
@@ -78,7 +81,7 @@ impl Live {
             self.read().await?;
         }
         for event in &mut self.unread {
-            pictures::put_in(hub, &self.session, event).await;
+            pictures::put_in(hub, &self.session, event, &mut self.room).await;
         }
         Ok(Some(self.fold()))
     }

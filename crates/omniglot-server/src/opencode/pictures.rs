@@ -11,15 +11,19 @@ use omniglot_schema::{ContentPart, EventData, SessionId, UniversalEvent};
 /// A larger one would push too much else out of the streams' backlog. It keeps its address below `/v1`.
 const LARGEST: usize = 4 << 20;
 
+/// How many bytes of pictures a session's projection holds. Those after that keep their address as well.
+pub(super) const ROOM: usize = 16 << 20;
+
 /// May be called again for the same event. A picture that cannot be read keeps its address and hides nothing
 /// else.
-pub(super) async fn put_in(hub: &Hub, session: &SessionId, event: &mut UniversalEvent) {
+pub(super) async fn put_in(hub: &Hub, session: &SessionId, event: &mut UniversalEvent, room: &mut usize) {
     let EventData::ItemCompleted(data) = &mut event.data else { return };
     for part in &mut data.item.content {
         let ContentPart::Image { path, mime } = part else { continue };
         let Some(name) = blob_name(path) else { continue };
         match hub.blob(session, name).await {
-            Ok(blob) if blob.bytes.len() <= LARGEST => {
+            Ok(blob) if blob.bytes.len() <= LARGEST.min(*room) => {
+                *room -= blob.bytes.len();
                 let mime = mime.as_deref().unwrap_or(&blob.mime);
                 *path = format!("data:{mime};base64,{}", STANDARD.encode(&blob.bytes));
             }

@@ -19,7 +19,11 @@ impl Timeline {
         for key in self.items.keys().cloned().collect::<Vec<_>>() {
             let body = self.items.get(&key).and_then(|open| self.unfinished(open));
             if let Some(Body::ToolResult(result)) = &body {
-                self.owed.extend(self.item_id(&key).map(|item| (result.call.clone(), item)));
+                let item = self.item_id(&key);
+                self.owed.extend(
+                    item.iter()
+                        .flat_map(|item| [(result.call.clone(), item.clone()), (key.clone(), item.clone())]),
+                );
             }
             self.finish(&key, Outcome::Failed, body, stamp, out);
             self.cut.insert(key);

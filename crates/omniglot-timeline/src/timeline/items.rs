@@ -114,8 +114,8 @@ impl Timeline {
             return self.dropped(DropReason::Internal);
         }
         if !self.items.contains_key(key) {
-            if self.ended_item(key).is_some() || self.turn.is_none() {
-                let parent = self.ended_item(key).cloned();
+            let parent = self.ended_item(key).or_else(|| self.owed.get(key)).cloned();
+            if parent.is_some() || self.turn.is_none() {
                 return self.late(parent, Told::words(delta), stamp, out);
             }
             let body = Body::Message { role: ItemRole::Assistant, parts: vec![] };

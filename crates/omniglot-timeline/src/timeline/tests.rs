@@ -241,3 +241,33 @@ fn a_turn_that_a_covered_request_opened_ends_with_its_answer() {
     assert!(session.timeline.fold().open_turn.is_none());
     assert!(shown(&session.last()).contains("accepted"));
 }
+
+#[test]
+fn a_turn_that_a_request_opened_is_the_agents_once_it_begins_one() {
+    let mut session = Session::new();
+    session.end_turn();
+    session.ask("p");
+    session.draft(Draft::TurnStarted(Origin::Agent));
+    session.resolve("p", PermissionStatus::AcceptForSession);
+    assert!(session.timeline.fold().open_turn.is_some());
+    session.end_turn();
+    assert!(session.timeline.fold().open_turn.is_none());
+}
+
+#[test]
+fn what_a_command_says_that_has_outlived_many_turns_is_late() {
+    let mut session = Session::new();
+    session.call("c");
+    session.start("r", Body::ToolResult(result("c")));
+    session.end_turn();
+    let cut = session.last();
+    for _ in 0..3 {
+        session.turn();
+        session.end_turn();
+    }
+    session.turn();
+    session.draft(Draft::ItemDelta { key: "r".into(), delta: "more".into() });
+    let late = session.last();
+    assert_eq!(late.parent_id, Some(cut.item_id));
+    assert_eq!(shown(&late), r#"[{"type":"status","label":"mock.late","detail":"more"}]"#);
+}

@@ -21,8 +21,10 @@ pub(super) struct Turn {
 
 impl Timeline {
     pub(super) fn turn_started(&mut self, origin: Origin, stamp: Stamp, out: &mut Vec<Emitted>) {
-        if self.turn.is_some() {
+        if let Some(turn) = &mut self.turn {
             if origin == Origin::Agent {
+                // It was opened for a request, and is the agent's from here on.
+                turn.for_requests = false;
                 return self.dropped(DropReason::Duplicate);
             }
             let failure = Failure::new(ErrorCode::Unknown, "the next turn began before this one had ended");

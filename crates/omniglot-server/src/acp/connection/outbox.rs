@@ -5,7 +5,8 @@
 //! connection stands before all of them. Reading the logs is left to the stream.
 //!
 //! Nothing is thrown away that anybody still has to be told. An answer that is on the stream alone is kept until
-//! the client shows that it has it, by its cursor; everything else until every open stream has told it.
+//! the client shows that it has it, by its cursor, or has been told so much more that it must; everything else
+//! until every open stream has told it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -25,6 +26,19 @@ pub(crate) struct Entry {
     pub(crate) after: Option<(SessionNo, u64)>,
     pub(crate) what: What,
 }
+
+impl Entry {
+    /// The bytes of an answer that is on the stream alone.
+    fn owed(&self) -> usize {
+        match &self.what {
+            What::Message(answer) => answer.len(),
+            What::Copy(_) | What::Mark | What::Follow(_) | What::Leave(_) => 0,
+        }
+    }
+}
+
+/// How many bytes of answers are kept for a client that does not say that it has them.
+const MOST_OWED: usize = 16 << 20;
 
 #[derive(Debug)]
 pub(crate) enum What {
@@ -133,14 +147,13 @@ impl Outbox {
         self.tidy(&mut kept);
     }
 
-    /// How many bytes of answers wait for the client.
-    pub(crate) fn owed(&self) -> usize {
+    /// Whether more answers wait for the client than it may leave unread. What its streams have told it, it has
+    /// most likely read.
+    pub(crate) fn owes_too_much(&self) -> bool {
+        let told = self.readers.slowest().unwrap_or(0);
         let kept = self.kept();
-        let answers = kept.entries.iter().map(|entry| match &entry.what {
-            What::Message(answer) => answer.len(),
-            What::Copy(_) | What::Mark | What::Follow(_) | What::Leave(_) => 0,
-        });
-        answers.sum()
+        let untold = kept.entries.iter().filter(|entry| entry.number > told);
+        untold.map(|entry| entry.owed()).sum::<usize>() > MOST_OWED
     }
 
     fn tidy(&self, kept: &mut Kept) {
@@ -150,6 +163,19 @@ impl Outbox {
             What::Follow(_) => true,
             What::Message(_) => entry.number > received,
             What::Copy(_) | What::Mark | What::Leave(_) => entry.number > told,
+        });
+        self.forget_oldest_told(kept);
+    }
+
+    /// A client that never shows its cursor has read what it was told long ago.
+    fn forget_oldest_told(&self, kept: &mut Kept) {
+        let Some(told) = self.readers.slowest() else { return };
+        let known = |entry: &Entry| if entry.number <= told { entry.owed() } else { 0 };
+        let mut all: usize = kept.entries.iter().map(|entry| known(entry)).sum();
+        kept.entries.retain(|entry| {
+            let too_much = all > MOST_OWED && known(entry) > 0;
+            all -= if too_much { known(entry) } else { 0 };
+            !too_much
         });
     }
 
@@ -208,11 +234,27 @@ mod tests {
             outbox.push(answer(), None);
         }
         reading.told(5000);
-        assert_eq!((numbers(&outbox).len(), outbox.owed()), (5000, 10_000));
+        assert_eq!(numbers(&outbox).len(), 5000);
         outbox.received(6000);
         assert_eq!(numbers(&outbox).len(), 5000, "that is no number of ours");
         outbox.received(4998);
         assert_eq!(numbers(&outbox), [4999, 5000]);
+    }
+
+    #[test]
+    fn a_client_is_owed_what_no_stream_has_told_it_and_old_answers_that_were_told_go() {
+        let outbox = Outbox::new(0);
+        let large = || What::Message(Bytes::from(vec![b' '; MOST_OWED / 2 + 1]));
+        outbox.push(large(), None);
+        assert!(!outbox.owes_too_much());
+        outbox.push(large(), None);
+        assert!(outbox.owes_too_much());
+        let (reading, _) = outbox.enter(0);
+        assert_eq!(numbers(&outbox), [1, 2], "nobody has told it");
+        reading.told(2);
+        assert!(!outbox.owes_too_much());
+        outbox.push(answer(), None);
+        assert_eq!(numbers(&outbox), [2, 3]);
     }
 
     #[test]
