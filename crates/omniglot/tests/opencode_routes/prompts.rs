@@ -130,9 +130,9 @@ async fn stopping_answers_the_prompt_and_drops_what_waits() {
         events.until("message.updated").await;
         face.post(&format!("/session/{session}/abort"), json!({})).await
     };
+    let mut watch = face.stream("/event").await;
     let ordered = async {
         // Posted second, so that it is the one that waits.
-        let mut watch = face.stream("/event").await;
         watch.until("message.part.delta").await;
         waiting.await
     };
