@@ -38,19 +38,6 @@ impl ReplayError {
     }
 }
 
-/// What a translator makes of a recording: the outputs of each row, in order.
-pub fn outputs(
-    translator: &mut dyn Translator,
-    capture: &str,
-) -> Result<Vec<(Row, Vec<Output>)>, ReplayError> {
-    let mut steps = Vec::new();
-    for row in capture::read(capture)? {
-        let outputs = heard(translator, &row, &SoFar::default())?;
-        steps.push((row, outputs));
-    }
-    Ok(steps)
-}
-
 fn heard(translator: &mut dyn Translator, row: &Row, so_far: &SoFar) -> Result<Vec<Output>, ReplayError> {
     let mut out = Vec::new();
     step(translator, &row.step, so_far, &mut out);

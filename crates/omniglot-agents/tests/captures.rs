@@ -17,14 +17,6 @@ use omniglot_timeline::Identity;
 use omniglot_timeline::check::Allow;
 
 #[test]
-fn captures_replay_to_their_drafts() {
-    insta::glob!("../captures", "*/*.jsonl", |capture| {
-        let drafts = |text: &str| show::drafts(&mut *translator(capture), text).unwrap();
-        insta::assert_snapshot!("drafts", told(sessions(capture).iter().map(|text| drafts(text))));
-    });
-}
-
-#[test]
 fn captures_replay_to_their_transcripts() {
     insta::glob!("../captures", "*/*.jsonl", |capture| {
         let events = |text: &str| {

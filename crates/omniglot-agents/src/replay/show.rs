@@ -12,20 +12,7 @@ use omniglot_timeline::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{ReplayError, outputs};
-use crate::contract::{Output, Refusal, Translator};
-
-/// A recording as the outputs that a translator makes of it, each with its time.
-pub fn drafts(translator: &mut dyn Translator, capture: &str) -> Result<String, ReplayError> {
-    let mut text = String::new();
-    for (row, outputs) in outputs(translator, capture)? {
-        for output in &outputs {
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "{:>6} {}", row.time, show_output(output));
-        }
-    }
-    Ok(text)
-}
+use crate::contract::{Output, Refusal};
 
 /// Events, one per line: sequence, who made it, type and data.
 pub fn events<'a>(events: impl IntoIterator<Item = &'a UniversalEvent>) -> String {
