@@ -29,7 +29,7 @@ enum Chore {
     /// Run every check that a commit must pass.
     Test(test::Args),
     /// Build for release, measure, and print the numbers beside their targets.
-    Bench(bench::Args),
+    Harness(bench::Args),
     /// Write docs/openapi.json as the code generates it.
     Openapi {
         /// Write nothing; fail when the file differs.
@@ -50,7 +50,7 @@ enum Chore {
 fn main() -> ExitCode {
     let done = shell::enter_root().and_then(|()| match Cli::parse().chore {
         Chore::Test(args) => test::run(&args),
-        Chore::Bench(args) => bench::run(&args),
+        Chore::Harness(args) => bench::run(&args),
         Chore::Openapi { check: true } => openapi::check(),
         Chore::Openapi { check: false } => openapi::write(),
         Chore::Matrix(args) => matrix::run(&args),

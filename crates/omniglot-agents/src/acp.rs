@@ -24,6 +24,7 @@ mod permission;
 mod plain;
 pub mod quirks;
 mod settings;
+mod settings_change;
 mod settle;
 mod state;
 mod terminal;
@@ -35,7 +36,6 @@ mod update;
 mod uri;
 mod usage;
 mod wire;
-mod wishes;
 
 #[cfg(test)]
 mod tests;
@@ -44,7 +44,7 @@ use omniglot_schema::Resume;
 
 pub use compaction::compact_prompt;
 pub use launch::{custom, mock};
-pub use wishes::foresee;
+pub use settings_change::preview_settings;
 
 use crate::contract::{Input, Open, Output, Translator};
 use crate::fault::garbage;
@@ -67,7 +67,7 @@ pub struct Acp {
     /// The set of quirks that was chosen for the agent; without one its own name decides.
     quirks: Option<&'static Quirks>,
     /// Our requests; the agent's own are in `requests`, `elicitations` and `duties`.
-    calls: Calls<Asked>,
+    calls: Calls<OutboundRequest>,
     /// What to open, until the session is open.
     open: Option<Open>,
     agent: Agent,
@@ -86,7 +86,7 @@ pub struct Acp {
 
 /// What we asked of the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum OutboundRequest {
     Initialize,
     /// `native` is the id of the session to bring back.
     OpenSession {
@@ -122,7 +122,9 @@ impl Acp {
 impl Translator for Acp {
     fn handle(&mut self, input: Input<'_>, out: &mut Vec<Output>) {
         match input {
-            Input::Started { so_far, .. } => self.turns.account = Account::having_spent(so_far.cost_usd),
+            Input::Started { carryover, .. } => {
+                self.turns.account = Account::having_spent(carryover.cost_usd)
+            }
             Input::Frame(frame) => self.frame(frame, out),
             Input::Sent(frame) => self.sent(frame, out),
             Input::Garbage { line, fault } => out.push(garbage(line, fault)),

@@ -45,12 +45,12 @@ use serde_json::value::RawValue;
 
 pub use history::HISTORY;
 pub use launch::{START, launch};
-pub use settings::foresee;
+pub use settings::preview_settings;
 
-use crate::contract::{Draft, DropReason, Input, Output, SoFar, Translator, Unparsed};
+use crate::contract::{Carryover, Draft, DropReason, Input, Output, Translator, Unparsed};
 use crate::fault::garbage;
 use background::Background;
-use backlog::Backlog;
+use backlog::EarlyFrames;
 use blocks::Blocks;
 use open::Session;
 use request::Requests;
@@ -77,7 +77,7 @@ pub struct Claude {
     tools: Tools,
     todos: Todos,
     background: Background,
-    backlog: Backlog,
+    backlog: EarlyFrames,
     requests: Requests,
     /// What the CLI is busy with beside the turn.
     activity: Option<omniglot_schema::Activity>,
@@ -114,9 +114,9 @@ impl Claude {
         });
     }
 
-    fn started(&mut self, argv: &[String], so_far: &SoFar) {
-        self.turns.account = Account::having_spent(so_far.cost_usd);
-        self.todos = Todos::left(&so_far.todos);
+    fn started(&mut self, argv: &[String], carryover: &Carryover) {
+        self.turns.account = Account::having_spent(carryover.cost_usd);
+        self.todos = Todos::left(&carryover.todos);
         self.session.started_with(argv);
     }
 
@@ -131,7 +131,7 @@ impl Claude {
 impl Translator for Claude {
     fn handle(&mut self, input: Input<'_>, out: &mut Vec<Output>) {
         match input {
-            Input::Started { argv, so_far } => self.started(argv, so_far),
+            Input::Started { argv, carryover } => self.started(argv, carryover),
             Input::Frame(frame) => self.frame(frame, out),
             Input::Sent(frame) => self.sent(frame, out),
             Input::Garbage { line, fault } => out.push(garbage(line, fault)),

@@ -9,7 +9,7 @@
 //!   ends with the retry (`retry`), and the first of a review, which never says a word, is not told (`text`);
 //! - a command outlives its turn, and what it still says is late (`tool`);
 //! - `turn/interrupt` may never be answered, and does not end a running command (`command`); of one that is just
-//!   being started Codex may tell afterwards (`items`), or know nothing itself any more (`Output::Leftovers`);
+//!   being started Codex may tell afterwards (`items`), or know nothing itself any more (`Output::Orphans`);
 //! - without a network it would try for ever (`open`);
 //! - a resumed thread has forgotten its sandbox, and one without a turn cannot be resumed (`open`);
 //! - `turn/start` during a turn steers it (`turn`);
@@ -51,7 +51,7 @@ use omniglot_schema::{CommandInfo, Resume};
 
 pub use launch::START;
 pub use link::CodexLink;
-pub use settings::foresee;
+pub use settings::preview_settings;
 
 use crate::contract::{DropReason, Input, Output, Prompt, Translator};
 use crate::fault::garbage;
@@ -68,7 +68,7 @@ use turn::Turns;
 #[derive(Debug, Default)]
 pub struct Codex {
     /// Our requests; the server's own are in `requests`.
-    calls: Calls<Asked>,
+    calls: Calls<OutboundRequest>,
     opening: Option<Opening>,
     settling: HashMap<RpcId, Settling>,
     thread: Thread,
@@ -83,7 +83,7 @@ pub struct Codex {
 
 /// What we asked of the server.
 #[derive(Debug)]
-pub(crate) enum Asked {
+pub(crate) enum OutboundRequest {
     Models,
     Account,
     Thread {

@@ -22,7 +22,7 @@ pub enum Input<'a> {
     /// A process was started for this session.
     Started {
         argv: &'a [String],
-        so_far: &'a SoFar,
+        carryover: &'a Carryover,
     },
     /// One whole message the agent wrote.
     Frame(&'a RawValue),
@@ -82,14 +82,14 @@ pub enum Output {
     /// The end of a [`Command::Configure`]: what it changed was told before, as drafts.
     Configured(Result<(), Refusal>),
     /// The agent has stopped working for this session and may have lost sight of processes: they are ended.
-    Leftovers(Leftovers),
+    Orphans(Orphans),
     /// The end of a [`Command::Close`]: the process may be ended.
     Closed,
 }
 
 /// Processes below the agent's own, known by the environment that it has given them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Leftovers {
+pub struct Orphans {
     pub of: Mark,
     /// Those that have this mark as well may go on.
     pub spared: Mark,
@@ -132,7 +132,7 @@ pub enum Command {
     Open(Open),
     /// Change settings of the open session, between two turns; answered by [`Output::Configured`]. One at a
     /// time.
-    Configure(Wish),
+    Configure(SettingsRequest),
     Prompt(Prompt),
     /// Interrupt the running turn. The runtime has resolved the open requests before.
     Cancel,
@@ -164,19 +164,19 @@ pub struct Open {
     pub resume_since: Option<Timestamp>,
     /// Continue a copy of it, and leave it as it is.
     pub fork: bool,
-    pub wish: Wish,
+    pub requested: SettingsRequest,
     pub mcp: McpServers,
-    pub so_far: SoFar,
+    pub carryover: Carryover,
 }
 
 /// What the session has come to in its earlier processes, for agents that tell changes of it only.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct SoFar {
+pub struct Carryover {
     pub cost_usd: f64,
     pub todos: Vec<Todo>,
 }
 
-impl SoFar {
+impl Carryover {
     /// A list that was too long to stand in the state is not carried on.
     pub fn of(state: &SessionState) -> Self {
         let todos = state.todos.as_ref().and_then(Listed::inline).unwrap_or_default().to_vec();
@@ -186,7 +186,7 @@ impl SoFar {
 
 /// Settings that a session should have; absent ones are the agent's choice.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wish {
+pub struct SettingsRequest {
     pub model: Option<String>,
     /// The reasoning effort of the model.
     pub variant: Option<String>,
@@ -194,12 +194,12 @@ pub struct Wish {
     pub permission_mode: Option<String>,
 }
 
-impl Wish {
+impl SettingsRequest {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// This wish, and where it says nothing, the other.
+    /// This settings request, and where it says nothing, the other.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {
@@ -211,9 +211,9 @@ impl Wish {
     }
 }
 
-/// What a wish will come to, as far as the agent's own lists tell.
+/// What a settings request will come to, as far as the agent's own lists tell.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Foreseen {
+pub struct SettingsPreview {
     pub patch: StatePatch,
     pub warnings: Vec<String>,
 }
@@ -278,12 +278,12 @@ pub trait Translator: Send {
 
 /// A session on a connection that several share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Place(pub u64);
+pub struct SlotId(pub u64);
 
 /// Whose frame this is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Route {
-    Session(Place),
+    Session(SlotId),
     /// It is about the connection or the account, and so about every session on it.
     All,
     /// Part of the handshake.
@@ -312,22 +312,22 @@ pub trait Link: Send {
     }
 
     /// Learns from what a session is about to send: its answer will come back to it.
-    fn sent(&mut self, from: Place, frame: &RawValue);
+    fn sent(&mut self, from: SlotId, frame: &RawValue);
 
     /// Whose frame this is, and what has to be said to the agent because of it.
     fn route(&mut self, frame: &RawValue, reply: &mut Vec<Box<RawValue>>) -> Route;
 
     /// The session is not on this connection any more.
-    fn left(&mut self, place: Place);
+    fn left(&mut self, slot: SlotId);
 
     /// What has to be said to the agent once this session has left; asked before [`Link::left`].
-    fn farewell(&self, _place: Place) -> Vec<Box<RawValue>> {
+    fn farewell(&self, _place: SlotId) -> Vec<Box<RawValue>> {
         Vec::new()
     }
 
     /// Whose words these of ours were, in a recording, which does not tell; learns from them like `sent`.
     /// `None` for those of the connection itself.
-    fn recorded(&mut self, _frame: &RawValue) -> Option<Place> {
+    fn recorded(&mut self, _frame: &RawValue) -> Option<SlotId> {
         None
     }
 }

@@ -46,16 +46,16 @@ pub const COMPACT: &str = "/compact";
 
 pub use launch::{SERVING, START, launch};
 pub use link::OpenCodeLink;
-pub use settings::foresee;
+pub use settings::preview_settings;
 
-use crate::contract::{DropReason, Input, LineFault, Output, Translator, Unparsed, Wish};
+use crate::contract::{DropReason, Input, LineFault, Output, SettingsRequest, Translator, Unparsed};
 use message::Author;
 use open::Opening;
 use part::Part;
 use plan::PlanFile;
 use question::Requests;
 use removed::Reverted;
-use request::Asked;
+use request::OutboundRequest;
 use resync::Reread;
 use settings::Settings;
 use subagent::Child;
@@ -70,11 +70,11 @@ pub struct OpenCode {
     prefix: String,
     last_id: u64,
     /// Requests that were really sent and wait for their answer.
-    asked: HashMap<String, Asked>,
+    asked: HashMap<String, OutboundRequest>,
     opening: Option<Opening>,
     directory: Option<String>,
     session: Option<String>,
-    wish: Wish,
+    requested: SettingsRequest,
     settings: Settings,
     authors: HashMap<String, Author>,
     /// The agents that messages of the user are for.

@@ -12,7 +12,7 @@ use crate::acp::{self, Acp};
 pub use crate::caps::capabilities;
 use crate::claude::{self, Claude};
 use crate::codex::{self, Codex, CodexLink};
-use crate::contract::{Foreseen, Link, Open, Refusal, Translator, Wish};
+use crate::contract::{Link, Open, Refusal, SettingsPreview, SettingsRequest, Translator};
 use crate::history::History;
 use crate::http::Serving;
 use crate::launch::{LaunchSpec, Start};
@@ -194,18 +194,18 @@ pub fn history(protocol: Protocol) -> Option<History> {
     }
 }
 
-/// What a wish comes to for a session in this state, without asking its agent.
-pub fn foresee(
+/// What a settings request comes to for a session in this state, without asking its agent.
+pub fn preview_settings(
     protocol: Protocol,
     quirks: Option<&str>,
     state: &SessionState,
-    wish: &Wish,
-) -> Result<Foreseen, Refusal> {
+    requested: &SettingsRequest,
+) -> Result<SettingsPreview, Refusal> {
     match protocol {
-        Protocol::Acp => acp::foresee(state, wish, set_of(quirks).unwrap_or_default()),
-        Protocol::Claude => claude::foresee(state, wish),
-        Protocol::Codex => codex::foresee(state, wish),
-        Protocol::OpenCode => opencode::foresee(state, wish),
+        Protocol::Acp => acp::preview_settings(state, requested, set_of(quirks).unwrap_or_default()),
+        Protocol::Claude => claude::preview_settings(state, requested),
+        Protocol::Codex => codex::preview_settings(state, requested),
+        Protocol::OpenCode => opencode::preview_settings(state, requested),
     }
 }
 

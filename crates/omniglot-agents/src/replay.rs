@@ -15,7 +15,7 @@ use omniglot_timeline::{Emitted, Identity, SessionEnd, Stamp, Timeline, TurnEnd}
 pub use capture::{CaptureError, Ending, Row, Step};
 pub use split::sessions;
 
-use crate::contract::{Draft, Input, LineFault, Output, SoFar, Translator};
+use crate::contract::{Carryover, Draft, Input, LineFault, Output, Translator};
 use crate::history::{Source, Told};
 use crate::registry::{self, AgentEntry};
 
@@ -38,18 +38,22 @@ impl ReplayError {
     }
 }
 
-fn heard(translator: &mut dyn Translator, row: &Row, so_far: &SoFar) -> Result<Vec<Output>, ReplayError> {
+fn heard(
+    translator: &mut dyn Translator,
+    row: &Row,
+    carryover: &Carryover,
+) -> Result<Vec<Output>, ReplayError> {
     let mut out = Vec::new();
-    step(translator, &row.step, so_far, &mut out);
+    step(translator, &row.step, carryover, &mut out);
     if out.is_empty() && is_from_agent(&row.step) {
         return Err(ReplayError::Silent { line: row.line });
     }
     Ok(out)
 }
 
-fn step(translator: &mut dyn Translator, step: &Step, so_far: &SoFar, out: &mut Vec<Output>) {
+fn step(translator: &mut dyn Translator, step: &Step, carryover: &Carryover, out: &mut Vec<Output>) {
     let input = match step {
-        Step::Started { argv } => Input::Started { argv, so_far },
+        Step::Started { argv } => Input::Started { argv, carryover },
         Step::Sent(frame) => Input::Sent(frame),
         Step::Frame(frame) => Input::Frame(frame),
         Step::Garbage(line) => Input::Garbage { line: line.as_bytes(), fault: LineFault::NotJson },
@@ -98,7 +102,7 @@ fn events_of(
     let mut emitted = Vec::new();
     let mut last = START;
     for row in capture::read(capture)? {
-        let outputs = heard(translator, &row, &SoFar::of(&timeline.fold().state))?;
+        let outputs = heard(translator, &row, &Carryover::of(&timeline.fold().state))?;
         let now = START + SignedDuration::from_millis(i64::try_from(row.time).unwrap_or(i64::MAX / 2));
         let stamp = if is_from_agent(&row.step) {
             Stamp::agent(now, u64::try_from(row.line).unwrap_or(u64::MAX))
@@ -144,7 +148,7 @@ fn apply(timeline: &mut Timeline, output: Output, stamp: Stamp, emitted: &mut Ve
         | Output::Host(_)
         | Output::Refused(_)
         | Output::Configured(_)
-        | Output::Leftovers(_)
+        | Output::Orphans(_)
         | Output::Closed => {}
     }
 }

@@ -4,8 +4,8 @@
 //! count their ids apart, so there are two tables: `calls` for our requests, `asks` for the agent's.
 //! `"jsonrpc"` is written and never asked for: Codex leaves it out, and takes it.
 
-mod asks;
-mod calls;
+mod inbound;
+mod outbound;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,8 +13,8 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-pub(crate) use asks::{Ask, Asks};
-pub(crate) use calls::Calls;
+pub(crate) use inbound::{InboundRequest, InboundRequests};
+pub(crate) use outbound::Calls;
 
 use crate::contract::{Output, Unparsed, decode};
 use crate::fault::unparsed;

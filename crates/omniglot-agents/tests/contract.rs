@@ -13,7 +13,7 @@ use std::path::Path;
 use omniglot_agents::registry::{AGENTS, Protocol, translator};
 use omniglot_agents::replay::capture::{self, Step};
 use omniglot_agents::replay::show::show_output;
-use omniglot_agents::{Input, LineFault, SoFar, Translator};
+use omniglot_agents::{Carryover, Input, LineFault, Translator};
 use omniglot_schema::StderrOutput;
 use serde_json::value::RawValue;
 
@@ -112,9 +112,9 @@ fn run(translator: &mut dyn Translator, steps: &[Step]) -> Vec<String> {
 }
 
 fn say(translator: &mut dyn Translator, step: &Step) -> Vec<String> {
-    let so_far = SoFar::default();
+    let carryover = Carryover::default();
     let input = match step {
-        Step::Started { argv } => Input::Started { argv, so_far: &so_far },
+        Step::Started { argv } => Input::Started { argv, carryover: &carryover },
         Step::Sent(frame) => Input::Sent(frame),
         Step::Frame(frame) => Input::Frame(frame),
         Step::Garbage(line) => Input::Garbage { line: line.as_bytes(), fault: LineFault::NotJson },

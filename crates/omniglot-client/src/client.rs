@@ -19,7 +19,7 @@ use crate::error::ClientError;
 use crate::stream::{EventStream, FrameStream};
 
 /// How long a daemon may take to be reached, and to say that it is there.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Talks to one daemon. Cheap to clone.
 #[derive(Clone)]
@@ -74,19 +74,19 @@ impl Client {
         let base = Url::parse(base_url).ok().filter(|url| !url.cannot_be_a_base());
         let base = base.ok_or_else(|| ClientError::Url(base_url.to_owned()))?;
         // A proxy has no way to a daemon on loopback, and must not see the token.
-        let http = reqwest::Client::builder().tcp_nodelay(true).no_proxy().connect_timeout(PATIENCE);
+        let http = reqwest::Client::builder().tcp_nodelay(true).no_proxy().connect_timeout(CONNECT_TIMEOUT);
         let http = http.build()?;
         Ok(Self { http, base, token })
     }
 
     /// Answered at once by a daemon that works.
     pub async fn health(&self) -> Result<HealthResponse, ClientError> {
-        read(self.get(&["v1", "health"]).timeout(PATIENCE).send().await?).await
+        read(self.get(&["v1", "health"]).timeout(CONNECT_TIMEOUT).send().await?).await
     }
 
     /// Who serves there, and since when; answered at once by a daemon that works.
     pub async fn daemon(&self) -> Result<DaemonStatus, ClientError> {
-        read(self.get(&["v1", "daemon"]).timeout(PATIENCE).send().await?).await
+        read(self.get(&["v1", "daemon"]).timeout(CONNECT_TIMEOUT).send().await?).await
     }
 
     /// `Err` with the reason while the daemon cannot serve sessions.

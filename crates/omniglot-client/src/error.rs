@@ -3,7 +3,7 @@
 use omniglot_schema::ProblemDetails;
 use reqwest::StatusCode;
 
-use crate::client::PATIENCE;
+use crate::client::CONNECT_TIMEOUT;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
@@ -51,7 +51,7 @@ impl From<reqwest::Error> for ClientError {
         if error.is_connect() {
             Self::Connect(error)
         } else if error.is_timeout() {
-            Self::Silent(PATIENCE.as_secs())
+            Self::Silent(CONNECT_TIMEOUT.as_secs())
         } else {
             Self::Transport(error)
         }

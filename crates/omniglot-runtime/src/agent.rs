@@ -7,7 +7,9 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use bytes::Bytes;
-use omniglot_agents::{Command, DropReason, HostAsk, HostNews, Input, LineFault, Output, SoFar, Translator};
+use omniglot_agents::{
+    Carryover, Command, DropReason, HostAsk, HostNews, Input, LineFault, Output, Translator,
+};
 use omniglot_schema::{EventSource, StderrOutput};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
@@ -17,11 +19,11 @@ use crate::host::{Host, News};
 use crate::lines::Line;
 use crate::mask::Mask;
 use crate::process::{Exit, LineReceiver, ProcessIo};
-use crate::vessel::Vessel;
+use crate::process_handle::ProcessHandle;
 
 /// What came of one native message, in or out.
 #[derive(Debug)]
-pub(crate) struct Heard {
+pub(crate) struct Translated {
     /// The message; `None` for what a command caused without one.
     pub(crate) frame: Option<Bytes>,
     pub(crate) source: EventSource,
@@ -30,7 +32,7 @@ pub(crate) struct Heard {
     pub(crate) outputs: Vec<Output>,
 }
 
-impl Heard {
+impl Translated {
     /// Whether the agent said something that its translator knows.
     pub(crate) fn is_understood(&self) -> bool {
         let understood = |output: &Output| !matches!(output, Output::Unparsed(_));
@@ -60,7 +62,7 @@ impl Heard {
 }
 
 #[derive(Debug)]
-pub(crate) enum FromAgent {
+pub(crate) enum AgentEvent {
     Lines(Vec<Line>),
     /// Something that it wanted of this machine has come on.
     Host(News),
@@ -71,7 +73,7 @@ pub(crate) enum FromAgent {
 pub(crate) struct Agent {
     translator: Box<dyn Translator>,
     mask: Mask,
-    pub(crate) process: Vessel,
+    pub(crate) process: ProcessHandle,
     pub(crate) host: Host,
     lines: LineReceiver,
     /// `None` once stdin is to be closed.
@@ -92,13 +94,13 @@ const STEP_BYTES: usize = 256 * 1024;
 const UNSENT: usize = 256;
 
 /// How long a process may live on after it has closed its stdout or stdin.
-const SPEECHLESS: Duration = Duration::from_secs(1);
+const HALF_CLOSED_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl Agent {
     pub(crate) fn new(
         translator: Box<dyn Translator>,
         mask: Mask,
-        (process, io): (Vessel, ProcessIo),
+        (process, io): (ProcessHandle, ProcessIo),
         host: Host,
     ) -> Self {
         Self {
@@ -115,15 +117,15 @@ impl Agent {
     }
 
     /// What is ready now, at least one line, or the end. Cancel-safe.
-    pub(crate) async fn next(&mut self) -> FromAgent {
+    pub(crate) async fn next(&mut self) -> AgentEvent {
         loop {
             let lines = tokio::select! {
                 lines = self.lines.recv(), if self.unsent.len() < UNSENT => lines,
-                news = self.host.next(), if self.unsent.len() < UNSENT => return FromAgent::Host(news),
+                news = self.host.next(), if self.unsent.len() < UNSENT => return AgentEvent::Host(news),
                 () = flush(self.frames.as_ref(), &mut self.unsent) => continue,
                 () = reads_no_more(self.frames.as_ref()) => {
                     self.close_stdin();
-                    self.deaf = Some(Instant::now() + SPEECHLESS);
+                    self.deaf = Some(Instant::now() + HALF_CLOSED_TIMEOUT);
                     continue;
                 }
                 () = overdue(self.deaf) => {
@@ -134,14 +136,14 @@ impl Agent {
                 }
             };
             return match lines {
-                Some(lines) => FromAgent::Lines(self.drain(lines)),
-                None => FromAgent::Exited(self.leave().await),
+                Some(lines) => AgentEvent::Lines(self.drain(lines)),
+                None => AgentEvent::Exited(self.leave().await),
             };
         }
     }
 
     async fn leave(&mut self) -> Exit {
-        let leaves = *self.leaves.get_or_insert_with(|| Instant::now() + SPEECHLESS);
+        let leaves = *self.leaves.get_or_insert_with(|| Instant::now() + HALF_CLOSED_TIMEOUT);
         if let Ok(exit) = timeout_at(leaves, self.process.wait()).await {
             return exit;
         }
@@ -171,15 +173,15 @@ impl Agent {
         self.unsent.clear();
     }
 
-    pub(crate) fn started(&mut self, argv: &[String], so_far: &SoFar) -> Vec<Heard> {
-        self.handle(Input::Started { argv, so_far }, None)
+    pub(crate) fn started(&mut self, argv: &[String], carryover: &Carryover) -> Vec<Translated> {
+        self.handle(Input::Started { argv, carryover }, None)
     }
 
-    pub(crate) fn command(&mut self, command: &Command) -> Vec<Heard> {
+    pub(crate) fn command(&mut self, command: &Command) -> Vec<Translated> {
         self.handle(Input::Command(command), None)
     }
 
-    pub(crate) fn exited(&mut self, exit: Exit) -> Vec<Heard> {
+    pub(crate) fn exited(&mut self, exit: Exit) -> Vec<Translated> {
         let stderr = self.stderr();
         self.handle(Input::Exited { code: exit.code, signal: exit.signal, stderr: &stderr }, None)
     }
@@ -191,7 +193,7 @@ impl Agent {
         StderrOutput { head: mask(head), tail: mask(tail), truncated, total_lines }
     }
 
-    pub(crate) fn hear(&mut self, line: Line) -> Vec<Heard> {
+    pub(crate) fn hear(&mut self, line: Line) -> Vec<Translated> {
         let (bytes, fault) = match line {
             Line::Whole(bytes) | Line::Partial(bytes) => (bytes, None),
             Line::TooLong { head, length } => (head, Some(LineFault::TooLong(length))),
@@ -209,7 +211,7 @@ impl Agent {
         self.handle_said(input, Some(bytes.clone()), trust)
     }
 
-    pub(crate) fn host_news(&mut self, (key, mut news): News) -> Vec<Heard> {
+    pub(crate) fn host_news(&mut self, (key, mut news): News) -> Vec<Translated> {
         if let HostNews::Said(said) = &mut news {
             let masked = self.mask.text(said.text.clone());
             said.masked = (masked != said.text).then_some(masked);
@@ -218,7 +220,7 @@ impl Agent {
     }
 
     /// Tells it that its session is left, and waits a moment for its answer.
-    pub(crate) async fn close(&mut self, patience: Duration) -> Vec<Heard> {
+    pub(crate) async fn close(&mut self, patience: Duration) -> Vec<Translated> {
         let deadline = Instant::now() + patience;
         let mut all = vec![];
         let mut news = self.command(&Command::Close);
@@ -230,19 +232,19 @@ impl Agent {
                 return all;
             }
             news = match timeout_at(deadline, self.next()).await {
-                Ok(FromAgent::Lines(lines)) => lines.into_iter().flat_map(|line| self.hear(line)).collect(),
-                Ok(FromAgent::Host(news)) => self.host_news(news),
-                Ok(FromAgent::Exited(_)) | Err(_) => return all,
+                Ok(AgentEvent::Lines(lines)) => lines.into_iter().flat_map(|line| self.hear(line)).collect(),
+                Ok(AgentEvent::Host(news)) => self.host_news(news),
+                Ok(AgentEvent::Exited(_)) | Err(_) => return all,
             };
         }
     }
 
-    fn handle(&mut self, input: Input<'_>, frame: Option<Bytes>) -> Vec<Heard> {
+    fn handle(&mut self, input: Input<'_>, frame: Option<Bytes>) -> Vec<Translated> {
         self.handle_said(input, frame, Trust::AsSaid)
     }
 
     /// Lets the translator handle one thing, then everything that it wants sent because of it.
-    fn handle_said(&mut self, input: Input<'_>, frame: Option<Bytes>, trust: Trust) -> Vec<Heard> {
+    fn handle_said(&mut self, input: Input<'_>, frame: Option<Bytes>, trust: Trust) -> Vec<Translated> {
         let source = match input {
             Input::Frame(_) | Input::Garbage { .. } => EventSource::Agent,
             _ => EventSource::Daemon,
@@ -251,7 +253,7 @@ impl Agent {
         self.translator.handle(input, &mut outputs);
         let mut to_send = VecDeque::new();
         let outputs = self.carry_out(outputs, trust, &mut to_send);
-        let mut heard = vec![Heard { frame, source, outputs }];
+        let mut heard = vec![Translated { frame, source, outputs }];
         while let Some(Outgoing { message, shown }) = to_send.pop_front() {
             self.send(bytes_of(&message));
             let shown = shown.unwrap_or(message);
@@ -260,7 +262,7 @@ impl Agent {
             let mut outputs = Vec::new();
             self.translator.handle(Input::Sent(masked.unwrap_or(&shown)), &mut outputs);
             let outputs = self.carry_out(outputs, Trust::AsSaid, &mut to_send);
-            heard.push(Heard { frame: Some(frame), source: EventSource::Daemon, outputs });
+            heard.push(Translated { frame: Some(frame), source: EventSource::Daemon, outputs });
         }
         heard
     }
@@ -283,7 +285,7 @@ impl Agent {
                     self.host.refuse(key, &request, HOLDS_A_SECRET);
                 }
                 Output::Host(ask) => self.host.carry_out(ask),
-                Output::Leftovers(leftovers) => self.process.end(leftovers),
+                Output::Orphans(orphans) => self.process.end(orphans),
                 output => rest.push(output),
             }
         }

@@ -1,12 +1,12 @@
 //! What an agent may ask of this machine: files and commands, inside its session's directory.
 //!
 //! Works beside the session's loop and within bounds: the loop hands a request over and hears what came
-//! of it. A client that lends its own machine is asked first. Knows no protocol; answers are the adapter's.
+//! of it. A client that offers its own machine is asked first. Knows no protocol; answers are the adapter's.
 //! Everything ends with it: dropped, it takes its commands and all their descendants along.
 
 mod beneath;
+mod client_side;
 mod files;
-mod lent;
 mod terminal;
 
 use std::collections::HashMap;
@@ -21,15 +21,15 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::lending::Offer;
+use crate::client_host::ClientHostOffer;
 use crate::process::Supervisor;
-pub(crate) use lent::Lenders;
-use lent::{Borrowed, Lender};
+pub(crate) use client_side::ClientHostLookup;
+use client_side::{ClientCommand, ClientHostSender};
 use terminal::Terminal;
 
 /// What a host works with.
 #[derive(Debug, Clone)]
-pub(crate) struct Means {
+pub(crate) struct HostContext {
     /// The session's directory, which nothing leaves.
     pub(crate) root: PathBuf,
     /// What commands find in their environment, beside that of the daemon.
@@ -43,8 +43,8 @@ pub(crate) type News = (HostKey, HostNews);
 
 #[derive(Debug)]
 pub(crate) struct Host {
-    means: Arc<Means>,
-    lenders: Option<Lenders>,
+    context: Arc<HostContext>,
+    client_hosts: Option<ClientHostLookup>,
     news: mpsc::Sender<News>,
     inbox: mpsc::Receiver<News>,
     /// How many files are worked on at once.
@@ -53,7 +53,7 @@ pub(crate) struct Host {
     /// What was refused at once.
     refused: Vec<News>,
     /// Work with files.
-    errands: JoinSet<()>,
+    requests: JoinSet<()>,
     /// Commands that run.
     commands: JoinSet<()>,
 }
@@ -62,36 +62,36 @@ pub(crate) struct Host {
 const NEWS: usize = 16;
 const FILES_AT_ONCE: usize = 4;
 /// Files that wait to be worked on.
-const MOST_ERRANDS: usize = 256;
-const MOST_TERMINALS: usize = 32;
+const MAX_FILE_REQUESTS: usize = 256;
+const MAX_TERMINALS: usize = 32;
 
 impl Host {
-    pub(crate) fn new(means: Means) -> Self {
+    pub(crate) fn new(context: HostContext) -> Self {
         let (news, inbox) = mpsc::channel(NEWS);
         Self {
-            means: Arc::new(means),
-            lenders: None,
+            context: Arc::new(context),
+            client_hosts: None,
             news,
             inbox,
             files: Arc::new(Semaphore::new(FILES_AT_ONCE)),
             terminals: HashMap::new(),
             refused: Vec::new(),
-            errands: JoinSet::new(),
+            requests: JoinSet::new(),
             commands: JoinSet::new(),
         }
     }
 
     /// From here on clients are asked first.
-    pub(crate) fn borrow_from(&mut self, lenders: Lenders) {
-        self.lenders = Some(lenders);
+    pub(crate) fn use_client_hosts(&mut self, client_hosts: ClientHostLookup) {
+        self.client_hosts = Some(client_hosts);
     }
 
     /// Takes a request; what comes of it is told by [`next`](Self::next).
     pub(crate) fn carry_out(&mut self, ask: HostAsk) {
-        while self.errands.try_join_next().is_some() {}
+        while self.requests.try_join_next().is_some() {}
         while self.commands.try_join_next().is_some() {}
         let HostAsk { key, request } = ask;
-        if self.errands.len() >= MOST_ERRANDS && request != HostRequest::EndTerminal {
+        if self.requests.len() >= MAX_FILE_REQUESTS && request != HostRequest::EndTerminal {
             return self.refuse(key, &request, "too many requests at once; wait for some answers first");
         }
         match request {
@@ -133,66 +133,66 @@ impl Host {
     }
 
     /// Ends every command and waits until all are gone. Nobody waits for files any more, least of all for those
-    /// that a client lends.
+    /// that a client offers.
     pub(crate) async fn end(&mut self) {
         // Nobody listens any more: a task that has something to tell goes on to its end.
         self.inbox.close();
         for end in self.terminals.values() {
             end.cancel();
         }
-        self.errands.abort_all();
+        self.requests.abort_all();
         while self.commands.join_next().await.is_some() {}
     }
 
-    fn lender(&self, wanted: fn(&Offer) -> bool) -> Option<Lender> {
-        self.lenders.as_ref()?.find(wanted)
+    fn client(&self, wanted: fn(&ClientHostOffer) -> bool) -> Option<ClientHostSender> {
+        self.client_hosts.as_ref()?.find(wanted)
     }
 
     fn read(&mut self, key: HostKey, file: ReadFile) {
-        let (means, files, news) = (self.means.clone(), self.files.clone(), self.news.clone());
-        let lender = self.lender(|offer| offer.reads_files);
-        self.errands.spawn(async move {
+        let (context, files, news) = (self.context.clone(), self.files.clone(), self.news.clone());
+        let client = self.client(|offer| offer.reads_files);
+        self.requests.spawn(async move {
             let _turn = files.acquire().await;
-            let lent = match lender.zip(lent::within(&means.root, &file.path)) {
-                Some((lender, path)) => lent::read(&lender, ReadFile { path, ..file.clone() }).await,
+            let client_side = match client.zip(client_side::within(&context.root, &file.path)) {
+                Some((client, path)) => client_side::read(&client, ReadFile { path, ..file.clone() }).await,
                 None => None,
             };
-            let read = match lent {
+            let read = match client_side {
                 Some(read) => read,
-                None => blocking(move || files::read(&means.root, &file)).await,
+                None => blocking(move || files::read(&context.root, &file)).await,
             };
             tell(&news, key, HostNews::Read(read)).await;
         });
     }
 
     fn write(&mut self, key: HostKey, path: PathBuf, content: String) {
-        let (means, files, news) = (self.means.clone(), self.files.clone(), self.news.clone());
-        let lender = self.lender(|offer| offer.writes_files);
-        self.errands.spawn(async move {
+        let (context, files, news) = (self.context.clone(), self.files.clone(), self.news.clone());
+        let client = self.client(|offer| offer.writes_files);
+        self.requests.spawn(async move {
             let _turn = files.acquire().await;
-            let lent = match lender.zip(lent::within(&means.root, &path)) {
-                Some((lender, asked)) => lent::write(&lender, asked, content.clone()).await,
+            let client_side = match client.zip(client_side::within(&context.root, &path)) {
+                Some((client, asked)) => client_side::write(&client, asked, content.clone()).await,
                 None => None,
             };
-            let written = match lent {
+            let written = match client_side {
                 Some(written) => written,
-                None => blocking(move || files::write(&means.root, &path, &content)).await,
+                None => blocking(move || files::write(&context.root, &path, &content)).await,
             };
             tell(&news, key, HostNews::Written(written)).await;
         });
     }
 
     fn start_terminal(&mut self, key: HostKey, start: TerminalStart) {
-        if self.terminals.len() >= MOST_TERMINALS {
-            let why = format!("{MOST_TERMINALS} terminals run already; release some first");
+        if self.terminals.len() >= MAX_TERMINALS {
+            let why = format!("{MAX_TERMINALS} terminals run already; release some first");
             return self.refuse(key, &HostRequest::StartTerminal(start), &why);
         }
         let end = CancellationToken::new();
         self.terminals.insert(key, end.clone());
-        let (means, news) = (self.means.clone(), self.news.clone());
-        match self.lender(|offer| offer.runs_commands) {
-            Some(lender) => self.commands.spawn(Borrowed { key, means, news, end }.run(lender, start)),
-            None => self.commands.spawn(Terminal { key, means, news, end }.run(start)),
+        let (context, news) = (self.context.clone(), self.news.clone());
+        match self.client(|offer| offer.runs_commands) {
+            Some(client) => self.commands.spawn(ClientCommand { key, context, news, end }.run(client, start)),
+            None => self.commands.spawn(Terminal { key, context, news, end }.run(start)),
         };
     }
 }

@@ -20,10 +20,10 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::lines::Line;
 use crate::mask::Mask;
-use crate::opening::Why;
 use crate::process::{
     Launch, Limits, LineReceiver, LineSender, Process, ProcessIo, SpawnError, Supervisor, line_queue,
 };
+use crate::session_start::StartErrorKind;
 
 /// Where the server is and how it lets us in.
 #[derive(Debug, Clone)]
@@ -53,13 +53,13 @@ pub(crate) async fn start(
     launch: &Launch,
     serving: Serving,
     patience: std::time::Duration,
-) -> Result<(Process, ProcessIo), Why> {
+) -> Result<(Process, ProcessIo), StartErrorKind> {
     let mut left = PORTS;
     loop {
         let port = free_port().map_err(|source| no_port(supervisor, source))?;
         left -= 1;
         match start_on(port, supervisor, launch, serving, patience).await {
-            Err(Why::Exited { .. }) if left > 0 && is_taken(port) => {
+            Err(StartErrorKind::Exited { .. }) if left > 0 && is_taken(port) => {
                 tracing::info!(port, "somebody took the port of a server that was starting");
             }
             outcome => return outcome,
@@ -73,17 +73,16 @@ async fn start_on(
     launch: &Launch,
     serving: Serving,
     patience: std::time::Duration,
-) -> Result<(Process, ProcessIo), Why> {
+) -> Result<(Process, ProcessIo), StartErrorKind> {
     let password = uuid::Uuid::new_v4().simple().to_string();
     let mut launch = launch.clone();
     launch.args.extend([serving.port_argument.to_owned(), port.to_string()]);
     launch.env.insert(serving.password_variable.to_owned(), password.clone());
-    let (process, mut io) = Process::spawn(supervisor, &launch).await.map_err(Why::Spawn)?;
+    let (process, mut io) = Process::spawn(supervisor, &launch).await.map_err(StartErrorKind::Spawn)?;
     until_it_listens(&process, &mut io, serving.ready, patience).await?;
-    let client = reqwest::Client::builder()
-        .no_proxy()
-        .build()
-        .map_err(|error| Why::GaveUp(format!("the HTTP client for it could not be made: {error}")))?;
+    let client = reqwest::Client::builder().no_proxy().build().map_err(|error| {
+        StartErrorKind::GaveUp(format!("the HTTP client for it could not be made: {error}"))
+    })?;
     let address = Address {
         client,
         base: format!("http://127.0.0.1:{port}"),
@@ -105,8 +104,8 @@ fn is_taken(port: u16) -> bool {
     TcpListener::bind(("127.0.0.1", port)).is_err_and(|error| error.kind() == std::io::ErrorKind::AddrInUse)
 }
 
-fn no_port(supervisor: &Supervisor, source: std::io::Error) -> Why {
-    Why::Spawn(SpawnError::Guard { guard: supervisor.guard.clone(), source })
+fn no_port(supervisor: &Supervisor, source: std::io::Error) -> StartErrorKind {
+    StartErrorKind::Spawn(SpawnError::Guard { guard: supervisor.guard.clone(), source })
 }
 
 async fn until_it_listens(
@@ -114,14 +113,14 @@ async fn until_it_listens(
     io: &mut ProcessIo,
     ready: &str,
     patience: std::time::Duration,
-) -> Result<(), Why> {
+) -> Result<(), StartErrorKind> {
     let deadline = Instant::now() + patience;
     loop {
         let Ok(lines) = timeout_at(deadline, io.lines.recv()).await else {
-            return Err(Why::Silent { seconds: patience.as_secs(), stderr: Default::default() });
+            return Err(StartErrorKind::Silent { seconds: patience.as_secs(), stderr: Default::default() });
         };
         let Some(lines) = lines else {
-            return Err(Why::Exited { exit: process.wait().await, stderr: process.stderr() });
+            return Err(StartErrorKind::Exited { exit: process.wait().await, stderr: process.stderr() });
         };
         let says_ready = |line: &Line| match line {
             Line::Whole(bytes) | Line::Partial(bytes) => String::from_utf8_lossy(bytes).contains(ready),

@@ -7,12 +7,12 @@ mod blobs;
 mod change;
 mod check;
 mod create;
-mod exchange;
 mod import;
 mod lookup;
 mod overview;
 mod present;
 mod probe;
+mod reassign;
 mod recover;
 mod retention;
 
@@ -35,18 +35,18 @@ use tokio_util::task::TaskTracker;
 
 use crate::attachments;
 use crate::catalog::Catalog;
+use crate::client_host::{ClientHost, ClientHostOffer, ClientHosts};
 use crate::config::Config;
 use crate::credentials::Credentials;
 use crate::deadlines::Deadlines;
-use crate::doors::Doors;
 use crate::error::RuntimeError;
-use crate::lending::{Loan, Loans, Offer};
-use crate::opening::Launcher;
 use crate::process::{self, Supervisor};
 use crate::server::{Servers, Terms};
-use crate::session::{Ask, Retired, Session, SessionHandle};
-pub use exchange::{Exchanged, Heir};
+use crate::session::{Retired, Session, SessionCommand, SessionHandle};
+use crate::session_locks::SessionLocks;
+use crate::session_start::Launcher;
 use probe::Probe;
+pub use reassign::{NewAgent, Reassigned};
 
 /// The most bytes of events that one page holds.
 const PAGE_BYTES: usize = 8 * 1024 * 1024;
@@ -90,10 +90,10 @@ struct Inner {
     live_agents: usize,
     default_agent: String,
     live: Mutex<HashMap<SessionId, SessionHandle>>,
-    doors: Doors,
+    session_locks: SessionLocks,
     probes: Mutex<HashMap<String, Probe>>,
     credentials: Credentials,
-    loans: Loans,
+    client_hosts: ClientHosts,
     /// Held while an agent is asked what it offers: one question at a time for each.
     probing: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
     tasks: TaskTracker,
@@ -161,10 +161,10 @@ impl Hub {
             live_agents: config.limits.live_agents,
             default_agent: config.default_agent().to_owned(),
             live: Mutex::default(),
-            doors: Doors::default(),
+            session_locks: SessionLocks::default(),
             probes: Mutex::default(),
             credentials: Credentials::default(),
-            loans: Loans::default(),
+            client_hosts: ClientHosts::default(),
             probing: Mutex::default(),
             tasks: TaskTracker::new(),
             stopping: AtomicBool::new(false),
@@ -198,12 +198,12 @@ impl Hub {
             self.make_room().await;
         }
         let files = attachments::load(request.attachments.clone()).await;
-        let posted = self.ask(id, Ask::Post { request, files, key }).await?;
+        let posted = self.ask(id, SessionCommand::Post { request, files, key }).await?;
         posted.ok_or(RuntimeError::Stopping)
     }
 
     pub async fn remove_queued(&self, id: &SessionId, message: &MessageId) -> Result<(), RuntimeError> {
-        self.ask_live(id, Ask::RemoveQueued(message.clone()))
+        self.ask_live(id, SessionCommand::RemoveQueued(message.clone()))
             .await?
             .unwrap_or_else(|| Err(RuntimeError::MessageNotFound(message.to_string())))
     }
@@ -215,8 +215,12 @@ impl Hub {
         reply: PermissionReply,
         message: Option<String>,
     ) -> Result<(), RuntimeError> {
-        self.reply(id, permission_id, Ask::ReplyPermission { id: permission_id.to_owned(), reply, message })
-            .await
+        self.reply(
+            id,
+            permission_id,
+            SessionCommand::ReplyPermission { id: permission_id.to_owned(), reply, message },
+        )
+        .await
     }
 
     /// `answers` = `None` rejects the question.
@@ -226,10 +230,11 @@ impl Hub {
         question_id: &str,
         answers: Option<Vec<Vec<String>>>,
     ) -> Result<(), RuntimeError> {
-        self.reply(id, question_id, Ask::ReplyQuestion { id: question_id.to_owned(), answers }).await
+        self.reply(id, question_id, SessionCommand::ReplyQuestion { id: question_id.to_owned(), answers })
+            .await
     }
 
-    async fn reply(&self, id: &SessionId, request_id: &str, ask: Ask) -> Result<(), RuntimeError> {
+    async fn reply(&self, id: &SessionId, request_id: &str, ask: SessionCommand) -> Result<(), RuntimeError> {
         let result = self.ask_live(id, ask).await?;
         match result.unwrap_or_else(|| Err(RuntimeError::RequestNotFound(request_id.to_owned()))) {
             Err(RuntimeError::RequestNotFound(_)) => Err(self.why_not_open(id, request_id).await?),
@@ -238,34 +243,34 @@ impl Hub {
     }
 
     pub async fn cancel(&self, id: &SessionId, queue: QueueOnCancel) -> Result<(), RuntimeError> {
-        match self.ask_live(id, Ask::Cancel(queue)).await? {
+        match self.ask_live(id, SessionCommand::Cancel(queue)).await? {
             Some(cancelled) => cancelled,
             None if queue == QueueOnCancel::Keep => Ok(()),
             // Messages may wait in the row alone.
-            None => self.ask(id, Ask::Cancel(queue)).await.map(drop),
+            None => self.ask(id, SessionCommand::Cancel(queue)).await.map(drop),
         }
     }
 
-    /// A client does the errands of the session's agent until the loan is dropped.
-    pub fn lend(&self, id: &SessionId, offer: Offer) -> Loan {
-        self.inner.loans.lend(id.clone(), offer)
+    /// A client does the requests of the session's agent until the client host is dropped.
+    pub fn add_client_host(&self, id: &SessionId, offer: ClientHostOffer) -> ClientHost {
+        self.inner.client_hosts.add_client_host(id.clone(), offer)
     }
 
     pub async fn terminate(&self, id: &SessionId) -> Result<(), RuntimeError> {
         if self.record(id).await?.ended && !self.is_live(id) {
             return Ok(());
         }
-        self.ask(id, Ask::Terminate).await.map(drop)
+        self.ask(id, SessionCommand::Terminate).await.map(drop)
     }
 
     /// Works also when the log is full or the agent is not known any more.
     pub async fn delete(&self, id: &SessionId) -> Result<(), RuntimeError> {
-        let _door = self.inner.doors.hold(id).await;
+        let _session_lock = self.inner.session_locks.hold(id).await;
         let record = self.record(id).await?;
         let handle = lock(&self.inner.live).get(id).cloned();
         if let Some(handle) = handle {
             // One that has just retired is gone as well.
-            drop(handle.ask(Ask::Discard).await);
+            drop(handle.ask(SessionCommand::Discard).await);
         }
         flatten(self.inner.store.delete(record.no).await)?;
         self.drop_attachments(record.no);
@@ -361,8 +366,8 @@ impl Hub {
         let count = |which: fn(&SessionHandle) -> bool| live.values().filter(|handle| which(handle)).count();
         Load {
             sessions: self.inner.store.count(),
-            live: count(|handle| handle.pulse().has_agent()),
-            busy: count(|handle| handle.pulse().is_busy()),
+            live: count(|handle| handle.activity().has_agent()),
+            busy: count(|handle| handle.activity().is_busy()),
         }
     }
 
@@ -373,7 +378,7 @@ impl Hub {
 
     /// Whether any turn runs or any message waits.
     pub fn is_busy(&self) -> bool {
-        lock(&self.inner.live).values().any(|handle| handle.pulse().is_busy())
+        lock(&self.inner.live).values().any(|handle| handle.activity().is_busy())
     }
 
     /// Ends all agent processes; sessions stay and go on with their next message.
@@ -399,7 +404,7 @@ impl Hub {
     }
 
     fn stop(&self, handle: SessionHandle) {
-        self.inner.tasks.spawn(async move { drop(handle.ask(Ask::Shutdown).await) });
+        self.inner.tasks.spawn(async move { drop(handle.ask(SessionCommand::Shutdown).await) });
     }
 
     fn check_open(&self) -> Result<(), RuntimeError> {
@@ -414,7 +419,7 @@ impl Hub {
     }
 
     /// Asks a session, waking it if it is only a row.
-    async fn ask(&self, id: &SessionId, mut ask: Ask) -> Result<Option<Posted>, RuntimeError> {
+    async fn ask(&self, id: &SessionId, mut ask: SessionCommand) -> Result<Option<Posted>, RuntimeError> {
         self.check_open()?;
         loop {
             match self.wake(id).await?.ask(ask).await {
@@ -428,7 +433,7 @@ impl Hub {
     async fn ask_live(
         &self,
         id: &SessionId,
-        ask: Ask,
+        ask: SessionCommand,
     ) -> Result<Option<Result<(), RuntimeError>>, RuntimeError> {
         let handle = lock(&self.inner.live).get(id).cloned();
         let Some(handle) = handle else { return self.record(id).await.map(|_| None) };
@@ -440,7 +445,7 @@ impl Hub {
     }
 
     async fn wake(&self, id: &SessionId) -> Result<SessionHandle, RuntimeError> {
-        let _door = self.inner.doors.hold(id).await;
+        let _session_lock = self.inner.session_locks.hold(id).await;
         if let Some(handle) = lock(&self.inner.live).get(id) {
             return Ok(handle.clone());
         }
@@ -454,17 +459,17 @@ impl Hub {
         let resting: Vec<_> = {
             let live = lock(&self.inner.live);
             let with_agent: Vec<_> =
-                live.values().filter(|handle| handle.pulse().has_agent()).cloned().collect();
+                live.values().filter(|handle| handle.activity().has_agent()).cloned().collect();
             let surplus = (with_agent.len() + 1).saturating_sub(self.inner.live_agents.max(1));
             let mut resting: Vec<_> =
-                with_agent.into_iter().filter(|handle| !handle.pulse().is_needed()).collect();
-            resting.sort_by_key(|handle| handle.pulse().last_used());
+                with_agent.into_iter().filter(|handle| !handle.activity().is_needed()).collect();
+            resting.sort_by_key(|handle| handle.activity().last_used());
             resting.truncate(surplus);
             resting
         };
         for handle in resting {
             // One that has found work in the meantime refuses, and that is right.
-            drop(handle.ask(Ask::Reap).await);
+            drop(handle.ask(SessionCommand::Reap).await);
         }
     }
 

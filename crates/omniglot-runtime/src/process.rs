@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use self::pumps::SharedStderr;
 use self::start::Started;
-use self::supervise::Stage;
+use self::supervise::Phase;
 use crate::guard::wire::{AgentStdio, Order, Report};
 use crate::lines;
 
@@ -94,14 +94,14 @@ pub struct ProcessIo {
 }
 
 /// How long the end of everything below an agent may take, once it was killed.
-const BURIAL: Duration = Duration::from_secs(5);
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A running process. When this is dropped, it and all its descendants are killed.
 #[derive(Debug)]
 pub struct Process {
     pid: u32,
     orders: UnixStream,
-    stage: watch::Receiver<Stage>,
+    phase: watch::Receiver<Phase>,
     stderr: SharedStderr,
 }
 
@@ -147,23 +147,23 @@ impl Process {
     /// Comes after its output is in the queue, but at the latest [`Limits::drain`] after the end: a caller
     /// that does not read the lines does not wait for ever.
     pub fn wait(&self) -> impl Future<Output = Exit> + Send + use<> {
-        Stage::reached(self.stage.clone(), Stage::exit)
+        Phase::reached(self.phase.clone(), Phase::exit)
     }
 
     /// Waits until the agent and all its descendants are gone.
     pub fn gone(&self) -> impl Future<Output = Exit> + Send + use<> {
-        Stage::reached(self.stage.clone(), Stage::gone)
+        Phase::reached(self.phase.clone(), Phase::gone)
     }
 
     /// As [`gone`](Self::gone), for whoever cannot wait for ever: what cannot be killed, be it another user's or
     /// held by the kernel, is left to the guard, which does not give up.
     pub async fn gone_or_left(&self) -> Exit {
-        let Ok(exit) = timeout(BURIAL, self.gone()).await else {
+        let Ok(exit) = timeout(KILL_TIMEOUT, self.gone()).await else {
             tracing::warn!(
                 pid = self.pid,
                 "something below an agent cannot be ended; its guard goes on trying"
             );
-            return Stage::exit(&self.stage.borrow()).unwrap_or(supervise::KILLED);
+            return Phase::exit(&self.phase.borrow()).unwrap_or(supervise::KILLED);
         };
         exit
     }

@@ -4,8 +4,8 @@
 //! One that keeps dying is not started again and again. Whose frame is whose is the protocol's
 //! [`Link`](omniglot_agents::Link)'s business.
 
-mod exchange;
-mod history;
+mod multiplexer;
+mod restart_policy;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -18,11 +18,11 @@ use omniglot_schema::ServerStatusInfo;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::opening::Why;
 use crate::process::{Launch, ProcessIo, Supervisor};
-use crate::vessel::Seat;
-use exchange::Exchange;
-use history::History;
+use crate::process_handle::ServerLease;
+use crate::session_start::StartErrorKind;
+use multiplexer::Multiplexer;
+use restart_policy::RestartPolicy;
 
 /// All shared servers of a daemon. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -58,8 +58,8 @@ struct Key {
 #[derive(Debug, Default)]
 struct Slot {
     /// Held while it starts: one start at a time.
-    running: tokio::sync::Mutex<Option<Exchange>>,
-    history: Arc<Mutex<History>>,
+    running: tokio::sync::Mutex<Option<Multiplexer>>,
+    restarts: Arc<Mutex<RestartPolicy>>,
 }
 
 impl Servers {
@@ -67,16 +67,16 @@ impl Servers {
         Self { supervisor, terms, slots: Arc::default(), stopping: CancellationToken::new() }
     }
 
-    /// A seat on the server that this launch describes, which is started if it does not run.
+    /// A lease on the server that this launch describes, which is started if it does not run.
     pub(crate) async fn join(
         &self,
         agent: &str,
         launch: LaunchSpec,
         shared: Shared,
-    ) -> Result<(Seat, ProcessIo), Why> {
+    ) -> Result<(ServerLease, ProcessIo), StartErrorKind> {
         tokio::select! {
             biased;
-            () = self.stopping.cancelled() => Err(Why::GaveUp("the daemon stops".to_owned())),
+            () = self.stopping.cancelled() => Err(StartErrorKind::GaveUp("the daemon stops".to_owned())),
             joined = self.join_or_start(agent, launch, shared) => joined,
         }
     }
@@ -86,34 +86,34 @@ impl Servers {
         agent: &str,
         launch: LaunchSpec,
         shared: Shared,
-    ) -> Result<(Seat, ProcessIo), Why> {
+    ) -> Result<(ServerLease, ProcessIo), StartErrorKind> {
         let slot = self.slot(agent, &launch);
         let mut running = slot.running.lock().await;
-        if let Some(exchange) = running.as_mut() {
-            if let Some(joined) = exchange.join() {
+        if let Some(multiplexer) = running.as_mut() {
+            if let Some(joined) = multiplexer.join() {
                 return Ok(joined);
             }
             // Two at once would work on the same files; and its end belongs into the history first.
-            exchange.ended().await;
+            multiplexer.ended().await;
             *running = None;
         }
-        let pause = lock(&slot.history).pause().map_err(Why::GaveUp)?;
+        let pause = lock(&slot.restarts).pause().map_err(StartErrorKind::GaveUp)?;
         tokio::time::sleep(pause).await;
         let launch = Launch::new(launch, self.terms.cwd.clone());
         let started =
-            Exchange::start(&self.supervisor, &launch, shared, &self.terms, slot.history.clone()).await;
-        let exchange = started.inspect_err(|why| lock(&slot.history).not_started(why))?;
-        let joined = exchange.join();
-        *running = Some(exchange);
-        joined.ok_or_else(|| Why::GaveUp("it ended as soon as it had started".to_owned()))
+            Multiplexer::start(&self.supervisor, &launch, shared, &self.terms, slot.restarts.clone()).await;
+        let multiplexer = started.inspect_err(|why| lock(&slot.restarts).not_started(why))?;
+        let joined = multiplexer.join();
+        *running = Some(multiplexer);
+        joined.ok_or_else(|| StartErrorKind::GaveUp("it ended as soon as it had started".to_owned()))
     }
 
     /// How this agent's server is doing; the busiest one, should there be several.
     pub(crate) fn status(&self, agent: &str) -> ServerStatusInfo {
         let slots = lock(&self.slots);
         let of_agent = slots.iter().filter(|(key, _)| key.agent == agent);
-        let told = of_agent.map(|(_, slot)| lock(&slot.history).status());
-        told.max_by_key(|status| status.uptime_ms).unwrap_or_else(|| History::default().status())
+        let told = of_agent.map(|(_, slot)| lock(&slot.restarts).status());
+        told.max_by_key(|status| status.uptime_ms).unwrap_or_else(|| RestartPolicy::default().status())
     }
 
     /// Ends all of them at once, also those that are starting, and waits until they are gone.
@@ -122,8 +122,8 @@ impl Servers {
         let mut ending = JoinSet::new();
         for slot in lock(&self.slots).values().cloned() {
             ending.spawn(async move {
-                if let Some(exchange) = slot.running.lock().await.take() {
-                    exchange.stop().await;
+                if let Some(multiplexer) = slot.running.lock().await.take() {
+                    multiplexer.stop().await;
                 }
             });
         }
@@ -151,8 +151,8 @@ impl Slot {
         let runs = self
             .running
             .try_lock()
-            .map_or(true, |running| running.as_ref().is_some_and(|exchange| !exchange.has_ended()));
-        waited_for || runs || lock(&self.history).is_of_use()
+            .map_or(true, |running| running.as_ref().is_some_and(|multiplexer| !multiplexer.has_ended()));
+        waited_for || runs || lock(&self.restarts).is_of_use()
     }
 }
 

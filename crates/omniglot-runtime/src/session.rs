@@ -8,7 +8,7 @@ mod cancel;
 mod commands;
 mod configure;
 mod delivery;
-mod rest;
+mod idle;
 mod silence;
 mod step;
 mod undo;
@@ -27,18 +27,18 @@ use omniglot_timeline::{Emitted, Fold, Timeline};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use crate::agent::{Agent, FromAgent};
+use crate::agent::{Agent, AgentEvent};
+use crate::client_host::ClientHosts;
 use crate::credentials::Credentials;
 use crate::deadlines::Deadlines;
 use crate::error::RuntimeError;
-use crate::host::{Lenders, News};
+use crate::host::{ClientHostLookup, News};
 use crate::hub::{IdempotencyKey, Posted};
-use crate::lending::Loans;
 use crate::lines::Line;
-use crate::opening::{Launcher, NotOpened, Opened};
+use crate::session_start::{Launcher, Opened, StartError};
 use cancel::Ladder;
 use configure::Configuring;
-pub(crate) use rest::Pulse;
+pub(crate) use idle::Activity;
 pub(crate) use step::{Step, record_of, take_blobs};
 
 /// Resolves when what was said before is committed.
@@ -46,7 +46,7 @@ pub(crate) type Commit = oneshot::Receiver<Result<(), StoreError>>;
 
 /// What somebody asks of a session.
 #[derive(Debug)]
-pub(crate) enum Ask {
+pub(crate) enum SessionCommand {
     Post {
         request: MessageRequest,
         files: Vec<Attachment>,
@@ -76,7 +76,7 @@ pub(crate) enum Ask {
 
 #[derive(Debug)]
 pub(crate) struct Request {
-    pub(crate) ask: Ask,
+    pub(crate) ask: SessionCommand,
     pub(crate) reply: oneshot::Sender<Answer>,
 }
 
@@ -86,7 +86,7 @@ pub(crate) enum Answer {
     Done(Option<Posted>),
     Refused(RuntimeError),
     /// The loop had ended: here is the question back.
-    Retired(Ask),
+    Retired(SessionCommand),
 }
 
 /// An append that waits for its commit, and who waits for it.
@@ -108,12 +108,12 @@ struct Waiting {
 #[derive(Debug, Clone)]
 pub(crate) struct SessionHandle {
     requests: mpsc::Sender<Request>,
-    pulse: Pulse,
+    activity: Activity,
 }
 
 /// The session retired before it took the request: ask the hub for it again.
 #[derive(Debug)]
-pub(crate) struct Retired(pub(crate) Ask);
+pub(crate) struct Retired(pub(crate) SessionCommand);
 
 /// How a session left its loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,11 +122,11 @@ enum Flow {
     Done,
 }
 
-type Opening = Pin<Box<dyn Future<Output = Result<Opened, NotOpened>> + Send>>;
+type Opening = Pin<Box<dyn Future<Output = Result<Opened, StartError>> + Send>>;
 
 /// The fixed facts of a session.
 #[derive(Debug, Clone)]
-pub(crate) struct Facts {
+pub(crate) struct SessionSpec {
     pub(crate) no: SessionNo,
     pub(crate) id: SessionId,
     pub(crate) agent: String,
@@ -135,13 +135,13 @@ pub(crate) struct Facts {
     pub(crate) launcher: Launcher,
     pub(crate) deadlines: Deadlines,
     pub(crate) credentials: Credentials,
-    /// The clients that do its agent's errands.
-    pub(crate) loans: Loans,
+    /// The clients that do its agent's requests.
+    pub(crate) client_hosts: ClientHosts,
     pub(crate) questions: QuestionPolicy,
 }
 
 pub(crate) struct Session {
-    facts: Facts,
+    spec: SessionSpec,
     store: Store,
     timeline: Timeline,
     requests: mpsc::Receiver<Request>,
@@ -154,11 +154,11 @@ pub(crate) struct Session {
     configuring: Configuring,
     step: Step,
     in_flight: VecDeque<InFlight>,
-    pulse: Pulse,
+    activity: Activity,
     /// When its process will have rested long enough; `None` while it works or is not there.
-    rests_until: Option<Instant>,
+    idle_deadline: Option<Instant>,
     /// When the agent will have been silent for too long; `None` while it may be.
-    silent_until: Option<Instant>,
+    silence_deadline: Option<Instant>,
     /// The log has refused what this session said.
     broken: bool,
 }
@@ -180,7 +180,10 @@ const IN_FLIGHT: usize = 4;
 
 impl SessionHandle {
     /// Asks, and waits until the effect is committed.
-    pub(crate) async fn ask(&self, ask: Ask) -> Result<Result<Option<Posted>, RuntimeError>, Retired> {
+    pub(crate) async fn ask(
+        &self,
+        ask: SessionCommand,
+    ) -> Result<Result<Option<Posted>, RuntimeError>, Retired> {
         let (reply, answer) = oneshot::channel();
         if let Err(mpsc::error::SendError(request)) = self.requests.send(Request { ask, reply }).await {
             return Err(Retired(request.ask));
@@ -193,8 +196,8 @@ impl SessionHandle {
         }
     }
 
-    pub(crate) fn pulse(&self) -> &Pulse {
-        &self.pulse
+    pub(crate) fn activity(&self) -> &Activity {
+        &self.activity
     }
 
     /// Waits until the session is nothing but its row.
@@ -209,19 +212,19 @@ impl SessionHandle {
 
 impl Session {
     pub(crate) fn new(
-        facts: Facts,
+        spec: SessionSpec,
         store: Store,
         mut timeline: Timeline,
         last_frame: u64,
     ) -> (Self, SessionHandle) {
-        match facts.questions {
+        match spec.questions {
             QuestionPolicy::Ask => {}
             QuestionPolicy::Reject => timeline.refuse_questions(),
         }
         let (sender, requests) = mpsc::channel(64);
-        let pulse = Pulse::default();
+        let activity = Activity::default();
         let session = Self {
-            facts,
+            spec,
             store,
             timeline,
             requests,
@@ -233,23 +236,26 @@ impl Session {
             configuring: Configuring::default(),
             step: Step::new(last_frame),
             in_flight: VecDeque::new(),
-            pulse: pulse.clone(),
-            rests_until: None,
-            silent_until: None,
+            activity: activity.clone(),
+            idle_deadline: None,
+            silence_deadline: None,
             broken: false,
         };
-        (session, SessionHandle { requests: sender, pulse })
+        (session, SessionHandle { requests: sender, activity })
     }
 
     /// Gives it the agent that was opened to create it. Its words are in the log already.
     pub(crate) fn with_agent(mut self, agent: Agent) -> Self {
         self.take_agent(agent);
-        self.feel_pulse();
+        self.publish_activity();
         self
     }
 
     fn take_agent(&mut self, mut agent: Agent) {
-        agent.host.borrow_from(Lenders { loans: self.facts.loans.clone(), session: self.facts.id.clone() });
+        agent.host.use_client_hosts(ClientHostLookup {
+            client_hosts: self.spec.client_hosts.clone(),
+            session: self.spec.id.clone(),
+        });
         self.agent = Some(agent);
     }
 
@@ -265,7 +271,7 @@ impl Session {
             started: false,
         };
         self.queue = queue.into_iter().map(stored).collect();
-        self.feel_pulse();
+        self.publish_activity();
         self
     }
 
@@ -277,9 +283,9 @@ impl Session {
     /// Runs until there is nothing to do and no process to watch. `retire` takes the session off the hub's
     /// list when it is dropped: once every event is committed, or when this panics.
     pub(crate) async fn run<R: Send>(mut self, retire: R) {
-        self.pursue();
+        self.drive();
         self.commit_in_flight();
-        while self.turn_of_the_loop().await == Flow::On {
+        while self.run_once().await == Flow::On {
             if self.is_idle_row() && self.requests.is_empty() {
                 break;
             }
@@ -301,7 +307,7 @@ impl Session {
     }
 
     /// Waits for one thing and finishes it.
-    async fn turn_of_the_loop(&mut self) -> Flow {
+    async fn run_once(&mut self) -> Flow {
         let full = self.in_flight.len() >= IN_FLIGHT;
         self.listen_for_silence();
         let settings_due = self.configuring.deadline();
@@ -315,17 +321,17 @@ impl Session {
             result = committed(&mut self.in_flight) => return self.committed(result),
             () = Ladder::due(self.cancelling.as_ref()) => self.next_rung(),
             () = Configuring::due(settings_due) => self.settings_overdue(),
-            () = rest::rested(self.rests_until) => self.rested_long_enough().await,
-            () = rest::rested(self.silent_until) => self.silent_too_long().await,
+            () = idle::reached(self.idle_deadline) => self.idle_too_long().await,
+            () = idle::reached(self.silence_deadline) => self.silent_too_long().await,
         }
         self.commit_in_flight();
         Flow::On
     }
 
-    async fn rested_long_enough(&mut self) {
+    async fn idle_too_long(&mut self) {
         self.step.begin();
         if self.reap().await.is_err() {
-            self.feel_pulse();
+            self.publish_activity();
         }
     }
 
@@ -342,7 +348,7 @@ impl Session {
                 Flow::On
             }
             Err(error) => {
-                tracing::error!(session = %self.facts.id, error = &error as &dyn std::error::Error, "an append");
+                tracing::error!(session = %self.spec.id, error = &error as &dyn std::error::Error, "an append");
                 if let Some(Waiting { reply, .. }) = waiting {
                     answer(reply, Answer::Refused(error.into()));
                 }
@@ -352,19 +358,19 @@ impl Session {
         }
     }
 
-    fn hear(&mut self, news: FromAgent) {
+    fn hear(&mut self, news: AgentEvent) {
         self.step.begin();
         match news {
-            FromAgent::Lines(lines) => {
+            AgentEvent::Lines(lines) => {
                 if let Some(ladder) = &mut self.cancelling {
                     ladder.heard();
                 }
                 self.hear_lines(lines);
             }
-            FromAgent::Host(news) => self.hear_host(news),
-            FromAgent::Exited(exit) => self.agent_exited(exit),
+            AgentEvent::Host(news) => self.hear_host(news),
+            AgentEvent::Exited(exit) => self.agent_exited(exit),
         }
-        self.pursue();
+        self.drive();
     }
 
     fn hear_lines(&mut self, lines: Vec<Line>) {
@@ -381,16 +387,16 @@ impl Session {
 
     /// Does what follows from what has just happened: answers what is granted, refused or withdrawn, delivers
     /// what waits.
-    fn pursue(&mut self) {
+    fn drive(&mut self) {
         self.answer_granted();
         self.answer_refused();
         self.answer_withdrawn();
-        self.heed_settings();
+        self.apply_settings();
         self.leave_the_next_alone();
         if self.timeline.fold().open_turn.is_none() && self.cancel_is_over() && !self.settings_first() {
             self.deliver_next();
         }
-        self.feel_pulse();
+        self.publish_activity();
     }
 
     fn patch(&mut self, patch: StatePatch) {
@@ -409,7 +415,7 @@ impl Session {
             tokio::select! {
                 result = committed(&mut self.in_flight) => drop(self.committed(result)),
                 Some(Request { ask, reply }) = self.requests.recv() => match ask {
-                    Ask::Discard => {
+                    SessionCommand::Discard => {
                         self.discard().await;
                         answer(reply, Answer::Done(None));
                     }
@@ -441,14 +447,14 @@ fn answer(reply: oneshot::Sender<Answer>, answer: Answer) {
     drop(reply.send(answer));
 }
 
-async fn next_of(agent: &mut Option<Agent>) -> FromAgent {
+async fn next_of(agent: &mut Option<Agent>) -> AgentEvent {
     match agent {
         Some(agent) => agent.next().await,
         None => std::future::pending().await,
     }
 }
 
-async fn opened(opening: &mut Option<Opening>) -> Result<Opened, NotOpened> {
+async fn opened(opening: &mut Option<Opening>) -> Result<Opened, StartError> {
     match opening {
         Some(future) => {
             let result = future.await;

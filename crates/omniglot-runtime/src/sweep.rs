@@ -77,7 +77,7 @@ impl Name {
     /// guard nobody would know whose they were.
     fn end_tree(&self) -> bool {
         let found = self.living().is_some();
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + KILL_TIMEOUT;
         while let Some(guard) = self.living() {
             let below = proctree::descendants(self.pid).unwrap_or_default();
             if below.is_empty() || Instant::now() > deadline {
@@ -102,7 +102,7 @@ fn boot_id() -> String {
 }
 
 /// How long one tree may resist.
-const PATIENCE: Duration = Duration::from_secs(2);
+const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
 mod tests {

@@ -4,12 +4,12 @@
 //! send to our commands, `setup` and `failure` shape the answers; all of them are pure. `connection` is what
 //! lasts of a client, `serve` what its messages do, `routes` how they come and go.
 
-pub mod asked;
+mod client_host;
 pub(crate) mod connection;
-mod errands;
 pub mod failure;
 mod fetch;
 mod headers;
+pub mod inquiry;
 pub mod meta;
 pub mod project;
 pub(crate) mod routes;

@@ -3,30 +3,30 @@
 //! `project` maps a session's events to OpenCode's, and is pure; `wire` has OpenCode's own records and `ids` its
 //! ids. Routes and streams carry that over HTTP.
 
-mod asked;
-mod backlog;
+mod active_views;
+mod bodies;
 mod catalog;
 pub(crate) mod credentials;
 mod directory;
 mod face;
 mod find;
-mod greeting;
 pub mod ids;
-mod live;
-mod lives;
-mod offer;
+mod initial_state;
 mod pictures;
-mod place;
 pub mod project;
+mod project_info;
 mod prompt;
+mod provider_list;
 mod reader;
 pub(crate) mod refusal;
 mod relay;
+mod ring;
 mod routes;
+mod session_view;
 mod settings;
-mod shelf;
 mod stream;
 mod turns;
+mod view_cache;
 pub mod wire;
 
 pub(crate) use face::Face;

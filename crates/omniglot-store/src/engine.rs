@@ -85,7 +85,7 @@ pub(crate) trait Engine: Send + Sync + 'static {
     fn repack(&self, session: SessionNo) -> Result<Progress, StoreError>;
 
     /// The deleted sessions of which rows are left.
-    fn leftovers(&self) -> Result<Vec<SessionNo>, StoreError>;
+    fn pending_deletes(&self) -> Result<Vec<SessionNo>, StoreError>;
 
     /// Does a small piece of removing the rows that a deleted session has left.
     fn clear(&self, session: SessionNo) -> Result<Progress, StoreError>;

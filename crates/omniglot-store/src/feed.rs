@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use crate::news::{Fate, Followers, News};
+use crate::changes::{Changes, Followers, SessionChange};
 use crate::types::{NewEvent, SessionNo, StoredEvent};
 
 /// A ring that got nothing for this long is emptied; its subscribers have read it, or read the database.
@@ -59,7 +59,7 @@ impl Feeds {
     }
 
     /// Whoever wants to hear of every session that changes from now on.
-    pub(crate) fn follow(&self) -> News {
+    pub(crate) fn follow(&self) -> Changes {
         self.followers.join()
     }
 
@@ -109,12 +109,12 @@ impl Feeds {
     }
 
     /// The session is no more, for the reason that `fate` gives.
-    pub(crate) fn removed(&self, session: SessionNo, fate: Fate) {
+    pub(crate) fn removed(&self, session: SessionNo, change: SessionChange) {
         let Some(Entry { feed, .. }) = lock(&self.sessions).remove(&session) else { return };
         if let Some(feed) = feed.upgrade() {
             feed.end(Life::Deleted);
         }
-        self.followers.removed(session, fate);
+        self.followers.removed(session, change);
     }
 
     pub(crate) fn close(&self) {

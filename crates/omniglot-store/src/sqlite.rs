@@ -9,8 +9,8 @@ pub(crate) mod check;
 mod checksum;
 mod events;
 mod frames;
-mod leftovers;
 mod open;
+mod pending_deletes;
 mod pool;
 mod repack;
 mod retention;
@@ -136,12 +136,12 @@ impl Engine for Sqlite {
         self.with_writing(|w| repack::step(&mut w.connection, &mut w.repack, session))
     }
 
-    fn leftovers(&self) -> Result<Vec<SessionNo>, StoreError> {
-        self.readers.with(|c| leftovers::list(c))
+    fn pending_deletes(&self) -> Result<Vec<SessionNo>, StoreError> {
+        self.readers.with(|c| pending_deletes::list(c))
     }
 
     fn clear(&self, session: SessionNo) -> Result<Progress, StoreError> {
-        self.with_writing(|w| leftovers::clear(&mut w.connection, session))
+        self.with_writing(|w| pending_deletes::clear(&mut w.connection, session))
     }
 
     fn mark_clean(&self) -> Result<(), StoreError> {

@@ -13,10 +13,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use omniglot_schema::SessionId;
 use tokio::sync::{oneshot, watch};
 
+use crate::changes::Changes;
 use crate::engine::{Change, Creation, Engine};
 use crate::feed::Feeds;
 use crate::lock::{Lock, LockHolder};
-use crate::news::News;
 use crate::pack::Pack;
 use crate::reads::Reads;
 use crate::sqlite::Sqlite;
@@ -175,7 +175,7 @@ impl Store {
     }
 
     /// Follows all sessions: tells which of them change from now on.
-    pub fn follow(&self) -> News {
+    pub fn follow(&self) -> Changes {
         self.inner.feeds.follow()
     }
 

@@ -13,9 +13,9 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use crate::changes::SessionChange;
 use crate::engine::{Change, Done, Engine, Outcomes};
 use crate::feed::{Feeds, RING_IDLE};
-use crate::news::Fate;
 use crate::types::StoreError;
 use fault::Backoff;
 pub(crate) use fault::Fault;
@@ -45,7 +45,7 @@ impl Writer {
         fault: Arc<Fault>,
     ) -> Result<Self, StoreError> {
         let (sender, ops) = mpsc::channel();
-        let tidy = Tidy::new(engine.leftovers()?);
+        let tidy = Tidy::new(engine.pending_deletes()?);
         let state = Thread {
             ops,
             waiting: VecDeque::new(),
@@ -236,13 +236,13 @@ impl Thread {
             (Change::Create(creation), Done::Created(record)) => {
                 if let Some(old) = creation.replaces {
                     self.tidy.deleted(old);
-                    self.feeds.removed(old, Fate::Replaced);
+                    self.feeds.removed(old, SessionChange::Replaced);
                 }
                 self.feeds.created(record.no, record.last_seq);
             }
             (Change::Delete(session), Done::Deleted(record)) => {
                 self.tidy.deleted(session);
-                self.feeds.removed(session, Fate::Deleted(record.clone().map(Arc::from)));
+                self.feeds.removed(session, SessionChange::Deleted(record.clone().map(Arc::from)));
             }
             (Change::Create(_) | Change::Delete(_) | Change::Trim { .. }, _) => {}
         }

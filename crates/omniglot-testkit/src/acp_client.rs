@@ -23,7 +23,7 @@ pub enum Library {
 
 /// What the agent asked the client.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
+pub struct InboundRequest {
     pub method: String,
     pub params: Value,
 }
@@ -37,7 +37,7 @@ pub struct RpcError {
     pub data: Value,
 }
 
-type Answers = Box<dyn FnMut(&Asked) -> Result<Value, RpcError> + Send>;
+type Answers = Box<dyn FnMut(&InboundRequest) -> Result<Value, RpcError> + Send>;
 
 pub struct AcpClient {
     child: Child,
@@ -48,15 +48,15 @@ pub struct AcpClient {
     answers: Answers,
     /// Requests of the first method are answered when one of the second has come.
     hold: Option<(&'static str, &'static str)>,
-    held: Vec<(u64, Asked)>,
+    held: Vec<(u64, InboundRequest)>,
     /// The updates of sessions, as they came.
     pub updates: Vec<Value>,
-    pub asked: Vec<Asked>,
+    pub asked: Vec<InboundRequest>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-enum News {
+enum ClientEvent {
     Update {
         params: Value,
     },
@@ -82,9 +82,9 @@ enum News {
 
 /// One thing that came in.
 #[derive(Debug)]
-enum Heard {
+enum Received {
     Update,
-    Asked,
+    Request,
     Answered(u64, Result<Value, RpcError>),
     Left(Option<i32>),
 }
@@ -123,7 +123,10 @@ impl AcpClient {
     }
 
     /// How requests of the agent are answered from here on; at first every permission is given once.
-    pub fn answer_with(&mut self, answers: impl FnMut(&Asked) -> Result<Value, RpcError> + Send + 'static) {
+    pub fn answer_with(
+        &mut self,
+        answers: impl FnMut(&InboundRequest) -> Result<Value, RpcError> + Send + 'static,
+    ) {
         self.answers = Box::new(answers);
     }
 
@@ -159,7 +162,7 @@ impl AcpClient {
     /// The answer to a call.
     pub async fn finish(&mut self, call: u64) -> Result<Value, RpcError> {
         loop {
-            if let Heard::Answered(number, answer) = self.hear().await
+            if let Received::Answered(number, answer) = self.hear().await
                 && number == call
             {
                 return answer;
@@ -194,34 +197,34 @@ impl AcpClient {
     pub async fn leave(mut self) -> Option<i32> {
         self.orders = None;
         loop {
-            if let Heard::Left(code) = self.hear().await {
+            if let Received::Left(code) = self.hear().await {
                 self.child.wait().await.expect("its end");
                 return code;
             }
         }
     }
 
-    async fn hear(&mut self) -> Heard {
+    async fn hear(&mut self) -> Received {
         loop {
             let line = self.news.next_line().await.expect("news").expect("the client is there");
             match serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}")) {
-                News::Update { params } => {
+                ClientEvent::Update { params } => {
                     self.updates.push(params);
-                    return Heard::Update;
+                    return Received::Update;
                 }
-                News::Ask { ask, method, params } => {
-                    self.asked(ask, Asked { method, params }).await;
-                    return Heard::Asked;
+                ClientEvent::Ask { ask, method, params } => {
+                    self.asked(ask, InboundRequest { method, params }).await;
+                    return Received::Request;
                 }
-                News::Result { call, value } => return Heard::Answered(call, Ok(value)),
-                News::Error { call, error } => return Heard::Answered(call, Err(error)),
-                News::Other => {}
-                News::Left { code } => return Heard::Left(code),
+                ClientEvent::Result { call, value } => return Received::Answered(call, Ok(value)),
+                ClientEvent::Error { call, error } => return Received::Answered(call, Err(error)),
+                ClientEvent::Other => {}
+                ClientEvent::Left { code } => return Received::Left(code),
             }
         }
     }
 
-    async fn asked(&mut self, number: u64, asked: Asked) {
+    async fn asked(&mut self, number: u64, asked: InboundRequest) {
         match self.hold {
             Some((method, _)) if asked.method == method => {
                 self.asked.push(asked.clone());
@@ -242,7 +245,7 @@ impl AcpClient {
         }
     }
 
-    async fn answer(&mut self, number: u64, asked: Asked) {
+    async fn answer(&mut self, number: u64, asked: InboundRequest) {
         let order = match (self.answers)(&asked) {
             Ok(value) => json!({ "answer": number, "value": value }),
             Err(error) => {
@@ -276,12 +279,12 @@ impl Library {
 }
 
 /// Gives every permission once, and nothing else.
-pub fn allow(asked: &Asked) -> Result<Value, RpcError> {
+pub fn allow(asked: &InboundRequest) -> Result<Value, RpcError> {
     choose(asked, "allow_once")
 }
 
 /// Chooses the option of a permission by its kind.
-pub fn choose(asked: &Asked, kind: &str) -> Result<Value, RpcError> {
+pub fn choose(asked: &InboundRequest, kind: &str) -> Result<Value, RpcError> {
     let options: Vec<Choice> = match asked.params.get("options") {
         Some(options) => serde_json::from_value(options.clone()).expect("options"),
         None => vec![],

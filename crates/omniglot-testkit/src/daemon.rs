@@ -13,7 +13,7 @@ use omniglot_client::Client;
 use omniglot_timeline::check::Allow;
 use tempfile::TempDir;
 
-use crate::judge;
+use crate::check_session;
 
 /// How a daemon under test is started.
 pub struct Setup {
@@ -76,7 +76,7 @@ impl Daemon {
         let token = std::fs::read_to_string(home.path().join("data/token")).expect("its token");
         let token = token.trim().to_owned();
         let client = Client::new(&url, Some(token.clone())).expect("a client");
-        Self { setup, home: Some(home), child, allow: judge::ANY_SESSION, url, token, client }
+        Self { setup, home: Some(home), child, allow: check_session::ANY_SESSION, url, token, client }
     }
 
     pub fn program(&self) -> &Path {
@@ -141,7 +141,9 @@ impl Drop for Daemon {
         }
         // The daemon ends also when a session is found wanting; no process may outlive a test.
         let verdict = (!std::thread::panicking()).then(|| {
-            catch_unwind(AssertUnwindSafe(|| judge::all_sessions_but(&self.url, &self.token, self.allow)))
+            catch_unwind(AssertUnwindSafe(|| {
+                check_session::all_sessions_but(&self.url, &self.token, self.allow)
+            }))
         });
         let below = self.descendants();
         signal(self.child.id(), "-TERM");

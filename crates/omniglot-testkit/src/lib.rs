@@ -4,13 +4,13 @@
 
 pub mod acp_client;
 pub mod agents;
+pub mod check_session;
 pub mod clients;
 pub mod daemon;
-pub mod drive;
-pub mod judge;
+pub mod fixture;
 pub mod models;
 pub mod sandbox_sdk;
 pub mod scenarios;
-pub mod stage;
+pub mod session_driver;
 pub mod terminal;
 pub mod validate;

@@ -1,7 +1,7 @@
 //! Scripted model servers on the loopback address: what a test says, an agent hears as its model.
 //!
 //! A script is a queue of [`Reply`]s in no provider's words. `server.rs` serves it, one file per provider
-//! (`gemini`, `anthropic`, `responses`, `chat`) speaks its wire. Errands of an agent (titles, token
+//! (`gemini`, `anthropic`, `responses`, `chat`) speaks its wire. Side requests of an agent (titles, token
 //! counts, checks) are answered without touching the queue; a request that nobody foresaw fails the test.
 //!
 //! ```ignore
@@ -51,7 +51,7 @@ impl Script {
         self
     }
 
-    /// The answer to every errand like this, instead of the provider's harmless one.
+    /// The answer to every side request like this, instead of the provider's harmless one.
     pub fn side(mut self, when: impl Fn(&Request) -> bool + Send + Sync + 'static, reply: Reply) -> Self {
         self.sides.push(Side { when: Box::new(when), reply });
         self

@@ -56,7 +56,7 @@ pub struct Thrown {
 
 #[derive(Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-enum News {
+enum ClientEvent {
     Event {
         #[serde(flatten)]
         event: Value,
@@ -190,17 +190,17 @@ impl SandboxSdk {
     async fn hear(&mut self) {
         let line = self.news.next_line().await.expect("news").expect("the SDK's process lives");
         match serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}")) {
-            News::Event { event } => self.events.push(event),
-            News::Permission { session, request } => {
+            ClientEvent::Event { event } => self.events.push(event),
+            ClientEvent::Permission { session, request } => {
                 if let Some(reply) = self.reply {
                     let args = json!([request.get("id"), reply]);
                     self.begin(Some(&session), "respondPermission", args).await;
                 }
                 self.permissions.push(request);
             }
-            News::Result { call, value } => drop(self.done.insert(call, Ok(value))),
-            News::Error { call, thrown } => drop(self.done.insert(call, Err(thrown))),
-            News::Left => self.left = true,
+            ClientEvent::Result { call, value } => drop(self.done.insert(call, Ok(value))),
+            ClientEvent::Error { call, thrown } => drop(self.done.insert(call, Err(thrown))),
+            ClientEvent::Left => self.left = true,
         }
     }
 

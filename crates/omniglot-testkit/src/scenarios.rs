@@ -39,8 +39,8 @@ pub use self::tools::{
 };
 
 use crate::agents::RealAgent;
+use crate::fixture::Fixture;
 use crate::models::{Model, Reply, Script};
-use crate::stage::Stage;
 
 /// How an agent names what all agents can do.
 #[derive(Clone, Copy)]
@@ -67,12 +67,12 @@ pub struct Dialect {
 
 impl Dialect {
     /// A session whose model follows this script.
-    pub async fn stage(&self, replies: impl IntoIterator<Item = Reply>) -> Stage {
+    pub async fn fixture(&self, replies: impl IntoIterator<Item = Reply>) -> Fixture {
         self.stage_with(replies, |_| {}).await
     }
 
     /// A session in which tools ask.
-    pub async fn asking_stage(&self) -> Stage {
+    pub async fn asking_stage(&self) -> Fixture {
         self.stage_with([], |request| request.permission_mode = self.asking_mode.map(str::to_owned)).await
     }
 
@@ -80,9 +80,9 @@ impl Dialect {
         &self,
         replies: impl IntoIterator<Item = Reply>,
         wishes: impl FnOnce(&mut CreateSessionRequest),
-    ) -> Stage {
+    ) -> Fixture {
         let script = replies.into_iter().fold((self.script)(), Script::reply);
-        Stage::open_with(self.program, script, self.agent, wishes).await
+        Fixture::open_with(self.program, script, self.agent, wishes).await
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// How long something may take until it is on the screen; a program that starts may be slow.
-const PATIENCE: Duration = Duration::from_secs(60);
+const SCREEN_TIMEOUT: Duration = Duration::from_secs(60);
 /// tmux tells nobody when a screen changes, so this is how often we look.
 const PAUSE: Duration = Duration::from_millis(50);
 /// What a program says last stays on the screen, with how it left.
@@ -79,7 +79,7 @@ impl Terminal {
             if good(&screen) {
                 return screen;
             }
-            assert!(began.elapsed() < PATIENCE, "the screen never had {wanted}:\n{}", crop(&screen));
+            assert!(began.elapsed() < SCREEN_TIMEOUT, "the screen never had {wanted}:\n{}", crop(&screen));
             std::thread::sleep(PAUSE);
         }
     }

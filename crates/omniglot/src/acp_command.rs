@@ -4,12 +4,12 @@
 //! daemon's. Only ACP goes to stdout; words for people go to stderr. The sessions are the daemon's and stay
 //! when the editor leaves.
 
-mod door;
+mod daemon_link;
 mod envelope;
-mod ledger;
 mod outbound;
-mod post;
+mod pending;
 mod stream;
+mod upstream;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -21,10 +21,10 @@ use tokio::time::timeout;
 use crate::cli::AcpArgs;
 use crate::print;
 use crate::signals::StopSignals;
-use door::Door;
-use ledger::Ledger;
+use daemon_link::DaemonLink;
 use outbound::Outbound;
-use post::Poster;
+use pending::PendingRequests;
+use upstream::Upstream;
 
 /// How long answers may take that are due when the editor has said its last word.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
@@ -33,13 +33,13 @@ const LEAVING: Duration = Duration::from_secs(2);
 
 /// What both directions share.
 struct Relay {
-    door: Door,
+    daemon_link: DaemonLink,
     /// Names this connection at the daemon.
     server: String,
     agent: Option<String>,
-    ledger: Ledger,
+    pending: PendingRequests,
     /// The place in the daemon's stream up to which the editor was told.
-    place: stream::Place,
+    cursor: stream::Cursor,
     outbound: Outbound,
 }
 
@@ -47,17 +47,17 @@ pub(crate) async fn run(args: AcpArgs) -> anyhow::Result<ExitCode> {
     let mut signals = StopSignals::listen()?;
     let (outbound, closed) = Outbound::start();
     let relay = Arc::new(Relay {
-        door: Door::open(args.data).await?,
+        daemon_link: DaemonLink::open(args.data).await?,
         server: format!("stdio-{}", uuid::Uuid::new_v4()),
         agent: args.agent,
-        ledger: Ledger::default(),
-        place: stream::Place::default(),
+        pending: PendingRequests::default(),
+        cursor: stream::Cursor::default(),
         outbound,
     });
     let (wake, woken) = mpsc::channel(1);
-    let poster = Poster::new(relay.clone(), woken);
+    let upstream = Upstream::new(relay.clone(), woken);
     let done = tokio::select! {
-        done = poster.run(tokio::io::stdin()) => done,
+        done = upstream.run(tokio::io::stdin()) => done,
         failed = stream::follow(relay.clone(), wake) => Err(failed),
         () = signals.next() => Ok(()),
         () = closed => Ok(()),
@@ -68,7 +68,7 @@ pub(crate) async fn run(args: AcpArgs) -> anyhow::Result<ExitCode> {
 
 impl Relay {
     async fn leave(&self) {
-        let attached = self.door.attached().await;
+        let attached = self.daemon_link.attached().await;
         match timeout(LEAVING, attached.client.acp_leave(&self.server)).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::debug!(%error, "the daemon did not hear that we left"),

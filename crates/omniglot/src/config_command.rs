@@ -12,7 +12,7 @@ use toml::{Table, Value};
 use crate::cli::{ConfigArgs, ConfigCheckArgs, ConfigCommand, DataDirArgs};
 use crate::daemon::parsed;
 use crate::usage::UsageError;
-use crate::{data_dir, print, serve, token, variables};
+use crate::{data_dir, env, print, serve, token};
 
 pub(crate) fn run(args: &ConfigArgs) -> anyhow::Result<ExitCode> {
     match &args.command {
@@ -50,7 +50,7 @@ fn show(args: &DataDirArgs) -> anyhow::Result<ExitCode> {
     let file = data_dir::config_file(args, &dir);
     let text = std::fs::read_to_string(&file).unwrap_or_default();
     let shown = Shown { file: &file, written: toml::from_str(&text)?, lines: vec![] };
-    print::text(&shown.all(&config, &dir, variables::of_environment))?;
+    print::text(&shown.all(&config, &dir, env::of_environment))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -68,7 +68,7 @@ impl Shown<'_> {
         self.lines.push(format!("# file: {}{exists}", self.file.display()));
         let variable = |name: &'static str| get(name).is_some().then_some(name);
         let listen = config.listen.unwrap_or(serve::LISTEN).to_string();
-        self.value(None, "listen", Some(listen.into()), variable(variables::LISTEN));
+        self.value(None, "listen", Some(listen.into()), variable(env::LISTEN));
         self.token(config, variable(token::VARIABLE));
         let texts = |values: &[omniglot_runtime::config::Written]| -> Value {
             values.iter().map(|value| value.text.clone()).collect::<Vec<_>>().into()
@@ -76,8 +76,8 @@ impl Shown<'_> {
         self.value(None, "allow_hosts", Some(texts(&config.allow_hosts)), None);
         self.value(None, "allow_origins", Some(texts(&config.allow_origins)), None);
         let agent = Some(config.default_agent().into());
-        self.value(None, "default_agent", agent, variable(variables::DEFAULT_AGENT));
-        self.value(None, "sandbox", Some(config.sandbox.into()), variable(variables::SANDBOX));
+        self.value(None, "default_agent", agent, variable(env::DEFAULT_AGENT));
+        self.value(None, "sandbox", Some(config.sandbox.into()), variable(env::SANDBOX));
         self.limits(config);
         self.retention(config);
         self.agents(config);

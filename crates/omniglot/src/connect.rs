@@ -23,7 +23,7 @@ use crate::{data_dir, print, token};
 pub(crate) const ATTEMPTS: usize = 5;
 
 /// How long a daemon may take to appear or to vanish.
-const PATIENCE: Duration = Duration::from_secs(20);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// How long our own daemon may take to stop.
@@ -59,7 +59,7 @@ impl Home {
 
     /// `backlog` counts where the daemon is this process.
     pub(crate) async fn connect(&self, backlog: Backlog) -> anyhow::Result<Connection> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + CONNECT_TIMEOUT;
         loop {
             if let Some(client) = self.running().await? {
                 self.tell_of_the_daemons_own_configuration();
@@ -77,7 +77,7 @@ impl Home {
     /// The next daemon after one that was lost. Does not take its place: whoever watches must not keep out a
     /// daemon that somebody is about to start.
     pub(crate) async fn find(&self) -> anyhow::Result<Connection> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + CONNECT_TIMEOUT;
         loop {
             if let Some(client) = self.running().await? {
                 return Ok(Connection { client, own: None });
@@ -85,7 +85,7 @@ impl Home {
             ensure!(
                 Instant::now() < deadline,
                 "no daemon has come back within {} s; `omniglot daemon start` starts one",
-                PATIENCE.as_secs()
+                CONNECT_TIMEOUT.as_secs()
             );
             sleep(PAUSE).await;
         }

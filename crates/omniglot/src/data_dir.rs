@@ -2,7 +2,6 @@
 //!
 //! What lies inside is the business of the store and of `token`.
 
-use std::env;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -10,8 +9,8 @@ use anyhow::Context as _;
 use omniglot_runtime::config::{self, Config};
 
 use crate::cli::DataDirArgs;
+use crate::env;
 use crate::usage::UsageError;
-use crate::variables;
 
 /// The variables that say where user data belongs.
 #[derive(Debug, Default)]
@@ -63,7 +62,7 @@ pub(crate) fn config(args: &DataDirArgs, dir: &Path) -> anyhow::Result<Config> {
         Some(path) => Config::load(&path),
         None => Config::load_optional(&dir.join(config::FILE_NAME)),
     };
-    Ok(variables::apply(loaded.map_err(UsageError::because)?, variables::of_environment)?)
+    Ok(env::apply(loaded.map_err(UsageError::because)?, env::of_environment)?)
 }
 
 /// The configuration file that is used if it is there.
@@ -73,13 +72,13 @@ pub(crate) fn config_file(args: &DataDirArgs, dir: &Path) -> PathBuf {
 
 /// The configuration file that somebody named.
 fn asked_for(args: &DataDirArgs) -> Option<PathBuf> {
-    let variable = || env::var_os(variables::CONFIG).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let variable = || std::env::var_os(env::CONFIG).filter(|value| !value.is_empty()).map(PathBuf::from);
     args.config.clone().or_else(variable)
 }
 
 impl Places {
     fn of_environment() -> Self {
-        let path = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let path = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         Self {
             omniglot_home: path("OMNIGLOT_HOME"),
             xdg_data_home: path("XDG_DATA_HOME"),

@@ -2,7 +2,6 @@
 
 mod acp_command;
 mod agents;
-mod call;
 mod cli;
 mod completions;
 mod config_command;
@@ -12,6 +11,7 @@ mod daemon;
 mod daemon_command;
 mod data_dir;
 mod db;
+mod env;
 mod logging;
 mod mock_agent;
 mod opencode_command;
@@ -24,7 +24,7 @@ mod table;
 mod times;
 mod token;
 mod usage;
-mod variables;
+mod with_daemon;
 
 use std::future::Future;
 use std::io::{self, Write as _};

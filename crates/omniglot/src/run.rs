@@ -4,12 +4,12 @@
 
 pub(crate) mod answer;
 mod begin;
-mod errands;
 mod keyboard;
 pub(crate) mod outcome;
 pub(crate) mod output;
 pub(crate) mod prompt;
 pub(crate) mod render;
+mod replies;
 mod scratch;
 mod session;
 mod spinner;
@@ -34,7 +34,7 @@ use outcome::Outcome;
 use output::{Form, Output};
 pub(crate) use session::directory;
 use session::{Opened, Wanted};
-use turn::{Turn, Watched, Wishes};
+use turn::{StopRequests, Turn, Watched};
 
 pub(crate) async fn run(args: RunArgs) -> anyhow::Result<ExitCode> {
     let (text, stdin) = prompt_text(&args.prompt)?;
@@ -94,7 +94,7 @@ impl Run {
             self.output.note(&format!("the project stays in {place}"));
         }
         let Some(connection) = connection else { return Ok(outcome) };
-        if turn.wishes() != Wishes::Leave {
+        if turn.stop_requests() != StopRequests::Leave {
             self.linger(&connection).await?;
         }
         tokio::select! {

@@ -5,7 +5,7 @@
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::run::output::{columns, is_terminal};
-use crate::run::render::paint::{Ink, Style, clean, cut};
+use crate::run::render::style::{Ink, Style, clean, cut};
 
 const GAP: &str = "  ";
 

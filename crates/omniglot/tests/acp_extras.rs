@@ -12,7 +12,7 @@ use omniglot_schema::{
     ContentPart, CreateSessionRequest, EventData, FileAction, PermissionReply, SessionPatch, UniversalEvent,
 };
 use omniglot_testkit::daemon::{Daemon, Setup, wait_gone};
-use omniglot_testkit::drive::{Driver, status_of};
+use omniglot_testkit::session_driver::{SessionDriver, status_of};
 
 /// A daemon whose agent `odd` opens a session and then runs `script`.
 fn daemon(capabilities: &str, script: &str) -> Daemon {
@@ -26,8 +26,8 @@ read l; echo '{{"jsonrpc":"2.0","id":2,"result":{{"sessionId":"x"}}}}'
     Setup::new(env!("CARGO_BIN_EXE_omniglot")).config(config).start()
 }
 
-async fn odd(daemon: &Daemon, name: &str) -> Driver {
-    Driver::create_with(&daemon.client, name, &CreateSessionRequest::new("odd")).await
+async fn odd(daemon: &Daemon, name: &str) -> SessionDriver {
+    SessionDriver::create_with(&daemon.client, name, &CreateSessionRequest::new("odd")).await
 }
 
 /// The answer to a prompt, after one update.

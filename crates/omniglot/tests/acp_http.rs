@@ -12,7 +12,7 @@ mod wire;
 use omniglot_client::EventsQuery;
 use omniglot_schema::{EventData, PermissionReply, SessionId, SessionStatus, UniversalEventType};
 use omniglot_testkit::daemon::{Daemon, Setup};
-use omniglot_testkit::drive::Driver;
+use omniglot_testkit::session_driver::SessionDriver;
 use serde_json::{Value, json};
 use wire::{Frame, Wire, asks, is_update};
 
@@ -86,7 +86,7 @@ async fn a_client_that_hangs_up_finds_the_answer_on_a_later_stream() {
     let session = wire.session(&daemon).await;
     let prompt = wire.request("session/prompt", wire::words(&session, "[[permission]]"));
     let connection = wire.say(&prompt).await;
-    let driver = Driver::of(&daemon.client, &session);
+    let driver = SessionDriver::of(&daemon.client, &session);
     let asked = driver.wait_for(0, |event| event.kind() == UniversalEventType::PermissionRequested).await;
     drop(connection);
     let EventData::PermissionRequested(asked) = asked.data else { panic!("no permission") };

@@ -10,7 +10,7 @@
 use futures_util::stream;
 use omniglot_schema::DaemonStatus;
 use omniglot_testkit::daemon::{Daemon, Setup};
-use omniglot_testkit::drive::{Driver, session_id, status_of};
+use omniglot_testkit::session_driver::{SessionDriver, session_id, status_of};
 use reqwest::{RequestBuilder, Response};
 use serde_json::Value;
 
@@ -57,7 +57,7 @@ async fn a_file_that_is_too_long_is_refused_before_it_is_all_read() {
 #[tokio::test]
 async fn a_daemon_tells_who_it_is_to_those_with_the_token() {
     let daemon = daemon();
-    Driver::create(&daemon.client, "s").await;
+    SessionDriver::create(&daemon.client, "s").await;
     let DaemonStatus { version, pid, started_at, sessions, live, busy } =
         daemon.client.daemon().await.unwrap();
     assert_eq!((&*version, pid), (env!("CARGO_PKG_VERSION"), daemon.pid()));

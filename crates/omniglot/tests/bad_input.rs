@@ -5,16 +5,16 @@
 use omniglot_client::SessionFilter;
 use omniglot_schema::{EventData, PermissionReply, ProblemDetails};
 use omniglot_testkit::daemon::{Daemon, Setup};
-use omniglot_testkit::drive::Driver;
+use omniglot_testkit::session_driver::SessionDriver;
 use reqwest::{Method, Response};
 
 /// One request that must be refused: method, path, body (JSON), status and kind of the problem.
 type Row<'a> = (Method, String, &'a str, u16, &'a str);
 
 /// A daemon with one idle session `s`, and the id of a permission that was answered there.
-async fn daemon() -> (Daemon, Driver, String) {
+async fn daemon() -> (Daemon, SessionDriver, String) {
     let daemon = Setup::new(env!("CARGO_BIN_EXE_omniglot")).start();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     let turn = session.turn("[[permission]]", PermissionReply::Once).await;
     let resolved = turn.events.iter().find_map(|event| match &event.data {
         EventData::PermissionResolved(data) => Some(data.permission_id.to_string()),

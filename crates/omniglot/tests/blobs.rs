@@ -12,7 +12,7 @@ use omniglot_schema::{
     MessageRequest, PermissionReply, UniversalEvent,
 };
 use omniglot_testkit::daemon::{Daemon, Setup};
-use omniglot_testkit::drive::{Driver, message, status_of, text_of};
+use omniglot_testkit::session_driver::{SessionDriver, message, status_of, text_of};
 
 fn daemon() -> Daemon {
     Setup::new(env!("CARGO_BIN_EXE_omniglot")).start()
@@ -46,7 +46,7 @@ fn header<'a>(response: &'a reqwest::Response, name: &str) -> &'a str {
 #[tokio::test]
 async fn a_picture_is_kept_once_and_served_to_those_with_the_token() {
     let mut daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     session.turn("[[image]] [[image:tool]] [[image]]", PermissionReply::Once).await;
     let shown = images(&session.history().await);
     let kinds: Vec<_> = shown.iter().map(|(kind, role, _)| (*kind, role.unwrap())).collect();
@@ -82,7 +82,7 @@ async fn a_picture_is_kept_once_and_served_to_those_with_the_token() {
 #[tokio::test]
 async fn a_long_list_is_a_path_in_event_and_state_alike() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     session.turn("[[commands:1000]]", PermissionReply::Once).await;
     let events = session.history().await;
     let told = events.iter().rev().find_map(|event| match &event.data {
@@ -120,7 +120,7 @@ async fn attachments_reach_the_agent_in_their_own_form_and_the_user_item_shows_t
     std::fs::write(work.join("a.png"), PIXEL).unwrap();
     std::fs::write(work.join("notes.txt"), "remember the milk").unwrap();
     std::fs::write(work.join("data.bin"), b"\0\xff").unwrap();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     let request = attach("[[attachments]]", &["a.png", "notes.txt", "data.bin"]);
     session.client.post(&session.id, &request, None).await.unwrap();
     session.wait_for(0, ended).await;
@@ -153,13 +153,13 @@ async fn attachments_reach_the_agent_in_their_own_form_and_the_user_item_shows_t
 async fn attachments_of_a_message_that_waited_are_read_again_after_a_restart() {
     let mut daemon = daemon();
     std::fs::write(daemon.work().join("notes.txt"), "remember the milk").unwrap();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     session.post("[[silence]]").await;
     let request = attach("[[attachments]]", &["notes.txt"]);
     session.client.post(&session.id, &request, None).await.unwrap();
     daemon.kill();
     let daemon = daemon.restart();
-    let session = Driver::of(&daemon.client, "s");
+    let session = SessionDriver::of(&daemon.client, "s");
     let stopped = session.wait_for(0, ended).await;
     session.wait_for(stopped.sequence, ended).await;
     let said = text_of(&session.history().await);
@@ -172,7 +172,7 @@ async fn a_message_whose_agent_does_not_start_still_shows_its_picture() {
     let config = format!("[agents.brief]\nprotocol = \"acp\"\ncommand = [\"sh\", \"-c\", \"{script}\"]\n");
     let daemon = Setup::new(env!("CARGO_BIN_EXE_omniglot")).config(config).start();
     std::fs::write(daemon.work().join("a.png"), PIXEL).unwrap();
-    let session = Driver::create_with(&daemon.client, "s", &CreateSessionRequest::new("brief")).await;
+    let session = SessionDriver::create_with(&daemon.client, "s", &CreateSessionRequest::new("brief")).await;
     session.turn("[[exit]]", PermissionReply::Once).await;
     let over = session.wait_for(0, |event| matches!(event.data, EventData::SessionEnded(_))).await;
     std::fs::write(daemon.work().join("gone"), "").unwrap();

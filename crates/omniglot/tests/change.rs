@@ -13,7 +13,7 @@ use omniglot_schema::{
     QueueOnCancel, SessionDetail, SessionPatch, UniversalEvent, UniversalEventType,
 };
 use omniglot_testkit::daemon::{Daemon, Setup};
-use omniglot_testkit::drive::{Driver, Turn, message, session_id, status_of};
+use omniglot_testkit::session_driver::{SessionDriver, Turn, message, session_id, status_of};
 
 fn daemon() -> Daemon {
     Setup::new(env!("CARGO_BIN_EXE_omniglot")).start()
@@ -38,12 +38,12 @@ fn variant(id: &str) -> SessionPatch {
     SessionPatch { variant: Some(id.into()), ..SessionPatch::default() }
 }
 
-async fn patch(session: &Driver, patch: SessionPatch) -> SessionDetail {
+async fn patch(session: &SessionDriver, patch: SessionPatch) -> SessionDetail {
     session.client.patch(&session.id, &patch).await.expect("the change is taken")
 }
 
 /// What a refused change says.
-async fn refusal(session: &Driver, patch: SessionPatch) -> String {
+async fn refusal(session: &SessionDriver, patch: SessionPatch) -> String {
     let before = session.client.detail(&session.id).await.unwrap();
     match session.client.patch(&session.id, &patch).await {
         Err(ClientError::Problem(problem)) => {
@@ -91,7 +91,7 @@ fn told(events: &[UniversalEvent], label: &str) -> Vec<String> {
 #[tokio::test]
 async fn a_free_agent_takes_a_change_at_once() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     assert!(asks(&session.turn("[[permission]]", PermissionReply::Once).await));
     let changed = SessionPatch {
         title: Some("Renamed".into()),
@@ -123,7 +123,7 @@ async fn a_free_agent_takes_a_change_at_once() {
 #[tokio::test]
 async fn what_the_agent_cannot_change_is_refused_with_what_it_can() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     let modes = "its modes are default, acceptEdits, plan, bypass";
     assert!(refusal(&session, permission_mode("wild")).await.contains(modes));
     let both = SessionPatch { agent_mode: Some("plan".into()), ..permission_mode("bypass") };
@@ -155,7 +155,7 @@ async fn what_the_agent_cannot_change_is_refused_with_what_it_can() {
 #[tokio::test]
 async fn an_unknown_model_passes_with_a_warning() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     // The agent has the last word: this one refuses what it does not list.
     let detail = patch(&session, model("mock-giant")).await;
     assert_eq!(detail.info.model.as_deref(), Some("mock-small"));
@@ -164,7 +164,7 @@ async fn an_unknown_model_passes_with_a_warning() {
     assert!(warnings[0].contains("does not list the model mock-giant; it lists mock-small, mock-large"));
 
     let daemon = restarted(daemon);
-    let session = Driver::of(&daemon.client, "s");
+    let session = SessionDriver::of(&daemon.client, "s");
     let detail = patch(&session, model("mock-giant")).await;
     assert_eq!(detail.info.model.as_deref(), Some("mock-giant"));
     assert_eq!(told(&session.history().await, "mock.warning").len(), 3);
@@ -181,7 +181,7 @@ fn restarted(mut daemon: Daemon) -> Daemon {
 #[tokio::test]
 async fn a_change_during_a_turn_holds_from_the_next_prompt() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     session.post("[[silence]]").await;
     session.wait_for(0, is(UniversalEventType::TurnStarted)).await;
     session.post("[[permission]]").await;
@@ -207,7 +207,7 @@ async fn a_change_during_a_turn_holds_from_the_next_prompt() {
 #[tokio::test]
 async fn a_change_during_a_turn_that_is_refused_later_is_taken_back() {
     let daemon = daemon();
-    let session = Driver::create_with(
+    let session = SessionDriver::create_with(
         &daemon.client,
         "s",
         &CreateSessionRequest { model: Some("mock-small".into()), ..CreateSessionRequest::new("mock") },
@@ -235,13 +235,13 @@ async fn a_change_during_a_turn_that_is_refused_later_is_taken_back() {
 #[tokio::test]
 async fn a_change_during_a_turn_outlives_the_daemon() {
     let mut daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     session.post("[[silence]]").await;
     session.wait_for(0, is(UniversalEventType::TurnStarted)).await;
     patch(&session, model("mock-large")).await;
     daemon.kill();
     let daemon = daemon.restart();
-    let session = Driver::of(&daemon.client, "s");
+    let session = SessionDriver::of(&daemon.client, "s");
     let turn = session.turn("[[text:1]]", PermissionReply::Once).await;
     assert_eq!(model_of(&turn).as_deref(), Some("mock-large"));
     session.history().await;
@@ -255,17 +255,17 @@ async fn a_change_without_a_process_outlives_the_daemon() {
         permission_mode: Some("acceptEdits".into()),
         ..CreateSessionRequest::new("mock")
     };
-    let session = Driver::create_with(&daemon.client, "s", &request).await;
+    let session = SessionDriver::create_with(&daemon.client, "s", &request).await;
     session.turn("[[text:1]]", PermissionReply::Once).await;
 
     let daemon = restarted(daemon);
-    let session = Driver::of(&daemon.client, "s");
+    let session = SessionDriver::of(&daemon.client, "s");
     let large = SessionPatch { variant: Some("high".into()), ..model("mock-large") };
     patch(&session, large).await;
     let mut daemon = daemon;
     daemon.kill();
     let daemon = daemon.restart();
-    let session = Driver::of(&daemon.client, "s");
+    let session = SessionDriver::of(&daemon.client, "s");
     let info = daemon.client.detail(&session.id).await.unwrap().info;
     assert_eq!((info.model.as_deref(), info.variant.as_deref()), (Some("mock-large"), Some("high")));
     patch(&session, permission_mode("bypass")).await;
@@ -290,7 +290,7 @@ async fn an_effort_can_be_chosen_when_a_session_is_made() {
         variant: Some(variant.into()),
         ..CreateSessionRequest::new("mock")
     };
-    let session = Driver::create_with(&daemon.client, "s", &request("mock-large", "high")).await;
+    let session = SessionDriver::create_with(&daemon.client, "s", &request("mock-large", "high")).await;
     let detail = daemon.client.detail(&session.id).await.unwrap();
     assert_eq!(detail.state.variant.as_deref(), Some("high"));
     for (model, variant) in [("mock-large", "enormous"), ("mock-small", "high")] {
@@ -310,7 +310,7 @@ read l
 async fn an_agent_that_lists_a_mode_and_refuses_it_has_the_last_word() {
     let refuse = r#"echo '{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"not today"}}'; read l"#;
     let daemon = odd_daemon(&format!("{OPEN}{refuse}"), "");
-    let session = Driver::create_with(&daemon.client, "s", &CreateSessionRequest::new("odd")).await;
+    let session = SessionDriver::create_with(&daemon.client, "s", &CreateSessionRequest::new("odd")).await;
     assert!(refusal(&session, permission_mode("code")).await.contains("not today"));
     assert!(refusal(&session, model("any")).await.contains("no choice of models"));
     session.history().await;
@@ -319,7 +319,7 @@ async fn an_agent_that_lists_a_mode_and_refuses_it_has_the_last_word() {
 #[tokio::test]
 async fn an_agent_that_does_not_answer_a_change_keeps_nobody_waiting_for_ever() {
     let daemon = odd_daemon(&format!("{OPEN}read l"), "[limits]\nhandshake_seconds = 1");
-    let session = Driver::create_with(&daemon.client, "s", &CreateSessionRequest::new("odd")).await;
+    let session = SessionDriver::create_with(&daemon.client, "s", &CreateSessionRequest::new("odd")).await;
     let silent = daemon.client.patch(&session.id, &permission_mode("code")).await;
     assert_eq!(status_of(silent), 504);
     session.history().await;
@@ -328,7 +328,7 @@ async fn an_agent_that_does_not_answer_a_change_keeps_nobody_waiting_for_ever() 
 #[tokio::test]
 async fn an_agent_that_dies_of_a_change_is_told() {
     let daemon = odd_daemon(&format!("{OPEN}exit 3"), "");
-    let session = Driver::create_with(&daemon.client, "s", &CreateSessionRequest::new("odd")).await;
+    let session = SessionDriver::create_with(&daemon.client, "s", &CreateSessionRequest::new("odd")).await;
     let died = daemon.client.patch(&session.id, &permission_mode("code")).await;
     assert_eq!(status_of(died), 500);
     session.wait_for(0, is(UniversalEventType::SessionEnded)).await;
@@ -338,7 +338,7 @@ async fn an_agent_that_dies_of_a_change_is_told() {
 #[tokio::test]
 async fn steering_is_queued_where_the_agent_cannot_and_the_receipt_says_so() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     session.post("[[silence]]").await;
     session.wait_for(0, is(UniversalEventType::TurnStarted)).await;
     let deliver = |delivery| MessageRequest { delivery: Some(delivery), ..message("[[text:1]]") };
@@ -362,7 +362,7 @@ async fn steering_is_queued_where_the_agent_cannot_and_the_receipt_says_so() {
 #[tokio::test]
 async fn a_context_is_compacted_where_the_agent_lists_a_command_for_it() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     assert_eq!(status_of(daemon.client.compact(&session.id).await), 400);
     session.turn("[[text:500]] [[commands]]", PermissionReply::Once).await;
     session.turn("[[usage]]", PermissionReply::Once).await;
@@ -380,12 +380,12 @@ async fn a_context_is_compacted_where_the_agent_lists_a_command_for_it() {
 #[tokio::test]
 async fn a_fork_remembers_what_was_said_and_goes_its_own_way() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     session.turn("First words [[text:1]]", PermissionReply::Once).await;
     patch(&session, model("mock-large")).await;
     let copied = daemon.client.fork(&session.id, &session_id("t")).await.unwrap();
     assert!(copied.healthy);
-    let copy = Driver::of(&daemon.client, "t");
+    let copy = SessionDriver::of(&daemon.client, "t");
     let info = daemon.client.detail(&copy.id).await.unwrap().info;
     assert_eq!(info.native_session_id, copied.native_session_id);
     assert_ne!(
@@ -408,17 +408,17 @@ async fn a_fork_remembers_what_was_said_and_goes_its_own_way() {
 
     // A copy comes back as itself.
     let daemon = restarted(daemon);
-    let copy = Driver::of(&daemon.client, "t");
+    let copy = SessionDriver::of(&daemon.client, "t");
     let recalled = earlier(copy.turn("[[recall]]", PermissionReply::Once).await);
     assert!(recalled.contains("Earlier prompts: 2."), "{recalled}");
     copy.history().await;
-    Driver::of(&daemon.client, "s").history().await;
+    SessionDriver::of(&daemon.client, "s").history().await;
 }
 
 #[tokio::test]
 async fn an_agent_that_cannot_fork_is_refused() {
     let daemon = odd_daemon(OPEN, "");
-    let session = Driver::create_with(&daemon.client, "s", &CreateSessionRequest::new("odd")).await;
+    let session = SessionDriver::create_with(&daemon.client, "s", &CreateSessionRequest::new("odd")).await;
     assert_eq!(status_of(daemon.client.fork(&session.id, &session_id("t")).await), 400);
     assert_eq!(status_of(daemon.client.compact(&session.id).await), 400);
     assert_eq!(status_of(daemon.client.detail(&session_id("t")).await), 404);

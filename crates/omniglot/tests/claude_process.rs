@@ -12,7 +12,7 @@ use omniglot_schema::{
     ContentPart, CreateSessionRequest, EventData, PermissionReply, StopReason, UniversalEvent,
 };
 use omniglot_testkit::daemon::{Daemon, Setup};
-use omniglot_testkit::drive::Driver;
+use omniglot_testkit::session_driver::SessionDriver;
 
 /// Answers the handshake, then every prompt with one word. It has no session but a new one.
 const SCRIPT: &str = r#"
@@ -36,8 +36,8 @@ fn daemon(script: &str) -> Daemon {
     Setup::new(env!("CARGO_BIN_EXE_omniglot")).config(config).start()
 }
 
-async fn odd(daemon: &Daemon) -> Driver {
-    Driver::create_with(&daemon.client, "s", &CreateSessionRequest::new("odd")).await
+async fn odd(daemon: &Daemon) -> SessionDriver {
+    SessionDriver::create_with(&daemon.client, "s", &CreateSessionRequest::new("odd")).await
 }
 
 #[tokio::test]
@@ -57,7 +57,7 @@ async fn a_session_that_its_agent_has_lost_goes_on_and_says_so() {
     odd(&daemon).await.turn("hello", PermissionReply::Once).await;
     daemon.stop();
     let daemon = daemon.restart();
-    let session = Driver::of(&daemon.client, "s");
+    let session = SessionDriver::of(&daemon.client, "s");
     let turn = session.turn("again", PermissionReply::Once).await;
     assert_eq!(turn.stop_reason(), StopReason::EndTurn);
     let history = session.history().await;

@@ -5,10 +5,10 @@
 mod agents;
 #[path = "cli/answer.rs"]
 mod answer;
-#[path = "cli/bench.rs"]
-mod bench;
 #[path = "cli/daemon.rs"]
 mod daemon;
+#[path = "cli/harness.rs"]
+mod harness;
 #[path = "cli/help.rs"]
 mod help;
 #[path = "cli/portable.rs"]
@@ -22,15 +22,15 @@ mod sessions;
 #[path = "cli/terminal.rs"]
 mod terminal;
 
-use bench::{Bench, Finished};
+use harness::{Finished, Harness};
 use omniglot_schema::{ErrorCode, EventData, PermissionStatus, StopReason, UniversalEvent};
 use omniglot_testkit::validate::assert_lawful;
 
 #[test]
 fn a_run_as_json_is_a_lawful_stream_from_its_beginning() {
-    let bench = Bench::new();
+    let harness = Harness::new();
     let run =
-        bench.run(&["--scratch", "--approve", "once", "--json", "Read README.md and add a line [[demo]]"]);
+        harness.run(&["--scratch", "--approve", "once", "--json", "Read README.md and add a line [[demo]]"]);
     let events = run.exited(0).events();
     assert_lawful(&events);
     assert_eq!(stop_reason(&events), StopReason::EndTurn);
@@ -39,8 +39,8 @@ fn a_run_as_json_is_a_lawful_stream_from_its_beginning() {
 
 #[test]
 fn a_readable_run_shows_calls_permission_diff_and_a_closing_line() {
-    let bench = Bench::new();
-    let run = bench.run(&["--scratch", "--approve", "once", "[[demo]]"]);
+    let harness = Harness::new();
+    let run = harness.run(&["--scratch", "--approve", "once", "[[demo]]"]);
     let out = &run.exited(0).stdout;
     for words in [
         "● ",
@@ -58,8 +58,8 @@ fn a_readable_run_shows_calls_permission_diff_and_a_closing_line() {
 
 #[test]
 fn a_scratch_project_is_kept_with_the_edit() {
-    let bench = Bench::new();
-    let run = bench.run(&["--scratch", "--approve", "once", "[[edit]]"]);
+    let harness = Harness::new();
+    let run = harness.run(&["--scratch", "--approve", "once", "[[edit]]"]);
     let place =
         run.exited(0).stdout.lines().find_map(|line| line.strip_prefix("the project stays in ")).unwrap();
     let readme = std::fs::read_to_string(format!("{place}/README.md")).unwrap();
@@ -70,7 +70,7 @@ fn a_scratch_project_is_kept_with_the_edit() {
 
 #[test]
 fn exit_codes_tell_how_a_turn_ended() {
-    let bench = Bench::new();
+    let harness = Harness::new();
     for (word, code, shown) in [
         ("[[text]]", 0, "── end_turn"),
         ("[[error:api]]", 1, "✗ error api_error: "),
@@ -78,14 +78,14 @@ fn exit_codes_tell_how_a_turn_ended() {
         ("[[stop:max_tokens]]", 3, "── max_tokens"),
         ("[[stop:refusal]]", 3, "── refusal"),
     ] {
-        let run = bench.run(&[word]);
+        let run = harness.run(&[word]);
         assert!(run.exited(code).stdout.contains(shown), "{word}: {run:?}");
     }
 }
 
 #[test]
 fn usage_errors_exit_with_2_and_say_what_to_do() {
-    let bench = Bench::new();
+    let harness = Harness::new();
     for (args, words) in [
         (&["--approve", "maybe", "x"][..], "possible values: once, always, reject, ask"),
         (&["--session", "a b", "x"], "--session a b: a session id has"),
@@ -94,23 +94,23 @@ fn usage_errors_exit_with_2_and_say_what_to_do() {
         (&["  "], "the prompt is empty"),
         (&[], "PROMPT"),
     ] {
-        let run = bench.run(args);
+        let run = harness.run(args);
         assert!(run.exited(2).stderr.contains(words), "{args:?}: {run:?}");
     }
 }
 
 #[test]
 fn an_agent_that_nobody_knows_is_refused_with_the_known_ones() {
-    let bench = Bench::new();
-    let run = bench.run(&["--agent", "nobody", "x"]);
+    let harness = Harness::new();
+    let run = harness.run(&["--agent", "nobody", "x"]);
     assert!(run.exited(2).stderr.contains("known agents: mock"), "{run:?}");
     assert!(run.stderr.contains("`omniglot agents list` shows all"), "{run:?}");
 }
 
 #[test]
 fn without_a_terminal_permissions_are_rejected_and_the_run_says_so_once() {
-    let bench = Bench::new();
-    let run = bench.run(&["--json", "[[permission]] [[permission]]"]);
+    let harness = Harness::new();
+    let run = harness.run(&["--json", "[[permission]] [[permission]]"]);
     assert_eq!(run.exited(0).stderr.matches("there is no terminal to ask at").count(), 1, "{run:?}");
     let resolved = resolved(&run.events());
     assert_eq!(resolved, [PermissionStatus::Reject; 2], "{run:?}");
@@ -118,8 +118,9 @@ fn without_a_terminal_permissions_are_rejected_and_the_run_says_so_once() {
 
 #[test]
 fn prepared_answers_on_stdin_are_taken_in_order_and_their_end_rejects() {
-    let bench = Bench::new();
-    let mut command = bench.command(&["run", "--json", "--approve", "ask", "[[permission]] [[permission]]"]);
+    let harness = Harness::new();
+    let mut command =
+        harness.command(&["run", "--json", "--approve", "ask", "[[permission]] [[permission]]"]);
     let run = Finished::of_input(&mut command, "what?\no\n");
     assert_eq!(
         resolved(&run.exited(0).events()),
@@ -134,29 +135,29 @@ fn prepared_answers_on_stdin_are_taken_in_order_and_their_end_rejects() {
 
 #[test]
 fn a_prompt_can_come_from_stdin() {
-    let bench = Bench::new();
-    let run = Finished::of_input(&mut bench.command(&["run", "-"]), "[[stop:max_tokens]]\n");
+    let harness = Harness::new();
+    let run = Finished::of_input(&mut harness.command(&["run", "-"]), "[[stop:max_tokens]]\n");
     run.exited(3);
 }
 
 #[test]
 fn a_named_session_goes_on() {
-    let bench = Bench::new();
-    bench.run(&["--session", "s1", "my favourite colour is teal [[text]]"]).exited(0);
-    let run = bench.run(&["--session", "s1", "--json", "[[recall]]"]);
+    let harness = Harness::new();
+    harness.run(&["--session", "s1", "my favourite colour is teal [[text]]"]).exited(0);
+    let run = harness.run(&["--session", "s1", "--json", "[[recall]]"]);
     let events = run.exited(0).events();
     assert!(matches!(events[0].data, EventData::TurnStarted(_)), "only the new turn is shown: {run:?}");
     assert!(run.stdout.contains("teal"), "{run:?}");
-    let other = bench.run(&["--session", "s1", "--agent", "other", "x"]);
+    let other = harness.run(&["--session", "s1", "--agent", "other", "x"]);
     assert!(other.exited(2).stderr.contains("its agent is mock"), "{other:?}");
 }
 
 #[test]
 fn a_named_session_goes_on_with_another_model_and_mode() {
-    let bench = Bench::new();
-    bench.run(&["--session", "s1", "[[text:1]]"]).exited(0);
+    let harness = Harness::new();
+    harness.run(&["--session", "s1", "[[text:1]]"]).exited(0);
     let changed = ["--session", "s1", "--model", "mock-large", "--permission-mode", "bypass"];
-    let run = bench.run(&[&changed[..], &["--json", "[[permission]]"]].concat());
+    let run = harness.run(&[&changed[..], &["--json", "[[permission]]"]].concat());
     let events = run.exited(0).events();
     assert!(resolved(&events).is_empty(), "{run:?}");
     let large = events.iter().any(|event| match &event.data {
@@ -164,18 +165,18 @@ fn a_named_session_goes_on_with_another_model_and_mode() {
         _ => false,
     });
     assert!(large, "{run:?}");
-    let wild = bench.run(&["--session", "s1", "--permission-mode", "wild", "[[text:1]]"]);
+    let wild = harness.run(&["--session", "s1", "--permission-mode", "wild", "[[text:1]]"]);
     assert!(wild.stderr.contains("its modes are default, acceptEdits, plan, bypass"), "{wild:?}");
     wild.exited(2);
 }
 
 #[test]
 fn a_bad_configuration_is_refused_with_line_and_column() {
-    let bench = Bench::new();
-    bench.configure("default_agent = \"mock\"\n[agents.x]\nprotocol = \"acp\"\ncomand = [\"x\"]\n");
+    let harness = Harness::new();
+    harness.configure("default_agent = \"mock\"\n[agents.x]\nprotocol = \"acp\"\ncomand = [\"x\"]\n");
     for command in ["run", "serve"] {
         let args = if command == "run" { vec!["run", "x"] } else { vec!["serve", "--port", "0"] };
-        let finished = Finished::of(&mut bench.command(&args));
+        let finished = Finished::of(&mut harness.command(&args));
         let stderr = &finished.exited(2).stderr;
         assert!(
             stderr.contains("omniglot.toml:4:1: unknown key `comand`; did you mean `command`?"),
@@ -187,39 +188,40 @@ fn a_bad_configuration_is_refused_with_line_and_column() {
 
 #[test]
 fn a_custom_acp_agent_works_and_can_be_the_default() {
-    let bench = Bench::new();
+    let harness = Harness::new();
     let program = env!("CARGO_BIN_EXE_omniglot");
-    bench.configure(&format!(
+    harness.configure(&format!(
         "default_agent = \"mine\"\n[agents.mine]\nprotocol = \"acp\"\ncommand = [{program:?}, \"mock-agent\"]\n"
     ));
-    let run = bench.run(&["[[text]]"]);
+    let run = harness.run(&["[[text]]"]);
     assert!(run.exited(0).stdout.starts_with("mine · session run-"), "{run:?}");
 }
 
 #[test]
 fn an_agent_that_has_forgotten_its_session_says_so() {
-    let bench = Bench::new();
+    let harness = Harness::new();
     let program = env!("CARGO_BIN_EXE_omniglot");
     // Without a state directory the built-in agent forgets with its process.
-    bench.configure(&format!("[agents.mine]\nprotocol = \"acp\"\ncommand = [{program:?}, \"mock-agent\"]\n"));
-    bench.run(&["--agent", "mine", "--session", "m1", "[[text]]"]).exited(0);
-    let run = bench.run(&["--session", "m1", "[[recall]]"]);
+    harness
+        .configure(&format!("[agents.mine]\nprotocol = \"acp\"\ncommand = [{program:?}, \"mock-agent\"]\n"));
+    harness.run(&["--agent", "mine", "--session", "m1", "[[text]]"]).exited(0);
+    let run = harness.run(&["--session", "m1", "[[recall]]"]);
     assert!(run.exited(0).stdout.contains("does not remember what was said before"), "{run:?}");
 }
 
 #[test]
 fn an_agent_whose_program_is_missing_is_named_with_the_fix() {
-    let bench = Bench::new();
-    bench.configure("[agents.gone]\nprotocol = \"acp\"\ncommand = [\"/no/such/program\"]\n");
-    let run = bench.run(&["--agent", "gone", "x"]);
+    let harness = Harness::new();
+    harness.configure("[agents.gone]\nprotocol = \"acp\"\ncommand = [\"/no/such/program\"]\n");
+    let run = harness.run(&["--agent", "gone", "x"]);
     let stderr = &run.exited(1).stderr;
     assert!(stderr.contains("/no/such/program") && stderr.contains("[agents.gone]"), "{run:?}");
 }
 
 #[test]
 fn ctrl_c_cancels_the_turn() {
-    let bench = Bench::new();
-    let mut run = bench.start(&["run", "--json", "[[silence]]"]);
+    let harness = Harness::new();
+    let mut run = harness.start(&["run", "--json", "[[silence]]"]);
     let mut events = run.events_until(is_user_item);
     run.interrupt();
     let finished = run.finish();
@@ -230,8 +232,8 @@ fn ctrl_c_cancels_the_turn() {
 
 #[test]
 fn ctrl_c_twice_leaves_an_agent_that_does_not_listen() {
-    let bench = Bench::new();
-    let mut run = bench.start(&["run", "--json", "[[deaf]]"]);
+    let harness = Harness::new();
+    let mut run = harness.start(&["run", "--json", "[[deaf]]"]);
     run.events_until(
         |event| matches!(&event.data, EventData::ItemDelta(data) if data.delta.contains("hear")),
     );
@@ -243,9 +245,9 @@ fn ctrl_c_twice_leaves_an_agent_that_does_not_listen() {
 
 #[test]
 fn a_run_uses_the_daemon_that_owns_the_data() {
-    let bench = Bench::new();
-    let daemon = bench.serve(&[]);
-    bench.run(&["--session", "shared", "[[text]]"]).exited(0);
+    let harness = Harness::new();
+    let daemon = harness.serve(&[]);
+    harness.run(&["--session", "shared", "[[text]]"]).exited(0);
     let sessions = daemon.get("/v1/sessions");
     assert!(sessions.contains("\"shared\""), "{sessions}");
     daemon.stop().exited(0);
@@ -253,14 +255,14 @@ fn a_run_uses_the_daemon_that_owns_the_data() {
 
 #[test]
 fn a_run_outlives_its_daemon_and_tells_how_the_turn_ended() {
-    let bench = Bench::new();
-    let daemon = bench.serve(&[]);
-    let mut run = bench.start(&["run", "--json", "[[silence]]"]);
+    let harness = Harness::new();
+    let daemon = harness.serve(&[]);
+    let mut run = harness.start(&["run", "--json", "[[silence]]"]);
     let mut events = run.events_until(is_user_item);
     daemon.kill();
     run.wait_for_stderr("looking for it again");
     // It has not become the daemon itself: another one can.
-    let daemon = bench.serve(&[]);
+    let daemon = harness.serve(&[]);
     let finished = run.finish();
     daemon.stop().exited(0);
     events.extend(finished.exited(1).events());
@@ -274,17 +276,17 @@ fn a_run_outlives_its_daemon_and_tells_how_the_turn_ended() {
 
 #[test]
 fn two_runs_at_once_share_one_daemon() {
-    let bench = Bench::new();
-    let first = bench.start(&["run", "[[text:2000]]"]);
-    let second = bench.start(&["run", "[[text:2000]]"]);
+    let harness = Harness::new();
+    let first = harness.start(&["run", "[[text:2000]]"]);
+    let second = harness.start(&["run", "[[text:2000]]"]);
     first.finish().exited(0);
     second.finish().exited(0);
 }
 
 #[test]
 fn the_api_description_is_printed() {
-    let bench = Bench::new();
-    let finished = Finished::of(&mut bench.command(&["openapi"]));
+    let harness = Harness::new();
+    let finished = Finished::of(&mut harness.command(&["openapi"]));
     let document: serde_json::Value = serde_json::from_str(&finished.exited(0).stdout).unwrap();
     assert!(document["paths"]["/v1/sessions/{session_id}"].is_object());
     assert!(finished.stdout.ends_with("}\n"));

@@ -1,14 +1,14 @@
 //! `omniglot.toml` with real daemons: an agent in three lines, what wins over what, and the example in the docs.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-#[path = "cli/bench.rs"]
+#[path = "cli/harness.rs"]
 #[expect(dead_code, reason = "shared with the other tests of the binary")]
-mod bench;
+mod harness;
 
-use bench::{Bench, Finished};
+use harness::{Finished, Harness};
 use omniglot_schema::{CreateSessionRequest, PermissionReply, StopReason};
 use omniglot_testkit::daemon::Setup;
-use omniglot_testkit::drive::Driver;
+use omniglot_testkit::session_driver::SessionDriver;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_omniglot");
 const PAGE: &str = include_str!("../../../docs/CONFIG.md");
@@ -30,8 +30,8 @@ while read -r line; do
 done
 "#;
 
-fn config(bench: &Bench, args: &[&str]) -> Finished {
-    Finished::of(&mut bench.command(&[&["config"], args].concat()))
+fn config(harness: &Harness, args: &[&str]) -> Finished {
+    Finished::of(&mut harness.command(&[&["config"], args].concat()))
 }
 
 #[tokio::test]
@@ -42,7 +42,8 @@ async fn an_unlisted_agent_needs_three_lines_and_no_code() {
     let lines = format!("[agents.shelly]\ncommand = [\"sh\", {script:?}]\nenv = {{ GREETING = \"moin\" }}\n");
     assert_eq!(lines.lines().count(), 3);
     let daemon = Setup::new(PROGRAM).config(lines).start();
-    let session = Driver::create_with(&daemon.client, "greeted", &CreateSessionRequest::new("shelly")).await;
+    let session =
+        SessionDriver::create_with(&daemon.client, "greeted", &CreateSessionRequest::new("shelly")).await;
     let turn = session.turn("hello", PermissionReply::Reject).await;
     assert_eq!((turn.text().as_str(), turn.stop_reason()), ("moin", StopReason::EndTurn));
     session.history().await;
@@ -50,30 +51,30 @@ async fn an_unlisted_agent_needs_three_lines_and_no_code() {
 
 #[test]
 fn the_examples_of_the_page_are_right() {
-    let bench = Bench::new();
+    let harness = Harness::new();
     let examples: Vec<&str> =
         PAGE.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
     assert_eq!(examples.len(), 2);
     for example in &examples {
-        bench.configure(example);
-        let checked = config(&bench, &["check"]);
+        harness.configure(example);
+        let checked = config(&harness, &["check"]);
         assert!(checked.exited(0).stdout.contains("is right: 1 agent, default agent mock"), "{checked:?}");
     }
-    let shown = config(&bench, &["show"]);
+    let shown = config(&harness, &["show"]);
     let shown = &shown.exited(0).stdout;
     for line in shown.lines().filter(|line| line.contains(" = ") && line.contains("  # ")) {
         assert!(line.ends_with("  # omniglot.toml"), "the page misses a key: {line}");
     }
     assert!(shown.contains("env = { GEMINI_API_KEY = \"***\" }"), "{shown}");
     assert!(!shown.contains("\"secret\""), "{shown}");
-    assert_eq!(config(&bench, &["check", "/no/such.toml"]).exited(2).stdout, "");
+    assert_eq!(config(&harness, &["check", "/no/such.toml"]).exited(2).stdout, "");
 }
 
 #[test]
 fn show_tells_where_each_value_comes_from() {
-    let bench = Bench::new();
-    bench.configure("listen = \"127.0.0.1:1\"\nsandbox = true\n[limits]\nlive_agents = 3\n");
-    let mut command = bench.command(&["config", "show"]);
+    let harness = Harness::new();
+    harness.configure("listen = \"127.0.0.1:1\"\nsandbox = true\n[limits]\nlive_agents = 3\n");
+    let mut command = harness.command(&["config", "show"]);
     let shown =
         Finished::of(command.env("OMNIGLOT_LISTEN", "localhost:7").env("OMNIGLOT_TOKEN", "hush-hush"));
     let shown = &shown.exited(0).stdout;
@@ -92,35 +93,35 @@ fn show_tells_where_each_value_comes_from() {
 
 #[test]
 fn options_win_over_variables_and_variables_over_the_file() {
-    let bench = Bench::new();
+    let harness = Harness::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();
-    bench.configure(&format!("listen = \"{taken}\"\ntoken_file = \"mine\"\n"));
+    harness.configure(&format!("listen = \"{taken}\"\ntoken_file = \"mine\"\n"));
     let refused = |finished: Finished| finished.exited(1).stderr.contains(&taken);
-    let data = bench.data_dir();
+    let data = harness.data_dir();
     std::fs::write(data.join("mine"), "from-the-file\n").unwrap();
-    assert!(refused(Finished::of(&mut bench.command(&["serve"]))), "the file says where");
+    assert!(refused(Finished::of(&mut harness.command(&["serve"]))), "the file says where");
 
-    bench.configure("listen = \"127.0.0.1:0\"\ntoken_file = \"mine\"\n");
-    let mut command = bench.command(&["serve"]);
+    harness.configure("listen = \"127.0.0.1:0\"\ntoken_file = \"mine\"\n");
+    let mut command = harness.command(&["serve"]);
     assert!(refused(Finished::of(command.env("OMNIGLOT_LISTEN", &taken))), "the variable wins");
 
-    let daemon = bench.serve(&["--host", "127.0.0.1"]);
+    let daemon = harness.serve(&["--host", "127.0.0.1"]);
     let token = data.join("mine");
     assert!(daemon.line().contains(&format!("token in {}", token.display())), "{}", daemon.line());
-    bench.run(&["[[text]]"]).exited(0);
+    harness.run(&["[[text]]"]).exited(0);
     daemon.stop().exited(0);
     // The judge at the end looks for the token where it usually is.
-    bench.configure("");
+    harness.configure("");
 }
 
 #[test]
 fn hosts_and_origins_that_could_never_match_are_refused_at_their_place() {
-    let bench = Bench::new();
-    bench
+    let harness = Harness::new();
+    harness
         .configure("allow_hosts = [\"box\"]\nallow_origins = [\n  \"https://a.example.com\",\n  \"*\",\n]\n");
     for command in [&["serve", "--port", "0"][..], &["config", "check"], &["config", "show"]] {
-        let refused = Finished::of(&mut bench.command(command));
+        let refused = Finished::of(&mut harness.command(command));
         let said = "omniglot.toml:4:3: there are no wildcards; name each one";
         assert!(refused.exited(2).stderr.contains(said), "{refused:?}");
     }
@@ -128,17 +129,18 @@ fn hosts_and_origins_that_could_never_match_are_refused_at_their_place() {
 
 #[test]
 fn a_run_beside_a_daemon_says_that_its_configuration_does_not_count() {
-    let bench = Bench::new();
-    let other = bench.data_dir().join("other.toml");
+    let harness = Harness::new();
+    let other = harness.data_dir().join("other.toml");
     std::fs::write(&other, "").unwrap();
     let other = other.to_str().unwrap();
-    let daemon = bench.serve(&[]);
-    let run = bench.run(&["--config", other, "[[text]]"]);
-    let said = format!("a daemon serves {} already, with its own configuration", bench.data_dir().display());
+    let daemon = harness.serve(&[]);
+    let run = harness.run(&["--config", other, "[[text]]"]);
+    let said =
+        format!("a daemon serves {} already, with its own configuration", harness.data_dir().display());
     assert!(run.exited(0).stderr.contains(&said), "{run:?}");
-    let run = bench.run(&["[[text]]"]);
+    let run = harness.run(&["[[text]]"]);
     assert!(!run.exited(0).stderr.contains("its own configuration"), "{run:?}");
     daemon.stop().exited(0);
-    let alone = bench.run(&["--config", other, "[[text]]"]);
+    let alone = harness.run(&["--config", other, "[[text]]"]);
     assert!(!alone.exited(0).stderr.contains("its own configuration"), "{alone:?}");
 }

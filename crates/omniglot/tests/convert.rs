@@ -23,14 +23,14 @@ fn every_recording_becomes_the_same_lawful_events_every_time() {
         let once = converted(agent, &recordings);
         assert_eq!(once, converted(agent, &recordings), "{agent} differs from one time to the next");
         files += recordings.len();
-        judge(&once);
+        check_session(&once);
     }
     assert!(files > 150, "only {files} recordings were found");
 }
 
 /// Each line is an event, and the events of each session keep the rules. In which recording somebody spoke
 /// nonsense on purpose, and which was cut in the middle of a turn, is known to the tests of the replay.
-fn judge(lines: &str) {
+fn check_session(lines: &str) {
     let events: Vec<UniversalEvent> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for session in events.chunk_by(|one, next| one.session_id == next.session_id) {
         assert_lawful_but(session, Allow { unparsed: true, open_turn: true });

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use omniglot_schema::{
     ErrorCode, EventData, EventsResponse, PermissionStatus, StopReason, UniversalEvent, UniversalEventType,
 };
-use omniglot_testkit::drive::text_of;
+use omniglot_testkit::session_driver::text_of;
 use omniglot_testkit::validate::assert_lawful;
 
 #[test]

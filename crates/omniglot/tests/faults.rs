@@ -12,7 +12,7 @@ use omniglot_schema::{
     UniversalEventType,
 };
 use omniglot_testkit::daemon::{Daemon, Setup, wait_gone};
-use omniglot_testkit::drive::{Driver, session_id, text_of};
+use omniglot_testkit::session_driver::{SessionDriver, session_id, text_of};
 use omniglot_timeline::check::Allow;
 
 const UNPARSED: Allow = Allow { open_turn: false, unparsed: true };
@@ -32,7 +32,7 @@ fn unparsed(events: &[UniversalEvent]) -> usize {
 #[tokio::test]
 async fn every_error_of_an_agent_has_its_code() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     let table = [
         ("auth", ErrorCode::ProviderAuth),
         ("rate_limit", ErrorCode::RateLimit),
@@ -62,7 +62,7 @@ async fn every_error_of_an_agent_has_its_code() {
 #[tokio::test]
 async fn garbage_is_recorded_and_the_turn_goes_on() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     let turn = session.turn("[[garbage]]", PermissionReply::Once).await;
     assert_eq!(turn.stop_reason(), StopReason::EndTurn);
     assert!(!turn.text().is_empty());
@@ -85,7 +85,7 @@ async fn garbage_is_recorded_and_the_turn_goes_on() {
 async fn a_line_over_the_limit_is_skipped_with_its_head_kept() {
     let daemon =
         Setup::new(env!("CARGO_BIN_EXE_omniglot")).config("[limits]\nmax_line_bytes = 1048576\n").start();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     let turn = session.turn("[[hugeline:3000000]] [[text:3]]", PermissionReply::Once).await;
     assert_eq!(turn.stop_reason(), StopReason::EndTurn);
     let events = session.history_with(UNPARSED).await;
@@ -98,7 +98,7 @@ async fn a_line_over_the_limit_is_skipped_with_its_head_kept() {
 #[tokio::test]
 async fn a_death_in_the_middle_of_a_line_closes_everything_once() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     let turn = session.turn("[[tool:open]] [[crash:midline]]", PermissionReply::Once).await;
     assert_eq!(turn.error().unwrap().code, Some(ErrorCode::AgentCrashed));
     session.wait_for(0, is(UniversalEventType::SessionEnded)).await;
@@ -109,7 +109,7 @@ async fn a_death_in_the_middle_of_a_line_closes_everything_once() {
 #[tokio::test]
 async fn odd_tool_calls_and_late_words_stay_lawful() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     session.turn("[[tool:open]] [[tool:unannounced]] [[shell]] [[shell:fail]]", PermissionReply::Once).await;
     session
         .turn("[[reasoning]] [[plan]] [[commands]] [[mode]] [[title]] [[usage]]", PermissionReply::Once)
@@ -129,7 +129,7 @@ async fn odd_tool_calls_and_late_words_stay_lawful() {
 #[tokio::test]
 async fn cancel_stops_a_silent_agent_and_resolves_what_is_open() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     session.post("[[silence]]").await;
     let started = session.wait_for(0, is(UniversalEventType::TurnStarted)).await;
     daemon.client.cancel(&session.id, QueueOnCancel::Keep).await.unwrap();
@@ -147,7 +147,7 @@ async fn cancel_stops_a_silent_agent_and_resolves_what_is_open() {
 #[tokio::test]
 async fn an_agent_deaf_to_everything_is_killed_and_the_session_goes_on() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     session.post("[[deaf]]").await;
     session.wait_for(0, is(UniversalEventType::ItemDelta)).await;
     daemon.client.cancel(&session.id, QueueOnCancel::Keep).await.unwrap();
@@ -163,7 +163,7 @@ async fn an_agent_deaf_to_everything_is_killed_and_the_session_goes_on() {
 #[tokio::test]
 async fn a_process_that_leaves_by_itself_ends_the_session_but_not_its_future() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     session.turn("[[stderr:100]] [[exit]]", PermissionReply::Once).await;
     let ended = session.wait_for(0, is(UniversalEventType::SessionEnded)).await;
     let EventData::SessionEnded(data) = &ended.data else { unreachable!() };
@@ -217,7 +217,7 @@ async fn a_prompt_that_could_never_be_sent_still_makes_a_whole_turn() {
     let script = format!("[ -e {} ] && exit 9; exec {program} mock-agent", stop.display());
     let config = format!("[agents.moody]\nprotocol = \"acp\"\ncommand = [\"sh\", \"-c\", {script:?}]\n");
     let daemon = Setup::new(program).config(config).start();
-    let session = Driver::create_with(&daemon.client, "s", &CreateSessionRequest::new("moody")).await;
+    let session = SessionDriver::create_with(&daemon.client, "s", &CreateSessionRequest::new("moody")).await;
     std::fs::write(&stop, "").unwrap();
     session.turn("[[exit]]", PermissionReply::Once).await;
     session.wait_for(0, is(UniversalEventType::SessionEnded)).await;
@@ -231,7 +231,7 @@ async fn a_prompt_that_could_never_be_sent_still_makes_a_whole_turn() {
 }
 
 /// The pid that `[[orphan]]` tells.
-async fn orphan(session: &Driver) -> u32 {
+async fn orphan(session: &SessionDriver) -> u32 {
     let turn = session.turn("[[orphan]]", PermissionReply::Once).await;
     let text = text_of(&turn.events);
     let pid = text.split("orphan pid ").nth(1).and_then(|rest| rest.split_whitespace().next());
@@ -244,19 +244,19 @@ async fn orphan(session: &Driver) -> u32 {
 #[tokio::test]
 async fn no_descendant_survives_the_daemon_however_it_ends() {
     let mut first = daemon();
-    let session = Driver::create(&first.client, "s").await;
+    let session = SessionDriver::create(&first.client, "s").await;
     let (below, runaway) = (first.descendants(), orphan(&session).await);
     first.kill();
     below.into_iter().chain([runaway]).for_each(wait_gone);
 
     let mut second = first.restart();
-    let session = Driver::create(&second.client, "t").await;
+    let session = SessionDriver::create(&second.client, "t").await;
     let (below, runaway) = (second.descendants(), orphan(&session).await);
     second.stop();
     below.into_iter().chain([runaway]).for_each(wait_gone);
 
     let third = second.restart();
-    let session = Driver::create(&third.client, "u").await;
+    let session = SessionDriver::create(&third.client, "u").await;
     let runaway = orphan(&session).await;
     third.client.terminate(&session.id).await.unwrap();
     wait_gone(runaway);
@@ -266,9 +266,9 @@ async fn no_descendant_survives_the_daemon_however_it_ends() {
 async fn a_full_database_makes_everybody_wait_and_loses_nothing() {
     let config = "[limits]\ndatabase_bytes = 1000000\n";
     let daemon = Setup::new(env!("CARGO_BIN_EXE_omniglot")).config(config).start();
-    let small = Driver::create(&daemon.client, "small").await;
+    let small = SessionDriver::create(&daemon.client, "small").await;
     small.turn("[[text:5]]", PermissionReply::Once).await;
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     session.post("[[flood:20000]]").await;
     // The daemon says that it cannot write before a client runs into it.
     let reason = loop {
@@ -278,7 +278,8 @@ async fn a_full_database_makes_everybody_wait_and_loses_nothing() {
         }
     };
     assert!(reason.contains("limit of 1000000 bytes"), "{reason}");
-    let refused = daemon.client.post(&small.id, &omniglot_testkit::drive::message("hello"), None).await;
+    let refused =
+        daemon.client.post(&small.id, &omniglot_testkit::session_driver::message("hello"), None).await;
     assert!(matches!(refused.unwrap_err().status(), Some(429 | 503)));
     assert!(!small.history().await.is_empty(), "what is there stays readable");
     let served = session.history_with(Allow { open_turn: true, unparsed: false }).await.len();
@@ -286,7 +287,7 @@ async fn a_full_database_makes_everybody_wait_and_loses_nothing() {
     daemon.kill();
     std::fs::write(daemon.data().join("omniglot.toml"), "").unwrap();
     let daemon = daemon.restart();
-    let session = Driver::of(&daemon.client, "s");
+    let session = SessionDriver::of(&daemon.client, "s");
     assert!(session.history().await.len() > served);
     assert_eq!(session.turn("[[text:1]]", PermissionReply::Once).await.stop_reason(), StopReason::EndTurn);
 }

@@ -15,14 +15,14 @@ use omniglot_schema::{
     UniversalEvent, UniversalEventType,
 };
 use omniglot_testkit::daemon::{Daemon, Setup, is_alive, wait_gone};
-use omniglot_testkit::drive::{Driver, Turn};
+use omniglot_testkit::session_driver::{SessionDriver, Turn};
 
 fn daemon() -> Daemon {
     Setup::new(env!("CARGO_BIN_EXE_omniglot")).start()
 }
 
 async fn play(daemon: &Daemon, words: &str) -> Turn {
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     let turn = session.turn(words, PermissionReply::Once).await;
     session.history().await;
     turn
@@ -126,7 +126,7 @@ async fn a_killed_command_ends_with_all_that_it_started() {
 #[tokio::test]
 async fn a_cancel_ends_a_command_that_the_agent_waits_for() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     session.post("[[terminal:wait]]").await;
     let pids = pids_of_command(&session).await;
     daemon.client.cancel(&session.id, QueueOnCancel::Keep).await.unwrap();
@@ -142,7 +142,7 @@ async fn a_cancel_ends_a_command_that_the_agent_waits_for() {
 #[tokio::test]
 async fn the_end_of_a_session_is_the_end_of_its_commands() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     session.post("[[terminal:leave]]").await;
     let pids = pids_of_command(&session).await;
     session.wait_for(0, is(UniversalEventType::TurnEnded)).await;
@@ -154,7 +154,7 @@ async fn the_end_of_a_session_is_the_end_of_its_commands() {
 #[tokio::test]
 async fn the_end_of_an_agent_is_the_end_of_its_commands() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     session.post("[[terminal:leave]] [[crash]]").await;
     let pids = pids_of_command(&session).await;
     session.wait_for(0, is(UniversalEventType::SessionEnded)).await;
@@ -165,7 +165,7 @@ async fn the_end_of_an_agent_is_the_end_of_its_commands() {
 #[tokio::test]
 async fn a_daemon_that_is_killed_leaves_no_command_behind() {
     let mut daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     session.post("[[terminal:leave]]").await;
     let pids = pids_of_command(&session).await;
     session.wait_for(0, is(UniversalEventType::TurnEnded)).await;
@@ -181,7 +181,7 @@ async fn what_is_not_offered_is_refused_at_once() {
         env!("CARGO_BIN_EXE_omniglot")
     );
     let daemon = Setup::new(env!("CARGO_BIN_EXE_omniglot")).config(config).start();
-    let session = Driver::create_with(&daemon.client, "s", &CreateSessionRequest::new("closed")).await;
+    let session = SessionDriver::create_with(&daemon.client, "s", &CreateSessionRequest::new("closed")).await;
     let turn = session.turn("[[fs]]", PermissionReply::Once).await;
     assert!(turn.text().contains("with error -32601:"), "{}", turn.text());
     let unparsed = |event: &&UniversalEvent| event.kind() == UniversalEventType::AgentUnparsed;
@@ -189,7 +189,7 @@ async fn what_is_not_offered_is_refused_at_once() {
 }
 
 /// The numbers of the command and of its detached child, which it writes first.
-async fn pids_of_command(session: &Driver) -> Vec<u32> {
+async fn pids_of_command(session: &SessionDriver) -> Vec<u32> {
     let mut said = String::new();
     let mut after = 0;
     loop {

@@ -15,7 +15,7 @@ use omniglot_schema::{
     UniversalEventType,
 };
 use omniglot_testkit::daemon::{Daemon, Setup};
-use omniglot_testkit::drive::{Driver, text_of};
+use omniglot_testkit::session_driver::{SessionDriver, text_of};
 
 fn daemon() -> Daemon {
     let command = [
@@ -35,8 +35,8 @@ fn installed(path: &str) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| panic!("{} is missing: run `cargo xtask agents`", path.display()))
 }
 
-async fn interop(daemon: &Daemon) -> Driver {
-    Driver::create_with(&daemon.client, "s", &CreateSessionRequest::new("interop")).await
+async fn interop(daemon: &Daemon) -> SessionDriver {
+    SessionDriver::create_with(&daemon.client, "s", &CreateSessionRequest::new("interop")).await
 }
 
 fn results(events: &[UniversalEvent]) -> Vec<(String, Option<i64>)> {

@@ -10,7 +10,7 @@
 use omniglot_client::EventsQuery;
 use omniglot_schema::{CreateSessionRequest, PermissionReply};
 use omniglot_testkit::daemon::{Daemon, Setup};
-use omniglot_testkit::drive::{Driver, session_id};
+use omniglot_testkit::session_driver::{SessionDriver, session_id};
 
 const SERVERS: &str = r#"{
     "files": {"type": "local", "command": ["file-server", "--here"], "args": ["a b"],
@@ -28,7 +28,7 @@ fn request(servers: &str) -> CreateSessionRequest {
 }
 
 /// Everything that a client can see of the session.
-async fn seen(daemon: &Daemon, session: &Driver) -> String {
+async fn seen(daemon: &Daemon, session: &SessionDriver) -> String {
     let query = EventsQuery { include_raw: true, ..Default::default() };
     let events = daemon.client.events(&session.id, &query).await.unwrap();
     let detail = daemon.client.detail(&session.id).await.unwrap();
@@ -43,7 +43,7 @@ fn json<T: serde::Serialize>(value: &T) -> String {
 #[tokio::test]
 async fn servers_reach_the_agent_also_after_a_restart_and_their_secrets_nobody_else() {
     let mut daemon = Setup::new(env!("CARGO_BIN_EXE_omniglot")).start();
-    let session = Driver::create_with(&daemon.client, "s", &request(SERVERS)).await;
+    let session = SessionDriver::create_with(&daemon.client, "s", &request(SERVERS)).await;
     let told = "My MCP servers: files = file-server --here a b FILES_TOKEN=*** SHORT=x; \
         web = http http://127.0.0.1:9/mcp Authorization=*** X-Path=***.";
     assert_eq!(session.turn("[[mcp]]", PermissionReply::Once).await.text(), told);
@@ -51,7 +51,7 @@ async fn servers_reach_the_agent_also_after_a_restart_and_their_secrets_nobody_e
     assert!(all.contains(r#""SHORT":"***""#) && !all.contains("canary"), "{all}");
     daemon.stop();
     let daemon = daemon.restart();
-    let session = Driver::of(&daemon.client, "s");
+    let session = SessionDriver::of(&daemon.client, "s");
     assert_eq!(session.turn("[[mcp]]", PermissionReply::Once).await.text(), told);
     let all = seen(&daemon, &session).await;
     assert!(all.contains(r#""SHORT":"***""#) && !all.contains("canary"), "{all}");

@@ -13,7 +13,7 @@ use omniglot_schema::{
     StopReason, UniversalEvent, UniversalEventType,
 };
 use omniglot_testkit::daemon::{Daemon, Setup};
-use omniglot_testkit::drive::{Driver, session_id, text_of};
+use omniglot_testkit::session_driver::{SessionDriver, session_id, text_of};
 
 const NEW: &str = r#"echo '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"x"}}'"#;
 const END: &str = r#"echo '{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}'"#;
@@ -39,8 +39,8 @@ fn daemon(script: &[&str]) -> Daemon {
     Setup::new(env!("CARGO_BIN_EXE_omniglot")).config(config).start()
 }
 
-async fn odd(daemon: &Daemon) -> Driver {
-    Driver::create_with(&daemon.client, "s", &CreateSessionRequest::new("odd")).await
+async fn odd(daemon: &Daemon) -> SessionDriver {
+    SessionDriver::create_with(&daemon.client, "s", &CreateSessionRequest::new("odd")).await
 }
 
 fn is(kind: UniversalEventType) -> impl Fn(&UniversalEvent) -> bool {
@@ -106,7 +106,7 @@ async fn an_agent_that_can_neither_load_nor_resume_has_forgotten_and_everybody_i
     // A restart of the daemon ends no session, but the agent's memory all the same.
     daemon.stop();
     let daemon = daemon.restart();
-    let session = Driver::of(&daemon.client, "s");
+    let session = SessionDriver::of(&daemon.client, "s");
     session.turn("once more", PermissionReply::Once).await;
     let later = session.history().await;
     assert_eq!(resumes(&later), resumes(&events), "no new start");
@@ -116,13 +116,13 @@ async fn an_agent_that_can_neither_load_nor_resume_has_forgotten_and_everybody_i
 #[tokio::test]
 async fn a_stop_in_mid_turn_keeps_the_message_that_waits() {
     let mut daemon = Setup::new(env!("CARGO_BIN_EXE_omniglot")).start();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     session.post("a first word [[text:2]] [[silence]]").await;
     session.wait_for(0, is(UniversalEventType::ItemDelta)).await;
     let waiting = session.post("[[recall]]").await;
     daemon.stop();
     let daemon = daemon.restart();
-    let session = Driver::of(&daemon.client, "s");
+    let session = SessionDriver::of(&daemon.client, "s");
     let first = session.wait_for(0, is(UniversalEventType::TurnEnded)).await;
     let second = session.wait_for(first.sequence, is(UniversalEventType::TurnEnded)).await;
     let EventData::TurnEnded(end) = &second.data else { unreachable!() };
@@ -162,7 +162,7 @@ async fn without_credentials_a_session_exists_says_what_is_missing_and_works_onc
     let error = created.error.unwrap();
     assert_eq!(error.r#type, ErrorType::PermissionDenied);
     assert!(error.message.contains("Authentication required"), "{}", error.message);
-    let session = Driver::of(&daemon.client, "s");
+    let session = SessionDriver::of(&daemon.client, "s");
     let detail = daemon.client.detail(&id).await.unwrap();
     assert_eq!(detail.state.auth.unwrap().state, AuthStatus::Required);
     assert!(!has_credentials(&daemon).await);
@@ -194,7 +194,7 @@ async fn a_key_that_fails_in_a_turn_is_no_credential_until_a_turn_works() {
     assert_eq!(turn.error().unwrap().code, Some(ErrorCode::ProviderAuth));
     assert!(!has_credentials(&daemon).await);
     // That another session opens proves nothing: the key is not looked at before a prompt.
-    Driver::create_with(&daemon.client, "t", &CreateSessionRequest::new("odd")).await;
+    SessionDriver::create_with(&daemon.client, "t", &CreateSessionRequest::new("odd")).await;
     assert!(!has_credentials(&daemon).await);
     assert_eq!(session.turn("again", PermissionReply::Once).await.stop_reason(), StopReason::EndTurn);
     assert!(has_credentials(&daemon).await);

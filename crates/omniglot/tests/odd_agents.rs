@@ -13,7 +13,7 @@ use omniglot_schema::{
     QueueOnCancel, StopReason, UniversalEvent, UniversalEventType,
 };
 use omniglot_testkit::daemon::{Daemon, Setup, wait_gone};
-use omniglot_testkit::drive::{Driver, message, session_id, status_of};
+use omniglot_testkit::session_driver::{SessionDriver, message, session_id, status_of};
 use omniglot_timeline::check::Allow;
 
 const OPEN: &str = r#"read l; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{}}}'
@@ -41,8 +41,8 @@ fn toml_string(text: &str) -> String {
     serde_json::to_string(text).unwrap()
 }
 
-async fn odd(daemon: &Daemon) -> Driver {
-    Driver::create_with(&daemon.client, "s", &CreateSessionRequest::new("odd")).await
+async fn odd(daemon: &Daemon) -> SessionDriver {
+    SessionDriver::create_with(&daemon.client, "s", &CreateSessionRequest::new("odd")).await
 }
 
 fn is(kind: UniversalEventType) -> impl Fn(&UniversalEvent) -> bool {
@@ -150,7 +150,7 @@ async fn what_waits_for_its_agent_to_start_has_started_and_can_be_cancelled() {
     session.wait_for(0, is(UniversalEventType::TurnStarted)).await;
     daemon.kill();
     let daemon = daemon.restart();
-    let session = Driver::of(&daemon.client, "s");
+    let session = SessionDriver::of(&daemon.client, "s");
     let restarted = session.wait_for(0, is(UniversalEventType::TurnEnded)).await.sequence;
     session.post("one").await;
     session.post("two").await;
@@ -193,7 +193,7 @@ async fn a_session_outlives_its_agents_configuration() {
     daemon.kill();
     std::fs::write(daemon.data().join("omniglot.toml"), "").unwrap();
     let daemon = daemon.restart();
-    let session = Driver::of(&daemon.client, "s");
+    let session = SessionDriver::of(&daemon.client, "s");
     session.wait_for(0, is(UniversalEventType::TurnEnded)).await;
     let turn = session.turn("are you there?", PermissionReply::Once).await;
     assert_eq!(turn.error().unwrap().code, Some(ErrorCode::AgentUnavailable));
@@ -247,12 +247,12 @@ async fn a_session_that_is_posted_to_while_it_is_created_is_one_session() {
         let name = format!("race{n}");
         let id = session_id(&name);
         let post = async {
-            let message = omniglot_testkit::drive::message("[[text:1]]");
+            let message = omniglot_testkit::session_driver::message("[[text:1]]");
             while daemon.client.post(&id, &message, None).await.is_err() {
                 tokio::task::yield_now().await;
             }
         };
-        let (session, ()) = tokio::join!(Driver::create(&daemon.client, &name), post);
+        let (session, ()) = tokio::join!(SessionDriver::create(&daemon.client, &name), post);
         session.wait_for(0, is(UniversalEventType::TurnEnded)).await;
         session.history().await;
     }
@@ -264,9 +264,9 @@ async fn a_session_that_is_posted_to_while_it_is_created_is_one_session() {
 async fn a_session_that_is_posted_to_while_it_is_deleted_leaves_nothing_behind() {
     let daemon = daemon("exit 1", "");
     for n in 0..10 {
-        let session = Driver::create(&daemon.client, &format!("race{n}")).await;
+        let session = SessionDriver::create(&daemon.client, &format!("race{n}")).await;
         let post = async {
-            let message = omniglot_testkit::drive::message("[[text:1]]");
+            let message = omniglot_testkit::session_driver::message("[[text:1]]");
             while daemon.client.post(&session.id, &message, None).await.is_ok() {}
         };
         let (deleted, ()) = tokio::join!(daemon.client.delete(&session.id), post);
@@ -281,7 +281,7 @@ async fn a_session_that_is_posted_to_while_it_is_deleted_leaves_nothing_behind()
 #[tokio::test]
 async fn a_full_log_does_not_keep_a_session_from_being_deleted() {
     let daemon = daemon("exit 1", "[limits]\ndatabase_bytes = 1000000");
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     session.post("[[flood:20000]]").await;
     while daemon.client.ready().await.is_ok() {
         tokio::task::yield_now().await;
@@ -293,7 +293,7 @@ async fn a_full_log_does_not_keep_a_session_from_being_deleted() {
     while daemon.client.ready().await.is_err() {
         tokio::task::yield_now().await;
     }
-    let next = Driver::create(&daemon.client, "t").await;
+    let next = SessionDriver::create(&daemon.client, "t").await;
     assert_eq!(next.turn("[[text:1]]", PermissionReply::Once).await.stop_reason(), StopReason::EndTurn);
     next.history_with(Allow::default()).await;
 }
@@ -301,10 +301,10 @@ async fn a_full_log_does_not_keep_a_session_from_being_deleted() {
 #[tokio::test]
 async fn a_full_log_does_not_keep_a_session_from_being_deleted_whose_process_was_ended() {
     let daemon = daemon("exit 1", "[limits]\ndatabase_bytes = 1000000\nidle_seconds = 2");
-    let resting = Driver::create(&daemon.client, "resting").await;
+    let resting = SessionDriver::create(&daemon.client, "resting").await;
     assert_eq!(resting.turn("[[text:1]]", PermissionReply::Once).await.stop_reason(), StopReason::EndTurn);
     let processes = daemon.descendants();
-    let flood = Driver::create(&daemon.client, "flood").await;
+    let flood = SessionDriver::create(&daemon.client, "flood").await;
     flood.post("[[flood:20000]]").await;
     while daemon.client.ready().await.is_ok() {
         tokio::task::yield_now().await;

@@ -13,7 +13,7 @@ use omniglot_schema::{
     SessionStatus, StopReason, UniversalEvent, UniversalEventType,
 };
 use omniglot_testkit::daemon::{Daemon, Setup};
-use omniglot_testkit::drive::{Driver, status_of, text_of};
+use omniglot_testkit::session_driver::{SessionDriver, status_of, text_of};
 
 fn daemon() -> Daemon {
     Setup::new(env!("CARGO_BIN_EXE_omniglot")).start()
@@ -24,7 +24,7 @@ fn is(kind: UniversalEventType) -> impl Fn(&UniversalEvent) -> bool {
 }
 
 /// Posts a word and waits for its question.
-async fn ask(session: &Driver, word: &str) -> QuestionEventData {
+async fn ask(session: &SessionDriver, word: &str) -> QuestionEventData {
     session.post(word).await;
     match session.wait_for(0, is(UniversalEventType::QuestionRequested)).await.data {
         EventData::QuestionRequested(data) => data,
@@ -33,7 +33,7 @@ async fn ask(session: &Driver, word: &str) -> QuestionEventData {
 }
 
 async fn answer(
-    session: &Driver,
+    session: &SessionDriver,
     question: &str,
     answers: &[&[&str]],
 ) -> Result<(), omniglot_client::ClientError> {
@@ -43,7 +43,7 @@ async fn answer(
 }
 
 /// Waits for the end of the turn; its stop reason, and the resolution of its question.
-async fn end(session: &Driver) -> (StopReason, QuestionEventData) {
+async fn end(session: &SessionDriver) -> (StopReason, QuestionEventData) {
     let ended = session.wait_for(0, is(UniversalEventType::TurnEnded)).await;
     let EventData::TurnEnded(end) = ended.data else { unreachable!() };
     (end.metadata.stop_reason, resolution(&session.history().await))
@@ -66,7 +66,7 @@ fn resolved_by(question: &QuestionEventData) -> Option<ResolvedBy> {
 #[tokio::test]
 async fn answers_reach_the_agent_as_the_fields_of_its_form() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     let asked = ask(&session, "[[question]]").await;
     assert_eq!(asked.options, ["Quick", "Thorough"]);
     let questions = &asked.metadata.as_ref().unwrap().questions;
@@ -91,14 +91,14 @@ async fn answers_reach_the_agent_as_the_fields_of_its_form() {
 #[tokio::test]
 async fn fewer_answers_leave_the_rest_open_and_other_answers_go_beside_the_options() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "few").await;
+    let session = SessionDriver::create(&daemon.client, "few").await;
     let asked = ask(&session, "[[question]]").await;
     answer(&session, asked.question_id.as_str(), &[&["Quick"]]).await.unwrap();
     let (_, resolved) = end(&session).await;
     assert_eq!(resolved.response.as_deref(), Some("Quick"));
     assert!(text_of(&session.history().await).contains("You answered: approach = quick."));
 
-    let session = Driver::create(&daemon.client, "free").await;
+    let session = SessionDriver::create(&daemon.client, "free").await;
     let asked = ask(&session, "[[question:one]]").await;
     assert_eq!((asked.prompt.as_str(), asked.options.len()), ("Which colour shall it have?", 2));
     answer(&session, asked.question_id.as_str(), &[&["Green"]]).await.unwrap();
@@ -110,7 +110,7 @@ async fn fewer_answers_leave_the_rest_open_and_other_answers_go_beside_the_optio
 #[tokio::test]
 async fn answers_that_do_not_fit_are_refused_and_the_question_stays_open() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     let asked = ask(&session, "[[question]] [[permission]]").await;
     let id = asked.question_id.as_str();
     let bad: [(&[&[&str]], &str); 3] = [
@@ -142,7 +142,7 @@ async fn answers_that_do_not_fit_are_refused_and_the_question_stays_open() {
 #[tokio::test]
 async fn a_rejected_question_lets_the_turn_go_on() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     let asked = ask(&session, "[[question]]").await;
     let id = asked.question_id.as_str();
     daemon.client.reject_question(&session.id, id).await.unwrap();
@@ -157,7 +157,7 @@ async fn a_rejected_question_lets_the_turn_go_on() {
 async fn a_cancel_resolves_the_open_question_first() {
     let daemon = daemon();
     for word in ["[[question]]", "[[question:one]]"] {
-        let session = Driver::create(&daemon.client, &format!("s{}", word.len())).await;
+        let session = SessionDriver::create(&daemon.client, &format!("s{}", word.len())).await;
         let asked = ask(&session, word).await;
         daemon.client.cancel(&session.id, QueueOnCancel::Keep).await.unwrap();
         let (stop, resolved) = end(&session).await;
@@ -170,11 +170,11 @@ async fn a_cancel_resolves_the_open_question_first() {
 #[tokio::test]
 async fn a_question_open_at_kill_9_is_rejected_by_the_restart() {
     let mut daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     let asked = ask(&session, "[[question:one]]").await;
     daemon.kill();
     let daemon = daemon.restart();
-    let session = Driver::of(&daemon.client, "s");
+    let session = SessionDriver::of(&daemon.client, "s");
     let (stop, resolved) = end(&session).await;
     assert_eq!((stop, resolved.status), (StopReason::Error, QuestionStatus::Rejected));
     assert_eq!(resolved_by(&resolved), Some(ResolvedBy::Restart));
@@ -185,7 +185,7 @@ async fn a_question_open_at_kill_9_is_rejected_by_the_restart() {
 #[tokio::test]
 async fn what_a_person_says_with_a_reply_is_kept_with_the_resolution() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     session.post("[[permission]]").await;
     let asked = session.wait_for(0, is(UniversalEventType::PermissionRequested)).await;
     let EventData::PermissionRequested(ask) = &asked.data else { unreachable!() };
@@ -205,7 +205,7 @@ async fn a_session_that_nobody_watches_rejects_every_question_at_once() {
     let daemon = daemon();
     let request =
         CreateSessionRequest { questions: Some(QuestionPolicy::Reject), ..CreateSessionRequest::new("mock") };
-    let session = Driver::create_with(&daemon.client, "s", &request).await;
+    let session = SessionDriver::create_with(&daemon.client, "s", &request).await;
     ask(&session, "[[question]]").await;
     let (stop, question) = end(&session).await;
     assert_eq!(stop, StopReason::EndTurn);

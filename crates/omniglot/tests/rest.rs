@@ -14,7 +14,7 @@ use omniglot_schema::{
     SessionStatus, UniversalEvent, UniversalEventType,
 };
 use omniglot_testkit::daemon::{Daemon, Setup};
-use omniglot_testkit::drive::{Driver, message, session_id};
+use omniglot_testkit::session_driver::{SessionDriver, message, session_id};
 use omniglot_timeline::check::Allow;
 use reqwest::{RequestBuilder, Response};
 
@@ -50,7 +50,7 @@ async fn next(stream: &mut omniglot_client::EventStream) -> (String, UniversalEv
 #[tokio::test]
 async fn steering_an_agent_that_cannot_be_steered_queues_and_says_so() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     session.post("[[silence]]").await;
     session.wait_for(0, is(UniversalEventType::TurnStarted)).await;
     let steer = MessageRequest { delivery: Some(Delivery::Steer), ..message("[[text:1]]") };
@@ -94,7 +94,7 @@ async fn models_and_modes_are_known_before_any_session_and_leave_no_process() {
         agent_mode: Some("plan".into()),
         ..CreateSessionRequest::new("mock")
     };
-    let session = Driver::create_with(&daemon.client, "s", &request).await;
+    let session = SessionDriver::create_with(&daemon.client, "s", &request).await;
     let info = daemon.client.detail(&session.id).await.unwrap().info;
     assert_eq!((info.model, &*info.agent_mode), (Some(model), "plan"));
     session.history().await;
@@ -132,7 +132,7 @@ async fn the_list_is_newest_first_and_can_be_filtered() {
     let config = format!("[agents.other]\nprotocol = \"acp\"\ncommand = [{program:?}, \"mock-agent\"]\n");
     let daemon = Setup::new(program).config(config).start();
     for (name, agent) in [("a", "mock"), ("b", "other"), ("c", "mock"), ("d", "mock")] {
-        Driver::create_with(&daemon.client, name, &CreateSessionRequest::new(agent)).await;
+        SessionDriver::create_with(&daemon.client, name, &CreateSessionRequest::new(agent)).await;
     }
     daemon.client.terminate(&session_id("c")).await.unwrap();
     let list = async |filter: SessionFilter| {
@@ -154,7 +154,7 @@ async fn the_list_is_newest_first_and_can_be_filtered() {
 #[tokio::test]
 async fn the_epoch_is_that_of_the_cursors_and_changes_only_with_the_log() {
     let mut daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     let epoch = async |daemon: &Daemon, path: &str| {
         let response = get(daemon, &format!("/v1/sessions/s/{path}")).send().await.unwrap();
         header(&response, "omniglot-epoch").to_owned()
@@ -167,14 +167,14 @@ async fn the_epoch_is_that_of_the_cursors_and_changes_only_with_the_log() {
     let daemon = daemon.restart();
     assert_eq!(epoch(&daemon, "events").await, first, "the log has survived");
     daemon.client.delete(&session.id).await.unwrap();
-    Driver::create(&daemon.client, "s").await;
+    SessionDriver::create(&daemon.client, "s").await;
     assert_ne!(epoch(&daemon, "events").await, first, "another log of the same name");
 }
 
 #[tokio::test]
 async fn a_stream_stays_open_over_the_end_of_its_session_and_goes_on_when_it_is_resumed() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     let mut stream = session.watch(StreamFrom::Start).await;
     let mut kinds = vec![];
     daemon.client.terminate(&session.id).await.unwrap();
@@ -194,7 +194,7 @@ async fn a_stream_stays_open_over_the_end_of_its_session_and_goes_on_when_it_is_
 #[tokio::test]
 async fn raw_is_the_native_frame_also_of_what_we_sent_and_null_where_there_is_none() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     session.turn("say a canary [[text:1]]", PermissionReply::Once).await;
     let query = EventsQuery { include_raw: true, ..EventsQuery::default() };
     let events = daemon.client.events(&session.id, &query).await.unwrap().events;
@@ -223,7 +223,7 @@ async fn raw_is_the_native_frame_also_of_what_we_sent_and_null_where_there_is_no
 #[tokio::test]
 async fn a_session_that_waits_is_served_as_its_events_tell_it() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     session.turn("[[plan]] [[title]] [[usage]]", PermissionReply::Once).await;
     session.post("[[permission]]").await;
     session.wait_for(0, is(UniversalEventType::PermissionRequested)).await;
@@ -238,7 +238,7 @@ async fn a_session_that_waits_is_served_as_its_events_tell_it() {
 #[tokio::test]
 async fn questions_that_nobody_asked_are_not_found() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     let answers = omniglot_schema::QuestionReplyRequest { answers: vec![vec!["yes".into()]] };
     let replied = daemon.client.reply_question(&session.id, "qst_none", &answers).await;
     assert_eq!(replied.unwrap_err().problem().unwrap().status, 404);
@@ -249,7 +249,7 @@ async fn questions_that_nobody_asked_are_not_found() {
 #[tokio::test]
 async fn a_silent_stream_has_a_heartbeat() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     let mut stream = get(&daemon, "/v1/sessions/s/events/sse").send().await.unwrap().bytes_stream();
     let mut text = String::new();
     let beat = async {

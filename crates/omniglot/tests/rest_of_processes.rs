@@ -12,7 +12,7 @@ use omniglot_schema::{
     UniversalEventType,
 };
 use omniglot_testkit::daemon::{Daemon, Setup, wait_gone};
-use omniglot_testkit::drive::{Driver, message};
+use omniglot_testkit::session_driver::{SessionDriver, message};
 
 fn daemon(config: &str) -> Daemon {
     Setup::new(env!("CARGO_BIN_EXE_omniglot")).config(config).start()
@@ -25,7 +25,7 @@ fn disconnected(event: &UniversalEvent) -> bool {
 #[tokio::test]
 async fn a_process_that_rests_is_ended_and_its_session_remembers() {
     let daemon = daemon("[limits]\nidle_seconds = 1\n");
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     session.turn("[[text:2]]", PermissionReply::Once).await;
     let below = daemon.descendants();
     session.wait_for(0, disconnected).await;
@@ -47,7 +47,8 @@ async fn an_agent_that_cannot_remember_says_so_after_a_rest() {
         "[limits]\nidle_seconds = 1\n\n[agents.forgetful]\nprotocol = \"acp\"\ncommand = [\"{program}\", \"mock-agent\"]\n"
     );
     let daemon = daemon(&config);
-    let session = Driver::create_with(&daemon.client, "s", &CreateSessionRequest::new("forgetful")).await;
+    let session =
+        SessionDriver::create_with(&daemon.client, "s", &CreateSessionRequest::new("forgetful")).await;
     session.turn("[[text:2]]", PermissionReply::Once).await;
     let rested = session.wait_for(0, disconnected).await;
     session.turn("[[text:2]]", PermissionReply::Once).await;
@@ -63,10 +64,10 @@ async fn an_agent_that_cannot_remember_says_so_after_a_rest() {
 #[tokio::test]
 async fn the_longest_unused_process_makes_room_and_a_working_one_never_does() {
     let daemon = daemon("[limits]\nlive_agents = 2\n");
-    let working = Driver::create(&daemon.client, "working").await;
+    let working = SessionDriver::create(&daemon.client, "working").await;
     working.post("[[silence]]").await;
-    let old = Driver::create(&daemon.client, "old").await;
-    let new = Driver::create(&daemon.client, "new").await;
+    let old = SessionDriver::create(&daemon.client, "old").await;
+    let new = SessionDriver::create(&daemon.client, "new").await;
     old.wait_for(0, disconnected).await;
     let connected = |detail: omniglot_schema::SessionDetail| detail.state.connection.is_some();
     assert!(connected(daemon.client.detail(&working.id).await.unwrap()));

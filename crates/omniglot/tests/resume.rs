@@ -13,7 +13,7 @@ use futures_util::StreamExt as _;
 use omniglot_client::{Client, StreamFrom};
 use omniglot_schema::{SessionId, UniversalEventType};
 use omniglot_testkit::daemon::Setup;
-use omniglot_testkit::drive::Driver;
+use omniglot_testkit::session_driver::SessionDriver;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 const FLOOD: u64 = 30_000;
@@ -67,7 +67,7 @@ async fn read_with_cuts(client: Client, id: SessionId, mut dice: Dice, cuts_want
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn thousands_of_cuts_during_a_flood_lose_and_double_nothing() {
     let daemon = Setup::new(env!("CARGO_BIN_EXE_omniglot")).start();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     let readers: Vec<_> = (0..READERS)
         .map(|n| {
             let dice = Dice(0x9e37_79b9_7f4a_7c15 ^ (n + 1));
@@ -88,7 +88,7 @@ async fn thousands_of_cuts_during_a_flood_lose_and_double_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn readers_that_stop_reading_do_not_grow_the_daemon() {
     let daemon = Setup::new(env!("CARGO_BIN_EXE_omniglot")).start();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     session.turn("[[flood:20000]]", omniglot_schema::PermissionReply::Once).await;
     let before = daemon.rss();
     let mut stalled = vec![];

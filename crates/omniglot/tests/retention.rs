@@ -7,7 +7,7 @@ use futures_util::StreamExt as _;
 use omniglot_client::{EventsQuery, SessionFilter, SseItem, StreamFrom};
 use omniglot_schema::{EventSource, PermissionReply, UniversalEvent};
 use omniglot_testkit::daemon::{Daemon, Setup};
-use omniglot_testkit::drive::Driver;
+use omniglot_testkit::session_driver::SessionDriver;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_omniglot");
 const OMITTED: &str = r#"{"omitted":"retention"}"#;
@@ -16,7 +16,7 @@ fn daemon(retention: &str) -> Daemon {
     Setup::new(PROGRAM).config(format!("[retention]\n{retention}\nevery_seconds = 1\n")).start()
 }
 
-async fn with_raw(session: &Driver) -> Vec<UniversalEvent> {
+async fn with_raw(session: &SessionDriver) -> Vec<UniversalEvent> {
     let query = EventsQuery { include_raw: true, ..EventsQuery::default() };
     session.client.events(&session.id, &query).await.unwrap().events
 }
@@ -30,7 +30,7 @@ fn assert_no_faults(daemon: &Daemon) {
 #[tokio::test]
 async fn raw_frames_over_the_budget_go_and_their_events_say_so() {
     let mut daemon = Setup::new(PROGRAM).start();
-    let session = Driver::create(&daemon.client, "kept").await;
+    let session = SessionDriver::create(&daemon.client, "kept").await;
     session.turn("[[text]]", PermissionReply::Reject).await;
     let before = with_raw(&session).await;
     assert!(before.iter().any(|event| event.raw.as_ref().is_some_and(|raw| raw.get().contains("jsonrpc"))));
@@ -39,7 +39,7 @@ async fn raw_frames_over_the_budget_go_and_their_events_say_so() {
     let daemon = daemon.restart();
 
     // The first look is at the start; nothing tells when it is over but its work.
-    let session = Driver::of(&daemon.client, "kept");
+    let session = SessionDriver::of(&daemon.client, "kept");
     let mut after = with_raw(&session).await;
     while !after.iter().any(|event| event.raw.as_ref().is_some_and(|raw| raw.get() == OMITTED)) {
         after = with_raw(&session).await;
@@ -60,9 +60,9 @@ async fn raw_frames_over_the_budget_go_and_their_events_say_so() {
 #[tokio::test]
 async fn an_ended_session_goes_and_those_who_watch_it_are_told() {
     let daemon = daemon("ended_bytes = \"1 B\"");
-    let idle = Driver::create(&daemon.client, "idle").await;
+    let idle = SessionDriver::create(&daemon.client, "idle").await;
     idle.turn("[[text]]", PermissionReply::Reject).await;
-    let over = Driver::create(&daemon.client, "over").await;
+    let over = SessionDriver::create(&daemon.client, "over").await;
     over.turn("[[text]]", PermissionReply::Reject).await;
     let mut stream = over.watch(StreamFrom::Start).await;
     daemon.client.terminate(&over.id).await.unwrap();
@@ -81,7 +81,7 @@ async fn an_ended_session_goes_and_those_who_watch_it_are_told() {
 #[tokio::test]
 async fn an_ended_session_is_kept_until_it_is_old() {
     let daemon = daemon("ended_days = 1\nraw_days = 1");
-    let young = Driver::create(&daemon.client, "young").await;
+    let young = SessionDriver::create(&daemon.client, "young").await;
     young.turn("[[text]]", PermissionReply::Reject).await;
     daemon.client.terminate(&young.id).await.unwrap();
     let daemon = {
@@ -89,7 +89,7 @@ async fn an_ended_session_is_kept_until_it_is_old() {
         daemon.stop();
         daemon.restart()
     };
-    let young = Driver::of(&daemon.client, "young");
+    let young = SessionDriver::of(&daemon.client, "young");
     assert!(
         with_raw(&young).await.iter().all(|event| event.raw.as_ref().is_none_or(|raw| raw.get() != OMITTED))
     );

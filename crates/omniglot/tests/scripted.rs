@@ -11,7 +11,7 @@ use omniglot_schema::{
     ContentPart, CreateSessionRequest, ErrorCode, EventData, PermissionReply, StopReason, UniversalEvent,
 };
 use omniglot_testkit::daemon::{Daemon, Setup};
-use omniglot_testkit::drive::{Driver, session_id};
+use omniglot_testkit::session_driver::{SessionDriver, session_id};
 use omniglot_timeline::check::Allow;
 
 /// The examples that users read.
@@ -43,7 +43,8 @@ fn diffs(events: &[UniversalEvent]) -> usize {
 #[tokio::test]
 async fn the_first_example_asks_edits_and_reports_for_every_prompt() {
     let (daemon, _script) = daemon(examples()[0]);
-    let session = Driver::create_with(&daemon.client, "s", &CreateSessionRequest::new("scripted")).await;
+    let session =
+        SessionDriver::create_with(&daemon.client, "s", &CreateSessionRequest::new("scripted")).await;
     for round in 1..=2 {
         let turn = session.turn("write a note", PermissionReply::Once).await;
         assert_eq!(turn.stop_reason(), StopReason::EndTurn);
@@ -61,7 +62,8 @@ async fn the_first_example_asks_edits_and_reports_for_every_prompt() {
 #[tokio::test]
 async fn the_second_example_survives_its_banner_and_dies_with_its_code() {
     let (daemon, _script) = daemon(examples()[1]);
-    let session = Driver::create_with(&daemon.client, "s", &CreateSessionRequest::new("scripted")).await;
+    let session =
+        SessionDriver::create_with(&daemon.client, "s", &CreateSessionRequest::new("scripted")).await;
     let turn = session.turn("hello", PermissionReply::Once).await;
     assert_eq!((turn.stop_reason(), turn.text().trim()), (StopReason::EndTurn, "Fine so far."));
     let turn = session.turn("again", PermissionReply::Once).await;

@@ -14,7 +14,7 @@ use omniglot_schema::{
     ServerStatusInfo, StopReason, UniversalEvent, UniversalEventType,
 };
 use omniglot_testkit::daemon::{Daemon, Setup, is_alive, wait_gone};
-use omniglot_testkit::drive::{Driver, Turn, session_id, status_of};
+use omniglot_testkit::session_driver::{SessionDriver, Turn, session_id, status_of};
 use omniglot_timeline::check::Allow;
 
 /// Speaks as `codex app-server` does. A turn tells the server's number and how many turns it was asked to stop;
@@ -59,16 +59,16 @@ fn daemon(script: &str, more: &str) -> Daemon {
     Setup::new(env!("CARGO_BIN_EXE_omniglot")).config(config).start()
 }
 
-async fn session(daemon: &Daemon, name: &str) -> Driver {
-    Driver::create_with(&daemon.client, name, &CreateSessionRequest::new("srv")).await
+async fn session(daemon: &Daemon, name: &str) -> SessionDriver {
+    SessionDriver::create_with(&daemon.client, name, &CreateSessionRequest::new("srv")).await
 }
 
-async fn say(session: &Driver, text: &str) -> Turn {
+async fn say(session: &SessionDriver, text: &str) -> Turn {
     session.turn(text, PermissionReply::Once).await
 }
 
 /// The server that answered, and how many turns it had been asked to stop.
-async fn ask(session: &Driver) -> (u32, u32) {
+async fn ask(session: &SessionDriver) -> (u32, u32) {
     let turn = say(session, "hello").await;
     assert_eq!(turn.stop_reason(), StopReason::EndTurn, "{:?}", turn.events);
     let text = turn.text();
@@ -89,7 +89,7 @@ fn is(kind: UniversalEventType) -> impl Fn(&UniversalEvent) -> bool {
 const CUT: Allow = Allow { open_turn: true, unparsed: false };
 
 /// The agent has begun the turn, not only we.
-async fn hang(session: &Driver) {
+async fn hang(session: &SessionDriver) {
     session.post("hang").await;
     session.wait_for(0, is(UniversalEventType::TurnStarted)).await;
 }
@@ -136,7 +136,7 @@ async fn a_server_that_nobody_uses_is_ended_and_started_again_when_needed() {
     assert_eq!(status(&daemon).await.status, ServerStatus::Running);
 }
 
-async fn cancel(session: &Driver) {
+async fn cancel(session: &SessionDriver) {
     let seen = session.history_with(CUT).await.len() as u64;
     session.client.cancel(&session.id, QueueOnCancel::Keep).await.unwrap();
     let end = session.wait_for(seen, is(UniversalEventType::TurnEnded)).await;
@@ -210,7 +210,7 @@ async fn a_stop_leaves_no_server_and_closes_the_turns_on_it() {
     daemon.stop();
     assert!(below.iter().all(|pid| !is_alive(*pid)), "gone when the daemon is");
     let daemon = daemon.restart();
-    let events = Driver::of(&daemon.client, "busy").history().await;
+    let events = SessionDriver::of(&daemon.client, "busy").history().await;
     let codes = events.iter().filter_map(|event| match &event.data {
         EventData::Error(error) => error.code,
         _ => None,

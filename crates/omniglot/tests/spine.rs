@@ -14,7 +14,7 @@ use omniglot_schema::{
     StopReason, UniversalEvent, UniversalEventType,
 };
 use omniglot_testkit::daemon::{Daemon, Setup};
-use omniglot_testkit::drive::{Driver, message, status_of, text_of};
+use omniglot_testkit::session_driver::{SessionDriver, message, status_of, text_of};
 
 fn daemon() -> Daemon {
     Setup::new(env!("CARGO_BIN_EXE_omniglot")).start()
@@ -28,7 +28,7 @@ fn is(kind: UniversalEventType) -> impl Fn(&UniversalEvent) -> bool {
 async fn a_turn_streams_text_tools_a_permission_a_diff_and_usage() {
     let daemon = daemon();
     std::fs::write(daemon.work().join("README.md"), "# Hello\n").unwrap();
-    let session = Driver::create(&daemon.client, "demo").await;
+    let session = SessionDriver::create(&daemon.client, "demo").await;
     let turn = session.turn("add a line at the end of README.md", PermissionReply::Once).await;
     assert_eq!(turn.stop_reason(), StopReason::EndTurn);
     assert!(std::fs::read_to_string(daemon.work().join("README.md")).unwrap().lines().count() > 1);
@@ -47,7 +47,7 @@ async fn a_turn_streams_text_tools_a_permission_a_diff_and_usage() {
 #[tokio::test]
 async fn kill_9_in_mid_turn_loses_nothing_that_was_served() {
     let mut daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     session.turn("[[text]]", PermissionReply::Once).await;
     session.post("[[text]] [[permission]]").await;
     let asked = session.wait_for(0, is(UniversalEventType::PermissionRequested)).await;
@@ -70,7 +70,7 @@ async fn kill_9_in_mid_turn_loses_nothing_that_was_served() {
     }
 
     let daemon = daemon.restart();
-    let session = Driver::of(&daemon.client, "s");
+    let session = SessionDriver::of(&daemon.client, "s");
     // The message that waited is delivered without anybody asking.
     let recalled = session
         .wait_for(served.len() as u64, |event| match &event.data {
@@ -102,7 +102,7 @@ async fn kill_9_in_mid_turn_loses_nothing_that_was_served() {
 #[tokio::test]
 async fn a_crash_ends_the_session_and_the_next_message_resumes_it() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     let turn = session.turn("[[crash]]", PermissionReply::Once).await;
     assert_eq!(turn.stop_reason(), StopReason::Error);
     assert_eq!(turn.error().unwrap().code, Some(omniglot_schema::ErrorCode::AgentCrashed));
@@ -124,7 +124,7 @@ async fn a_crash_ends_the_session_and_the_next_message_resumes_it() {
 #[tokio::test]
 async fn a_permission_is_answered_once_by_anybody() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     session.post("[[permission]]").await;
     let asked = session.wait_for(0, is(UniversalEventType::PermissionRequested)).await;
     let EventData::PermissionRequested(ask) = &asked.data else { unreachable!() };
@@ -142,12 +142,12 @@ async fn a_permission_is_answered_once_by_anybody() {
 #[tokio::test]
 async fn an_always_holds_for_the_session_also_after_a_restart() {
     let mut daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     let first = session.turn("[[permission]]", PermissionReply::Always).await;
     assert!(first.events.iter().any(|event| event.kind() == UniversalEventType::PermissionResolved));
     daemon.stop();
     let daemon = daemon.restart();
-    let session = Driver::of(&daemon.client, "s");
+    let session = SessionDriver::of(&daemon.client, "s");
     // The agent is told `once` each time, so that it goes on asking us.
     for granted in 1..=2 {
         let again = session.turn("[[permission]]", PermissionReply::Reject).await;
@@ -160,7 +160,7 @@ async fn an_always_holds_for_the_session_also_after_a_restart() {
 #[tokio::test]
 async fn messages_wait_their_turn_and_can_be_taken_back() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     session.post("[[permission]]").await;
     let asked = session.wait_for(0, is(UniversalEventType::PermissionRequested)).await;
     let second = session.post("[[text:2]]").await;
@@ -194,7 +194,7 @@ async fn messages_wait_their_turn_and_can_be_taken_back() {
 #[tokio::test]
 async fn a_full_queue_says_so() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     session.post("[[silence]]").await;
     for _ in 0..64 {
         session.post("[[text:1]]").await;
@@ -209,7 +209,7 @@ async fn a_full_queue_says_so() {
 #[tokio::test]
 async fn a_repeated_message_with_the_same_key_is_one_message() {
     let mut daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     let post =
         |text: &'static str| daemon.client.post(&session.id, Box::leak(Box::new(message(text))), Some("k1"));
     let first = post("[[text:1]]").await.unwrap();
@@ -218,7 +218,7 @@ async fn a_repeated_message_with_the_same_key_is_one_message() {
     session.wait_for(0, is(UniversalEventType::TurnEnded)).await;
     daemon.kill();
     let daemon = daemon.restart();
-    let session = Driver::of(&daemon.client, "s");
+    let session = SessionDriver::of(&daemon.client, "s");
     assert_eq!(daemon.client.post(&session.id, &message("[[text:1]]"), Some("k1")).await.unwrap(), first);
     let history = session.history().await;
     assert_eq!(history.iter().filter(|event| event.kind() == UniversalEventType::TurnStarted).count(), 1);
@@ -227,7 +227,7 @@ async fn a_repeated_message_with_the_same_key_is_one_message() {
 #[tokio::test]
 async fn terminate_ends_the_process_and_delete_forgets_the_session() {
     let daemon = daemon();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     session.turn("[[text:1]]", PermissionReply::Once).await;
     let below = daemon.descendants();
     daemon.client.terminate(&session.id).await.unwrap();
@@ -247,7 +247,7 @@ async fn terminate_ends_the_process_and_delete_forgets_the_session() {
     assert_eq!(status_of(daemon.client.create(&session.id, &CreateSessionRequest::new("mock")).await), 409);
     daemon.client.delete(&session.id).await.unwrap();
     assert_eq!(status_of(daemon.client.detail(&session.id).await), 404);
-    let again = Driver::create(&daemon.client, "s").await;
+    let again = SessionDriver::create(&daemon.client, "s").await;
     let refused = daemon.client.sse(&again.id, &StreamFrom::Id(old_id), false).await;
     assert_eq!(refused.err().unwrap().status(), Some(410));
     assert_eq!(
@@ -264,7 +264,8 @@ async fn terminate_ends_the_process_and_delete_forgets_the_session() {
 #[tokio::test]
 async fn sessions_do_not_disturb_each_other() {
     let daemon = daemon();
-    let (a, b) = tokio::join!(Driver::create(&daemon.client, "a"), Driver::create(&daemon.client, "b"));
+    let (a, b) =
+        tokio::join!(SessionDriver::create(&daemon.client, "a"), SessionDriver::create(&daemon.client, "b"));
     let (crashed, talked) = tokio::join!(
         a.turn("[[crash]]", PermissionReply::Once),
         b.turn("[[text:50]]", PermissionReply::Once)

@@ -6,7 +6,7 @@ use futures_util::StreamExt as _;
 use omniglot_client::{EventStream, SseItem, StreamFrom};
 use omniglot_schema::{ErrorCode, EventData, ResolvedBy, UniversalEvent, UniversalEventType};
 use omniglot_testkit::daemon::Setup;
-use omniglot_testkit::drive::{Driver, message};
+use omniglot_testkit::session_driver::{SessionDriver, message};
 
 /// Everything until the daemon closes the stream, which it does without breaking it off.
 async fn rest(mut stream: EventStream) -> Vec<UniversalEvent> {
@@ -38,7 +38,7 @@ fn ends_the_turn(events: &[UniversalEvent]) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stop_in_mid_turn_is_told_to_everybody_who_watches() {
     let mut daemon = Setup::new(env!("CARGO_BIN_EXE_omniglot")).start();
-    let session = Driver::create(&daemon.client, "s").await;
+    let session = SessionDriver::create(&daemon.client, "s").await;
     let watching = tokio::spawn(rest(session.watch(StreamFrom::Start).await));
     let posted = daemon.client.post_stream(&session.id, &message("[[text:5]] [[permission]]"), None).await;
     let turn = tokio::spawn(rest(posted.unwrap().1));
@@ -53,7 +53,7 @@ async fn a_stop_in_mid_turn_is_told_to_everybody_who_watches() {
     assert_eq!(turn.last().unwrap().kind(), UniversalEventType::TurnEnded);
 
     let daemon = stopped.await.unwrap().restart();
-    let history = Driver::of(&daemon.client, "s").history().await;
+    let history = SessionDriver::of(&daemon.client, "s").history().await;
     let json = |events: &[UniversalEvent]| -> Vec<String> {
         events.iter().map(|event| serde_json::to_string(event).unwrap()).collect()
     };

@@ -22,7 +22,7 @@ impl Acp {
     pub(crate) fn command(&mut self, command: &Command, out: &mut Vec<Output>) {
         match command {
             Command::Open(open) => out.push(self.initialize(open)),
-            Command::Configure(wish) => self.configure(wish, out),
+            Command::Configure(requested) => self.configure(requested, out),
             Command::Prompt(prompt) => out.push(self.prompt(prompt)),
             Command::Cancel => self.cancel(out),
             Command::Close => out.push(self.close()),

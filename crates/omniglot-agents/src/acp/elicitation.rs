@@ -20,14 +20,14 @@ use super::update::ToolFields;
 use crate::contract::{Draft, Output, RequestKey, Unparsed, decode};
 use crate::fault::unparsed;
 use crate::form::Form;
-use crate::rpc::{self, Ask, Asks, RpcError, RpcId, send};
+use crate::rpc::{self, InboundRequest, InboundRequests, RpcError, RpcId, send};
 
 const METHOD: &str = "elicitation/create";
 
 /// The forms that wait for an answer of ours.
 #[derive(Debug, Default)]
 pub(crate) struct Elicitations {
-    open: Asks<OpenForm>,
+    open: InboundRequests<OpenForm>,
 }
 
 #[derive(Debug)]
@@ -36,7 +36,7 @@ struct OpenForm {
     form: Form,
 }
 
-impl Ask for OpenForm {
+impl InboundRequest for OpenForm {
     const PREFIX: &'static str = "form:";
 
     fn id(&self) -> &RpcId {

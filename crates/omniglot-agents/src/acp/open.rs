@@ -16,7 +16,7 @@ use super::mcp;
 use super::quirks::Quirks;
 use super::settings::{SessionAnswer, Settings};
 use super::wire::{entries, field};
-use super::{Acp, Asked};
+use super::{Acp, OutboundRequest};
 use crate::contract::{Draft, DropReason, Open, Output, Refusal, RefusalKind, Unparsed, decode};
 use crate::rpc::RpcError;
 
@@ -242,7 +242,7 @@ pub(crate) fn unavailable(message: String, hint: Option<&str>) -> Refusal {
 
 impl Acp {
     /// What kind of session request went out, learnt from the wire.
-    pub(crate) fn session_sent(&mut self, method: &str, params: &RawValue) -> Asked {
+    pub(crate) fn session_sent(&mut self, method: &str, params: &RawValue) -> OutboundRequest {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Params {
@@ -264,6 +264,6 @@ impl Acp {
             "session/resume" => Some(Resume::Native),
             _ => self.open.as_ref().and_then(|open| open.resume.as_ref()).map(|_| Resume::None),
         };
-        Asked::OpenSession { resume, native }
+        OutboundRequest::OpenSession { resume, native }
     }
 }

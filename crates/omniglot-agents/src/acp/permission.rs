@@ -18,13 +18,13 @@ use super::tool::Mention;
 use super::update::ToolFields;
 use super::wire::entries;
 use crate::contract::{Draft, Output, RequestKey, Unparsed, decode};
-use crate::rpc::{self, Ask, Asks, RpcError, RpcId, send};
+use crate::rpc::{self, InboundRequest, InboundRequests, RpcError, RpcId, send};
 use choices::Choices;
 
 /// The requests that wait for an answer of ours.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
-    open: Asks<OpenRequest>,
+    open: InboundRequests<OpenRequest>,
 }
 
 #[derive(Debug)]
@@ -111,7 +111,7 @@ impl Requests {
     }
 }
 
-impl Ask for OpenRequest {
+impl InboundRequest for OpenRequest {
     fn id(&self) -> &RpcId {
         &self.id
     }

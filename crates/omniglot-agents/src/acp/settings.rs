@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::wire::{entries, field};
-use crate::contract::{Unparsed, Wish};
+use crate::contract::{SettingsRequest, Unparsed};
 
 /// What is known about the session's settings.
 #[derive(Debug, Clone, Default)]
@@ -108,12 +108,12 @@ impl Settings {
         self.variant_is_gone |= variant.is_some() && self.variant.is_none();
     }
 
-    /// What the session's state lists, as if the agent had just told it and the wished model were in use. A
-    /// list that stands elsewhere is taken to hold what is wished: the agent itself will judge.
-    pub(crate) fn of_state(state: &SessionState, wish: &Wish) -> Self {
-        let modes = [&wish.agent_mode, &wish.permission_mode].map(Option::as_deref);
-        let models = [&state.model, &wish.model].map(Option::as_deref);
-        let in_use = wish.model.as_ref().or(state.model.as_ref());
+    /// What the session's state lists, as if the agent had just told it and the requested model were in use. A
+    /// list that stands elsewhere is taken to hold what is requested: the agent itself will judge.
+    pub(crate) fn of_state(state: &SessionState, requested: &SettingsRequest) -> Self {
+        let modes = [&requested.agent_mode, &requested.permission_mode].map(Option::as_deref);
+        let models = [&state.model, &requested.model].map(Option::as_deref);
+        let in_use = requested.model.as_ref().or(state.model.as_ref());
         let known = state.models.as_ref().and_then(Listed::inline).unwrap_or_default();
         let known = known.iter().find(|model| Some(&model.id) == in_use);
         let variants = known.and_then(|model| model.variants.as_deref());
@@ -180,10 +180,10 @@ impl Settings {
 }
 
 impl Value {
-    fn of_list<T>(list: &Listed<T>, wished: &[Option<&str>], id: impl Fn(&T) -> &String) -> Vec<Self> {
+    fn of_list<T>(list: &Listed<T>, requested: &[Option<&str>], id: impl Fn(&T) -> &String) -> Vec<Self> {
         match list.inline() {
             Some(list) => list.iter().map(|entry| Self::of_id(id(entry))).collect(),
-            None => wished.iter().flatten().map(|id| Self::of_id(id)).collect(),
+            None => requested.iter().flatten().map(|id| Self::of_id(id)).collect(),
         }
     }
 

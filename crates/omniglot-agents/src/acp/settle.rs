@@ -11,8 +11,8 @@ use omniglot_timeline::SessionStarted;
 
 use super::Acp;
 use super::settings::Control;
-use super::wishes::{Occasion, Wishes, wanted_variant};
-use crate::contract::{DropReason, Output, Refusal, RefusalKind, Wish};
+use super::settings_change::{Occasion, SettingsChange, wanted_variant};
+use crate::contract::{DropReason, Output, Refusal, RefusalKind, SettingsRequest};
 use crate::rpc::RpcId;
 
 /// A method that no agent has: the answer is all that is wanted of it.
@@ -64,29 +64,33 @@ impl Acp {
             Some(_) => Purpose::Reopen(started),
             None => Purpose::Open(started),
         };
-        self.settle(purpose, open.wish, out);
+        self.settle(purpose, open.requested, out);
     }
 
-    pub(crate) fn configure(&mut self, wish: &Wish, out: &mut Vec<Output>) {
-        self.settle(Purpose::Change, wish.clone(), out);
+    pub(crate) fn configure(&mut self, requested: &SettingsRequest, out: &mut Vec<Output>) {
+        self.settle(Purpose::Change, requested.clone(), out);
     }
 
-    fn settle(&mut self, purpose: Purpose, wish: Wish, out: &mut Vec<Output>) {
-        let (wishes, refusal) =
-            match Wishes::of(&wish, &self.session.settings, self.agent.quirks, purpose.occasion()) {
-                Ok(wishes) => (wishes, None),
-                Err(refusal) => (Wishes::default(), Some(refusal)),
-            };
-        let mode = self.wish(wishes.mode, out);
-        let model = self.wish(wishes.model, out);
+    fn settle(&mut self, purpose: Purpose, requested: SettingsRequest, out: &mut Vec<Output>) {
+        let (change, refusal) = match SettingsChange::of(
+            &requested,
+            &self.session.settings,
+            self.agent.quirks,
+            purpose.occasion(),
+        ) {
+            Ok(change) => (change, None),
+            Err(refusal) => (SettingsChange::default(), Some(refusal)),
+        };
+        let mode = self.ask_for(change.mode, out);
+        let model = self.ask_for(change.model, out);
         let mut warnings = std::mem::take(&mut self.session.warnings);
-        warnings.extend(wishes.warnings);
+        warnings.extend(change.warnings);
         self.settling = Some(Settling {
             purpose,
             waiting: mode.iter().chain(&model).cloned().collect(),
             mode,
-            variant: wish.variant,
-            permission_mode: wish.permission_mode,
+            variant: requested.variant,
+            permission_mode: requested.permission_mode,
             warnings,
             refusal,
             replayed: None,
@@ -94,8 +98,8 @@ impl Acp {
         self.settle_on(out);
     }
 
-    fn wish(&mut self, wish: Option<(Control, String)>, out: &mut Vec<Output>) -> Option<RpcId> {
-        let (control, value) = wish?;
+    fn ask_for(&mut self, requested: Option<(Control, String)>, out: &mut Vec<Output>) -> Option<RpcId> {
+        let (control, value) = requested?;
         let (id, request) = self.set(&control, &value);
         out.push(request);
         Some(id)
@@ -167,7 +171,7 @@ impl Acp {
         out: &mut Vec<Output>,
     ) -> Option<RpcId> {
         match wanted_variant(variant, &self.session.settings) {
-            Ok(wish) => return self.wish(wish, out),
+            Ok(requested) => return self.ask_for(requested, out),
             // A model that the agent does not list may have efforts that it does not list either.
             Err(refusal) if self.session.settings.has_unlisted_model() => {
                 settling.warnings.push(refusal.message)
@@ -192,7 +196,7 @@ impl Acp {
             (Purpose::Change, refusal) => {
                 match refusal {
                     None => self.permission_mode_is(permission_mode, out),
-                    // Somebody may have been shown what was wished.
+                    // Somebody may have been shown what was requested.
                     Some(_) => {
                         let permission_mode = Some(self.session.permission_mode.clone());
                         self.state(StatePatch { permission_mode, ..self.session.settings.patch() }, out);

@@ -7,38 +7,40 @@ use proptest::prelude::*;
 use serde_json::value::RawValue;
 
 use super::Acp;
-use crate::contract::{Command, Input, LineFault, Open, Output, Prompt, RequestKey, Translator, Wish};
+use crate::contract::{
+    Command, Input, LineFault, Open, Output, Prompt, RequestKey, SettingsRequest, Translator,
+};
 use crate::replay::show::show_output;
 
 /// A session under test: whatever the adapter sends is taken as sent, as the runtime does.
 #[derive(Default)]
-struct Bench {
+struct Harness {
     acp: Acp,
     lines: Vec<String>,
 }
 
-impl Bench {
+impl Harness {
     fn new(open: Open) -> Self {
-        let mut bench = Self::default();
-        bench.command(&Command::Open(open));
-        bench
+        let mut harness = Self::default();
+        harness.command(&Command::Open(open));
+        harness
     }
 
     /// An open session with nothing special about it.
     fn ready() -> Self {
-        let mut bench = Self::new(Open { cwd: "/w".into(), ..Open::default() });
-        bench.hear(r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}"#);
-        bench.hear(r#"{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}"#);
-        bench.lines.clear();
-        bench
+        let mut harness = Self::new(Open { cwd: "/w".into(), ..Open::default() });
+        harness.hear(r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}"#);
+        harness.hear(r#"{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}"#);
+        harness.lines.clear();
+        harness
     }
 
     /// An open session with a prompt under way.
     fn prompted() -> Self {
-        let mut bench = Self::ready();
-        bench.command(&prompt("hi"));
-        bench.lines.clear();
-        bench
+        let mut harness = Self::ready();
+        harness.command(&prompt("hi"));
+        harness.lines.clear();
+        harness
     }
 
     fn command(&mut self, command: &Command) -> &mut Self {
@@ -83,8 +85,8 @@ fn prompt(text: &str) -> Command {
     Command::Prompt(Prompt { message_id, text: text.to_owned(), attachments: vec![] })
 }
 
-fn mode(id: &str) -> Wish {
-    Wish { permission_mode: Some(id.to_owned()), ..Wish::default() }
+fn mode(id: &str) -> SettingsRequest {
+    SettingsRequest { permission_mode: Some(id.to_owned()), ..SettingsRequest::default() }
 }
 
 const CALL: &str = r#"{"toolCallId":"c1","title":"Write note","kind":"edit","status":"pending",
@@ -101,12 +103,12 @@ const OPTIONS: &str = r#"[{"optionId":"y","name":"Yes","kind":"allow_once"},
 
 #[test]
 fn opening_offers_nothing_that_we_do_not_serve() {
-    let mut bench = Bench::new(Open { cwd: "/w".into(), ..Open::default() });
-    bench.hear(
+    let mut harness = Harness::new(Open { cwd: "/w".into(), ..Open::default() });
+    harness.hear(
         r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentInfo":{"name":"x","version":"7"}}}"#,
     );
-    bench.hear(r#"{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}"#);
-    insta::assert_snapshot!(bench.said(), @r#"
+    harness.hear(r#"{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}"#);
+    insta::assert_snapshot!(harness.said(), @r#"
     send {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":true,"writeTextFile":true},"terminal":true,"auth":{"terminal":false},"elicitation":{"form":{}},"_meta":{"terminal-auth":true}},"clientInfo":{"name":"omniglot","title":"Omniglot","version":"0.1.0"}}}
     send {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}
     session "s" version="7" resume=null
@@ -115,19 +117,19 @@ fn opening_offers_nothing_that_we_do_not_serve() {
 
 #[test]
 fn another_protocol_version_is_refused() {
-    let mut bench = Bench::new(Open::default());
-    bench.said();
-    bench.hear(r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":2}}"#);
-    insta::assert_snapshot!(bench.said(), @r#"refused Unavailable the agent speaks ACP version 2, not 1 "use a version of the agent that speaks ACP 1""#);
+    let mut harness = Harness::new(Open::default());
+    harness.said();
+    harness.hear(r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":2}}"#);
+    insta::assert_snapshot!(harness.said(), @r#"refused Unavailable the agent speaks ACP version 2, not 1 "use a version of the agent that speaks ACP 1""#);
 }
 
 #[test]
 fn a_missing_login_names_the_ways_to_log_in() {
-    let mut bench = Bench::new(Open { cwd: "/w".into(), ..Open::default() });
-    bench.hear(r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"authMethods":[{"id":"k","name":"API key"}]}}"#);
-    bench.said();
-    bench.hear(r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"Authentication required"}}"#);
-    insta::assert_snapshot!(bench.said(), @r#"
+    let mut harness = Harness::new(Open { cwd: "/w".into(), ..Open::default() });
+    harness.hear(r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"authMethods":[{"id":"k","name":"API key"}]}}"#);
+    harness.said();
+    harness.hear(r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"Authentication required"}}"#);
+    insta::assert_snapshot!(harness.said(), @r#"
     state {"auth":{"state":"required","methods":[{"id":"k","name":"API key"}]}}
     refused Auth Authentication required "log in first; its ways are: API key"
     "#);
@@ -141,20 +143,20 @@ fn a_session_is_resumed_where_the_agent_can() {
             r#"{{"jsonrpc":"2.0","id":1,"result":{{"protocolVersion":1,"agentCapabilities":{capabilities}}}}}"#
         )
     };
-    let mut bench = Bench::new(open());
-    bench.said();
-    bench.hear(&can(r#"{"loadSession":true,"sessionCapabilities":{"resume":{}}}"#));
-    bench.hear(r#"{"jsonrpc":"2.0","id":2,"result":{}}"#);
-    insta::assert_snapshot!(bench.said(), @r#"
+    let mut harness = Harness::new(open());
+    harness.said();
+    harness.hear(&can(r#"{"loadSession":true,"sessionCapabilities":{"resume":{}}}"#));
+    harness.hear(r#"{"jsonrpc":"2.0","id":2,"result":{}}"#);
+    insta::assert_snapshot!(harness.said(), @r#"
     send {"jsonrpc":"2.0","id":2,"method":"session/resume","params":{"sessionId":"old","cwd":"/w"}}
     session "old" version=null resume="native"
     "#);
 
-    let mut bench = Bench::new(open());
-    bench.said();
-    bench.hear(&can("{}"));
-    bench.hear(r#"{"jsonrpc":"2.0","id":2,"result":{"sessionId":"new"}}"#);
-    insta::assert_snapshot!(bench.said(), @r#"
+    let mut harness = Harness::new(open());
+    harness.said();
+    harness.hear(&can("{}"));
+    harness.hear(r#"{"jsonrpc":"2.0","id":2,"result":{"sessionId":"new"}}"#);
+    insta::assert_snapshot!(harness.said(), @r#"
     send {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}
     session "new" version=null resume="none"
     "#);
@@ -162,16 +164,16 @@ fn a_session_is_resumed_where_the_agent_can() {
 
 #[test]
 fn a_load_drops_history_and_falls_back_to_a_new_session() {
-    let mut bench = Bench::new(Open { cwd: "/w".into(), resume: Some("s".into()), ..Open::default() });
-    bench.hear(
+    let mut harness = Harness::new(Open { cwd: "/w".into(), resume: Some("s".into()), ..Open::default() });
+    harness.hear(
         r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}}"#,
     );
-    bench.said();
-    bench.update(r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"old"}}"#);
-    bench.update(r#"{"sessionUpdate":"session_info_update","title":"T"}"#);
-    bench.hear(r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32002,"message":"Resource not found"}}"#);
-    bench.hear(r#"{"jsonrpc":"2.0","id":3,"result":{"sessionId":"n"}}"#);
-    insta::assert_snapshot!(bench.said(), @r#"
+    harness.said();
+    harness.update(r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"old"}}"#);
+    harness.update(r#"{"sessionUpdate":"session_info_update","title":"T"}"#);
+    harness.hear(r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32002,"message":"Resource not found"}}"#);
+    harness.hear(r#"{"jsonrpc":"2.0","id":3,"result":{"sessionId":"n"}}"#);
+    insta::assert_snapshot!(harness.said(), @r#"
     dropped replay
     dropped internal
     send {"jsonrpc":"2.0","id":3,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}
@@ -181,19 +183,19 @@ fn a_load_drops_history_and_falls_back_to_a_new_session() {
 
 #[test]
 fn a_prompt_waits_for_a_past_that_is_told_late() {
-    let mut bench = Bench::new(Open { cwd: "/w".into(), resume: Some("s".into()), ..Open::default() });
-    bench.hear(
+    let mut harness = Harness::new(Open { cwd: "/w".into(), resume: Some("s".into()), ..Open::default() });
+    harness.hear(
         r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentInfo":{"name":"gemini-cli","version":"1"},
             "agentCapabilities":{"loadSession":true}}}"#,
     );
-    bench.hear(r#"{"jsonrpc":"2.0","id":2,"result":{}}"#);
-    bench.said();
-    bench.update(r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"old"}}"#);
+    harness.hear(r#"{"jsonrpc":"2.0","id":2,"result":{}}"#);
+    harness.said();
+    harness.update(r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"old"}}"#);
     let unknown =
         |id: u32| format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32601,"message":"no"}}}}"#);
-    bench.hear(&unknown(3));
-    bench.hear(&unknown(4));
-    insta::assert_snapshot!(bench.said(), @r#"
+    harness.hear(&unknown(3));
+    harness.hear(&unknown(4));
+    insta::assert_snapshot!(harness.said(), @r#"
     dropped replay
     dropped internal
     send {"jsonrpc":"2.0","id":4,"method":"_omniglot/replayed","params":{}}
@@ -206,25 +208,29 @@ fn a_prompt_waits_for_a_past_that_is_told_late() {
 fn modes_and_models_are_set_before_the_session_starts() {
     let open = Open {
         cwd: "/w".into(),
-        wish: Wish { model: Some("huge".into()), permission_mode: Some("bypass".into()), ..Wish::default() },
+        requested: SettingsRequest {
+            model: Some("huge".into()),
+            permission_mode: Some("bypass".into()),
+            ..SettingsRequest::default()
+        },
         ..Open::default()
     };
     let session = r#"{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s","modes":{"currentModeId":"default",
         "availableModes":[{"id":"default","name":"D"},{"id":"yolo","name":"Y"}]},
         "configOptions":[{"id":"m","name":"Model","category":"model","type":"select","currentValue":"small",
         "options":[{"value":"small","name":"Small"}]}]}}"#;
-    let mut bench = Bench::new(open);
-    bench.hear(r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}"#);
-    bench.said();
-    bench.hear(session);
-    bench.hear(r#"{"jsonrpc":"2.0","id":3,"result":{}}"#);
-    insta::assert_snapshot!(bench.said(), @r#"
+    let mut harness = Harness::new(open);
+    harness.hear(r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}"#);
+    harness.said();
+    harness.hear(session);
+    harness.hear(r#"{"jsonrpc":"2.0","id":3,"result":{}}"#);
+    insta::assert_snapshot!(harness.said(), @r#"
     send {"jsonrpc":"2.0","id":3,"method":"session/set_mode","params":{"sessionId":"s","modeId":"yolo"}}
     send {"jsonrpc":"2.0","id":4,"method":"session/set_config_option","params":{"sessionId":"s","configId":"m","value":"huge"}}
     dropped internal
     "#);
-    bench.hear(r#"{"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"no such model"}}"#);
-    insta::assert_snapshot!(bench.said(), @r#"
+    harness.hear(r#"{"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"no such model"}}"#);
+    insta::assert_snapshot!(harness.said(), @r#"
     session "s" version=null resume=null
     state {"permission_mode":"bypass"}
     state {"agent_mode":"yolo"}
@@ -236,43 +242,43 @@ fn modes_and_models_are_set_before_the_session_starts() {
 
 #[test]
 fn a_mode_that_the_agent_lists_and_then_refuses_opens_no_session() {
-    let mut bench = Bench::new(Open { wish: mode("plan"), ..Open::default() });
-    bench.hear(r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}"#);
-    bench.hear(
+    let mut harness = Harness::new(Open { requested: mode("plan"), ..Open::default() });
+    harness.hear(r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}"#);
+    harness.hear(
         r#"{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s","modes":{"currentModeId":"ask","availableModes":[{"id":"plan","name":"Plan"}]}}}"#,
     );
-    bench.said();
-    bench.hear(r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"not today"}}"#);
-    insta::assert_snapshot!(bench.said(), @"refused BadMode the agent refused the mode plan: not today null");
+    harness.said();
+    harness.hear(r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"not today"}}"#);
+    insta::assert_snapshot!(harness.said(), @"refused BadMode the agent refused the mode plan: not today null");
 }
 
 #[test]
 fn a_directory_that_is_not_utf8_is_refused() {
     use std::os::unix::ffi::OsStringExt as _;
     let cwd = PathBuf::from(std::ffi::OsString::from_vec(vec![b'/', 0xff]));
-    let mut bench = Bench::new(Open { cwd, ..Open::default() });
-    insta::assert_snapshot!(bench.said(), @r#"refused Unavailable the name of the working directory is not UTF-8, which ACP cannot carry "use another directory""#);
+    let mut harness = Harness::new(Open { cwd, ..Open::default() });
+    insta::assert_snapshot!(harness.said(), @r#"refused Unavailable the name of the working directory is not UTF-8, which ACP cannot carry "use another directory""#);
 }
 
 #[test]
 fn an_unknown_mode_is_refused_with_the_modes_there_are() {
-    let mut bench = Bench::new(Open { wish: mode("wild"), ..Open::default() });
-    bench.hear(r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}"#);
-    bench.said();
-    bench.hear(
+    let mut harness = Harness::new(Open { requested: mode("wild"), ..Open::default() });
+    harness.hear(r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}"#);
+    harness.said();
+    harness.hear(
         r#"{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s","modes":{"currentModeId":"ask","availableModes":[{"id":"ask","name":"Ask"},{"id":"code","name":"Code"}]}}}"#,
     );
-    insta::assert_snapshot!(bench.said(), @r#"refused BadMode the agent has no mode wild; its modes are ask, code "use one of: ask, code""#);
+    insta::assert_snapshot!(harness.said(), @r#"refused BadMode the agent has no mode wild; its modes are ask, code "use one of: ask, code""#);
 }
 
 #[test]
 fn a_prompt_begins_a_turn_when_it_is_sent_and_its_answer_ends_it() {
-    let mut bench = Bench::ready();
+    let mut harness = Harness::ready();
     let attachment = MessageAttachment { path: "read me.md".into(), mime: None, filename: None };
     let command = Prompt { message_id: None, text: "look".into(), attachments: vec![attachment.into()] };
-    bench.command(&Command::Prompt(command));
-    bench.hear(r#"{"jsonrpc":"2.0","id":3,"result":{"stopReason":"max_turn_requests"}}"#);
-    insta::assert_snapshot!(bench.said(), @r#"
+    harness.command(&Command::Prompt(command));
+    harness.hear(r#"{"jsonrpc":"2.0","id":3,"result":{"stopReason":"max_turn_requests"}}"#);
+    insta::assert_snapshot!(harness.said(), @r#"
     send {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"s","prompt":[{"type":"text","text":"look"},{"type":"resource_link","name":"read me.md","uri":"file:///w/read%20me.md"}]}}
     turn + user null [{"type":"text","text":"look"},{"type":"file_ref","path":"/w/read me.md","action":"read"}]
     turn . "max_turns"
@@ -281,13 +287,13 @@ fn a_prompt_begins_a_turn_when_it_is_sent_and_its_answer_ends_it() {
 
 #[test]
 fn thought_and_answer_are_items_of_their_own() {
-    let mut bench = Bench::prompted();
-    bench.update(r#"{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"hm"}}"#);
-    bench.update(r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"}}"#);
-    bench.update(r#"{"sessionUpdate":"usage_update","used":1,"size":2}"#);
-    bench.update(r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"b"}}"#);
-    bench.update(r#"{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"hi"}}"#);
-    insta::assert_snapshot!(bench.said(), @r#"
+    let mut harness = Harness::prompted();
+    harness.update(r#"{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"hm"}}"#);
+    harness.update(r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"}}"#);
+    harness.update(r#"{"sessionUpdate":"usage_update","used":1,"size":2}"#);
+    harness.update(r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"b"}}"#);
+    harness.update(r#"{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"hi"}}"#);
+    insta::assert_snapshot!(harness.said(), @r#"
     item + thought:1: native=null reasoning "public" ""
     item ~ thought:1: "hm"
     item . thought:1:
@@ -301,16 +307,16 @@ fn thought_and_answer_are_items_of_their_own() {
 
 #[test]
 fn a_block_that_we_cannot_carry_is_named_and_the_message_stays() {
-    let mut bench = Bench::prompted();
-    bench.update(r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"see "}}"#);
-    bench.update(
+    let mut harness = Harness::prompted();
+    harness.update(r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"see "}}"#);
+    harness.update(
         r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"audio","data":"AA==","mimeType":"audio/wav"}}"#,
     );
-    bench.update(r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"hologram"}}"#);
-    bench.update(
+    harness.update(r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"hologram"}}"#);
+    harness.update(
         r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"resource_link","name":"a","uri":"file:///w/a%20b"}}"#,
     );
-    insta::assert_snapshot!(bench.said(), @r#"
+    insta::assert_snapshot!(harness.said(), @r#"
     item + text:1: native=null message "assistant" []
     item ~ text:1: "see "
     item . text:1:
@@ -324,21 +330,21 @@ fn a_block_that_we_cannot_carry_is_named_and_the_message_stays() {
 
 #[test]
 fn growing_output_is_previewed_and_the_last_word_is_the_truth() {
-    let mut bench = Bench::prompted();
+    let mut harness = Harness::prompted();
     let news = |status: &str, text: &str| {
         format!(
             r#"{{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"{status}","content":[{{"type":"content","content":{{"type":"text","text":"{text}"}}}}]}}"#
         )
     };
-    bench.update(
+    harness.update(
         r#"{"sessionUpdate":"tool_call","toolCallId":"c","title":"run","kind":"execute","status":"pending"}"#,
     );
-    bench.update(&news("in_progress", "one"));
-    bench.update(&news("in_progress", "one two"));
-    bench.update(&news("in_progress", "replaced"));
-    bench.update(&news("completed", "final"));
-    bench.update(&news("completed", "again"));
-    insta::assert_snapshot!(bench.said(), @r#"
+    harness.update(&news("in_progress", "one"));
+    harness.update(&news("in_progress", "one two"));
+    harness.update(&news("in_progress", "replaced"));
+    harness.update(&news("completed", "final"));
+    harness.update(&news("completed", "again"));
+    insta::assert_snapshot!(harness.said(), @r#"
     item + call:1:c native="c" tool_call execute {} "run"
     item . call:1:c tool_call execute {} "run"
     item + result:1:c native=null tool_result of call:1:c ""
@@ -352,14 +358,14 @@ fn growing_output_is_previewed_and_the_last_word_is_the_truth() {
 
 #[test]
 fn bad_entries_are_reported_one_by_one() {
-    let mut bench = Bench::prompted();
-    bench.update(
+    let mut harness = Harness::prompted();
+    harness.update(
         r#"{"sessionUpdate":"plan","entries":[{"content":"a","priority":"medium","status":"completed"},{"content":"b","priority":"medium","status":"maybe"}]}"#,
     );
-    bench.update(
+    harness.update(
         r#"{"sessionUpdate":"tool_call","toolCallId":"c","title":"t","status":"paused","content":[{"type":"smell"}]}"#,
     );
-    insta::assert_snapshot!(bench.said(), @r#"
+    insta::assert_snapshot!(harness.said(), @r#"
     state {"todos":[{"text":"a","status":"completed"}]}
     unparsed plan.entries[1]: unknown variant `maybe`, expected one of `pending`, `in_progress`, `completed` at line 1 column 51
     item + call:1:c native="c" tool_call other {} "t"
@@ -370,10 +376,10 @@ fn bad_entries_are_reported_one_by_one() {
 
 #[test]
 fn a_call_that_never_ran_is_still_completed_at_the_end_of_the_turn() {
-    let mut bench = Bench::prompted();
-    bench.update(r#"{"sessionUpdate":"tool_call","toolCallId":"c","title":"t","kind":"read"}"#);
-    bench.hear(r#"{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#);
-    insta::assert_snapshot!(bench.said(), @r#"
+    let mut harness = Harness::prompted();
+    harness.update(r#"{"sessionUpdate":"tool_call","toolCallId":"c","title":"t","kind":"read"}"#);
+    harness.hear(r#"{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#);
+    insta::assert_snapshot!(harness.said(), @r#"
     item + call:1:c native="c" tool_call read {} "t"
     item . call:1:c tool_call read {} "t"
     turn . "end_turn"
@@ -383,10 +389,10 @@ fn a_call_that_never_ran_is_still_completed_at_the_end_of_the_turn() {
 #[test]
 fn a_permission_is_answered_by_the_kind_of_its_options() {
     let answered = |options: &str, reply: PermissionReply| {
-        let mut bench = Bench::prompted();
-        bench.hear(&permission(options)).said();
+        let mut harness = Harness::prompted();
+        harness.hear(&permission(options)).said();
         let key = RequestKey::from("1:0");
-        bench.command(&Command::ReplyPermission { key, reply, message: Some("because".into()) }).said()
+        harness.command(&Command::ReplyPermission { key, reply, message: Some("because".into()) }).said()
     };
     insta::assert_snapshot!(answered(OPTIONS, PermissionReply::Once), @r#"
     send {"jsonrpc":"2.0","id":0,"result":{"outcome":{"outcome":"selected","optionId":"y"}}}
@@ -420,9 +426,9 @@ fn a_permission_is_answered_by_the_kind_of_its_options() {
 
 #[test]
 fn a_permission_shows_its_call_first() {
-    let mut bench = Bench::prompted();
-    bench.hear(&permission(OPTIONS));
-    insta::assert_snapshot!(bench.said(), @r#"
+    let mut harness = Harness::prompted();
+    harness.hear(&permission(OPTIONS));
+    insta::assert_snapshot!(harness.said(), @r#"
     item + call:1:c1 native="c1" tool_call edit {"path":"n"} "Write note"
     item . call:1:c1 tool_call edit {"path":"n"} "Write note"
     permission + 1:0 native=0 "Write note" tool="edit" call="call:1:c1" options=[{"id":"y","name":"Yes","kind":"allow_once"},{"id":"a","name":"Always","kind":"allow_always"},{"id":"n","name":"No","kind":"reject_once"}] files=[]
@@ -431,12 +437,12 @@ fn a_permission_shows_its_call_first() {
 
 #[test]
 fn a_withdrawn_permission_is_answered_as_cancelled() {
-    let mut bench = Bench::prompted();
-    bench.hear(&permission(OPTIONS)).said();
-    bench.command(&Command::Withdraw { key: RequestKey::from("1:0") });
-    bench.command(&Command::Cancel);
-    bench.hear(r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"aborted"}}"#);
-    insta::assert_snapshot!(bench.said(), @r#"
+    let mut harness = Harness::prompted();
+    harness.hear(&permission(OPTIONS)).said();
+    harness.command(&Command::Withdraw { key: RequestKey::from("1:0") });
+    harness.command(&Command::Cancel);
+    harness.hear(r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"aborted"}}"#);
+    insta::assert_snapshot!(harness.said(), @r#"
     send {"jsonrpc":"2.0","id":0,"result":{"outcome":{"outcome":"cancelled"}}}
     permission . 1:0 "reject" by "cancel" null
     send {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}
@@ -446,11 +452,11 @@ fn a_withdrawn_permission_is_answered_as_cancelled() {
 
 #[test]
 fn the_agent_may_take_its_question_back() {
-    let mut bench = Bench::prompted();
-    bench.hear(&permission(OPTIONS)).said();
-    bench.hear(r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":0}}"#);
-    bench.hear(r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":0}}"#);
-    insta::assert_snapshot!(bench.said(), @r#"
+    let mut harness = Harness::prompted();
+    harness.hear(&permission(OPTIONS)).said();
+    harness.hear(r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":0}}"#);
+    harness.hear(r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":0}}"#);
+    insta::assert_snapshot!(harness.said(), @r#"
     send {"jsonrpc":"2.0","id":0,"result":{"outcome":{"outcome":"cancelled"}}}
     permission . 1:0 "reject" by "agent" null
     dropped superseded
@@ -459,11 +465,12 @@ fn the_agent_may_take_its_question_back() {
 
 #[test]
 fn requests_that_we_do_not_serve_are_refused_at_once() {
-    let mut bench = Bench::prompted();
-    bench.hear(r#"{"jsonrpc":"2.0","id":"x","method":"fs/list_directory","params":{"path":"/etc/passwd"}}"#);
-    bench.hear(r#"{"jsonrpc":"2.0","id":null,"method":"_vendor/ask"}"#);
-    bench.hear(r#"{"jsonrpc":"2.0","id":5,"method":"session/request_permission","params":{}}"#);
-    insta::assert_snapshot!(bench.said(), @r#"
+    let mut harness = Harness::prompted();
+    harness
+        .hear(r#"{"jsonrpc":"2.0","id":"x","method":"fs/list_directory","params":{"path":"/etc/passwd"}}"#);
+    harness.hear(r#"{"jsonrpc":"2.0","id":null,"method":"_vendor/ask"}"#);
+    harness.hear(r#"{"jsonrpc":"2.0","id":5,"method":"session/request_permission","params":{}}"#);
+    insta::assert_snapshot!(harness.said(), @r#"
     send {"jsonrpc":"2.0","id":"x","error":{"code":-32601,"message":"method not found: fs/list_directory"}}
     unparsed fs/list_directory: a request that we do not serve
     send {"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"method not found: _vendor/ask"}}
@@ -475,16 +482,16 @@ fn requests_that_we_do_not_serve_are_refused_at_once() {
 
 #[test]
 fn nothing_disappears() {
-    let mut bench = Bench::ready();
-    bench.hear(r#"{"jsonrpc":"2.0","method":"_auth/status_update","params":{}}"#);
-    bench.hear(r#"{"jsonrpc":"2.0","method":"session/whatever"}"#);
-    bench.hear(r#"{"jsonrpc":"2.0","id":77,"result":{}}"#);
-    bench.hear("[]");
-    bench.hear(r#"{"jsonrpc":"2.0"}"#);
-    bench.update(r#"{"sessionUpdate":"from_the_future"}"#);
-    bench.hear(r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"other","update":{}}}"#);
-    bench.step(Input::Garbage { line: b"oops", fault: LineFault::NotJson });
-    insta::assert_snapshot!(bench.said(), @"
+    let mut harness = Harness::ready();
+    harness.hear(r#"{"jsonrpc":"2.0","method":"_auth/status_update","params":{}}"#);
+    harness.hear(r#"{"jsonrpc":"2.0","method":"session/whatever"}"#);
+    harness.hear(r#"{"jsonrpc":"2.0","id":77,"result":{}}"#);
+    harness.hear("[]");
+    harness.hear(r#"{"jsonrpc":"2.0"}"#);
+    harness.update(r#"{"sessionUpdate":"from_the_future"}"#);
+    harness.hear(r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"other","update":{}}}"#);
+    harness.step(Input::Garbage { line: b"oops", fault: LineFault::NotJson });
+    insta::assert_snapshot!(harness.said(), @"
     dropped extension
     unparsed session/whatever: unknown notification
     unparsed json-rpc: an answer to no request of ours: 77
@@ -498,17 +505,17 @@ fn nothing_disappears() {
 
 #[test]
 fn what_happened_and_what_is_now_are_told_apart() {
-    let mut bench = Bench::prompted();
-    bench.update(r#"{"sessionUpdate":"current_mode_update","currentModeId":"plan"}"#);
-    bench.update(
+    let mut harness = Harness::prompted();
+    harness.update(r#"{"sessionUpdate":"current_mode_update","currentModeId":"plan"}"#);
+    harness.update(
         r#"{"sessionUpdate":"notice","severity":"error","title":"Disk full","description":"free some"}"#,
     );
-    bench.update(r#"{"sessionUpdate":"compaction_update","compactionId":"k","status":"in_progress"}"#);
-    bench.update(
+    harness.update(r#"{"sessionUpdate":"compaction_update","compactionId":"k","status":"in_progress"}"#);
+    harness.update(
         r#"{"sessionUpdate":"compaction_summary_chunk","compactionId":"k","content":{"type":"text","text":"short"}}"#,
     );
-    bench.update(r#"{"sessionUpdate":"compaction_update","compactionId":"k","status":"completed"}"#);
-    insta::assert_snapshot!(bench.said(), @r#"
+    harness.update(r#"{"sessionUpdate":"compaction_update","compactionId":"k","status":"completed"}"#);
+    insta::assert_snapshot!(harness.said(), @r#"
     state {"agent_mode":"plan"}
     item + status:1 native=null status mode_changed "plan"
     item . status:1
@@ -526,9 +533,9 @@ fn what_happened_and_what_is_now_are_told_apart() {
 
 #[test]
 fn an_unknown_stop_reason_still_ends_the_turn() {
-    let mut bench = Bench::prompted();
-    bench.hear(r#"{"jsonrpc":"2.0","id":3,"result":{"stopReason":"bored","usage":7}}"#);
-    insta::assert_snapshot!(bench.said(), @r#"
+    let mut harness = Harness::prompted();
+    harness.hear(r#"{"jsonrpc":"2.0","id":3,"result":{"stopReason":"bored","usage":7}}"#);
+    insta::assert_snapshot!(harness.said(), @r#"
     unparsed session/prompt result.usage: invalid type: integer `7`, expected struct TokenCount at line 1 column 1
     unparsed session/prompt result.stopReason: unknown stop reason "bored"
     turn . "error" error="unknown" "unknown stop reason \"bored\"" null
@@ -537,10 +544,10 @@ fn an_unknown_stop_reason_still_ends_the_turn() {
 
 #[test]
 fn the_end_of_a_process_leaves_nothing_behind() {
-    let mut bench = Bench::prompted();
-    bench.step(Input::Exited { code: Some(1), signal: None, stderr: &StderrOutput::default() });
-    bench.hear(r#"{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#);
-    insta::assert_snapshot!(bench.said(), @"unparsed json-rpc: an answer to no request of ours: 3");
+    let mut harness = Harness::prompted();
+    harness.step(Input::Exited { code: Some(1), signal: None, stderr: &StderrOutput::default() });
+    harness.hear(r#"{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#);
+    insta::assert_snapshot!(harness.said(), @"unparsed json-rpc: an answer to no request of ours: 3");
 }
 
 /// Frames of every kind, as a well-behaved agent writes them.
@@ -581,25 +588,25 @@ fn mutated() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn every_frame_is_accounted_for_and_none_panics(frames in prop::collection::vec(mutated(), 1..24)) {
-        let mut bench = Bench::prompted();
+        let mut harness = Harness::prompted();
         for frame in frames {
-            bench.lines.clear();
+            harness.lines.clear();
             match RawValue::from_string(frame.clone()) {
-                Ok(frame) => bench.step(Input::Frame(&frame)),
-                Err(_) => bench.step(Input::Garbage { line: frame.as_bytes(), fault: LineFault::NotJson }),
+                Ok(frame) => harness.step(Input::Frame(&frame)),
+                Err(_) => harness.step(Input::Garbage { line: frame.as_bytes(), fault: LineFault::NotJson }),
             };
-            prop_assert!(!bench.lines.is_empty(), "nothing came of {}", frame);
+            prop_assert!(!harness.lines.is_empty(), "nothing came of {}", frame);
         }
     }
 
     #[test]
     fn equal_inputs_give_equal_outputs(frames in prop::collection::vec(0..FRAMES.len(), 1..16)) {
         let run = || {
-            let mut bench = Bench::prompted();
+            let mut harness = Harness::prompted();
             for frame in &frames {
-                bench.hear(FRAMES[*frame]);
+                harness.hear(FRAMES[*frame]);
             }
-            bench.said()
+            harness.said()
         };
         prop_assert_eq!(run(), run());
     }
@@ -607,14 +614,14 @@ proptest! {
 
 #[test]
 fn pictures_of_the_agent_and_its_tools_are_parts_beside_the_text() {
-    let mut bench = Bench::prompted();
+    let mut harness = Harness::prompted();
     let image = r#"{"type":"image","data":"AA==","mimeType":"image/png"}"#;
-    bench.update(&format!(r#"{{"sessionUpdate":"agent_message_chunk","content":{image}}}"#));
-    bench.update(&format!(
+    harness.update(&format!(r#"{{"sessionUpdate":"agent_message_chunk","content":{image}}}"#));
+    harness.update(&format!(
         r#"{{"sessionUpdate":"tool_call","toolCallId":"c","title":"t","kind":"read","status":"completed",
            "content":[{{"type":"content","content":{image}}}],"rawOutput":[{{"type":"text","text":"x"}},{image}]}}"#
     ));
-    insta::assert_snapshot!(bench.said(), @r#"
+    insta::assert_snapshot!(harness.said(), @r#"
     item + text:1: native=null message "assistant" [{"type":"image","path":"data:image/png;base64,AA==","mime":"image/png"}]
     item . text:1:
     item + call:1:c native="c" tool_call read {} "t"
@@ -626,25 +633,25 @@ fn pictures_of_the_agent_and_its_tools_are_parts_beside_the_text() {
 
 #[test]
 fn a_file_that_went_along_whole_is_named_in_what_the_person_said() {
-    let mut bench = Bench::ready();
+    let mut harness = Harness::ready();
     let sent = r#"{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"s","prompt":[
         {"type":"text","text":"look"},{"type":"image","data":"AA==","mimeType":"image/png"},
         {"type":"resource","resource":{"text":"long text","uri":"file:///w/a%20b"}}]}}"#;
-    bench.step(Input::Sent(raw(sent).as_ref()));
-    insta::assert_snapshot!(bench.said(), @r#"turn + user null [{"type":"text","text":"look"},{"type":"image","path":"data:image/png;base64,AA==","mime":"image/png"},{"type":"file_ref","path":"/w/a b","action":"read"}]"#);
+    harness.step(Input::Sent(raw(sent).as_ref()));
+    insta::assert_snapshot!(harness.said(), @r#"turn + user null [{"type":"text","text":"look"},{"type":"image","path":"data:image/png;base64,AA==","mime":"image/png"},{"type":"file_ref","path":"/w/a b","action":"read"}]"#);
 }
 
 /// An open session with two modes and two models, of which the second has efforts.
-fn choosy() -> Bench {
-    let mut bench = Bench::new(Open { cwd: "/w".into(), wish: mode("default"), ..Open::default() });
-    bench.hear(r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}"#);
-    bench.hear(&format!(
+fn choosy() -> Harness {
+    let mut harness = Harness::new(Open { cwd: "/w".into(), requested: mode("default"), ..Open::default() });
+    harness.hear(r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}"#);
+    harness.hear(&format!(
         r#"{{"jsonrpc":"2.0","id":2,"result":{{"sessionId":"s","modes":{{"currentModeId":"default",
         "availableModes":[{{"id":"default","name":"D"}},{{"id":"yolo","name":"Y"}}]}},"configOptions":[{}]}}}}"#,
         MODELS.replace("CURRENT", "small")
     ));
-    bench.lines.clear();
-    bench
+    harness.lines.clear();
+    harness
 }
 
 const MODELS: &str = r#"{"id":"m","name":"Model","category":"model","type":"select","currentValue":"CURRENT",
@@ -654,34 +661,38 @@ const EFFORTS: &str = r#"{"id":"e","name":"Effort","category":"thought_level","t
 
 #[test]
 fn an_effort_is_asked_for_once_its_model_is_in_use() {
-    let mut bench = choosy();
-    let wish = Wish { model: Some("large".into()), variant: Some("high".into()), ..mode("bypass") };
-    bench.command(&Command::Configure(wish));
-    bench.hear(r#"{"jsonrpc":"2.0","id":3,"result":{}}"#);
-    insta::assert_snapshot!(bench.said(), @r#"
+    let mut harness = choosy();
+    let requested =
+        SettingsRequest { model: Some("large".into()), variant: Some("high".into()), ..mode("bypass") };
+    harness.command(&Command::Configure(requested));
+    harness.hear(r#"{"jsonrpc":"2.0","id":3,"result":{}}"#);
+    insta::assert_snapshot!(harness.said(), @r#"
     send {"jsonrpc":"2.0","id":3,"method":"session/set_mode","params":{"sessionId":"s","modeId":"yolo"}}
     send {"jsonrpc":"2.0","id":4,"method":"session/set_config_option","params":{"sessionId":"s","configId":"m","value":"large"}}
     state {"agent_mode":"yolo","permission_mode":"bypass"}
     "#);
     let models = MODELS.replace("CURRENT", "large");
     let options = format!(r#"{{"configOptions":[{models},{EFFORTS}]}}"#);
-    bench.hear(&format!(r#"{{"jsonrpc":"2.0","id":4,"result":{options}}}"#));
-    insta::assert_snapshot!(bench.said(), @r#"
+    harness.hear(&format!(r#"{{"jsonrpc":"2.0","id":4,"result":{options}}}"#));
+    insta::assert_snapshot!(harness.said(), @r#"
     state {"model":"large","variant":"low","agent_mode":"yolo","modes":[{"id":"default","name":"D","description":""},{"id":"yolo","name":"Y","description":""}],"models":[{"id":"small","name":"S"},{"id":"large","name":"L","variants":["low","high"]}]}
     send {"jsonrpc":"2.0","id":5,"method":"session/set_config_option","params":{"sessionId":"s","configId":"e","value":"high"}}
     "#);
     let options = options.replace(r#""currentValue":"low""#, r#""currentValue":"high""#);
-    bench.hear(&format!(r#"{{"jsonrpc":"2.0","id":5,"result":{options}}}"#));
-    insta::assert_snapshot!(bench.said(), @r#"
+    harness.hear(&format!(r#"{{"jsonrpc":"2.0","id":5,"result":{options}}}"#));
+    insta::assert_snapshot!(harness.said(), @r#"
     state {"model":"large","variant":"high","agent_mode":"yolo","modes":[{"id":"default","name":"D","description":""},{"id":"yolo","name":"Y","description":""}],"models":[{"id":"small","name":"S"},{"id":"large","name":"L","variants":["low","high"]}]}
     state {"permission_mode":"bypass"}
     configured
     "#);
     // Without its efforts the model before is shown without one.
-    bench.command(&Command::Configure(Wish { model: Some("small".into()), ..Wish::default() }));
+    harness.command(&Command::Configure(SettingsRequest {
+        model: Some("small".into()),
+        ..SettingsRequest::default()
+    }));
     let models = MODELS.replace("CURRENT", "small");
-    bench.hear(&format!(r#"{{"jsonrpc":"2.0","id":6,"result":{{"configOptions":[{models}]}}}}"#));
-    insta::assert_snapshot!(bench.said(), @r#"
+    harness.hear(&format!(r#"{{"jsonrpc":"2.0","id":6,"result":{{"configOptions":[{models}]}}}}"#));
+    insta::assert_snapshot!(harness.said(), @r#"
     send {"jsonrpc":"2.0","id":6,"method":"session/set_config_option","params":{"sessionId":"s","configId":"m","value":"small"}}
     state {"model":"small","variant":null,"agent_mode":"yolo","modes":[{"id":"default","name":"D","description":""},{"id":"yolo","name":"Y","description":""}],"models":[{"id":"small","name":"S"},{"id":"large","name":"L"}]}
     configured
@@ -690,9 +701,9 @@ fn an_effort_is_asked_for_once_its_model_is_in_use() {
 
 #[test]
 fn a_change_that_changes_nothing_is_answered_at_once() {
-    let mut bench = choosy();
-    bench.command(&Command::Configure(Wish { model: Some("small".into()), ..mode("default") }));
-    insta::assert_snapshot!(bench.said(), @r#"
+    let mut harness = choosy();
+    harness.command(&Command::Configure(SettingsRequest { model: Some("small".into()), ..mode("default") }));
+    insta::assert_snapshot!(harness.said(), @r#"
     state {"permission_mode":"default"}
     configured
     "#);
@@ -700,13 +711,13 @@ fn a_change_that_changes_nothing_is_answered_at_once() {
 
 #[test]
 fn a_refused_mode_is_refused_after_all_answers_and_what_is_so_is_told() {
-    let mut bench = choosy();
-    bench.command(&Command::Configure(Wish { model: Some("large".into()), ..mode("bypass") }));
-    bench.said();
-    bench.hear(r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"not today"}}"#);
+    let mut harness = choosy();
+    harness.command(&Command::Configure(SettingsRequest { model: Some("large".into()), ..mode("bypass") }));
+    harness.said();
+    harness.hear(r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"not today"}}"#);
     let models = MODELS.replace("CURRENT", "large");
-    bench.hear(&format!(r#"{{"jsonrpc":"2.0","id":4,"result":{{"configOptions":[{models}]}}}}"#));
-    insta::assert_snapshot!(bench.said(), @r#"
+    harness.hear(&format!(r#"{{"jsonrpc":"2.0","id":4,"result":{{"configOptions":[{models}]}}}}"#));
+    insta::assert_snapshot!(harness.said(), @r#"
     dropped internal
     state {"model":"large","agent_mode":"default","modes":[{"id":"default","name":"D","description":""},{"id":"yolo","name":"Y","description":""}],"models":[{"id":"small","name":"S"},{"id":"large","name":"L"}]}
     state {"model":"large","agent_mode":"default","permission_mode":"default","modes":[{"id":"default","name":"D","description":""},{"id":"yolo","name":"Y","description":""}],"models":[{"id":"small","name":"S"},{"id":"large","name":"L"}]}
@@ -716,9 +727,9 @@ fn a_refused_mode_is_refused_after_all_answers_and_what_is_so_is_told() {
 
 #[test]
 fn the_permission_mode_follows_the_mode_that_the_agent_chooses() {
-    let mut bench = choosy();
-    bench.update(r#"{"sessionUpdate":"current_mode_update","currentModeId":"yolo"}"#);
-    insta::assert_snapshot!(bench.said(), @r#"
+    let mut harness = choosy();
+    harness.update(r#"{"sessionUpdate":"current_mode_update","currentModeId":"yolo"}"#);
+    insta::assert_snapshot!(harness.said(), @r#"
     state {"agent_mode":"yolo","permission_mode":"bypass"}
     item + status:1 native=null status mode_changed "yolo"
     "#);
@@ -726,14 +737,19 @@ fn the_permission_mode_follows_the_mode_that_the_agent_chooses() {
 
 #[test]
 fn a_session_that_returns_without_its_mode_is_not_locked_out() {
-    let wish = Wish { agent_mode: Some("gone".into()), variant: Some("high".into()), ..Wish::default() };
-    let mut bench = Bench::new(Open { cwd: "/w".into(), resume: Some("s".into()), wish, ..Open::default() });
-    bench.hear(
+    let requested = SettingsRequest {
+        agent_mode: Some("gone".into()),
+        variant: Some("high".into()),
+        ..SettingsRequest::default()
+    };
+    let mut harness =
+        Harness::new(Open { cwd: "/w".into(), resume: Some("s".into()), requested, ..Open::default() });
+    harness.hear(
         r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}}"#,
     );
-    bench.said();
-    bench.hear(r#"{"jsonrpc":"2.0","id":2,"result":{"modes":{"currentModeId":"ask","availableModes":[{"id":"ask","name":"A"}]}}}"#);
-    insta::assert_snapshot!(bench.said(), @r#"
+    harness.said();
+    harness.hear(r#"{"jsonrpc":"2.0","id":2,"result":{"modes":{"currentModeId":"ask","availableModes":[{"id":"ask","name":"A"}]}}}"#);
+    insta::assert_snapshot!(harness.said(), @r#"
     session "s" version=null resume="load"
     state {"agent_mode":"ask","modes":[{"id":"ask","name":"A","description":""}]}
     item + status:1 native=null status warning "the agent has no mode gone; its modes are ask"
@@ -744,22 +760,22 @@ fn a_session_that_returns_without_its_mode_is_not_locked_out() {
 #[test]
 fn a_copy_is_made_where_the_agent_can_and_nothing_takes_its_place() {
     let open = || Open { cwd: "/w".into(), resume: Some("old".into()), fork: true, ..Open::default() };
-    let mut bench = Bench::new(open());
-    bench.said();
-    bench.hear(r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"fork":{}}}}}"#);
-    bench.hear(r#"{"jsonrpc":"2.0","id":2,"result":{"sessionId":"new"}}"#);
-    insta::assert_snapshot!(bench.said(), @r#"
+    let mut harness = Harness::new(open());
+    harness.said();
+    harness.hear(r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"fork":{}}}}}"#);
+    harness.hear(r#"{"jsonrpc":"2.0","id":2,"result":{"sessionId":"new"}}"#);
+    insta::assert_snapshot!(harness.said(), @r#"
     send {"jsonrpc":"2.0","id":2,"method":"session/fork","params":{"sessionId":"old","cwd":"/w"}}
     session "new" version=null resume="native"
     "#);
-    let mut bench = Bench::new(open());
-    bench.said();
-    bench.hear(r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"fork":{}}}}}"#);
-    bench.hear(r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32002,"message":"no such session"}}"#);
-    let mut without = Bench::new(open());
+    let mut harness = Harness::new(open());
+    harness.said();
+    harness.hear(r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"fork":{}}}}}"#);
+    harness.hear(r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32002,"message":"no such session"}}"#);
+    let mut without = Harness::new(open());
     without.said();
     without.hear(r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}"#);
-    insta::assert_snapshot!([bench.said(), without.said()].join("\n"), @r#"
+    insta::assert_snapshot!([harness.said(), without.said()].join("\n"), @r#"
     send {"jsonrpc":"2.0","id":2,"method":"session/fork","params":{"sessionId":"old","cwd":"/w"}}
     refused Unavailable the agent opened no session: no such session "see what the agent wrote to stderr"
     refused BadMode the agent cannot fork a session "begin a new session instead"
@@ -784,14 +800,18 @@ fn what_a_wish_comes_to_is_known_without_the_agent() {
         models: Some(vec![model_info("small", None), model_info("large", Some(vec!["low".into()]))].into()),
         ..SessionState::default()
     };
-    let tell = |wish: Wish| match super::foresee(&state, &wish, &super::quirks::NONE) {
-        Ok(foreseen) => {
-            format!("{} {:?}", serde_json::to_string(&foreseen.patch).unwrap(), foreseen.warnings)
+    let tell = |requested: SettingsRequest| match super::preview_settings(
+        &state,
+        &requested,
+        &super::quirks::NONE,
+    ) {
+        Ok(preview) => {
+            format!("{} {:?}", serde_json::to_string(&preview.patch).unwrap(), preview.warnings)
         }
         Err(refusal) => refusal.message,
     };
-    let model = |id: &str| Wish { model: Some(id.into()), ..Wish::default() };
-    let effort = |id: &str| Wish { variant: Some(id.into()), ..Wish::default() };
+    let model = |id: &str| SettingsRequest { model: Some(id.into()), ..SettingsRequest::default() };
+    let effort = |id: &str| SettingsRequest { variant: Some(id.into()), ..SettingsRequest::default() };
     let told = [
         tell(mode("bypass")),
         tell(mode("plan")),
@@ -799,7 +819,7 @@ fn what_a_wish_comes_to_is_known_without_the_agent() {
         tell(model("huge")),
         tell(effort("high")),
         // The efforts of a model are listed once it is in use.
-        tell(Wish { model: Some("small".into()), ..effort("high") }),
+        tell(SettingsRequest { model: Some("small".into()), ..effort("high") }),
     ];
     insta::assert_snapshot!(told.join("\n"), @r#"
     {"agent_mode":"yolo","permission_mode":"bypass"} []

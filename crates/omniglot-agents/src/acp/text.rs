@@ -29,28 +29,28 @@ pub(crate) enum Voice {
 
 /// Where a chunk belongs.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct TextOrigin {
     pub(crate) voice: Voice,
     pub(crate) message_id: Option<String>,
     pub(crate) parent: Option<ItemKey>,
 }
 
 impl Texts {
-    pub(crate) fn extend(&mut self, place: Place, delta: String, out: &mut Vec<Output>) {
-        let fits = |open: &OpenText| open.voice == place.voice && open.message_id == place.message_id;
+    pub(crate) fn extend(&mut self, origin: TextOrigin, delta: String, out: &mut Vec<Output>) {
+        let fits = |open: &OpenText| open.voice == origin.voice && open.message_id == origin.message_id;
         let key = match self.open.as_ref().filter(|open| fits(open)) {
             Some(open) => open.key.clone(),
-            None => self.begin(place, out),
+            None => self.begin(origin, out),
         };
         out.push(Draft::ItemDelta { key, delta }.into());
     }
 
     /// A part that cannot be streamed is a message of its own.
-    pub(crate) fn part(&mut self, place: Place, part: ContentPart, out: &mut Vec<Output>) {
+    pub(crate) fn part(&mut self, origin: TextOrigin, part: ContentPart, out: &mut Vec<Output>) {
         self.interrupt(out);
-        let key = self.next_key(&place);
+        let key = self.next_key(&origin);
         let body = Body::Message { role: ItemRole::Assistant, parts: vec![part] };
-        let start = ItemStart { key: key.clone(), native_id: place.message_id, parent: place.parent, body };
+        let start = ItemStart { key: key.clone(), native_id: origin.message_id, parent: origin.parent, body };
         out.push(Draft::ItemStarted(start).into());
         out.push(Draft::ItemCompleted(ItemEnd { key, outcome: Outcome::Completed, body: None }).into());
     }
@@ -67,29 +67,29 @@ impl Texts {
         self.open = None;
     }
 
-    fn begin(&mut self, place: Place, out: &mut Vec<Output>) -> ItemKey {
+    fn begin(&mut self, origin: TextOrigin, out: &mut Vec<Output>) -> ItemKey {
         self.interrupt(out);
-        let key = self.next_key(&place);
-        let body = match place.voice {
+        let key = self.next_key(&origin);
+        let body = match origin.voice {
             Voice::Answer => Body::Message { role: ItemRole::Assistant, parts: vec![] },
             Voice::Thought => {
                 Body::Reasoning { text: String::new(), visibility: ReasoningVisibility::Public }
             }
         };
-        let Place { voice, message_id, parent } = place;
+        let TextOrigin { voice, message_id, parent } = origin;
         let start = ItemStart { key: key.clone(), native_id: message_id.clone(), parent, body };
         out.push(Draft::ItemStarted(start).into());
         self.open = Some(OpenText { key: key.clone(), voice, message_id });
         key
     }
 
-    fn next_key(&mut self, place: &Place) -> ItemKey {
+    fn next_key(&mut self, origin: &TextOrigin) -> ItemKey {
         self.made += 1;
-        let voice = match place.voice {
+        let voice = match origin.voice {
             Voice::Answer => "text",
             Voice::Thought => "thought",
         };
-        let id = place.message_id.as_deref().unwrap_or_default();
+        let id = origin.message_id.as_deref().unwrap_or_default();
         ItemKey(format!("{voice}:{}:{id}", self.made))
     }
 }

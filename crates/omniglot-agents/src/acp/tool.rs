@@ -75,7 +75,7 @@ struct Tool {
 }
 
 /// What a permission request needs to know about its call.
-pub(crate) struct Asked {
+pub(crate) struct CallFacts {
     pub(crate) call: ItemKey,
     pub(crate) title: Option<String>,
     pub(crate) name: String,
@@ -149,9 +149,9 @@ impl Tools {
     }
 
     /// A call that a permission request has just mentioned.
-    pub(crate) fn asked(&self, id: &str) -> Option<Asked> {
+    pub(crate) fn asked(&self, id: &str) -> Option<CallFacts> {
         let tool = self.calls.get(id)?;
-        Some(Asked {
+        Some(CallFacts {
             call: tool.call.clone(),
             title: tool.title.clone(),
             name: tool.name(),

@@ -12,10 +12,10 @@ use super::output::{Piece, piece};
 use super::plain::PlainChunk;
 use super::settle::REPLAYED;
 use super::state::setting;
-use super::text::{Place, Voice};
+use super::text::{TextOrigin, Voice};
 use super::tool::Mention;
 use super::update::{Chunk, ChunkMeta, NoticeFields, SessionUpdate, ToolFields, Update};
-use super::{Acp, Asked};
+use super::{Acp, OutboundRequest};
 use crate::contract::{Draft, DropReason, Output, Unparsed, decode};
 use crate::fault::unparsed;
 use crate::rpc::{self, Message, RpcError, RpcId, send};
@@ -82,39 +82,39 @@ impl Acp {
         let asked = match method {
             "initialize" => {
                 self.initialize_sent(params);
-                Asked::Initialize
+                OutboundRequest::Initialize
             }
             "session/new" | "session/load" | "session/resume" | "session/fork" => {
                 self.session_sent(method, params)
             }
             "session/prompt" => {
                 self.prompt_sent(id.clone(), params, out);
-                Asked::Prompt
+                OutboundRequest::Prompt
             }
-            "session/close" => Asked::Close,
-            REPLAYED => Asked::Replayed,
-            "session/set_mode" => Asked::SetMode(setting(params)),
-            "session/set_model" => Asked::SetModel(setting(params)),
-            "session/set_config_option" => Asked::SetOption(setting(params)),
-            _ => Asked::Other,
+            "session/close" => OutboundRequest::Close,
+            REPLAYED => OutboundRequest::Replayed,
+            "session/set_mode" => OutboundRequest::SetMode(setting(params)),
+            "session/set_model" => OutboundRequest::SetModel(setting(params)),
+            "session/set_config_option" => OutboundRequest::SetOption(setting(params)),
+            _ => OutboundRequest::Other,
         };
         self.calls.sent(id, asked);
     }
 
     fn answered(&mut self, id: &RpcId, result: Result<&RawValue, RpcError>, out: &mut Vec<Output>) {
         match self.calls.answered(id) {
-            Some(Asked::Initialize) => self.initialized(result, out),
-            Some(Asked::OpenSession { resume, native }) => {
+            Some(OutboundRequest::Initialize) => self.initialized(result, out),
+            Some(OutboundRequest::OpenSession { resume, native }) => {
                 self.session_answered((resume, native), result, out)
             }
-            Some(Asked::Prompt) => self.prompt_answered(id, result, out),
-            Some(Asked::Replayed) => self.replay_answered(id, out),
-            Some(Asked::SetMode(mode)) => self.mode_answered(id, mode, result, out),
-            Some(Asked::SetModel(model)) => self.model_answered(id, model, result, out),
-            Some(Asked::SetOption(value)) => self.option_answered(id, &value, result, out),
+            Some(OutboundRequest::Prompt) => self.prompt_answered(id, result, out),
+            Some(OutboundRequest::Replayed) => self.replay_answered(id, out),
+            Some(OutboundRequest::SetMode(mode)) => self.mode_answered(id, mode, result, out),
+            Some(OutboundRequest::SetModel(model)) => self.model_answered(id, model, result, out),
+            Some(OutboundRequest::SetOption(value)) => self.option_answered(id, &value, result, out),
             // One that refuses is left all the same.
-            Some(Asked::Close) => out.push(Output::Closed),
-            Some(Asked::Other) => out.push(Output::Dropped { reason: DropReason::Internal }),
+            Some(OutboundRequest::Close) => out.push(Output::Closed),
+            Some(OutboundRequest::Other) => out.push(Output::Dropped { reason: DropReason::Internal }),
             None => out.push(Output::Unparsed(unparsed(
                 "json-rpc",
                 format!("an answer to no request of ours: {id}"),
@@ -238,7 +238,7 @@ impl Acp {
         out: &mut Vec<Output>,
     ) {
         let parent = self.tools.spawning(meta.claude.parent_tool_use_id.as_deref());
-        let place = Place { voice, message_id, parent };
+        let origin = TextOrigin { voice, message_id, parent };
         match piece {
             // Some agents open each block with an empty chunk; there is nothing to show yet.
             Piece::Text(text) if text.is_empty() => {
@@ -248,28 +248,28 @@ impl Acp {
                 self.status(StatusLabel::Warning, Some(text), out);
             }
             Piece::Text(text) => match voice {
-                Voice::Answer => self.answer(place, text, out),
-                Voice::Thought => self.thought(place, text, out),
+                Voice::Answer => self.answer(origin, text, out),
+                Voice::Thought => self.thought(origin, text, out),
             },
-            Piece::Part(part) => self.texts.part(place, part, out),
+            Piece::Part(part) => self.texts.part(origin, part, out),
         }
     }
 
     /// Assistant text, unless the agent says something else in the form of it.
-    fn answer(&mut self, place: Place, text: String, out: &mut Vec<Output>) {
+    fn answer(&mut self, origin: TextOrigin, text: String, out: &mut Vec<Output>) {
         let quirks = self.agent.quirks;
         if let Some(mode) = quirks.announced_mode(&text) {
             return self.mode_changed(mode.to_owned(), out);
         }
-        if let Some(label) = quirks.happening_in(&text).filter(|_| place.message_id.is_none()) {
+        if let Some(label) = quirks.happening_in(&text).filter(|_| origin.message_id.is_none()) {
             self.texts.interrupt(out);
             return self.status(label, Some(text.trim().to_owned()), out);
         }
         self.turns.heard(&text);
-        self.texts.extend(place, text, out);
+        self.texts.extend(origin, text, out);
     }
 
-    fn thought(&mut self, place: Place, text: String, out: &mut Vec<Output>) {
+    fn thought(&mut self, origin: TextOrigin, text: String, out: &mut Vec<Output>) {
         let repairs = self.agent.quirks.repairs;
         let is_break = repairs.thought_break.is_some_and(|sign| sign == text);
         if is_break || repairs.whole_thoughts {
@@ -278,7 +278,7 @@ impl Acp {
         if is_break {
             return out.push(Output::Dropped { reason: DropReason::Internal });
         }
-        self.texts.extend(place, text, out);
+        self.texts.extend(origin, text, out);
     }
 
     fn tool_mentioned(&mut self, call: ToolFields, mention: Mention, out: &mut Vec<Output>) {

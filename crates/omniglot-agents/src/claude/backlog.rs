@@ -13,7 +13,7 @@ use super::{Claude, dropped};
 use crate::contract::{Draft, DropReason, Output};
 
 #[derive(Debug, Default)]
-pub(crate) struct Backlog {
+pub(crate) struct EarlyFrames {
     /// What the next turn begins with.
     later: Vec<Output>,
     /// Calls of subagents that wait for their results, by native id.
@@ -33,7 +33,7 @@ struct Held {
     inside: HashSet<String>,
 }
 
-impl Backlog {
+impl EarlyFrames {
     pub(crate) fn take_later(&mut self) -> Vec<Output> {
         std::mem::take(&mut self.later)
     }

@@ -12,7 +12,7 @@ impl Claude {
     pub(crate) fn command(&mut self, command: &Command, out: &mut Vec<Output>) {
         match command {
             Command::Open(open) => self.open(open, out),
-            Command::Configure(wish) => self.configure(wish, out),
+            Command::Configure(requested) => self.configure(requested, out),
             Command::Prompt(prompt) => self.prompt(prompt, out),
             Command::Cancel => self.cancel(out),
             Command::ReplyPermission { key, reply, message } => {
@@ -27,7 +27,7 @@ impl Claude {
 
     fn open(&mut self, open: &Open, out: &mut Vec<Output>) {
         if open.resume.is_none()
-            && let Err(refusal) = wanted_mode(&open.wish, None)
+            && let Err(refusal) = wanted_mode(&open.requested, None)
         {
             return out.push(Output::Refused(refusal));
         }

@@ -37,14 +37,14 @@ pub fn launch(base: &LaunchSpec, open: &Open) -> LaunchSpec {
         (None, _) => add(&["--session-id", &open.new_id]),
     }
     // A resumed session takes its model from the transcript, where a suffix is lost: it is named again.
-    if let Some(model) = open.wish.model.as_deref().filter(|model| *model != DEFAULT_MODEL) {
+    if let Some(model) = open.requested.model.as_deref().filter(|model| *model != DEFAULT_MODEL) {
         add(&["--model", model]);
     }
     // What the CLI would refuse is left out here: the adapter tells it better.
-    if let Some(effort) = open.wish.variant.as_deref().filter(|effort| EFFORTS.contains(effort)) {
+    if let Some(effort) = open.requested.variant.as_deref().filter(|effort| EFFORTS.contains(effort)) {
         add(&["--effort", effort]);
     }
-    if let Ok(Some(mode)) = wanted_mode(&open.wish, None) {
+    if let Ok(Some(mode)) = wanted_mode(&open.requested, None) {
         add(&["--permission-mode", mode]);
     }
     if base.env.contains_key("IS_SANDBOX") {

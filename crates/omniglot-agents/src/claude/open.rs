@@ -142,8 +142,9 @@ impl Claude {
     fn before_opened(&mut self) -> Option<Output> {
         let open = self.session.open.clone()?;
         let returns = open.resume.is_some() && !open.fork;
-        if let Some(variant) = open.wish.variant.as_deref().filter(|_| !returns)
-            && let Err(refusal) = self.session.settings.check_variant(open.wish.model.as_deref(), variant)
+        if let Some(variant) = open.requested.variant.as_deref().filter(|_| !returns)
+            && let Err(refusal) =
+                self.session.settings.check_variant(open.requested.model.as_deref(), variant)
         {
             return Some(Output::Refused(refusal));
         }
@@ -158,7 +159,7 @@ impl Claude {
         let open = self.session.open.take();
         self.session_started(out);
         self.show_offers(out);
-        let model = open.and_then(|open| open.wish.model);
+        let model = open.and_then(|open| open.requested.model);
         if let Some(warning) = model.and_then(|model| self.session.settings.unlisted(&model)) {
             self.status(StatusLabel::Warning, warning, out);
         }

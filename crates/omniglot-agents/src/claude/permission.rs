@@ -5,7 +5,7 @@ use omniglot_timeline::{ItemKey, PermissionAsk};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::request::Asked;
+use super::request::InboundRequest;
 use super::wire::control::{Allow, Answer, Deny, Rule, success};
 use super::wire::{CanUseTool, PermissionUpdate};
 use super::{Claude, patch};
@@ -47,7 +47,7 @@ impl Claude {
             files: patch::asked(&permission.tool, &permission.input),
             detail: None,
         };
-        let key = self.requests.add(id, Asked::Permission(permission));
+        let key = self.requests.add(id, InboundRequest::Permission(permission));
         out.push(Draft::PermissionRequested(PermissionAsk { key, ..asked }).into());
     }
 }

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use super::permission::Permission;
 use super::question::Question;
 use super::wire::control::{HookCallback, failure, success};
-use super::wire::{Ask, CanUseTool, ControlRequest, ControlResponse};
+use super::wire::{CanUseTool, ControlRequest, ControlResponse, RequestBody};
 use super::{Claude, dropped};
 use crate::contract::{Draft, DropReason, Output, RequestKey};
 use crate::fault::unparsed;
@@ -24,13 +24,13 @@ pub(crate) struct Requests {
 #[derive(Debug)]
 struct OpenRequest {
     id: String,
-    asked: Asked,
+    asked: InboundRequest,
     /// What was said to it, until the answer is really sent. A recording holds the answer alone.
     said: Option<Said>,
 }
 
 #[derive(Debug)]
-pub(crate) enum Asked {
+pub(crate) enum InboundRequest {
     Permission(Permission),
     Question(Question),
 }
@@ -44,7 +44,7 @@ enum Said {
 }
 
 impl Requests {
-    pub(crate) fn add(&mut self, id: String, asked: Asked) -> RequestKey {
+    pub(crate) fn add(&mut self, id: String, asked: InboundRequest) -> RequestKey {
         self.made += 1;
         let key = RequestKey(format!("{}:{id}", self.made));
         self.open.insert(key.clone(), OpenRequest { id, asked, said: None });
@@ -65,10 +65,10 @@ impl Claude {
     pub(crate) fn control_request(&mut self, request: &ControlRequest<'_>, out: &mut Vec<Output>) {
         let id = request.request_id.clone();
         match request.ask() {
-            Ok(Ask::CanUseTool(ask)) => self.can_use_tool(id, *ask, out),
-            Ok(Ask::Elicitation(form)) => self.elicited(id, &form, out),
-            Ok(Ask::HookCallback(hook)) => self.hook_called(&id, hook, out),
-            Ok(Ask::Unknown { subtype }) => {
+            Ok(RequestBody::CanUseTool(ask)) => self.can_use_tool(id, *ask, out),
+            Ok(RequestBody::Elicitation(form)) => self.elicited(id, &form, out),
+            Ok(RequestBody::HookCallback(hook)) => self.hook_called(&id, hook, out),
+            Ok(RequestBody::Unknown { subtype }) => {
                 let words = format!("Omniglot does not serve {subtype}");
                 Self::send(failure(&id, &words), out);
                 out.push(Output::Unparsed(unparsed(format!("control_request.{subtype}"), words)));
@@ -121,7 +121,7 @@ impl Claude {
         out: &mut Vec<Output>,
     ) {
         let Some(open) = self.requests.open.get_mut(key) else { return };
-        let Asked::Permission(permission) = &open.asked else { return };
+        let InboundRequest::Permission(permission) = &open.asked else { return };
         Self::send(permission.answer(&open.id, reply, message.as_deref()), out);
         open.said = Some(Said::Permission(message));
     }
@@ -133,7 +133,7 @@ impl Claude {
         out: &mut Vec<Output>,
     ) {
         let Some(open) = self.requests.open.get_mut(key) else { return };
-        let Asked::Question(question) = &open.asked else { return };
+        let InboundRequest::Question(question) = &open.asked else { return };
         Self::send(question.answer(&open.id, answers.as_deref()), out);
         open.said = Some(Said::Answers(answers));
     }
@@ -154,7 +154,7 @@ impl Claude {
             return out.push(open.asked.rejected(key, ResolvedBy::Cancel, None).into());
         }
         match &open.asked {
-            Asked::Permission(permission) => {
+            InboundRequest::Permission(permission) => {
                 let (status, mut words) = permission.status(body);
                 if let Some(Said::Permission(message)) = open.said {
                     words = message;
@@ -167,7 +167,7 @@ impl Claude {
                     self.tools.runs(call, out);
                 }
             }
-            Asked::Question(question) => {
+            InboundRequest::Question(question) => {
                 let answers = match open.said {
                     Some(Said::Answers(answers)) => answers,
                     _ => question.read(body),
@@ -179,7 +179,7 @@ impl Claude {
     }
 }
 
-impl Asked {
+impl InboundRequest {
     fn rejected(&self, key: RequestKey, by: ResolvedBy, message: Option<String>) -> Draft {
         match self {
             Self::Permission(_) => {

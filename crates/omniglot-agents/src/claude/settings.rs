@@ -9,7 +9,7 @@ use omniglot_schema::{AgentModeInfo, AgentModelInfo, Listed, SessionState, State
 use super::wire::Request;
 use super::wire::control::{FlagSettings, control_request};
 use super::{Claude, dropped};
-use crate::contract::{DropReason, Foreseen, Output, Refusal, RefusalKind, Wish};
+use crate::contract::{DropReason, Output, Refusal, RefusalKind, SettingsPreview, SettingsRequest};
 
 /// The name under which the CLI lists its own choice.
 pub(crate) const DEFAULT_MODEL: &str = "default";
@@ -51,11 +51,14 @@ fn our_mode(native: &str) -> &str {
     MODES.iter().find(|(_, known)| *known == native).map_or(native, |(ours, _)| ours)
 }
 
-/// The one mode of the CLI that a wish comes to. Planning is a permission mode to it.
-pub(crate) fn wanted_mode(wish: &Wish, current: Option<&str>) -> Result<Option<&'static str>, Refusal> {
+/// The one mode of the CLI that a settings request comes to. Planning is a permission mode to it.
+pub(crate) fn wanted_mode(
+    requested: &SettingsRequest,
+    current: Option<&str>,
+) -> Result<Option<&'static str>, Refusal> {
     let known = |name: &str| native_mode(name).ok_or_else(|| bad_mode(name));
-    let permission = wish.permission_mode.as_deref().map(known).transpose()?;
-    let agent = match wish.agent_mode.as_deref() {
+    let permission = requested.permission_mode.as_deref().map(known).transpose()?;
+    let agent = match requested.agent_mode.as_deref() {
         None => None,
         // Every mode builds, but for the one that plans.
         Some("build") if permission.is_none() && current == Some("plan") => Some("default"),
@@ -139,32 +142,37 @@ impl Settings {
     }
 }
 
-/// What a wish comes to for a session whose agent is not asked now.
-pub fn foresee(state: &SessionState, wish: &Wish) -> Result<Foreseen, Refusal> {
+/// What a settings request comes to for a session whose agent is not asked now.
+pub fn preview_settings(
+    state: &SessionState,
+    requested: &SettingsRequest,
+) -> Result<SettingsPreview, Refusal> {
     let settings = Settings::of_state(state);
-    if let Some(variant) = &wish.variant {
-        settings.check_variant(wish.model.as_deref(), variant)?;
+    if let Some(variant) = &requested.variant {
+        settings.check_variant(requested.model.as_deref(), variant)?;
     }
-    let mode = wanted_mode(wish, settings.mode.as_deref())?;
+    let mode = wanted_mode(requested, settings.mode.as_deref())?;
     let mut patch = mode.map(mode_patch).unwrap_or_default();
-    patch.model = wish.model.clone().map(Some);
-    patch.variant = wish.variant.clone().map(Some);
-    let warnings = wish.model.as_deref().and_then(|model| settings.unlisted(model));
-    Ok(Foreseen { patch, warnings: warnings.into_iter().collect() })
+    patch.model = requested.model.clone().map(Some);
+    patch.variant = requested.variant.clone().map(Some);
+    let warnings = requested.model.as_deref().and_then(|model| settings.unlisted(model));
+    Ok(SettingsPreview { patch, warnings: warnings.into_iter().collect() })
 }
 
 impl Claude {
-    pub(crate) fn configure(&mut self, wish: &Wish, out: &mut Vec<Output>) {
+    pub(crate) fn configure(&mut self, requested: &SettingsRequest, out: &mut Vec<Output>) {
         let settings = &self.session.settings;
-        let checked =
-            wish.variant.as_deref().map_or(Ok(()), |v| settings.check_variant(wish.model.as_deref(), v));
-        let mode = match checked.and_then(|()| wanted_mode(wish, settings.mode.as_deref())) {
+        let checked = requested
+            .variant
+            .as_deref()
+            .map_or(Ok(()), |v| settings.check_variant(requested.model.as_deref(), v));
+        let mode = match checked.and_then(|()| wanted_mode(requested, settings.mode.as_deref())) {
             Ok(mode) => mode.filter(|mode| settings.mode.as_deref() != Some(*mode)),
             Err(refusal) => return out.push(Output::Configured(Err(refusal))),
         };
         let model_now = settings.model.as_deref().unwrap_or(DEFAULT_MODEL);
-        let model = wish.model.clone().filter(|model| model != model_now);
-        let effort_level = wish.variant.clone().filter(|_| wish.variant != settings.variant);
+        let model = requested.model.clone().filter(|model| model != model_now);
+        let effort_level = requested.variant.clone().filter(|_| requested.variant != settings.variant);
         if let Some(warning) = model.as_deref().and_then(|model| settings.unlisted(model)) {
             self.status(StatusLabel::Warning, warning, out);
         }

@@ -10,37 +10,37 @@ use omniglot_schema::{MessageId, PermissionReply};
 use serde_json::value::RawValue;
 
 use super::Claude;
-use crate::contract::{Command, Input, Open, Output, Prompt, RequestKey, SoFar, Translator};
+use crate::contract::{Carryover, Command, Input, Open, Output, Prompt, RequestKey, Translator};
 use crate::replay::show::show_output;
 
 /// A session under test: whatever the adapter sends is taken as sent, as the runtime does.
 #[derive(Default)]
-struct Bench {
+struct Harness {
     claude: Claude,
     lines: Vec<String>,
 }
 
-impl Bench {
+impl Harness {
     /// An open session with nothing special about it.
     fn ready() -> Self {
-        let mut bench = Self::default();
-        bench.step(Input::Started {
+        let mut harness = Self::default();
+        harness.step(Input::Started {
             argv: &["claude".into(), "--session-id".into(), "s".into()],
-            so_far: &SoFar::default(),
+            carryover: &Carryover::default(),
         });
-        bench.command(&Command::Open(Open { cwd: "/w".into(), ..Open::default() }));
-        bench.hear(INITIALIZED);
-        bench.lines.clear();
-        bench
+        harness.command(&Command::Open(Open { cwd: "/w".into(), ..Open::default() }));
+        harness.hear(INITIALIZED);
+        harness.lines.clear();
+        harness
     }
 
     /// An open session that works on a prompt.
     fn prompted() -> Self {
-        let mut bench = Self::ready();
-        bench.command(&prompt("hi"));
-        bench.hear(INIT);
-        bench.lines.clear();
-        bench
+        let mut harness = Self::ready();
+        harness.command(&prompt("hi"));
+        harness.hear(INIT);
+        harness.lines.clear();
+        harness
     }
 
     fn command(&mut self, command: &Command) -> &mut Self {

@@ -17,7 +17,7 @@ use crate::contract::{Unparsed, decode};
 
 pub(crate) use content::{Block, blocks};
 pub(crate) use control::{
-    Ask, CanUseTool, ControlRequest, ControlResponse, Outgoing, PermissionUpdate, Request, UserPrompt,
+    CanUseTool, ControlRequest, ControlResponse, Outgoing, PermissionUpdate, Request, RequestBody, UserPrompt,
 };
 pub(crate) use result::{ModelUsage, Tokens, TurnResult};
 pub(crate) use stream::{Delta, Event, StartedBlock, StreamEvent};

@@ -7,13 +7,13 @@ use omniglot_schema::PermissionReply;
 use super::open::unavailable;
 use super::wire::{ForThread, Interrupt, ReviewTarget, StartReview, StartTurn, Steer, Terminate, UserInput};
 use super::{Codex, input};
-use crate::contract::{Command, Leftovers, Mark, Output, Prompt};
+use crate::contract::{Command, Mark, Orphans, Output, Prompt};
 
 impl Codex {
     pub(crate) fn command(&mut self, command: &Command, out: &mut Vec<Output>) {
         match command {
             Command::Open(open) => self.open(open, out),
-            Command::Configure(wish) => self.configure(wish, out),
+            Command::Configure(requested) => self.configure(requested, out),
             Command::Prompt(prompt) => out.push(self.prompt(prompt)),
             Command::Cancel => self.cancel(out),
             Command::Close => self.close(out),
@@ -119,12 +119,12 @@ impl Codex {
 
     /// A command that is just being started when its turn is interrupted may run on unknown to Codex. It has
     /// its thread and the id of its item in its environment.
-    pub(crate) fn leftovers(&self, spared: Vec<String>) -> Option<Output> {
+    pub(crate) fn orphans(&self, spared: Vec<String>) -> Option<Output> {
         let own = self.thread.id.clone()?;
         let values = std::iter::once(own).chain(self.agents.threads()).collect();
         let of = Mark { name: "CODEX_THREAD_ID", values };
         let spared = Mark { name: "CODEX_TOOL_CALL_ID", values: spared };
-        Some(Output::Leftovers(Leftovers { of, spared }))
+        Some(Output::Orphans(Orphans { of, spared }))
     }
 
     /// Nothing of a session that leaves goes on, and its thread may be unloaded.

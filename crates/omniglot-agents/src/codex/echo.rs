@@ -16,7 +16,7 @@ enum Due {
     /// Of what has a name.
     Named(String),
     Words(Vec<UserInput>),
-    /// Of the wish for a review, which Codex puts in its own words.
+    /// Of the request for a review, which Codex puts in its own words.
     Review,
 }
 

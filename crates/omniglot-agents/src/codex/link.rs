@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::launch::START;
 use super::wire::{Capabilities, ClientInfo, Initialize, Initialized};
-use crate::contract::{Handshake, Link, Place, Refusal, RefusalKind, Route};
+use crate::contract::{Handshake, Link, Refusal, RefusalKind, Route, SlotId};
 use crate::rpc::{Message, RpcError, RpcId, notification, refusal, request};
 
 /// The oldest version that we expect to have every method that we call; 0.166 is what was recorded.
@@ -35,13 +35,13 @@ pub struct CodexLink {
     /// The id of our `initialize`, until it is answered.
     greeting: Option<RpcId>,
     /// Who asked, and whether the answer names a thread.
-    asked: HashMap<RpcId, (Place, Opens)>,
-    threads: HashMap<String, Place>,
+    asked: HashMap<RpcId, (SlotId, Opens)>,
+    threads: HashMap<String, SlotId>,
     /// The newest turn of each session, which its child agents name as their root.
-    turns: HashMap<Place, String>,
+    turns: HashMap<SlotId, String>,
     /// Requests of the server that wait for an answer.
-    requested: HashMap<RpcId, Place>,
-    /// The last place that a recording was given.
+    requested: HashMap<RpcId, SlotId>,
+    /// The last slot that a recording was given.
     recorded: u64,
 }
 
@@ -104,7 +104,7 @@ impl Link for CodexLink {
         said.into_iter().any(has_none).then(|| unusable(message))
     }
 
-    fn sent(&mut self, from: Place, frame: &RawValue) {
+    fn sent(&mut self, from: SlotId, frame: &RawValue) {
         match Message::parse(frame) {
             Ok(Message::Request { id, method, .. }) => {
                 let opens = match &*method {
@@ -132,15 +132,15 @@ impl Link for CodexLink {
         }
     }
 
-    fn left(&mut self, place: Place) {
-        self.asked.retain(|_, (asker, _)| *asker != place);
-        self.threads.retain(|_, owner| *owner != place);
-        self.turns.remove(&place);
-        self.requested.retain(|_, owner| *owner != place);
+    fn left(&mut self, slot: SlotId) {
+        self.asked.retain(|_, (asker, _)| *asker != slot);
+        self.threads.retain(|_, owner| *owner != slot);
+        self.turns.remove(&slot);
+        self.requested.retain(|_, owner| *owner != slot);
     }
 
-    fn recorded(&mut self, frame: &RawValue) -> Option<Place> {
-        let place = match Message::parse(frame).ok()? {
+    fn recorded(&mut self, frame: &RawValue) -> Option<SlotId> {
+        let slot = match Message::parse(frame).ok()? {
             Message::Request { id, method, .. } if method == "initialize" => {
                 self.greeting = Some(id);
                 return None;
@@ -149,22 +149,22 @@ impl Link for CodexLink {
             Message::Answer { id, .. } => self.requested.get(&id).copied()?,
             Message::Notification { .. } => return None,
         };
-        self.sent(place, frame);
-        Some(place)
+        self.sent(slot, frame);
+        Some(slot)
     }
 }
 
 impl CodexLink {
     fn answered(&mut self, id: &RpcId, result: Result<&RawValue, RpcError>) -> Route {
-        let Some((place, opens)) = self.asked.remove(id) else { return Route::Nobody };
+        let Some((slot, opens)) = self.asked.remove(id) else { return Route::Nobody };
         let head: Head<'_> = result.ok().map(head).unwrap_or_default();
         if let Some(thread) = head.thread.filter(|_| opens == Opens::Thread) {
-            self.threads.insert(thread.id, place);
+            self.threads.insert(thread.id, slot);
         }
         if let Some(turn) = head.turn {
-            self.turns.insert(place, turn.id);
+            self.turns.insert(slot, turn.id);
         }
-        Route::Session(place)
+        Route::Session(slot)
     }
 
     fn notified(&mut self, params: &RawValue) -> Route {
@@ -173,21 +173,21 @@ impl CodexLink {
         let Some(thread) = head.thread_id.or(own) else { return Route::All };
         let known = self.threads.get(&thread).copied();
         let root = head.turn.as_ref().and_then(|turn| turn.root_turn_id.as_ref());
-        let Some(place) = known.or_else(|| self.rooted(root?)) else { return Route::Nobody };
+        let Some(slot) = known.or_else(|| self.rooted(root?)) else { return Route::Nobody };
         if known.is_none() {
-            self.threads.insert(thread, place);
+            self.threads.insert(thread, slot);
         }
         if let Some(turn) = head.turn.filter(|turn| turn.root_turn_id.as_ref() == Some(&turn.id)) {
-            self.turns.insert(place, turn.id);
+            self.turns.insert(slot, turn.id);
         }
         for child in head.item.into_iter().flat_map(ItemHead::children) {
-            self.threads.entry(child).or_insert(place);
+            self.threads.entry(child).or_insert(slot);
         }
-        Route::Session(place)
+        Route::Session(slot)
     }
 
-    fn rooted(&self, turn: &str) -> Option<Place> {
-        self.turns.iter().find(|(_, id)| *id == turn).map(|(place, _)| *place)
+    fn rooted(&self, turn: &str) -> Option<SlotId> {
+        self.turns.iter().find(|(_, id)| *id == turn).map(|(slot, _)| *slot)
     }
 
     /// Nobody waits for us (T18): a request that reaches no session is refused here.
@@ -200,10 +200,10 @@ impl CodexLink {
     ) -> Route {
         let thread = head(params).thread_id;
         match thread.as_ref().map(|thread| self.threads.get(thread)) {
-            Some(Some(place)) => {
-                let place = *place;
-                self.requested.insert(id, place);
-                Route::Session(place)
+            Some(Some(slot)) => {
+                let slot = *slot;
+                self.requested.insert(id, slot);
+                Route::Session(slot)
             }
             owner => {
                 reply.extend(refusal(&id, &RpcError::not_served(method)));
@@ -214,14 +214,14 @@ impl CodexLink {
     }
 
     /// Who wrote a request that a recording holds. Whoever opens a thread that nobody has is a new session.
-    fn speaker(&mut self, method: &str, params: &RawValue) -> Option<Place> {
+    fn speaker(&mut self, method: &str, params: &RawValue) -> Option<SlotId> {
         let thread = head(params).thread_id.filter(|_| method != "thread/fork");
         let opens = matches!(method, "thread/start" | "thread/resume" | "thread/fork");
         match thread.and_then(|thread| self.threads.get(&thread).copied()) {
-            Some(place) => Some(place),
+            Some(slot) => Some(slot),
             None if opens => {
                 self.recorded += 1;
-                Some(Place(self.recorded))
+                Some(SlotId(self.recorded))
             }
             None => None,
         }

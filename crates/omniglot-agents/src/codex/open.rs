@@ -1,6 +1,6 @@
 //! The opening of a session: a new thread, a resumed one, or a copy.
 //!
-//! Models and account are asked for first, so that a wish which cannot be is refused before anything is opened.
+//! Models and account are asked for first, so that a settings request which cannot be is refused before anything is opened.
 //! The handshake of the connection is the link's.
 
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::modes::Collaboration;
 use super::settings::{Choice, Purpose, Settings};
 use super::wire::{AccountAnswer, AccountParams, ModelList, ModelListParams, OpenThread, ThreadAnswer};
-use super::{Asked, Codex, commands, dropped, mcp};
+use super::{Codex, OutboundRequest, commands, dropped, mcp};
 use crate::contract::{Draft, Open, Output, Refusal, RefusalKind, decode};
 use crate::rpc::{RpcError, request, send};
 
@@ -92,7 +92,7 @@ impl Codex {
         }
         let open = opening.open.clone();
         let resume = open.resume.clone();
-        match Choice::of(&open.wish, &self.thread.settings.models, None) {
+        match Choice::of(&open.requested, &self.thread.settings.models, None) {
             Ok(choice) => {
                 opening.choice = choice;
                 self.open_thread(&open, resume, out);
@@ -130,7 +130,7 @@ impl Codex {
     }
 
     /// What kind of opening went out, learnt from the wire.
-    pub(crate) fn thread_sent(&mut self, method: &str, params: &RawValue) -> Asked {
+    pub(crate) fn thread_sent(&mut self, method: &str, params: &RawValue) -> OutboundRequest {
         let params: OpenThread = serde_json::from_str(params.get()).unwrap_or_default();
         let came_back = self.opening.as_ref().is_some_and(|opening| opening.open.resume.is_some());
         let resume = match method {
@@ -141,7 +141,7 @@ impl Codex {
             self.thread.cwd = cwd.into();
         }
         let (forks, sandboxed) = (method == "thread/fork", params.sandbox.is_some());
-        Asked::Thread { resume, native: params.thread_id, forks, sandboxed }
+        OutboundRequest::Thread { resume, native: params.thread_id, forks, sandboxed }
     }
 
     pub(crate) fn thread_answered(

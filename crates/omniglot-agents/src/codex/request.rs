@@ -11,16 +11,18 @@ use serde_json::value::RawValue;
 use super::Codex;
 use super::question::in_words;
 use super::tool::{Call, Done};
-use super::wire::{Ask, CallStatus, Decision, DecisionAnswer, Elicitation, ElicitationAnswer, UserQuestion};
+use super::wire::{
+    CallStatus, Decision, DecisionAnswer, Elicitation, ElicitationAnswer, ServerRequest, UserQuestion,
+};
 use crate::contract::{Draft, DropReason, Output, RequestKey};
 use crate::fault::unparsed;
 use crate::form::Form;
-use crate::rpc::{self, Asks, RpcError, RpcId, send};
+use crate::rpc::{self, InboundRequests, RpcError, RpcId, send};
 
 /// The requests that wait for an answer of ours.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
-    open: Asks<OpenRequest>,
+    open: InboundRequests<OpenRequest>,
 }
 
 #[derive(Debug)]
@@ -98,7 +100,7 @@ impl Requests {
     }
 }
 
-impl rpc::Ask for OpenRequest {
+impl rpc::InboundRequest for OpenRequest {
     fn id(&self) -> &RpcId {
         &self.id
     }
@@ -116,14 +118,14 @@ pub(crate) fn action(action: &str) -> ElicitationAnswer {
 
 impl Codex {
     pub(crate) fn requested(&mut self, id: RpcId, method: &str, params: &RawValue, out: &mut Vec<Output>) {
-        match Ask::parse(method, params) {
-            Ok(Ask::Command(ask)) => self.ask_command(id, ask, out),
-            Ok(Ask::FileChange(ask)) => self.ask_patch(id, ask, out),
-            Ok(Ask::Permissions(ask)) => self.ask_permissions(id, ask, out),
-            Ok(Ask::UserInput(ask)) => self.ask_questions(id, ask, out),
-            Ok(Ask::Elicitation(ask)) if is_approval(&ask) => self.ask_mcp_tool(id, ask, out),
-            Ok(Ask::Elicitation(ask)) => self.ask_form(id, ask, out),
-            Ok(Ask::Unserved) => {
+        match ServerRequest::parse(method, params) {
+            Ok(ServerRequest::Command(ask)) => self.ask_command(id, ask, out),
+            Ok(ServerRequest::FileChange(ask)) => self.ask_patch(id, ask, out),
+            Ok(ServerRequest::Permissions(ask)) => self.ask_permissions(id, ask, out),
+            Ok(ServerRequest::UserInput(ask)) => self.ask_questions(id, ask, out),
+            Ok(ServerRequest::Elicitation(ask)) if is_approval(&ask) => self.ask_mcp_tool(id, ask, out),
+            Ok(ServerRequest::Elicitation(ask)) => self.ask_form(id, ask, out),
+            Ok(ServerRequest::Unserved) => {
                 out.push(send(rpc::refusal(&id, &RpcError::not_served(method))));
                 out.push(Output::Unparsed(unparsed(method, "a request that we do not serve")));
             }

@@ -11,7 +11,7 @@ use super::wire::{
     CollaborationSettings, Model, SandboxPolicy, SetCollaboration, ThreadAnswer, ThreadSettings,
     UpdateSettings,
 };
-use crate::contract::{Foreseen, Output, Refusal, RefusalKind, Wish};
+use crate::contract::{Output, Refusal, RefusalKind, SettingsPreview, SettingsRequest};
 use crate::rpc::{RpcError, RpcId};
 
 /// What is known about a thread's settings.
@@ -26,7 +26,7 @@ pub(crate) struct Settings {
     configured: Option<SandboxPolicy>,
 }
 
-/// A wish, judged.
+/// A settings request, judged.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Choice {
     pub(crate) model: Option<String>,
@@ -37,24 +37,28 @@ pub(crate) struct Choice {
 }
 
 impl Choice {
-    /// Judges a wish by the models that are listed; `current` is the model in use.
-    pub(crate) fn of(wish: &Wish, models: &[AgentModelInfo], current: Option<&str>) -> Result<Self, Refusal> {
+    /// Judges a settings request by the models that are listed; `current` is the model in use.
+    pub(crate) fn of(
+        requested: &SettingsRequest,
+        models: &[AgentModelInfo],
+        current: Option<&str>,
+    ) -> Result<Self, Refusal> {
         let mut choice = Self {
-            model: wish.model.clone(),
-            effort: wish.variant.clone(),
-            collaboration: wish.agent_mode.as_deref().map(Collaboration::named).transpose()?,
-            permission: wish.permission_mode.as_deref().map(PermissionMode::named).transpose()?,
+            model: requested.model.clone(),
+            effort: requested.variant.clone(),
+            collaboration: requested.agent_mode.as_deref().map(Collaboration::named).transpose()?,
+            permission: requested.permission_mode.as_deref().map(PermissionMode::named).transpose()?,
             warnings: vec![],
         };
-        let used = wish.model.as_deref().or(current);
+        let used = requested.model.as_deref().or(current);
         let listed = models.iter().find(|model| Some(model.id.as_str()) == used);
-        if let (Some(wished), None, false) = (&wish.model, listed, models.is_empty()) {
+        if let (Some(requested), None, false) = (&requested.model, listed, models.is_empty()) {
             let ids: Vec<&str> = models.iter().map(|model| model.id.as_str()).collect();
             choice
                 .warnings
-                .push(format!("Codex does not list the model {wished}; it lists {}", ids.join(", ")));
+                .push(format!("Codex does not list the model {requested}; it lists {}", ids.join(", ")));
         }
-        if let (Some(effort), Some(model)) = (&wish.variant, listed) {
+        if let (Some(effort), Some(model)) = (&requested.variant, listed) {
             let efforts = model.variants.as_deref().unwrap_or_default();
             if !efforts.contains(effort) {
                 let message = format!("the model {} has no effort {effort}", model.id);
@@ -78,7 +82,7 @@ impl Settings {
         self.models = models.into_iter().map(info).collect();
     }
 
-    /// Takes over what a thread was opened with. `asked` is the permission mode that was wished.
+    /// Takes over what a thread was opened with. `asked` is the permission mode that was requested.
     pub(crate) fn opened(
         &mut self,
         answer: &ThreadAnswer,
@@ -159,9 +163,9 @@ impl Settings {
 
 impl Codex {
     /// Changes the settings of the open thread, between two turns.
-    pub(crate) fn configure(&mut self, wish: &Wish, out: &mut Vec<Output>) {
+    pub(crate) fn configure(&mut self, requested: &SettingsRequest, out: &mut Vec<Output>) {
         let settings = &self.thread.settings;
-        let mut choice = match Choice::of(wish, &settings.models, settings.model.as_deref()) {
+        let mut choice = match Choice::of(requested, &settings.models, settings.model.as_deref()) {
             Ok(choice) => choice,
             Err(refusal) => return out.push(Output::Configured(Err(refusal))),
         };
@@ -203,7 +207,7 @@ impl Codex {
                 self.start(out);
             }
             (Purpose::Change, Some(refusal)) => {
-                // Somebody may have been shown what was wished.
+                // Somebody may have been shown what was requested.
                 let patch = self.thread.settings.patch();
                 self.state(patch, out);
                 out.push(Output::Configured(Err(refusal)));
@@ -248,10 +252,13 @@ pub(crate) enum Purpose {
     Change,
 }
 
-/// What a wish comes to for a session in this state, without asking its agent.
-pub fn foresee(state: &SessionState, wish: &Wish) -> Result<Foreseen, Refusal> {
+/// What a settings request comes to for a session in this state, without asking its agent.
+pub fn preview_settings(
+    state: &SessionState,
+    requested: &SettingsRequest,
+) -> Result<SettingsPreview, Refusal> {
     let models = state.models.as_ref().and_then(Listed::inline).unwrap_or_default();
-    let choice = Choice::of(wish, models, state.model.as_deref())?;
+    let choice = Choice::of(requested, models, state.model.as_deref())?;
     let set = |value: Option<String>| value.map(Some);
     let patch = StatePatch {
         model: set(choice.model),
@@ -260,5 +267,5 @@ pub fn foresee(state: &SessionState, wish: &Wish) -> Result<Foreseen, Refusal> {
         permission_mode: set(choice.permission.map(|mode| mode.name.to_owned())),
         ..StatePatch::default()
     };
-    Ok(Foreseen { patch, warnings: choice.warnings })
+    Ok(SettingsPreview { patch, warnings: choice.warnings })
 }

@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 
 use super::{Codex, CodexLink};
 use crate::contract::{
-    Attachment, Command, FileContent, Handshake, Input, Link, Open, Output, Place, Prompt, RequestKey, Route,
-    Translator, Wish,
+    Attachment, Command, FileContent, Handshake, Input, Link, Open, Output, Prompt, RequestKey, Route,
+    SettingsRequest, SlotId, Translator,
 };
 use crate::replay::show::show_output;
 
@@ -26,10 +26,10 @@ impl Session {
         Self { codex: Codex::new(), sent: vec![] }
     }
 
-    /// Opens a thread `t` with this wish; models and account are those of `MODELS`.
-    fn open(wish: Wish) -> Self {
+    /// Opens a thread `t` with this settings request; models and account are those of `MODELS`.
+    fn open(requested: SettingsRequest) -> Self {
         let mut session = Self::new();
-        session.start(Open { cwd: "/w".into(), new_id: "s".into(), wish, ..Open::default() });
+        session.start(Open { cwd: "/w".into(), new_id: "s".into(), requested, ..Open::default() });
         session.hear(&format!(r#"{{"id":"s.3","result":{THREAD}}}"#));
         session.sent.clear();
         session
@@ -119,12 +119,17 @@ fn has(lines: &[String], part: &str) -> bool {
 #[test]
 fn a_wish_is_judged_before_a_thread_is_opened() {
     let mut session = Session::new();
-    let wish = Wish { model: Some("big".into()), variant: Some("huge".into()), ..Wish::default() };
-    let told = session.start(Open { cwd: "/w".into(), new_id: "s".into(), wish, ..Open::default() });
+    let requested = SettingsRequest {
+        model: Some("big".into()),
+        variant: Some("huge".into()),
+        ..SettingsRequest::default()
+    };
+    let told = session.start(Open { cwd: "/w".into(), new_id: "s".into(), requested, ..Open::default() });
     insta::assert_snapshot!(told.join("\n"), @r#"refused BadMode the model big has no effort huge; it has low, high "use one of: low, high""#);
     assert!(!has(&session.sent, "thread/start"), "{:?}", session.sent);
-    let wish = Wish { permission_mode: Some("yolo".into()), ..Wish::default() };
-    let told = Session::new().start(Open { cwd: "/w".into(), new_id: "s".into(), wish, ..Open::default() });
+    let requested = SettingsRequest { permission_mode: Some("yolo".into()), ..SettingsRequest::default() };
+    let told =
+        Session::new().start(Open { cwd: "/w".into(), new_id: "s".into(), requested, ..Open::default() });
     assert!(
         has(&told, "Codex has no permission mode yolo; it has default, acceptEdits, plan, bypass"),
         "{told:?}"
@@ -134,13 +139,13 @@ fn a_wish_is_judged_before_a_thread_is_opened() {
 #[test]
 fn a_session_opens_with_its_settings_and_lists_what_there_is() {
     let mut session = Session::new();
-    let wish = Wish {
+    let requested = SettingsRequest {
         model: Some("big".into()),
         variant: Some("high".into()),
         permission_mode: Some("bypass".into()),
-        ..Wish::default()
+        ..SettingsRequest::default()
     };
-    session.start(Open { cwd: "/w".into(), new_id: "s".into(), wish, ..Open::default() });
+    session.start(Open { cwd: "/w".into(), new_id: "s".into(), requested, ..Open::default() });
     insta::assert_snapshot!(session.sent.join("\n"), @r#"
     {"jsonrpc":"2.0","id":"s.1","method":"model/list","params":{"limit":200}}
     {"jsonrpc":"2.0","id":"s.2","method":"account/read","params":{"refreshToken":false}}
@@ -158,7 +163,7 @@ fn a_session_opens_with_its_settings_and_lists_what_there_is() {
 
 #[test]
 fn trap_the_deltas_of_a_command_miss_its_beginning_so_the_final_output_is_told() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.turn();
     session.item("started", "t", &command_item("inProgress", r#""7""#, "null"));
     session.notice("item/commandExecution/outputDelta", r#"{"threadId":"t","itemId":"c","delta":"two\n"}"#);
@@ -168,7 +173,7 @@ fn trap_the_deltas_of_a_command_miss_its_beginning_so_the_final_output_is_told()
 
 #[test]
 fn trap_a_command_that_outlives_its_turn_is_late_and_its_deltas_are_not_told() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.turn();
     session.item("started", "t", &command_item("inProgress", r#""7""#, "null"));
     session.end_turn("completed");
@@ -182,7 +187,7 @@ fn trap_a_command_that_outlives_its_turn_is_late_and_its_deltas_are_not_told() {
 
 #[test]
 fn trap_an_interrupt_waits_until_the_turn_is_announced_and_nobody_waits_for_its_answer() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.prompt("go");
     session.hear(r#"{"id":"s.4","result":{"turn":{"id":"n","status":"inProgress"}}}"#);
     session.sent.clear();
@@ -196,13 +201,13 @@ fn trap_an_interrupt_waits_until_the_turn_is_announced_and_nobody_waits_for_its_
     let told = session.end_turn("interrupted");
     insta::assert_snapshot!(told.join("\n"), @r#"
     turn . "cancelled" model="big"
-    end leftovers, spare []
+    end orphans, spare []
     "#);
 }
 
 #[test]
 fn trap_a_command_that_is_told_of_after_the_interrupt_is_ended_all_the_same() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.turn();
     session.command(Command::Cancel);
     session.sent.clear();
@@ -216,7 +221,7 @@ fn trap_a_command_that_is_told_of_after_the_interrupt_is_ended_all_the_same() {
 
 #[test]
 fn a_command_of_an_earlier_turn_is_spared_when_a_later_one_is_cancelled() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.turn();
     session.item("started", "t", &command_item("inProgress", r#""7""#, "null"));
     session.end_turn("completed");
@@ -224,12 +229,12 @@ fn a_command_of_an_earlier_turn_is_spared_when_a_later_one_is_cancelled() {
     session.command(Command::Cancel);
     assert!(!has(&session.sent, "backgroundTerminals"), "{:?}", session.sent);
     let told = session.end_turn("interrupted");
-    assert_eq!(told.last().unwrap(), r#"end leftovers, spare ["c"]"#);
+    assert_eq!(told.last().unwrap(), r#"end orphans, spare ["c"]"#);
 }
 
 #[test]
 fn trap_an_interrupt_leaves_commands_running_so_they_are_ended_first() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.turn();
     session.item("started", "t", &command_item("inProgress", r#""7""#, "null"));
     session.command(Command::Cancel);
@@ -237,7 +242,7 @@ fn trap_an_interrupt_leaves_commands_running_so_they_are_ended_first() {
     {"jsonrpc":"2.0","id":"s.5","method":"thread/backgroundTerminals/terminate","params":{"threadId":"t","processId":"7"}}
     {"jsonrpc":"2.0","id":"s.6","method":"turn/interrupt","params":{"threadId":"t","turnId":"n"}}
     "#);
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.turn();
     session.item("started", "t", &command_item("inProgress", "null", "null"));
     session.command(Command::Cancel);
@@ -246,7 +251,7 @@ fn trap_an_interrupt_leaves_commands_running_so_they_are_ended_first() {
 
 #[test]
 fn trap_a_turn_that_codex_stops_by_itself_was_not_cancelled() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.turn();
     let told = session.end_turn("interrupted");
     assert!(has(&told, r#"error="aborted""#), "{told:?}");
@@ -255,9 +260,10 @@ fn trap_a_turn_that_codex_stops_by_itself_was_not_cancelled() {
 #[test]
 fn trap_a_resumed_thread_is_told_its_sandbox_again() {
     let mut session = Session::new();
-    let wish = Wish { permission_mode: Some("acceptEdits".into()), ..Wish::default() };
+    let requested =
+        SettingsRequest { permission_mode: Some("acceptEdits".into()), ..SettingsRequest::default() };
     let resume = Some("old".to_owned());
-    session.start(Open { cwd: "/w".into(), new_id: "s".into(), resume, wish, ..Open::default() });
+    session.start(Open { cwd: "/w".into(), new_id: "s".into(), resume, requested, ..Open::default() });
     insta::assert_snapshot!(session.sent.last().unwrap(), @r#"{"jsonrpc":"2.0","id":"s.3","method":"thread/resume","params":{"threadId":"old","excludeTurns":true,"cwd":"/w","approvalPolicy":"on-request","sandbox":"workspace-write","config":{"features.unbounded_connection_retries":false}}}"#);
 }
 
@@ -284,7 +290,7 @@ fn a_thread_that_another_process_holds_is_not_begun_anew() {
 
 #[test]
 fn trap_questions_and_more_rights_have_no_item_and_get_a_call_of_ours() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.turn();
     let ask = r#"{"id":0,"method":"item/tool/requestUserInput","params":{"threadId":"t","questions":[{"id":"q","header":"H","question":"Which?","isOther":true,"options":[{"label":"A"}]}]}}"#;
     let told = session.hear(ask);
@@ -302,7 +308,7 @@ fn trap_questions_and_more_rights_have_no_item_and_get_a_call_of_ours() {
 
 #[test]
 fn trap_a_child_thread_comes_unannounced_and_ends_no_turn_of_the_session() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.turn();
     let spawn = |status: &str, threads: &str| {
         format!(
@@ -337,7 +343,7 @@ fn trap_a_child_thread_comes_unannounced_and_ends_no_turn_of_the_session() {
 
 #[test]
 fn trap_a_prompt_during_a_turn_steers_it_and_one_that_comes_too_late_begins_the_next() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.turn();
     let told = session.prompt("more");
     insta::assert_snapshot!(told.join("\n"), @r#"item . steer:1 message "user" [{"type":"text","text":"more"}]"#);
@@ -355,7 +361,7 @@ fn trap_a_prompt_during_a_turn_steers_it_and_one_that_comes_too_late_begins_the_
 
 #[test]
 fn trap_an_error_that_is_retried_is_no_failure() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.turn();
     let retried = r#"{"threadId":"t","error":{"message":"Reconnecting... 1/2"},"willRetry":true}"#;
     insta::assert_snapshot!(session.notice("error", retried).join("\n"), @r#"
@@ -370,14 +376,14 @@ fn trap_an_error_that_is_retried_is_no_failure() {
 
 #[test]
 fn trap_settings_are_spelled_in_camel_case_and_the_first_request_is_not() {
-    let mut session = Session::open(Wish::default());
-    let wish = Wish {
+    let mut session = Session::open(SettingsRequest::default());
+    let requested = SettingsRequest {
         agent_mode: Some("plan".into()),
         permission_mode: Some("plan".into()),
         variant: Some("high".into()),
-        ..Wish::default()
+        ..SettingsRequest::default()
     };
-    session.command(Command::Configure(wish));
+    session.command(Command::Configure(requested));
     insta::assert_snapshot!(session.sent.join("\n"), @r#"{"jsonrpc":"2.0","id":"s.4","method":"thread/settings/update","params":{"threadId":"t","effort":"high","approvalPolicy":"untrusted","sandboxPolicy":{"type":"readOnly"},"collaborationMode":{"mode":"plan","settings":{"model":"big","reasoning_effort":"high","developer_instructions":null}}}}"#);
     let told = session.hear(r#"{"id":"s.4","result":{}}"#);
     insta::assert_snapshot!(told.join("\n"), @r#"
@@ -385,8 +391,8 @@ fn trap_settings_are_spelled_in_camel_case_and_the_first_request_is_not() {
     configured
     "#);
     session.sent.clear();
-    let wish = Wish { permission_mode: Some("default".into()), ..Wish::default() };
-    session.command(Command::Configure(wish));
+    let requested = SettingsRequest { permission_mode: Some("default".into()), ..SettingsRequest::default() };
+    session.command(Command::Configure(requested));
     assert!(
         has(&session.sent, r#""sandboxPolicy":{"type":"readOnly","networkAccess":false}"#),
         "{:?}",
@@ -396,7 +402,10 @@ fn trap_settings_are_spelled_in_camel_case_and_the_first_request_is_not() {
 
 #[test]
 fn in_the_mode_that_accepts_edits_patches_are_accepted_without_a_question() {
-    let mut session = Session::open(Wish { permission_mode: Some("acceptEdits".into()), ..Wish::default() });
+    let mut session = Session::open(SettingsRequest {
+        permission_mode: Some("acceptEdits".into()),
+        ..SettingsRequest::default()
+    });
     session.turn();
     let told = session.hear(
         r#"{"id":0,"method":"item/fileChange/requestApproval","params":{"threadId":"t","itemId":"p"}}"#,
@@ -407,7 +416,7 @@ fn in_the_mode_that_accepts_edits_patches_are_accepted_without_a_question() {
 
 #[test]
 fn an_answer_that_is_withdrawn_parks_no_turn() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.turn();
     session.item("started", "t", &command_item("inProgress", "null", "null"));
     session.hear(r#"{"id":0,"method":"item/commandExecution/requestApproval","params":{"threadId":"t","itemId":"c","command":"ls"}}"#);
@@ -419,7 +428,7 @@ fn an_answer_that_is_withdrawn_parks_no_turn() {
 
 #[test]
 fn a_question_that_is_withdrawn_ends_with_its_turn_and_the_model_is_not_asked_again() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.turn();
     session.hear(r#"{"id":0,"method":"item/tool/requestUserInput","params":{"threadId":"t","itemId":"c","questions":[{"id":"q","header":"H","question":"Which?","options":[]}]}}"#);
     session.command(Command::Withdraw { key: RequestKey("1:0".into()) });
@@ -430,14 +439,14 @@ fn a_question_that_is_withdrawn_ends_with_its_turn_and_the_model_is_not_asked_ag
 
 #[test]
 fn commands_are_methods_and_files_go_along() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.prompt("/compact");
     assert!(
         has(&session.sent, r#""method":"thread/compact/start","params":{"threadId":"t"}"#),
         "{:?}",
         session.sent
     );
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     let file = MessageAttachment { path: "a.png".into(), mime: None, filename: None };
     let image = FileContent::Image { mime: "image/png".into(), bytes: vec![0, 1] };
     let text = FileContent::Text("body".into());
@@ -463,7 +472,7 @@ fn mcp_servers_go_into_the_configuration_and_their_secrets_are_not_shown() {
 
 #[test]
 fn a_search_is_a_call_once_its_words_are_known() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.turn();
     let told = session.item("started", "t", r#"{"type":"webSearch","id":"w","query":"","action":null}"#);
     assert_eq!(told, ["dropped superseded"]);
@@ -479,7 +488,7 @@ fn a_search_is_a_call_once_its_words_are_known() {
 
 #[test]
 fn a_window_that_is_full_is_no_usage() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.turn();
     let none = r#""inputTokens":0,"cachedInputTokens":0,"cacheWriteInputTokens":0,"outputTokens":0,"reasoningOutputTokens":0"#;
     let full = format!(r#"{{"totalTokens":900,{none}}}"#);
@@ -494,7 +503,7 @@ fn a_window_that_is_full_is_no_usage() {
 
 #[test]
 fn a_session_that_leaves_ends_what_it_runs() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.turn();
     session.command(Command::Close);
     insta::assert_snapshot!(session.sent.join("\n"), @r#"
@@ -504,7 +513,7 @@ fn a_session_that_leaves_ends_what_it_runs() {
     "#);
     assert_eq!(
         session.hear(r#"{"id":"s.7","result":{"status":"unsubscribed"}}"#),
-        ["end leftovers, spare []", "closed"]
+        ["end orphans, spare []", "closed"]
     );
 }
 
@@ -528,7 +537,7 @@ fn the_link_shakes_hands_and_refuses_what_is_too_old() {
 
 #[test]
 fn the_link_knows_whose_frame_is_whose() {
-    let (one, two) = (Place(1), Place(2));
+    let (one, two) = (SlotId(1), SlotId(2));
     let mut link = CodexLink::default();
     let mut reply = vec![];
     let mut route = |link: &mut CodexLink, frame: &str| link.route(&raw(frame), &mut reply);
@@ -570,7 +579,7 @@ fn trap_without_a_network_codex_tries_for_ever_unless_its_thread_is_opened_other
 
 #[test]
 fn trap_a_call_that_is_refused_by_policy_leaves_no_item_and_the_turn_ends_as_ever() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.turn();
     session
         .notice("thread/status/changed", r#"{"threadId":"t","status":{"type":"active","activeFlags":[]}}"#);
@@ -579,7 +588,7 @@ fn trap_a_call_that_is_refused_by_policy_leaves_no_item_and_the_turn_ends_as_eve
 
 #[test]
 fn trap_another_family_of_models_compacts_the_history_first() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.turn();
     let compaction = r#"{"type":"contextCompaction","id":"k"}"#;
     let told =
@@ -594,7 +603,7 @@ fn trap_another_family_of_models_compacts_the_history_first() {
 
 #[test]
 fn trap_what_codex_cannot_read_it_does_not_answer_so_every_message_of_ours_is_one_object_on_a_line() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.prompt("two\nlines");
     assert!(session.sent.iter().all(|message| message.starts_with('{') && !message.contains('\n')));
 }

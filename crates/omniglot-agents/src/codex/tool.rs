@@ -47,7 +47,7 @@ struct Command {
 }
 
 /// What a permission request needs to know about its call.
-pub(crate) struct Asked {
+pub(crate) struct CallFacts {
     pub(crate) call: ItemKey,
     pub(crate) name: String,
     pub(crate) files: Vec<ContentPart>,
@@ -116,12 +116,12 @@ impl Tools {
     }
 
     /// The call that an approval is about.
-    pub(crate) fn asked(&self, thread: &str, id: &str) -> Option<Asked> {
+    pub(crate) fn asked(&self, thread: &str, id: &str) -> Option<CallFacts> {
         self.open.get(&(thread.to_owned(), id.to_owned())).map(Tool::asked)
     }
 
     /// The newest open call of an MCP server: its approval does not name the call.
-    pub(crate) fn asked_by_server(&self, thread: Option<&str>, server: &str) -> Option<Asked> {
+    pub(crate) fn asked_by_server(&self, thread: Option<&str>, server: &str) -> Option<CallFacts> {
         let of_server = self.open.iter().filter(|((of, _), tool)| {
             tool.server.as_deref() == Some(server) && thread.is_none_or(|thread| thread == of)
         });
@@ -163,8 +163,8 @@ impl Tool {
         out.push(Draft::ItemStarted(ItemStart { key, native_id: None, parent, body }).into());
     }
 
-    fn asked(&self) -> Asked {
-        Asked { call: self.call.clone(), name: self.name.clone(), files: self.files.clone() }
+    fn asked(&self) -> CallFacts {
+        CallFacts { call: self.call.clone(), name: self.name.clone(), files: self.files.clone() }
     }
 }
 

@@ -10,7 +10,7 @@ use super::input::said;
 use super::items::Phase;
 use super::text::Voice;
 use super::wire::{AtThread, Delta, HookRun, McpStartup, Notice, TurnNews};
-use super::{Asked, Codex, dropped};
+use super::{Codex, OutboundRequest, dropped};
 use crate::contract::{Draft, Output};
 use crate::fault::unparsed;
 use crate::rpc::{Message, RpcError, RpcId};
@@ -43,10 +43,10 @@ impl Codex {
     fn request_sent(&mut self, id: RpcId, method: &str, params: &RawValue, out: &mut Vec<Output>) {
         self.turns.echoes.sent(method, params);
         let asked = match method {
-            "model/list" => Asked::Models,
-            "account/read" => Asked::Account,
+            "model/list" => OutboundRequest::Models,
+            "account/read" => OutboundRequest::Account,
             "thread/start" | "thread/resume" | "thread/fork" => self.thread_sent(method, params),
-            "thread/settings/update" => Asked::Settings,
+            "thread/settings/update" => OutboundRequest::Settings,
             "turn/start" | "review/start" | "thread/compact/start" => {
                 self.turn_sent(id.clone(), said(method, params), out)
             }
@@ -56,30 +56,30 @@ impl Codex {
                 if at.is_some_and(|at| !self.is_child(&at.thread_id)) {
                     self.turns.interrupt_sent();
                 }
-                Asked::Other
+                OutboundRequest::Other
             }
-            "thread/unsubscribe" => Asked::Close,
-            _ => Asked::Other,
+            "thread/unsubscribe" => OutboundRequest::Close,
+            _ => OutboundRequest::Other,
         };
         self.calls.sent(id, asked);
     }
 
     fn answered(&mut self, id: &RpcId, result: Result<&RawValue, RpcError>, out: &mut Vec<Output>) {
         match self.calls.answered(id) {
-            Some(Asked::Models) => self.models_answered(result, out),
-            Some(Asked::Account) => self.account_answered(result, out),
-            Some(Asked::Thread { resume, native, forks, sandboxed }) => {
+            Some(OutboundRequest::Models) => self.models_answered(result, out),
+            Some(OutboundRequest::Account) => self.account_answered(result, out),
+            Some(OutboundRequest::Thread { resume, native, forks, sandboxed }) => {
                 self.thread_answered((resume, native, forks, sandboxed), result, out);
             }
-            Some(Asked::Settings) => self.settings_answered(id, result, out),
-            Some(Asked::Turn) => self.turn_answered(id, result, out),
-            Some(Asked::Steer(prompt)) => self.steer_answered(prompt, result, out),
-            Some(Asked::Close) => {
-                out.extend(self.leftovers(vec![]));
+            Some(OutboundRequest::Settings) => self.settings_answered(id, result, out),
+            Some(OutboundRequest::Turn) => self.turn_answered(id, result, out),
+            Some(OutboundRequest::Steer(prompt)) => self.steer_answered(prompt, result, out),
+            Some(OutboundRequest::Close) => {
+                out.extend(self.orphans(vec![]));
                 out.push(Output::Closed);
             }
             // An interrupt may be answered long after, or never: nobody waits for it.
-            Some(Asked::Other) => out.push(dropped()),
+            Some(OutboundRequest::Other) => out.push(dropped()),
             None => out.push(Output::Unparsed(unparsed(
                 "json-rpc",
                 format!("an answer to no request of ours: {id}"),

@@ -12,7 +12,7 @@ use super::echo::Echoes;
 use super::failure::failure;
 use super::usage::Meter;
 use super::wire::{Steer, TokenUsage, Tokens, Turn, TurnAnswer};
-use super::{Asked, Codex, dropped, input};
+use super::{Codex, OutboundRequest, dropped, input};
 use crate::contract::{Draft, DropReason, Output, Prompt};
 use crate::fault::unparsed;
 use crate::rpc::{RpcError, RpcId};
@@ -127,24 +127,34 @@ impl Turns {
 
 impl Codex {
     /// `turn/start`, `review/start` or `thread/compact/start` went out.
-    pub(crate) fn turn_sent(&mut self, id: RpcId, content: Vec<ContentPart>, out: &mut Vec<Output>) -> Asked {
+    pub(crate) fn turn_sent(
+        &mut self,
+        id: RpcId,
+        content: Vec<ContentPart>,
+        out: &mut Vec<Output>,
+    ) -> OutboundRequest {
         let commanded = self.turns.commanded.remove(&id);
         if self.turns.is_running() && !self.turns.is_cancelled() {
             // Codex takes this as a word to the turn that runs.
             self.tell_steering(content, out);
-            return Asked::Steer(None);
+            return OutboundRequest::Steer(None);
         }
         let message_id = commanded.and_then(|prompt| prompt.message_id);
         self.turns.begin(Running { request: Some(id), ..Running::default() });
         out.push(Draft::TurnStarted(Origin::User { message_id, content }).into());
-        Asked::Turn
+        OutboundRequest::Turn
     }
 
     /// What is said to a running turn stands in it at once, before whoever said it is told so.
-    pub(crate) fn steer_sent(&mut self, id: &RpcId, params: &RawValue, out: &mut Vec<Output>) -> Asked {
+    pub(crate) fn steer_sent(
+        &mut self,
+        id: &RpcId,
+        params: &RawValue,
+        out: &mut Vec<Output>,
+    ) -> OutboundRequest {
         let steer: Steer = serde_json::from_str(params.get()).unwrap_or_default();
         self.tell_steering(input::from_wire(steer.input), out);
-        Asked::Steer(self.turns.commanded.remove(id))
+        OutboundRequest::Steer(self.turns.commanded.remove(id))
     }
 
     fn tell_steering(&mut self, parts: Vec<ContentPart>, out: &mut Vec<Output>) {
@@ -254,7 +264,7 @@ impl Codex {
         out.push(Draft::TurnEnded(end).into());
         if running.cancelled {
             let older = self.tools.older_commands(self.turns.begun);
-            out.extend(self.leftovers(older));
+            out.extend(self.orphans(older));
         }
         if let Some(late) = self.turns.held.pop_front() {
             let output = self.prompt(&late);

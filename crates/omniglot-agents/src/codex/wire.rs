@@ -4,14 +4,14 @@
 //! envelope around them is `rpc`.
 
 mod answer;
-mod ask;
 mod ignored;
 mod item;
 mod notice;
 mod send;
+mod server_request;
 
 pub(crate) use answer::*;
-pub(crate) use ask::*;
 pub(crate) use item::*;
 pub(crate) use notice::*;
 pub(crate) use send::*;
+pub(crate) use server_request::*;

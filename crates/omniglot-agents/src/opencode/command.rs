@@ -12,7 +12,7 @@ impl OpenCode {
     pub(crate) fn command(&mut self, command: &Command, out: &mut Vec<Output>) {
         match command {
             Command::Open(open) => self.open(open, out),
-            Command::Configure(wish) => self.configure(wish.clone(), out),
+            Command::Configure(requested) => self.configure(requested.clone(), out),
             Command::Prompt(prompt) => self.prompt(prompt, out),
             Command::Cancel => {
                 self.ask_session(Method::Post, "/abort", None, out);
@@ -32,7 +32,7 @@ impl OpenCode {
             self.compact(out)
         } else if let Some((command, arguments)) = self.slash_command(&prompt.text) {
             let mut body = self.with_settings();
-            if let Some(model) = &self.wish.model {
+            if let Some(model) = &self.requested.model {
                 body.insert("model".to_owned(), json!(model));
             }
             body.insert("command".to_owned(), json!(command));
@@ -40,7 +40,7 @@ impl OpenCode {
             self.ask_session(Method::Post, "/command", json(&Value::Object(body)), out)
         } else {
             let mut body = self.with_settings();
-            body.extend(model_of(self.wish.model.as_deref()).map(|model| ("model".to_owned(), model)));
+            body.extend(model_of(self.requested.model.as_deref()).map(|model| ("model".to_owned(), model)));
             body.insert("parts".to_owned(), parts(prompt));
             self.ask_session(Method::Post, "/prompt_async", json(&Value::Object(body)), out)
         };
@@ -51,13 +51,13 @@ impl OpenCode {
 
     /// A variant is forgotten after each prompt and an agent may have changed: both go with every one.
     fn with_settings(&self) -> Map<String, Value> {
-        let agent = self.wish.agent_mode.as_ref().map(|agent| ("agent".to_owned(), json!(agent)));
-        let variant = self.wish.variant.as_ref().map(|variant| ("variant".to_owned(), json!(variant)));
+        let agent = self.requested.agent_mode.as_ref().map(|agent| ("agent".to_owned(), json!(agent)));
+        let variant = self.requested.variant.as_ref().map(|variant| ("variant".to_owned(), json!(variant)));
         agent.into_iter().chain(variant).collect()
     }
 
     fn compact(&mut self, out: &mut Vec<Output>) -> Option<String> {
-        let model = self.wish.model.as_deref().or(self.settings.default_model());
+        let model = self.requested.model.as_deref().or(self.settings.default_model());
         let body = json(&model_of(model).unwrap_or_default());
         self.ask_session(Method::Post, "/summarize", body, out)
     }

@@ -5,20 +5,20 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::request::{Asked, session_of};
-use crate::contract::{Handshake, Link, Place, Refusal, RefusalKind, Route};
+use super::request::{OutboundRequest, session_of};
+use crate::contract::{Handshake, Link, Refusal, RefusalKind, Route, SlotId};
 use crate::http::{Answer, FromServer, Method, Request, ToServer};
 
 #[derive(Debug, Default)]
 pub struct OpenCodeLink {
     /// Who asked, and whether the answer is a session of theirs.
-    asked: HashMap<String, (Place, bool)>,
+    asked: HashMap<String, (SlotId, bool)>,
     /// Sessions and those of their subagents.
-    sessions: HashMap<String, Place>,
+    sessions: HashMap<String, SlotId>,
     /// Permissions and questions, by who was asked.
-    requests: HashMap<String, Place>,
-    directories: BTreeMap<Place, String>,
-    /// The last place that a recording was given.
+    requests: HashMap<String, SlotId>,
+    directories: BTreeMap<SlotId, String>,
+    /// The last slot that a recording was given.
     recorded: u64,
 }
 
@@ -63,11 +63,11 @@ impl Link for OpenCodeLink {
         greeting.to_frame().into_iter().collect()
     }
 
-    fn sent(&mut self, from: Place, frame: &RawValue) {
+    fn sent(&mut self, from: SlotId, frame: &RawValue) {
         match ToServer::parse(frame) {
             Ok(ToServer::Request(request)) => {
-                let asked = Asked::of(&request);
-                let opens = matches!(asked, Asked::Create | Asked::Fork);
+                let asked = OutboundRequest::of(&request);
+                let opens = matches!(asked, OutboundRequest::Create | OutboundRequest::Fork);
                 if let (false, Some(session)) = (opens, session_of(&request)) {
                     self.sessions.entry(session.to_owned()).or_insert(from);
                 }
@@ -88,45 +88,47 @@ impl Link for OpenCodeLink {
         }
     }
 
-    fn left(&mut self, place: Place) {
-        self.asked.retain(|_, (from, _)| *from != place);
-        self.sessions.retain(|_, of| *of != place);
-        self.requests.retain(|_, of| *of != place);
-        self.directories.remove(&place);
+    fn left(&mut self, slot: SlotId) {
+        self.asked.retain(|_, (from, _)| *from != slot);
+        self.sessions.retain(|_, of| *of != slot);
+        self.requests.retain(|_, of| *of != slot);
+        self.directories.remove(&slot);
     }
 
     /// The last one in a directory has its event stream closed.
-    fn farewell(&self, place: Place) -> Vec<Box<RawValue>> {
-        let Some(directory) = self.directories.get(&place) else { return vec![] };
-        let stays = |(other, listens): (&Place, &String)| *other != place && listens == directory;
+    fn farewell(&self, slot: SlotId) -> Vec<Box<RawValue>> {
+        let Some(directory) = self.directories.get(&slot) else { return vec![] };
+        let stays = |(other, listens): (&SlotId, &String)| *other != slot && listens == directory;
         if self.directories.iter().any(stays) {
             return vec![];
         }
         ToServer::Leave { directory: directory.clone() }.to_frame().into_iter().collect()
     }
 
-    fn recorded(&mut self, frame: &RawValue) -> Option<Place> {
+    fn recorded(&mut self, frame: &RawValue) -> Option<SlotId> {
         let Ok(ToServer::Request(request)) = ToServer::parse(frame) else { return None };
-        let opens = matches!(Asked::of(&request), Asked::Create | Asked::Fork);
+        let opens = matches!(OutboundRequest::of(&request), OutboundRequest::Create | OutboundRequest::Fork);
         let known = self.asker(&request).or_else(|| self.sessions.get(session_of(&request)?)).copied();
-        let place = match (opens, known, session_of(&request)) {
-            (false, Some(place), _) => place,
+        let slot = match (opens, known, session_of(&request)) {
+            (false, Some(slot), _) => slot,
             // Replies and lists name no session: with one session they are its own.
-            (false, None, None) => Place(self.recorded.max(1)),
+            (false, None, None) => SlotId(self.recorded.max(1)),
             (true, ..) | (false, None, Some(_)) => {
                 self.recorded += 1;
-                Place(self.recorded)
+                SlotId(self.recorded)
             }
         };
-        self.sent(place, frame);
-        Some(place)
+        self.sent(slot, frame);
+        Some(slot)
     }
 }
 
 impl OpenCodeLink {
     /// Whose permission or question this answers.
-    fn asker(&self, request: &Request) -> Option<&Place> {
-        let (Asked::PermissionReply { id, .. } | Asked::QuestionReply { id, .. }) = Asked::of(request) else {
+    fn asker(&self, request: &Request) -> Option<&SlotId> {
+        let (OutboundRequest::PermissionReply { id, .. } | OutboundRequest::QuestionReply { id, .. }) =
+            OutboundRequest::of(request)
+        else {
             return None;
         };
         self.requests.get(&id)
@@ -143,30 +145,28 @@ impl OpenCodeLink {
                 }),
             });
         }
-        let Some((place, opens)) = self.asked.remove(&answer.id) else { return Route::Nobody };
+        let Some((slot, opens)) = self.asked.remove(&answer.id) else { return Route::Nobody };
         if opens && let Ok(Named { id }) = serde_json::from_str(answer.body.get()) {
-            self.sessions.insert(id, place);
+            self.sessions.insert(id, slot);
         }
-        Route::Session(place)
+        Route::Session(slot)
     }
 
     fn event(&mut self, directory: &str, data: &RawValue) -> Route {
         let head: Head = serde_json::from_str(data.get()).unwrap_or_default();
         let Properties { session, id, info } = head.properties;
-        if let (Some(child), Some(place)) =
+        if let (Some(child), Some(slot)) =
             (&info.id, info.parent.as_ref().and_then(|parent| self.sessions.get(parent)).copied())
             && child.starts_with("ses")
         {
-            self.sessions.entry(child.clone()).or_insert(place);
+            self.sessions.entry(child.clone()).or_insert(slot);
         }
-        if let (Some(id), Some(place)) = (id, session.as_ref().and_then(|session| self.sessions.get(session)))
+        if let (Some(id), Some(slot)) = (id, session.as_ref().and_then(|session| self.sessions.get(session)))
         {
-            self.requests.insert(id, *place);
+            self.requests.insert(id, *slot);
         }
         match session {
-            Some(session) => {
-                self.sessions.get(&session).map_or(Route::Nobody, |place| Route::Session(*place))
-            }
+            Some(session) => self.sessions.get(&session).map_or(Route::Nobody, |slot| Route::Session(*slot)),
             // A sign of life is the connection's business, which has noticed it.
             None if head.kind == "server.heartbeat" || head.kind == "server.connected" => Route::Nobody,
             // What befell the server, all must know; what is about the directory, one of its sessions counts.
@@ -175,8 +175,8 @@ impl OpenCodeLink {
         }
     }
 
-    fn first_in(&self, directory: &str) -> Option<Place> {
-        let here = |(_, listens): &(&Place, &String)| directory.is_empty() || *listens == directory;
-        self.directories.iter().find(here).map(|(place, _)| *place)
+    fn first_in(&self, directory: &str) -> Option<SlotId> {
+        let here = |(_, listens): &(&SlotId, &String)| directory.is_empty() || *listens == directory;
+        self.directories.iter().find(here).map(|(slot, _)| *slot)
     }
 }

@@ -10,7 +10,7 @@ use super::turn::Turn;
 use super::usage::Spender;
 use super::wire::{Assistant, By, Message, Times, User};
 use super::{OpenCode, dropped};
-use crate::contract::{Draft, DropReason, Output, Wish};
+use crate::contract::{Draft, DropReason, Output, SettingsRequest};
 use omniglot_timeline::Origin;
 
 /// Who wrote a message.
@@ -149,11 +149,14 @@ impl OpenCode {
     /// An approved plan hands over to the agent that builds: the next prompt goes to it, too. Returns the
     /// permission mode, if that changes with the agent.
     fn follow(&mut self, mode: &str) -> Option<String> {
-        self.wish.agent_mode.as_mut().filter(|wished| *wished != mode)?;
-        let now = (None, self.wish.permission_mode.as_deref());
-        let followed = completed(Wish { agent_mode: Some(mode.to_owned()), ..Wish::default() }, now);
+        self.requested.agent_mode.as_mut().filter(|requested| *requested != mode)?;
+        let now = (None, self.requested.permission_mode.as_deref());
+        let followed = completed(
+            SettingsRequest { agent_mode: Some(mode.to_owned()), ..SettingsRequest::default() },
+            now,
+        );
         let permission_mode = followed.permission_mode.clone();
-        self.wish = followed.or(std::mem::take(&mut self.wish));
+        self.requested = followed.or(std::mem::take(&mut self.requested));
         permission_mode
     }
 

@@ -33,7 +33,7 @@ impl OpenCode {
         self.prefix.clone_from(&open.new_id);
         let directory = open.cwd.to_string_lossy().into_owned();
         self.directory = Some(directory.clone());
-        self.wish = completed(open.wish.clone(), (None, None));
+        self.requested = completed(open.requested.clone(), (None, None));
         self.opening =
             Some(Opening { open: open.clone(), resume: None, version: None, asked: false, lists: 0 });
         out.extend(ToServer::Listen { directory }.to_frame().map(Output::Send));
@@ -58,7 +58,7 @@ impl OpenCode {
 
     fn create(&mut self, out: &mut Vec<Output>) {
         let mut body = Map::new();
-        let rules = rules(&self.wish);
+        let rules = rules(&self.requested);
         if !rules.is_empty() {
             body.insert("permission".to_owned(), rules.into());
         }
@@ -161,7 +161,7 @@ impl OpenCode {
         opening.lists = opening.lists.saturating_sub(1);
         if opening.lists == 0 {
             // Modes may have changed while it slept, and a copy has no rules of its own.
-            match self.settings.missing_rules(&self.wish) {
+            match self.settings.missing_rules(&self.requested) {
                 Some(rules) => self.add_rules(&rules, out),
                 None => self.opened(out),
             }
@@ -171,9 +171,9 @@ impl OpenCode {
     pub(crate) fn opened(&mut self, out: &mut Vec<Output>) {
         let Some(opening) = self.opening.take() else { return };
         let Opening { resume, version, .. } = opening;
-        let current = self.wish.model.as_deref().or(self.settings.default_model());
-        let foreseen = match judge(&self.wish, &self.settings.models, &self.settings.modes, current) {
-            Ok(foreseen) => foreseen,
+        let current = self.requested.model.as_deref().or(self.settings.default_model());
+        let preview = match judge(&self.requested, &self.settings.models, &self.settings.modes, current) {
+            Ok(preview) => preview,
             // It had these settings before: a list that is shorter now must not lock it out.
             Err(_) if resume.is_some() => Default::default(),
             Err(refusal) => return out.push(Output::Refused(refusal)),
@@ -186,20 +186,20 @@ impl OpenCode {
             })
             .into(),
         );
-        let mode = self.wish.agent_mode.clone().unwrap_or_else(|| "build".to_owned());
+        let mode = self.requested.agent_mode.clone().unwrap_or_else(|| "build".to_owned());
         let mut patch = StatePatch {
             model: current.map(|model| Some(model.to_owned())),
-            variant: self.wish.variant.clone().map(Some),
+            variant: self.requested.variant.clone().map(Some),
             agent_mode: self.settings.has_mode(&mode).then_some(Some(mode)),
             permission_mode: Some(Some(
-                self.wish.permission_mode.clone().unwrap_or_else(|| "default".to_owned()),
+                self.requested.permission_mode.clone().unwrap_or_else(|| "default".to_owned()),
             )),
             ..self.settings.patch()
         };
         self.settings.known = true;
         patch.cost_usd = self.cost_of_all().cost_usd;
         state(patch, out);
-        self.warn(foreseen.warnings, out);
+        self.warn(preview.warnings, out);
     }
 
     /// In a recording nobody opens a session: the first that is spoken of is ours.

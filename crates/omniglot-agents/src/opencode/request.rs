@@ -11,7 +11,7 @@ use crate::http::{Method, Request, ToServer};
 
 /// What we asked of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum OutboundRequest {
     Create,
     Session(String),
     Fork,
@@ -68,7 +68,7 @@ struct Answers {
     answers: Vec<Vec<String>>,
 }
 
-impl Asked {
+impl OutboundRequest {
     pub(crate) fn of(request: &Request) -> Self {
         let path = request.path.split('?').next().unwrap_or_default();
         let steps: Vec<&str> = path.split('/').filter(|step| !step.is_empty()).collect();
@@ -180,11 +180,11 @@ mod tests {
     #[test]
     fn the_meaning_of_a_request_is_in_its_method_and_path() {
         let request = |method, path: &str| Request { id: "1".into(), method, path: path.into(), body: None };
-        let meaning = |method, path| Asked::of(&request(method, path));
-        assert_eq!(meaning(Method::Get, "/session/status?directory=/w"), Asked::Status);
-        assert_eq!(meaning(Method::Get, "/session/ses_1"), Asked::Session("ses_1".into()));
-        assert_eq!(meaning(Method::Post, "/session/ses_1/shell"), Asked::Prompt);
-        assert_eq!(meaning(Method::Get, "/global/health"), Asked::Other);
+        let meaning = |method, path| OutboundRequest::of(&request(method, path));
+        assert_eq!(meaning(Method::Get, "/session/status?directory=/w"), OutboundRequest::Status);
+        assert_eq!(meaning(Method::Get, "/session/ses_1"), OutboundRequest::Session("ses_1".into()));
+        assert_eq!(meaning(Method::Post, "/session/ses_1/shell"), OutboundRequest::Prompt);
+        assert_eq!(meaning(Method::Get, "/global/health"), OutboundRequest::Other);
         assert_eq!(session_of(&request(Method::Post, "/session/ses_1/abort?x")), Some("ses_1"));
         assert_eq!(session_of(&request(Method::Get, "/session/status")), None);
     }

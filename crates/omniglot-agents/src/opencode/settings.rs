@@ -15,7 +15,7 @@ use super::OpenCode;
 use super::open::session_in;
 use super::translate::state;
 use super::wire::{Agent, Command, Config, Providers};
-use crate::contract::{Foreseen, Output, Refusal, RefusalKind, Wish};
+use crate::contract::{Output, Refusal, RefusalKind, SettingsPreview, SettingsRequest};
 use crate::http::{Answer, Method};
 
 #[derive(Debug, Default)]
@@ -99,16 +99,16 @@ impl Settings {
         self.modes.is_empty() || self.modes.iter().any(|mode| mode.id == agent)
     }
 
-    /// The rules that the session lacks for this wish.
-    pub(crate) fn missing_rules(&self, wish: &Wish) -> Option<Vec<Value>> {
-        let wanted = rules(wish);
+    /// The rules that the session lacks for this settings request.
+    pub(crate) fn missing_rules(&self, requested: &SettingsRequest) -> Option<Vec<Value>> {
+        let wanted = rules(requested);
         if self.rules == wanted {
             return None;
         }
         if self.rules.is_empty() {
             return Some(wanted);
         }
-        let agent = wish.agent_mode.as_deref().unwrap_or(BUILD);
+        let agent = requested.agent_mode.as_deref().unwrap_or(BUILD);
         // Where nobody knows what it may do, a person decides.
         let ask = || vec![json!({"permission": "*", "pattern": "*", "action": "ask"})];
         let mut all = self.agent_rules.get(agent).cloned().unwrap_or_else(ask);
@@ -126,33 +126,33 @@ impl Settings {
     }
 }
 
-/// What a wish comes to, judged by what is listed; empty lists judge nothing.
+/// What a settings request comes to, judged by what is listed; empty lists judge nothing.
 pub(crate) fn judge(
-    wish: &Wish,
+    requested: &SettingsRequest,
     models: &[AgentModelInfo],
     modes: &[AgentModeInfo],
     current: Option<&str>,
-) -> Result<Foreseen, Refusal> {
-    let mode = wish.agent_mode.as_deref();
+) -> Result<SettingsPreview, Refusal> {
+    let mode = requested.agent_mode.as_deref();
     if let Some(mode) = mode
         && !modes.is_empty()
         && !modes.iter().any(|listed| listed.id == mode)
     {
         return Err(bad(format!("OpenCode has no agent {mode}"), modes.iter().map(|mode| mode.id.as_str())));
     }
-    if let Some(mode) = wish.permission_mode.as_deref()
+    if let Some(mode) = requested.permission_mode.as_deref()
         && !PERMISSION_MODES.contains(&mode)
     {
         let message = format!("OpenCode has no permission mode {mode}");
         return Err(bad(message, PERMISSION_MODES.iter().copied()));
     }
-    let used = wish.model.as_deref().or(current);
+    let used = requested.model.as_deref().or(current);
     let listed = models.iter().find(|model| Some(model.id.as_str()) == used);
     let mut warnings = Vec::new();
-    if let (Some(wished), None, false) = (&wish.model, listed, models.is_empty()) {
-        warnings.push(format!("OpenCode does not list the model {wished}"));
+    if let (Some(requested), None, false) = (&requested.model, listed, models.is_empty()) {
+        warnings.push(format!("OpenCode does not list the model {requested}"));
     }
-    if let (Some(variant), Some(model)) = (&wish.variant, listed) {
+    if let (Some(variant), Some(model)) = (&requested.variant, listed) {
         let variants = model.variants.as_deref().unwrap_or_default();
         if !variants.contains(variant) {
             let message = format!("the model {} has no variant {variant}", model.id);
@@ -161,40 +161,46 @@ pub(crate) fn judge(
     }
     let set = |value: &Option<String>| value.clone().map(Some);
     let patch = StatePatch {
-        model: set(&wish.model),
-        variant: set(&wish.variant),
+        model: set(&requested.model),
+        variant: set(&requested.variant),
         agent_mode: mode.map(|mode| Some(mode.to_owned())),
-        permission_mode: set(&wish.permission_mode),
+        permission_mode: set(&requested.permission_mode),
         ..StatePatch::default()
     };
-    Ok(Foreseen { patch, warnings })
+    Ok(SettingsPreview { patch, warnings })
 }
 
-pub fn foresee(state: &SessionState, wish: &Wish) -> Result<Foreseen, Refusal> {
+pub fn preview_settings(
+    state: &SessionState,
+    requested: &SettingsRequest,
+) -> Result<SettingsPreview, Refusal> {
     let models = state.models.as_ref().and_then(Listed::inline).unwrap_or_default();
     let modes = state.modes.as_ref().and_then(Listed::inline).unwrap_or_default();
     let now = (state.agent_mode.as_deref(), state.permission_mode.as_deref());
-    judge(&completed(wish.clone(), now), models, modes, state.model.as_deref())
+    judge(&completed(requested.clone(), now), models, modes, state.model.as_deref())
 }
 
 /// Planning is an agent as well as a mode of permissions: who changes one changes the other.
-pub(crate) fn completed(mut wish: Wish, now: (Option<&str>, Option<&str>)) -> Wish {
-    match (wish.agent_mode.as_deref(), wish.permission_mode.as_deref()) {
-        (None, Some(PLAN)) => wish.agent_mode = Some(PLAN.to_owned()),
-        (None, Some(_)) if now.0 == Some(PLAN) => wish.agent_mode = Some(BUILD.to_owned()),
+pub(crate) fn completed(
+    mut requested: SettingsRequest,
+    now: (Option<&str>, Option<&str>),
+) -> SettingsRequest {
+    match (requested.agent_mode.as_deref(), requested.permission_mode.as_deref()) {
+        (None, Some(PLAN)) => requested.agent_mode = Some(PLAN.to_owned()),
+        (None, Some(_)) if now.0 == Some(PLAN) => requested.agent_mode = Some(BUILD.to_owned()),
         (Some(agent), None) if agent != PLAN && now.1 == Some(PLAN) => {
-            wish.permission_mode = Some("default".to_owned());
+            requested.permission_mode = Some("default".to_owned());
         }
         _ => {}
     }
-    wish
+    requested
 }
 
 /// The rules of a permission mode, beside the user's own. What plans is never allowed more than it is.
-pub(crate) fn rules(wish: &Wish) -> Vec<Value> {
+pub(crate) fn rules(requested: &SettingsRequest) -> Vec<Value> {
     let allow = |what: &str| vec![json!({"permission": what, "pattern": "*", "action": "allow"})];
-    match wish.permission_mode.as_deref() {
-        _ if wish.agent_mode.as_deref() == Some(PLAN) => vec![],
+    match requested.permission_mode.as_deref() {
+        _ if requested.agent_mode.as_deref() == Some(PLAN) => vec![],
         Some("acceptEdits") => allow("edit"),
         Some("bypass") => allow("*"),
         _ => vec![],
@@ -212,18 +218,18 @@ fn bad<'a>(message: String, allowed: impl Iterator<Item = &'a str>) -> Refusal {
 
 impl OpenCode {
     /// Settings go with the next prompt; only rules are told to the server at once, those that it lacks.
-    pub(crate) fn configure(&mut self, wish: Wish, out: &mut Vec<Output>) {
-        let now = (self.wish.agent_mode.as_deref(), self.wish.permission_mode.as_deref());
-        let wish = completed(wish, now);
-        let current = self.wish.model.as_deref().or(self.settings.default_model());
-        let foreseen = match judge(&wish, &self.settings.models, &self.settings.modes, current) {
-            Ok(foreseen) => foreseen,
+    pub(crate) fn configure(&mut self, requested: SettingsRequest, out: &mut Vec<Output>) {
+        let now = (self.requested.agent_mode.as_deref(), self.requested.permission_mode.as_deref());
+        let requested = completed(requested, now);
+        let current = self.requested.model.as_deref().or(self.settings.default_model());
+        let preview = match judge(&requested, &self.settings.models, &self.settings.modes, current) {
+            Ok(preview) => preview,
             Err(refusal) => return out.push(Output::Configured(Err(refusal))),
         };
-        self.wish = wish.or(std::mem::take(&mut self.wish));
-        state(foreseen.patch, out);
-        self.warn(foreseen.warnings, out);
-        match self.settings.missing_rules(&self.wish) {
+        self.requested = requested.or(std::mem::take(&mut self.requested));
+        state(preview.patch, out);
+        self.warn(preview.warnings, out);
+        match self.settings.missing_rules(&self.requested) {
             Some(rules) => self.add_rules(&rules, out),
             None => out.push(Output::Configured(Ok(()))),
         }

@@ -8,7 +8,7 @@ mod telling;
 use session::{Session, raw};
 
 use super::OpenCodeLink;
-use crate::contract::{Command, Link as _, Place, Route, Wish};
+use crate::contract::{Command, Link as _, Route, SettingsRequest, SlotId};
 
 const PROMPT: &str = "Speak.";
 
@@ -80,7 +80,7 @@ fn an_event_that_nobody_knows_is_unparsed_and_one_of_the_house_is_not() {
 
 #[test]
 fn a_prompt_without_an_answer_fails_its_turn() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.prompt(PROMPT);
     let told = session.unanswered("/session/ses_1/prompt_async", "connection refused");
     assert!(told[0].starts_with("turn .") && told[0].contains("connection refused"), "{told:?}");
@@ -102,7 +102,8 @@ fn a_permission_that_another_client_answered_is_resolved_by_the_agent() {
 
 #[test]
 fn a_mode_that_is_left_is_taken_back_by_the_rules_of_the_agent() {
-    let mode = |mode: &str| Wish { permission_mode: Some(mode.into()), ..Wish::default() };
+    let mode =
+        |mode: &str| SettingsRequest { permission_mode: Some(mode.into()), ..SettingsRequest::default() };
     let mut session = Session::open(mode("acceptEdits"));
     let mut change = |to: &str| {
         session.sent.clear();
@@ -134,7 +135,7 @@ fn answers_and_events_go_to_the_session_that_they_are_about() {
             r#"{{"event":{{"directory":"{directory}","data":{{"type":"session.updated","properties":{properties}}}}}}}"#
         )
     };
-    let [first, second] = [Place(1), Place(2)];
+    let [first, second] = [SlotId(1), SlotId(2)];
     for (place, id, directory) in [(first, "a.1", "/a"), (second, "b.1", "/b")] {
         link.sent(place, &raw(&format!(r#"{{"listen":{{"directory":"{directory}"}}}}"#)));
         link.sent(

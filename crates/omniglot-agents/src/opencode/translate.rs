@@ -5,7 +5,7 @@ use omniglot_schema::{Connection, ItemRole, Resume, StatePatch, Todo, TodoStatus
 use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome};
 use serde_json::value::RawValue;
 
-use super::request::{Asked, session_of};
+use super::request::{OutboundRequest, session_of};
 use super::wire::{self, Event};
 use super::{OpenCode, dropped, unparsed};
 use crate::contract::{Draft, DropReason, Output};
@@ -41,38 +41,40 @@ impl OpenCode {
 
     pub(crate) fn sent(&mut self, frame: &RawValue, out: &mut Vec<Output>) {
         let Ok(ToServer::Request(request)) = ToServer::parse(frame) else { return };
-        let asked = Asked::of(&request);
+        let asked = OutboundRequest::of(&request);
         // A copy is made of somebody else's session; its own comes with the answer.
-        if let Some(session) = session_of(&request).filter(|_| asked != Asked::Fork) {
+        if let Some(session) = session_of(&request).filter(|_| asked != OutboundRequest::Fork) {
             // One that was not made here is an old one.
             self.adopt(session, Some(Resume::Native), out);
             // Of subagents only the messages are read.
-            let reads = matches!(asked, Asked::Messages(_)) && self.whose(session) != Whose::Other;
+            let reads = matches!(asked, OutboundRequest::Messages(_)) && self.whose(session) != Whose::Other;
             if self.opening.is_none() && self.session.as_deref() != Some(session) && !reads {
                 return;
             }
         }
         match &asked {
-            Asked::Prompt => self.prompt_sent(&request, out),
-            Asked::Compact => self.compact_sent(&request, out),
-            Asked::Abort => self.abort_sent(out),
-            Asked::Messages(_) => self.read_sent(&request.id),
-            Asked::PermissionReply { id, reply, message } => {
+            OutboundRequest::Prompt => self.prompt_sent(&request, out),
+            OutboundRequest::Compact => self.compact_sent(&request, out),
+            OutboundRequest::Abort => self.abort_sent(out),
+            OutboundRequest::Messages(_) => self.read_sent(&request.id),
+            OutboundRequest::PermissionReply { id, reply, message } => {
                 self.permission_answered(id, *reply, message.clone(), out);
             }
-            Asked::QuestionReply { id, answers } => self.question_answered(id, answers.clone(), out),
-            Asked::Create
-            | Asked::Session(_)
-            | Asked::Fork
-            | Asked::List(_)
-            | Asked::Status
-            | Asked::Todos
-            | Asked::Children
-            | Asked::Permissions
-            | Asked::Questions
-            | Asked::Revert
-            | Asked::Change
-            | Asked::Other => {}
+            OutboundRequest::QuestionReply { id, answers } => {
+                self.question_answered(id, answers.clone(), out)
+            }
+            OutboundRequest::Create
+            | OutboundRequest::Session(_)
+            | OutboundRequest::Fork
+            | OutboundRequest::List(_)
+            | OutboundRequest::Status
+            | OutboundRequest::Todos
+            | OutboundRequest::Children
+            | OutboundRequest::Permissions
+            | OutboundRequest::Questions
+            | OutboundRequest::Revert
+            | OutboundRequest::Change
+            | OutboundRequest::Other => {}
         }
         self.asked.insert(request.id, asked);
     }
@@ -83,22 +85,24 @@ impl OpenCode {
         self.read_on(&answer.id, out);
     }
 
-    fn answered(&mut self, asked: Asked, answer: &Answer, out: &mut Vec<Output>) {
+    fn answered(&mut self, asked: OutboundRequest, answer: &Answer, out: &mut Vec<Output>) {
         match asked {
-            Asked::Create | Asked::Fork => self.created(answer, out),
-            Asked::Session(id) => self.session_read(&id, answer, out),
-            Asked::List(list) => self.listed(list, answer, out),
-            Asked::Prompt | Asked::Compact => self.prompt_answered(answer, out),
-            Asked::Abort => self.abort_answered(out),
-            Asked::Messages(session) => self.messages_read(&session, answer, out),
-            Asked::Status => self.status_read(answer, out),
-            Asked::Todos => self.todos_read(answer, out),
-            Asked::Children => self.children_read(answer, out),
-            Asked::Permissions => self.permissions_read(answer),
-            Asked::Questions => self.questions_read(answer),
-            Asked::Revert => self.revert_answered(answer, out),
-            Asked::Change => self.changed(answer, out),
-            Asked::PermissionReply { .. } | Asked::QuestionReply { .. } | Asked::Other => {}
+            OutboundRequest::Create | OutboundRequest::Fork => self.created(answer, out),
+            OutboundRequest::Session(id) => self.session_read(&id, answer, out),
+            OutboundRequest::List(list) => self.listed(list, answer, out),
+            OutboundRequest::Prompt | OutboundRequest::Compact => self.prompt_answered(answer, out),
+            OutboundRequest::Abort => self.abort_answered(out),
+            OutboundRequest::Messages(session) => self.messages_read(&session, answer, out),
+            OutboundRequest::Status => self.status_read(answer, out),
+            OutboundRequest::Todos => self.todos_read(answer, out),
+            OutboundRequest::Children => self.children_read(answer, out),
+            OutboundRequest::Permissions => self.permissions_read(answer),
+            OutboundRequest::Questions => self.questions_read(answer),
+            OutboundRequest::Revert => self.revert_answered(answer, out),
+            OutboundRequest::Change => self.changed(answer, out),
+            OutboundRequest::PermissionReply { .. }
+            | OutboundRequest::QuestionReply { .. }
+            | OutboundRequest::Other => {}
         }
     }
 

@@ -36,7 +36,7 @@ pub fn show_output(output: &Output) -> String {
         Output::Dropped { reason } => format!("dropped {}", reason.as_str()),
         Output::Unparsed(unparsed) => format!("unparsed {}: {}", unparsed.location, cut(&unparsed.error)),
         Output::Configured(Ok(())) => "configured".to_owned(),
-        Output::Leftovers(left) => format!("end leftovers, spare {:?}", left.spared.values),
+        Output::Orphans(left) => format!("end orphans, spare {:?}", left.spared.values),
         Output::Closed => "closed".to_owned(),
         Output::Refused(refusal) | Output::Configured(Err(refusal)) => {
             let Refusal { kind, message, hint } = refusal;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::ReplayError;
 use super::capture::{self, Step};
-use crate::contract::{Link, Place, Route};
+use crate::contract::{Link, Route, SlotId};
 use crate::registry::{self, AgentEntry};
 
 /// The recordings of the sessions in a recording of this agent, in the order of their beginning.
@@ -20,16 +20,16 @@ pub fn sessions(agent: &AgentEntry, capture: &str) -> Result<Vec<String>, Replay
 
 fn split(link: &mut dyn Link, capture: &str) -> Result<Vec<String>, ReplayError> {
     let lines: Vec<&str> = capture.lines().collect();
-    let mut kept: BTreeMap<Place, Vec<usize>> = BTreeMap::new();
+    let mut kept: BTreeMap<SlotId, Vec<usize>> = BTreeMap::new();
     // What is said to all while nobody is there, the first to come hears, as when the agent is alive.
     let mut unheard = Vec::new();
     for row in capture::read(capture)? {
-        let all = |kept: &BTreeMap<Place, Vec<usize>>| kept.keys().copied().collect::<Vec<_>>();
+        let all = |kept: &BTreeMap<SlotId, Vec<usize>>| kept.keys().copied().collect::<Vec<_>>();
         let hearers = match &row.step {
             Step::Sent(frame) => link.recorded(frame).into_iter().collect(),
             // In a recording the answers are there already.
             Step::Frame(frame) => match link.route(frame, &mut Vec::new()) {
-                Route::Session(place) => vec![place],
+                Route::Session(slot) => vec![slot],
                 Route::All if kept.is_empty() => {
                     unheard.push(row.line);
                     vec![]
@@ -39,8 +39,8 @@ fn split(link: &mut dyn Link, capture: &str) -> Result<Vec<String>, ReplayError>
             },
             Step::Garbage(_) | Step::Started { .. } | Step::Exited(_) | Step::Remark => all(&kept),
         };
-        for place in hearers {
-            kept.entry(place).or_insert_with(|| std::mem::take(&mut unheard)).push(row.line);
+        for slot in hearers {
+            kept.entry(slot).or_insert_with(|| std::mem::take(&mut unheard)).push(row.line);
         }
     }
     Ok(kept.into_values().map(|rows| only(&lines, &rows)).collect())

@@ -10,12 +10,12 @@ use omniglot_agents::{HostError, HostErrorKind, HostKey, HostNews, LaunchSpec, T
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{Means, News, tell};
+use super::{HostContext, News, tell};
 use crate::process::{Exit, Launch, Process, SpawnError};
 
 pub(super) struct Terminal {
     pub(super) key: HostKey,
-    pub(super) means: Arc<Means>,
+    pub(super) context: Arc<HostContext>,
     pub(super) news: mpsc::Sender<News>,
     /// Ends the command.
     pub(super) end: CancellationToken,
@@ -24,7 +24,7 @@ pub(super) struct Terminal {
 impl Terminal {
     pub(super) async fn run(self, start: TerminalStart) {
         let started = match self.launch(start) {
-            Ok(launch) => Process::spawn_command(&self.means.supervisor, &launch).await.map_err(told),
+            Ok(launch) => Process::spawn_command(&self.context.supervisor, &launch).await.map_err(told),
             Err(error) => Err(error),
         };
         match started {
@@ -38,7 +38,7 @@ impl Terminal {
     }
 
     async fn listen(&self, process: Process, mut output: mpsc::Receiver<Bytes>) -> Exit {
-        let mut text = Text::new(self.means.whole_lines);
+        let mut text = Text::new(self.context.whole_lines);
         loop {
             let chunk = tokio::select! {
                 chunk = output.recv() => chunk,
@@ -82,9 +82,9 @@ impl Terminal {
 
     fn launch(&self, start: TerminalStart) -> Result<Launch, HostError> {
         let TerminalStart { command, args, env: more, cwd } = start;
-        let mut env = self.means.env.clone();
+        let mut env = self.context.env.clone();
         env.extend(more);
-        let cwd = directory(&self.means.root, cwd)?;
+        let cwd = directory(&self.context.root, cwd)?;
         let launch = Launch::new(LaunchSpec { program: command, args, env }, cwd);
         Ok(if is_shell_line(&launch) { in_shell(launch) } else { launch })
     }

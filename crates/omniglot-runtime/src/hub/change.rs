@@ -10,7 +10,7 @@ use omniglot_store::SessionRecord;
 use super::create::open_of;
 use super::{Hub, Posted, present};
 use crate::error::RuntimeError;
-use crate::session::Ask;
+use crate::session::SessionCommand;
 
 impl Hub {
     /// Returns the session as it is then. Settings of an agent that works are put off until it is done.
@@ -20,7 +20,7 @@ impl Hub {
         patch: SessionPatch,
     ) -> Result<SessionDetail, RuntimeError> {
         check(&patch)?;
-        self.ask(id, Ask::Configure(patch)).await?;
+        self.ask(id, SessionCommand::Configure(patch)).await?;
         self.detail(id).await
     }
 
@@ -76,7 +76,7 @@ impl Hub {
             ..request
         };
         let open = Open { resume: Some(native), fork: true, ..open_of(&request) };
-        self.bring_forth(id, request, open, Some(origin.clone())).await
+        self.create_with(id, request, open, Some(origin.clone())).await
     }
 }
 

@@ -8,10 +8,10 @@ use omniglot_agents::{Output, Refusal, RefusalKind};
 use omniglot_schema::{AgentCheck, EventSource, Finding, FindingKind, StderrOutput};
 
 use super::Hub;
-use crate::agent::Heard;
+use crate::agent::Translated;
 use crate::error::RuntimeError;
-use crate::opening::{NotOpened, Why};
 use crate::process::SpawnError;
+use crate::session_start::{StartError, StartErrorKind};
 
 /// So much of a line is enough to recognise who wrote it.
 const SAMPLE: usize = 200;
@@ -53,8 +53,8 @@ pub(super) struct Nonsense {
 }
 
 impl Nonsense {
-    pub(super) fn of(heard: &[Heard]) -> Self {
-        let strange = |heard: &&Heard| {
+    pub(super) fn of(heard: &[Translated]) -> Self {
+        let strange = |heard: &&Translated| {
             heard.source == EventSource::Agent
                 && heard.outputs.iter().any(|output| matches!(output, Output::Unparsed(_)))
         };
@@ -91,26 +91,26 @@ fn excerpt(line: &[u8]) -> String {
 }
 
 /// `login` says how one logs in to this agent, where that is known.
-fn finding(failed: NotOpened, login: Option<&str>) -> Finding {
+fn finding(failed: StartError, login: Option<&str>) -> Finding {
     let kind = kind_of(&failed.why);
     let stderr = match &failed.why {
-        Why::Exited { stderr, .. } | Why::Silent { stderr, .. } => said(stderr),
+        StartErrorKind::Exited { stderr, .. } | StartErrorKind::Silent { stderr, .. } => said(stderr),
         _ => None,
     };
     let (message, hint) = match &failed.why {
         // The words of the others go on from the agent's name.
-        Why::Silent { seconds, .. } => (
+        StartErrorKind::Silent { seconds, .. } => (
             format!("it did not answer the handshake within {seconds} s"),
             Some(silent_hint(stderr.is_some())),
         ),
-        Why::Exited { exit, .. } => {
+        StartErrorKind::Exited { exit, .. } => {
             (format!("it {exit} before it was ready"), Some(exited_hint(stderr.is_some())))
         }
-        Why::Spawn(SpawnError::NotFound { .. }) => {
+        StartErrorKind::Spawn(SpawnError::NotFound { .. }) => {
             let error = failed.into_error();
             (error.to_string(), error.hint())
         }
-        Why::Refused(refusal) if refusal.kind == RefusalKind::Auth => {
+        StartErrorKind::Refused(refusal) if refusal.kind == RefusalKind::Auth => {
             (refusal.message.clone(), login.map(str::to_owned).or_else(|| refusal.hint.clone()))
         }
         why => why.tell(),
@@ -118,14 +118,14 @@ fn finding(failed: NotOpened, login: Option<&str>) -> Finding {
     Finding { kind, problem: true, message, hint, stderr }
 }
 
-fn kind_of(why: &Why) -> FindingKind {
+fn kind_of(why: &StartErrorKind) -> FindingKind {
     match why {
-        Why::Spawn(SpawnError::NotFound { .. }) => FindingKind::NotInstalled,
-        Why::Spawn(_) | Why::Unknown(_) => FindingKind::NotStarted,
-        Why::Refused(Refusal { kind: RefusalKind::Auth, .. }) => FindingKind::LoggedOut,
-        Why::Refused(_) | Why::GaveUp(_) => FindingKind::Refused,
-        Why::Exited { .. } => FindingKind::Exited,
-        Why::Silent { .. } => FindingKind::Silent,
+        StartErrorKind::Spawn(SpawnError::NotFound { .. }) => FindingKind::NotInstalled,
+        StartErrorKind::Spawn(_) | StartErrorKind::Unknown(_) => FindingKind::NotStarted,
+        StartErrorKind::Refused(Refusal { kind: RefusalKind::Auth, .. }) => FindingKind::LoggedOut,
+        StartErrorKind::Refused(_) | StartErrorKind::GaveUp(_) => FindingKind::Refused,
+        StartErrorKind::Exited { .. } => FindingKind::Exited,
+        StartErrorKind::Silent { .. } => FindingKind::Silent,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use omniglot_agents::{Open, RefusalKind, Wish};
+use omniglot_agents::{Open, RefusalKind, SettingsRequest};
 use omniglot_schema::{
     AgentError, AuthState, AuthStatus, Connection, CreateSessionRequest, CreateSessionResponse, ErrorType,
     MessageRequest, QuestionPolicy, SessionId, StatePatch,
@@ -12,10 +12,10 @@ use omniglot_store::{NewSession, SessionNo, SessionRecord, StoreError};
 use omniglot_timeline::{Draft, Identity, SessionStarted, Timeline};
 
 use super::{Hub, flatten};
-use crate::agent::{Agent, Heard};
+use crate::agent::{Agent, Translated};
 use crate::error::RuntimeError;
-use crate::opening::{NotOpened, Opened, Why, not_a_directory};
-use crate::session::{Facts, Session, Step, record_of, take_blobs};
+use crate::session::{Session, SessionSpec, Step, record_of, take_blobs};
+use crate::session_start::{Opened, StartError, StartErrorKind, not_a_directory};
 
 impl Hub {
     pub(super) async fn create_session(
@@ -25,59 +25,59 @@ impl Hub {
     ) -> Result<CreateSessionResponse, RuntimeError> {
         let request = self.checked(request)?;
         let open = open_of(&request);
-        self.bring_forth(id, request, open, None).await
+        self.create_with(id, request, open, None).await
     }
 
     /// Opens the agent and writes the session down, as a copy of `origin` if there is one.
-    pub(super) async fn bring_forth(
+    pub(super) async fn create_with(
         &self,
         id: SessionId,
         request: CreateSessionRequest,
         open: Open,
         origin: Option<SessionId>,
     ) -> Result<CreateSessionResponse, RuntimeError> {
-        let _door = self.inner.doors.hold(&id).await;
+        let _session_lock = self.inner.session_locks.hold(&id).await;
         if self.inner.store.session(&id).await?.is_some() {
             return Err(RuntimeError::SessionExists(id.to_string()));
         }
-        let newborn = self.conceive(&id, &request, open, origin).await?;
-        self.write_down(id, &request, newborn, None).await
+        let pending = self.open_agent(&id, &request, open, origin).await?;
+        self.persist(id, &request, pending, None).await
     }
 
     /// Opens the agent of a session that has no row yet.
-    pub(super) async fn conceive(
+    pub(super) async fn open_agent(
         &self,
         id: &SessionId,
         request: &CreateSessionRequest,
         open: Open,
         origin: Option<SessionId>,
-    ) -> Result<Newborn, RuntimeError> {
+    ) -> Result<PendingSession, RuntimeError> {
         let is_copy = origin.is_some();
-        let mut born = Newborn::new(id, request, origin);
+        let mut pending = PendingSession::new(id, request, origin);
         match self.inner.launcher.clone().open(request.agent.clone(), open).await {
             Ok(Opened { agent, heard }) => {
-                born.step.absorb(&mut born.timeline, heard);
-                born.opened = Some(agent);
+                pending.step.absorb(&mut pending.timeline, heard);
+                pending.opened = Some(agent);
             }
-            Err(not_opened) if is_copy => return Err(not_opened.into_error()),
-            Err(not_opened) => born.refused = Some(born.unauthorised(not_opened)?),
+            Err(start_error) if is_copy => return Err(start_error.into_error()),
+            Err(start_error) => pending.refused = Some(pending.unauthorised(start_error)?),
         }
-        born.settle(request);
+        pending.settle(request);
         self.check_open()?;
-        self.learn(request, &born.timeline, born.refused.is_none());
-        Ok(born)
+        self.learn(request, &pending.timeline, pending.refused.is_none());
+        Ok(pending)
     }
 
     /// Gives a session its row, in the place of `old` if there is one, and lets it live. Called with its door
     /// held.
-    pub(super) async fn write_down(
+    pub(super) async fn persist(
         &self,
         id: SessionId,
         request: &CreateSessionRequest,
-        mut born: Newborn,
+        mut pending: PendingSession,
         old: Option<SessionNo>,
     ) -> Result<CreateSessionResponse, RuntimeError> {
-        let row = born.row(id.clone(), request)?;
+        let row = pending.row(id.clone(), request)?;
         let created = match old {
             Some(old) => self.inner.store.replace(old, row),
             None => self.inner.store.create(row),
@@ -88,24 +88,24 @@ impl Hub {
             }
             other => other?,
         };
-        let refused = born.refused.take();
+        let refused = pending.refused.take();
         tracing::info!(session = %id, agent = request.agent, healthy = refused.is_none(), "created");
-        let native_session_id = born.timeline.fold().native_session_id.clone();
-        self.begin(self.facts(&record, request), born);
+        let native_session_id = pending.timeline.fold().native_session_id.clone();
+        self.begin(self.spec(&record, request), pending);
         Ok(CreateSessionResponse { healthy: refused.is_none(), error: refused, native_session_id })
     }
 
-    fn begin(&self, facts: Facts, born: Newborn) {
+    fn begin(&self, spec: SessionSpec, pending: PendingSession) {
         // Without an agent there is nothing to watch: the row wakes up with its first message.
-        let Some(agent) = born.opened else { return };
-        let id = facts.id.clone();
-        let last_frame = born.step.last_frame();
-        let (session, handle) = Session::new(facts, self.inner.store.clone(), born.timeline, last_frame);
+        let Some(agent) = pending.opened else { return };
+        let id = spec.id.clone();
+        let last_frame = pending.step.last_frame();
+        let (session, handle) = Session::new(spec, self.inner.store.clone(), pending.timeline, last_frame);
         self.run(session.with_agent(agent), handle, id);
     }
 
-    pub(super) fn facts(&self, record: &SessionRecord, request: &CreateSessionRequest) -> Facts {
-        Facts {
+    pub(super) fn spec(&self, record: &SessionRecord, request: &CreateSessionRequest) -> SessionSpec {
+        SessionSpec {
             no: record.no,
             id: record.id.clone(),
             agent: request.agent.clone(),
@@ -113,7 +113,7 @@ impl Hub {
             launcher: self.inner.launcher.clone(),
             deadlines: self.inner.deadlines.clone(),
             credentials: self.inner.credentials.clone(),
-            loans: self.inner.loans.clone(),
+            client_hosts: self.inner.client_hosts.clone(),
             questions: request.questions.unwrap_or(QuestionPolicy::Ask),
         }
     }
@@ -142,7 +142,7 @@ impl Hub {
 }
 
 /// A session that has no row yet.
-pub(super) struct Newborn {
+pub(super) struct PendingSession {
     agent: String,
     timeline: Timeline,
     step: Step,
@@ -151,7 +151,7 @@ pub(super) struct Newborn {
     refused: Option<AgentError>,
 }
 
-impl Newborn {
+impl PendingSession {
     fn new(id: &SessionId, request: &CreateSessionRequest, origin: Option<SessionId>) -> Self {
         let identity = Identity { session_id: id.clone(), agent: request.agent.clone() };
         let seed = new_seed();
@@ -164,16 +164,18 @@ impl Newborn {
     }
 
     /// Without credentials a session exists but cannot work yet; every other reason means no session.
-    fn unauthorised(&mut self, not_opened: NotOpened) -> Result<AgentError, RuntimeError> {
-        let NotOpened { why: Why::Refused(refusal), heard, .. } = not_opened else {
-            return Err(not_opened.into_error());
+    fn unauthorised(&mut self, start_error: StartError) -> Result<AgentError, RuntimeError> {
+        let StartError { why: StartErrorKind::Refused(refusal), heard, .. } = start_error else {
+            return Err(start_error.into_error());
         };
         if refusal.kind != RefusalKind::Auth {
             let agent = self.agent.clone();
-            return Err(NotOpened { why: Why::Refused(refusal), agent, heard: vec![] }.into_error());
+            return Err(
+                StartError { why: StartErrorKind::Refused(refusal), agent, heard: vec![] }.into_error()
+            );
         }
         self.step.draft(&mut self.timeline, Draft::SessionStarted(SessionStarted::default()));
-        self.step.absorb(&mut self.timeline, heard.into_iter().map(Heard::without_refusal).collect());
+        self.step.absorb(&mut self.timeline, heard.into_iter().map(Translated::without_refusal).collect());
         let methods = self.timeline.fold().state.auth.clone().map(|auth| auth.methods).unwrap_or_default();
         let auth = AuthState { state: AuthStatus::Required, methods };
         self.patch(StatePatch { auth: Some(Some(auth)), ..StatePatch::default() });
@@ -190,10 +192,10 @@ impl Newborn {
 
     /// What the request asked for is state, and so is the process.
     fn settle(&mut self, request: &CreateSessionRequest) {
-        let wish = |wish: &Option<String>| wish.clone().map(Some);
+        let requested = |requested: &Option<String>| requested.clone().map(Some);
         self.patch(StatePatch {
-            title: wish(&request.title),
-            permission_mode: wish(&request.permission_mode),
+            title: requested(&request.title),
+            permission_mode: requested(&request.permission_mode),
             connection: self.opened.is_some().then_some(Some(Connection::Connected)),
             ..StatePatch::default()
         });
@@ -227,7 +229,7 @@ pub(super) fn new_seed() -> String {
 pub(super) fn open_of(request: &CreateSessionRequest) -> Open {
     Open {
         cwd: request.directory.as_deref().map(PathBuf::from).unwrap_or_default(),
-        wish: Wish {
+        requested: SettingsRequest {
             model: request.model.clone(),
             variant: request.variant.clone(),
             agent_mode: request.agent_mode.clone(),

@@ -17,7 +17,7 @@ impl Hub {
     pub async fn import(&self, export: Export) -> Result<ImportResponse, RuntimeError> {
         self.check_open()?;
         let id = export.id.clone();
-        let _door = self.inner.doors.hold(&id).await;
+        let _session_lock = self.inner.session_locks.hold(&id).await;
         if self.inner.store.session(&id).await?.is_some() {
             return Err(RuntimeError::SessionExists(id.to_string()));
         }

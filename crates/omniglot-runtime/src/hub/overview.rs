@@ -2,14 +2,14 @@
 //! something, and what is known of the agents without asking them.
 
 use omniglot_schema::{AgentModelsResponse, AgentModesResponse, CommandInfo, SessionDetail, SessionId};
-use omniglot_store::News;
+use omniglot_store::Changes;
 
 use super::{Hub, lock, present};
 use crate::error::RuntimeError;
 
 impl Hub {
     /// Tells which sessions change from now on.
-    pub fn follow(&self) -> News {
+    pub fn follow(&self) -> Changes {
         self.inner.store.follow()
     }
 

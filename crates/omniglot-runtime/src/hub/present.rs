@@ -25,8 +25,8 @@ pub(super) fn detail(record: &SessionRecord) -> Result<SessionDetail, RuntimeErr
 
 fn info_of(record: &SessionRecord, fold: &Fold, request: CreateSessionRequest) -> SessionInfo {
     let state = &fold.state;
-    let or_default = |now: &Option<String>, wished: Option<String>, default: &str| {
-        now.clone().or(wished).unwrap_or_else(|| default.to_owned())
+    let or_default = |now: &Option<String>, requested: Option<String>, default: &str| {
+        now.clone().or(requested).unwrap_or_else(|| default.to_owned())
     };
     SessionInfo {
         session_id: record.id.clone(),

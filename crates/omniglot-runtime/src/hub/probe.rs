@@ -9,11 +9,11 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::check::Nonsense;
 use super::{Hub, lock};
-use crate::agent::Heard;
+use crate::agent::Translated;
 use crate::credentials::Trial;
 use crate::error::RuntimeError;
-use crate::opening::{NotOpened, Opened, Why};
 use crate::session::Step;
+use crate::session_start::{Opened, StartError, StartErrorKind};
 
 /// What is known of an agent.
 #[derive(Debug, Default)]
@@ -33,7 +33,7 @@ pub(super) struct Tried {
     /// What it told about itself.
     pub(super) timeline: Timeline,
     pub(super) nonsense: Nonsense,
-    pub(super) failed: Option<NotOpened>,
+    pub(super) failed: Option<StartError>,
 }
 
 #[derive(Debug, Clone)]
@@ -133,7 +133,7 @@ impl Hub {
             Ok(Opened { agent, heard }) => {
                 let nonsense = Nonsense::of(&heard);
                 // Said first, it would begin the session in place of the agent's own word.
-                step.absorb(&mut timeline, heard.into_iter().map(Heard::without_nonsense).collect());
+                step.absorb(&mut timeline, heard.into_iter().map(Translated::without_nonsense).collect());
                 agent.process.kill();
                 agent.process.gone().await;
                 (nonsense, None)
@@ -142,11 +142,11 @@ impl Hub {
                 let heard = std::mem::take(&mut failed.heard);
                 let nonsense = Nonsense::of(&heard);
                 step.draft(&mut timeline, Draft::SessionStarted(SessionStarted::default()));
-                step.absorb(&mut timeline, heard.into_iter().map(Heard::without_refusal).collect());
+                step.absorb(&mut timeline, heard.into_iter().map(Translated::without_refusal).collect());
                 (nonsense, Some(failed))
             }
         };
-        let logged_out = failed.as_ref().is_some_and(NotOpened::is_logged_out);
+        let logged_out = failed.as_ref().is_some_and(StartError::is_logged_out);
         if failed.is_none() || logged_out {
             self.learn(&CreateSessionRequest::new(agent), &timeline, !logged_out);
         }
@@ -154,9 +154,9 @@ impl Hub {
     }
 }
 
-impl NotOpened {
+impl StartError {
     fn is_logged_out(&self) -> bool {
-        matches!(&self.why, Why::Refused(refusal) if refusal.kind == RefusalKind::Auth)
+        matches!(&self.why, StartErrorKind::Refused(refusal) if refusal.kind == RefusalKind::Auth)
     }
 }
 

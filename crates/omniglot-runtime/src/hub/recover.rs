@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use super::{Backlog, Hub, PAGE_BYTES, present};
 use crate::attachments;
 use crate::error::RuntimeError;
-use crate::session::{Ask, Session, SessionHandle};
+use crate::session::{Session, SessionCommand, SessionHandle};
 
 /// How long what a dead daemon left open may take to be closed before anything else is done.
 const CLOSING: Duration = Duration::from_secs(5);
@@ -24,7 +24,7 @@ impl Hub {
     /// Reads only sessions with something open; the rest are rows that nobody has to look at.
     pub(super) async fn recover(&self, backlog: Backlog) -> Result<(), RuntimeError> {
         for record in self.inner.store.unfinished().await? {
-            let _door = self.inner.doors.hold(&record.id).await;
+            let _session_lock = self.inner.session_locks.hold(&record.id).await;
             let recovered = match backlog {
                 Backlog::Deliver => self.wake_record(&record).await.map(drop),
                 Backlog::Keep => self.close_record(&record).await,
@@ -50,7 +50,7 @@ impl Hub {
             // A message must not find an actor that knows nothing of those before it. A log that takes nothing
             // takes no message either, and must not keep anybody from making room.
             let closed = async {
-                drop(handle.ask(Ask::Shutdown).await);
+                drop(handle.ask(SessionCommand::Shutdown).await);
                 handle.retired().await;
             };
             drop(timeout(CLOSING, closed).await);
@@ -65,9 +65,8 @@ impl Hub {
     ) -> Result<SessionHandle, RuntimeError> {
         let request = present::request(record)?;
         let timeline = self.restored(record).await?;
-        let facts = self.facts(record, &request);
-        let (mut session, handle) =
-            Session::new(facts, self.inner.store.clone(), timeline, record.last_frame);
+        let spec = self.spec(record, &request);
+        let (mut session, handle) = Session::new(spec, self.inner.store.clone(), timeline, record.last_frame);
         if record.open_from.is_some() {
             tracing::info!(session = %record.id, "closed what an earlier daemon had left open");
             session.recover();

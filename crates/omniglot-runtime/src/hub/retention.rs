@@ -50,7 +50,7 @@ impl Hub {
 
     /// Deletes an ended session as a person would, if it is still as it was found and nobody uses it.
     async fn delete_if_over(&self, found: &EndedSession) -> Result<bool, RuntimeError> {
-        let _door = self.inner.doors.hold(&found.id).await;
+        let _session_lock = self.inner.session_locks.hold(&found.id).await;
         if self.is_live(&found.id) {
             return Ok(false);
         }

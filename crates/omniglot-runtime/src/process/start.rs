@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::pumps::{self, SharedStderr};
-use super::supervise::{Reports, Stage, Supervision};
+use super::supervise::{Phase, Reports, Supervision};
 use super::{Launch, Process, ProcessIo, Supervisor};
 use crate::files;
 use crate::guard::wire::{AgentStdio, send_stdio};
@@ -75,7 +75,7 @@ impl Started<CommandPipe> {
         let Self { guard, record, orders, reports, pipes } = self;
         let give_up = CancellationToken::new();
         let (queue, output) = mpsc::channel(QUEUED_CHUNKS);
-        let (told, stage) = watch::channel(Stage::Running);
+        let (told, phase) = watch::channel(Phase::Running);
         let supervision = Supervision {
             stdout: tokio::spawn(pumps::pump_output(pipes.output, queue, give_up.clone())),
             stdin: tokio::spawn(std::future::ready(())),
@@ -88,7 +88,7 @@ impl Started<CommandPipe> {
             drain: supervisor.limits.drain,
         };
         tokio::spawn(supervision.run());
-        (Process { pid, orders, stage, stderr: SharedStderr::default() }, output)
+        (Process { pid, orders, phase, stderr: SharedStderr::default() }, output)
     }
 }
 
@@ -101,7 +101,7 @@ impl Started<AgentPipes> {
         let stderr = SharedStderr::default();
         let (queue, lines) = pumps::line_queue(limits);
         let (frames, waiting) = mpsc::channel(limits.queued_frames.max(1));
-        let (told, stage) = watch::channel(Stage::Running);
+        let (told, phase) = watch::channel(Phase::Running);
         let supervision = Supervision {
             stdout: tokio::spawn(pumps::pump_stdout(pipes.stdout, limits.line_cap, queue, give_up.clone())),
             stdin: tokio::spawn(pumps::pump_stdin(pipes.stdin, waiting)),
@@ -114,7 +114,7 @@ impl Started<AgentPipes> {
             drain: limits.drain,
         };
         tokio::spawn(supervision.run());
-        (Process { pid, orders, stage, stderr }, ProcessIo { lines, frames })
+        (Process { pid, orders, phase, stderr }, ProcessIo { lines, frames })
     }
 }
 

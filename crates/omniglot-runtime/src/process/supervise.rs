@@ -17,7 +17,7 @@ use crate::sweep::Record;
 
 /// How far the end of a process has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum Phase {
     Running,
     /// The agent has ended and its output is read.
     Exited(Exit),
@@ -25,7 +25,7 @@ pub(super) enum Stage {
     Gone(Exit),
 }
 
-impl Stage {
+impl Phase {
     pub(super) fn exit(&self) -> Option<Exit> {
         match self {
             Self::Running => None,
@@ -41,9 +41,9 @@ impl Stage {
     }
 
     pub(super) async fn reached(mut told: watch::Receiver<Self>, wanted: fn(&Self) -> Option<Exit>) -> Exit {
-        let stage = told.wait_for(|stage| wanted(stage).is_some()).await.map(|stage| *stage);
+        let phase = told.wait_for(|phase| wanted(phase).is_some()).await.map(|phase| *phase);
         // An error means that the runtime shuts down, and the guard kills what is left.
-        stage.ok().as_ref().and_then(wanted).unwrap_or(KILLED)
+        phase.ok().as_ref().and_then(wanted).unwrap_or(KILLED)
     }
 }
 
@@ -81,7 +81,7 @@ pub(super) struct Supervision {
     pub(super) reports: Reports,
     pub(super) guard: Child,
     pub(super) record: Option<Record>,
-    pub(super) told: watch::Sender<Stage>,
+    pub(super) told: watch::Sender<Phase>,
     pub(super) drain: Duration,
 }
 
@@ -90,12 +90,12 @@ impl Supervision {
         let exit = self.exit().await;
         self.stdin.abort();
         self.drain().await;
-        self.told.send_replace(Stage::Exited(exit));
+        self.told.send_replace(Phase::Exited(exit));
         if let Err(error) = self.guard.wait().await {
             tracing::debug!(%error, "a guard's end");
         }
         drop(self.record);
-        self.told.send_replace(Stage::Gone(exit));
+        self.told.send_replace(Phase::Gone(exit));
     }
 
     async fn exit(&mut self) -> Exit {

@@ -79,7 +79,7 @@ impl Session {
         self.answer_withdrawn();
         self.tell_agent(&Command::Cancel);
         if self.open_turn().as_ref() == Some(&turn) {
-            self.cancelling = Some(Ladder::new(turn, &self.facts.deadlines));
+            self.cancelling = Some(Ladder::new(turn, &self.spec.deadlines));
         }
     }
 
@@ -114,7 +114,7 @@ impl Session {
     }
 
     pub(super) fn next_rung(&mut self) {
-        let deadlines = &self.facts.deadlines;
+        let deadlines = &self.spec.deadlines;
         let (Some(ladder), Some(agent)) = (&mut self.cancelling, &self.agent) else {
             self.cancelling = None;
             return;
@@ -142,18 +142,18 @@ impl Session {
             }
         };
         ladder.due = Instant::now() + deadlines.rung;
-        tracing::info!(session = %self.facts.id, rung = ?ladder.rung, "the agent did not stop when asked");
+        tracing::info!(session = %self.spec.id, rung = ?ladder.rung, "the agent did not stop when asked");
     }
 
     /// A server that others use is not sent signals: the turn is over for us, and the session leaves it. What
     /// goes on in it ends with the server, once nobody else's turn runs there.
     fn give_up_turn(&mut self) {
-        tracing::warn!(session = %self.facts.id, "a shared server did not stop a turn when asked");
+        tracing::warn!(session = %self.spec.id, "a shared server did not stop a turn when asked");
         self.step.begin();
         if let Some(agent) = &self.agent {
-            agent.process.forsake();
+            agent.process.abandon();
         }
         self.agent_exited(Exit { code: Some(0), signal: None });
-        self.pursue();
+        self.drive();
     }
 }

@@ -6,8 +6,8 @@ use omniglot_store::Durability;
 use omniglot_timeline::{Failure, SessionEnd, TurnEnd};
 use tokio::time::timeout;
 
-use super::{Answer, Ask, Flow, InFlight, Request, Session, Waiting, answer};
-use crate::agent::FromAgent;
+use super::{Answer, Flow, InFlight, Request, Session, SessionCommand, Waiting, answer};
+use crate::agent::AgentEvent;
 use crate::error::RuntimeError;
 use crate::hub::Posted;
 
@@ -15,26 +15,30 @@ impl Session {
     pub(super) async fn request(&mut self, request: Request) -> Flow {
         let Request { ask, reply } = request;
         self.step.begin();
-        if matches!(ask, Ask::DiscardUnused) && !self.is_unused() {
+        if matches!(ask, SessionCommand::DiscardUnused) && !self.is_unused() {
             answer(reply, Answer::Refused(RuntimeError::Busy));
             return Flow::On;
         }
-        if matches!(ask, Ask::Discard | Ask::DiscardUnused) {
+        if matches!(ask, SessionCommand::Discard | SessionCommand::DiscardUnused) {
             self.discard().await;
             answer(reply, Answer::Done(None));
             return Flow::Done;
         }
-        if let Ask::Configure(patch) = ask {
+        if let SessionCommand::Configure(patch) = ask {
             self.configure(patch, reply);
-            self.pursue();
+            self.drive();
             self.commit_in_flight();
             return Flow::On;
         }
-        let flow = if matches!(ask, Ask::Terminate | Ask::Shutdown) { Flow::Done } else { Flow::On };
+        let flow = if matches!(ask, SessionCommand::Terminate | SessionCommand::Shutdown) {
+            Flow::Done
+        } else {
+            Flow::On
+        };
         match self.carry_out(ask).await {
             Ok(posted) => {
                 if flow == Flow::On {
-                    self.pursue();
+                    self.drive();
                 }
                 let key = self.step.receipt.as_ref().map(|receipt| receipt.key.clone());
                 let commit = self.commit(Durability::Power);
@@ -45,19 +49,23 @@ impl Session {
         flow
     }
 
-    async fn carry_out(&mut self, ask: Ask) -> Result<Option<Posted>, RuntimeError> {
+    async fn carry_out(&mut self, ask: SessionCommand) -> Result<Option<Posted>, RuntimeError> {
         match ask {
-            Ask::Post { request, files, key } => return self.post(request, files, key).await.map(Some),
-            Ask::RemoveQueued(message_id) => self.remove_queued(&message_id)?,
-            Ask::ReplyPermission { id, reply, message } => self.reply_permission(&id, reply, message)?,
-            Ask::ReplyQuestion { id, answers } => self.reply_question(&id, answers)?,
-            Ask::Cancel(queue) => self.cancel(queue),
-            Ask::Terminate => self.terminate().await,
-            Ask::Reap => self.reap().await?,
-            Ask::Shutdown => self.shutdown().await,
-            Ask::Discard | Ask::DiscardUnused => self.discard().await,
+            SessionCommand::Post { request, files, key } => {
+                return self.post(request, files, key).await.map(Some);
+            }
+            SessionCommand::RemoveQueued(message_id) => self.remove_queued(&message_id)?,
+            SessionCommand::ReplyPermission { id, reply, message } => {
+                self.reply_permission(&id, reply, message)?
+            }
+            SessionCommand::ReplyQuestion { id, answers } => self.reply_question(&id, answers)?,
+            SessionCommand::Cancel(queue) => self.cancel(queue),
+            SessionCommand::Terminate => self.terminate().await,
+            SessionCommand::Reap => self.reap().await?,
+            SessionCommand::Shutdown => self.shutdown().await,
+            SessionCommand::Discard | SessionCommand::DiscardUnused => self.discard().await,
             // Answered when the agent has answered.
-            Ask::Configure(_) => {}
+            SessionCommand::Configure(_) => {}
         }
         Ok(None)
     }
@@ -93,7 +101,7 @@ impl Session {
     async fn terminate(&mut self) {
         self.drop_queue();
         if let Some(agent) = &mut self.agent {
-            let heard = agent.close(self.facts.deadlines.stop).await;
+            let heard = agent.close(self.spec.deadlines.stop).await;
             self.absorb(heard);
         }
         self.stop_agent().await;
@@ -108,7 +116,7 @@ impl Session {
         self.broken = true;
         self.in_flight.clear();
         if let Some(mut agent) = self.agent.take() {
-            agent.close(self.facts.deadlines.stop).await;
+            agent.close(self.spec.deadlines.stop).await;
             agent.process.kill();
             agent.host.end().await;
             agent.process.gone().await;
@@ -137,7 +145,7 @@ impl Session {
         self.opening = None;
         let Some(agent) = &mut self.agent else { return };
         agent.close_stdin();
-        let patience = self.facts.deadlines.stop;
+        let patience = self.spec.deadlines.stop;
         for push in [None, Some(Push::Terminate), Some(Push::Kill)] {
             let Some(agent) = &self.agent else { return };
             match push {
@@ -161,17 +169,17 @@ impl Session {
     async fn hear_until_exit(&mut self) {
         while let Some(agent) = &mut self.agent {
             match agent.next().await {
-                FromAgent::Lines(lines) => {
+                AgentEvent::Lines(lines) => {
                     self.step.begin();
                     self.hear_lines(lines);
                     self.commit_in_flight();
                 }
-                FromAgent::Host(news) => {
+                AgentEvent::Host(news) => {
                     self.step.begin();
                     self.hear_host(news);
                     self.commit_in_flight();
                 }
-                FromAgent::Exited(_) => return,
+                AgentEvent::Exited(_) => return,
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use std::future::pending;
 
-use omniglot_agents::{Command, Foreseen, Output, Refusal, Wish, registry};
+use omniglot_agents::{Command, Output, Refusal, SettingsPreview, SettingsRequest, registry};
 use omniglot_schema::{ErrorCode, SessionPatch, SessionState, StatePatch, StatusLabel};
 use omniglot_store::Durability;
 use omniglot_timeline::{Draft, Failure};
@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::undo::Undo;
 use super::{Answer, InFlight, Session, Waiting, answer};
-use crate::agent::Heard;
+use crate::agent::Translated;
 use crate::error::RuntimeError;
 
 /// Settings on their way to the agent.
@@ -21,13 +21,13 @@ pub(super) struct Configuring {
     /// What the agent is to be asked for before its next prompt.
     later: Option<Later>,
     /// The agent was asked. No prompt overtakes its answer.
-    asked: Option<Asked>,
+    asked: Option<SettingsInFlight>,
     heard: Option<Result<(), Refusal>>,
 }
 
 #[derive(Debug)]
 struct Later {
-    wish: Wish,
+    requested: SettingsRequest,
     /// What everybody is shown until then.
     shown: StatePatch,
     /// What still is so.
@@ -35,7 +35,7 @@ struct Later {
 }
 
 #[derive(Debug)]
-struct Asked {
+struct SettingsInFlight {
     due: Instant,
     /// Who waits for it; nobody when it was put off.
     client: Option<Client>,
@@ -60,7 +60,7 @@ impl Configuring {
         self.asked.is_some()
     }
 
-    pub(super) fn hear(&mut self, heard: &[Heard]) {
+    pub(super) fn hear(&mut self, heard: &[Translated]) {
         for output in heard.iter().flat_map(|heard| &heard.outputs) {
             match output {
                 Output::Configured(outcome) if self.asked.is_some() => self.heard = Some(outcome.clone()),
@@ -91,9 +91,9 @@ impl Configuring {
     }
 }
 
-/// The settings that a session has, as a wish for its next process.
-pub(super) fn wish_of_state(state: &SessionState) -> Wish {
-    Wish {
+/// The settings that a session has, as a settings request for its next process.
+pub(super) fn requested_of_state(state: &SessionState) -> SettingsRequest {
+    SettingsRequest {
         model: state.model.clone(),
         variant: state.variant.clone(),
         agent_mode: state.agent_mode.clone(),
@@ -105,28 +105,28 @@ impl Session {
     /// Changes settings: at once where an agent is there and free, else before its next prompt.
     pub(super) fn configure(&mut self, patch: SessionPatch, reply: oneshot::Sender<Answer>) {
         let SessionPatch { title, model, variant, agent_mode, permission_mode } = patch;
-        let wish = Wish { model, variant, agent_mode, permission_mode };
-        let foreseen = match self.foresee(&wish) {
-            Ok(foreseen) => foreseen,
+        let requested = SettingsRequest { model, variant, agent_mode, permission_mode };
+        let preview = match self.preview_settings(&requested) {
+            Ok(preview) => preview,
             Err(error) => return answer(reply, Answer::Refused(error)),
         };
-        if !wish.is_empty() && self.is_free() {
-            self.ask_for(wish, Some(Client { reply, title }), Undo::default());
+        if !requested.is_empty() && self.is_free() {
+            self.ask_for(requested, Some(Client { reply, title }), Undo::default());
         } else {
             self.title_is(title);
-            self.put_off(wish, foreseen);
+            self.put_off(requested, preview);
             self.done(reply);
         }
     }
 
-    /// What the wish comes to; an agent that was never open has listed nothing to hold it against.
-    fn foresee(&self, wish: &Wish) -> Result<Foreseen, RuntimeError> {
+    /// What the settings request comes to; an agent that was never open has listed nothing to hold it against.
+    fn preview_settings(&self, requested: &SettingsRequest) -> Result<SettingsPreview, RuntimeError> {
         let fold = self.timeline.fold();
-        if wish.is_empty() || fold.native_session_id.is_none() {
-            return Ok(Foreseen { patch: as_wished(wish), warnings: vec![] });
+        if requested.is_empty() || fold.native_session_id.is_none() {
+            return Ok(SettingsPreview { patch: as_requested(requested), warnings: vec![] });
         }
-        let entry = self.facts.launcher.catalog.get(&self.facts.agent)?;
-        registry::foresee(entry.protocol, entry.quirks.as_deref(), &fold.state, wish)
+        let entry = self.spec.launcher.catalog.get(&self.spec.agent)?;
+        registry::preview_settings(entry.protocol, entry.quirks.as_deref(), &fold.state, requested)
             .map_err(|refusal| RuntimeError::ModeNotSupported(refusal.message))
     }
 
@@ -135,23 +135,23 @@ impl Session {
         self.agent.is_some() && !turn_runs && self.queue.is_empty() && !self.configuring.is_pending()
     }
 
-    fn put_off(&mut self, wish: Wish, foreseen: Foreseen) {
-        if wish.is_empty() {
+    fn put_off(&mut self, requested: SettingsRequest, preview: SettingsPreview) {
+        if requested.is_empty() {
             return;
         }
         let mut undo = self.configuring.later.as_mut().map(|later| std::mem::take(&mut later.undo));
-        undo.get_or_insert_default().keep(&foreseen.patch, &self.timeline.fold().state);
-        self.patch(foreseen.patch.clone());
+        undo.get_or_insert_default().keep(&preview.patch, &self.timeline.fold().state);
+        self.patch(preview.patch.clone());
         if self.agent.is_none() && self.opening.is_none() {
             // The next process is opened with what the state says.
-            return self.warn(foreseen.warnings);
+            return self.warn(preview.warnings);
         }
-        let (wish, mut shown) = match self.configuring.later.take() {
-            Some(later) => (wish.or(later.wish), later.shown),
-            None => (wish, StatePatch::default()),
+        let (requested, mut shown) = match self.configuring.later.take() {
+            Some(later) => (requested.or(later.requested), later.shown),
+            None => (requested, StatePatch::default()),
         };
-        overlay(&mut shown, foreseen.patch);
-        self.configuring.later = Some(Later { wish, shown, undo: undo.unwrap_or_default() });
+        overlay(&mut shown, preview.patch);
+        self.configuring.later = Some(Later { requested, shown, undo: undo.unwrap_or_default() });
     }
 
     fn warn(&mut self, warnings: Vec<String>) {
@@ -178,10 +178,10 @@ impl Session {
         self.in_flight.push_back(InFlight { commit, waiting });
     }
 
-    fn ask_for(&mut self, wish: Wish, client: Option<Client>, undo: Undo) {
-        let due = Instant::now() + self.facts.launcher.patience;
-        self.configuring.asked = Some(Asked { due, client, undo });
-        self.tell_agent(&Command::Configure(wish));
+    fn ask_for(&mut self, requested: SettingsRequest, client: Option<Client>, undo: Undo) {
+        let due = Instant::now() + self.spec.launcher.patience;
+        self.configuring.asked = Some(SettingsInFlight { due, client, undo });
+        self.tell_agent(&Command::Configure(requested));
     }
 
     /// Asks for what was put off, and says whether prompts have to wait for an answer. Called between turns.
@@ -190,14 +190,14 @@ impl Session {
             && self.agent.is_some()
             && let Some(later) = self.configuring.later.take()
         {
-            self.ask_for(later.wish, None, later.undo);
-            self.heed_settings();
+            self.ask_for(later.requested, None, later.undo);
+            self.apply_settings();
         }
         self.configuring.is_asked()
     }
 
     /// Does what follows from the agent's answer, or from its end.
-    pub(super) fn heed_settings(&mut self) {
+    pub(super) fn apply_settings(&mut self) {
         if self.agent.is_none() {
             self.settings_lost();
         }
@@ -206,7 +206,7 @@ impl Session {
             self.patch(later.shown.clone());
         }
         let Some(outcome) = self.configuring.heard.take() else { return };
-        let Some(Asked { client, undo, .. }) = self.configuring.asked.take() else { return };
+        let Some(SettingsInFlight { client, undo, .. }) = self.configuring.asked.take() else { return };
         match (outcome, client) {
             (Ok(()), None) => {}
             (Ok(()), Some(client)) => {
@@ -220,10 +220,10 @@ impl Session {
         }
     }
 
-    /// Whoever asked before must not find that a prompt ran with other settings than wished.
+    /// Whoever asked before must not find that a prompt ran with other settings than requested.
     fn settings_refused(&mut self, message: String, undo: Undo) {
         let undo = undo.into_patch();
-        // A wish that came after this one hides it, too.
+        // A settings request that came after this one hides it, too.
         self.configuring.learn(&undo);
         self.patch(undo);
         if self.queue.is_empty() {
@@ -241,7 +241,7 @@ impl Session {
         let asked = self.configuring.asked.take();
         if let Some(client) = asked.and_then(|asked| asked.client) {
             let error = RuntimeError::AgentFailed {
-                agent: self.facts.agent.clone(),
+                agent: self.spec.agent.clone(),
                 message: "its process ended before it took the settings".to_owned(),
                 hint: None,
             };
@@ -251,27 +251,27 @@ impl Session {
 
     pub(super) fn settings_overdue(&mut self) {
         self.step.begin();
-        let Some(Asked { client, undo, .. }) = self.configuring.asked.take() else { return };
+        let Some(SettingsInFlight { client, undo, .. }) = self.configuring.asked.take() else { return };
         let error = RuntimeError::AgentSilent {
-            agent: self.facts.agent.clone(),
+            agent: self.spec.agent.clone(),
             what: "settings",
-            seconds: self.facts.launcher.patience.as_secs(),
+            seconds: self.spec.launcher.patience.as_secs(),
         };
         match client {
             Some(client) => answer(client.reply, Answer::Refused(error)),
             None => self.settings_refused(error.to_string(), undo),
         }
-        self.pursue();
+        self.drive();
     }
 }
 
-fn as_wished(wish: &Wish) -> StatePatch {
+fn as_requested(requested: &SettingsRequest) -> StatePatch {
     let show = |value: &Option<String>| value.clone().map(Some);
     StatePatch {
-        model: show(&wish.model),
-        variant: show(&wish.variant),
-        agent_mode: show(&wish.agent_mode),
-        permission_mode: show(&wish.permission_mode),
+        model: show(&requested.model),
+        variant: show(&requested.variant),
+        agent_mode: show(&requested.agent_mode),
+        permission_mode: show(&requested.permission_mode),
         ..StatePatch::default()
     }
 }

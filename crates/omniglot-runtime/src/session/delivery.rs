@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use omniglot_agents::{Attachment, Command, FileContent, Prompt, SoFar, registry};
+use omniglot_agents::{Attachment, Carryover, Command, FileContent, Prompt, registry};
 use omniglot_schema::{
     Connection, ContentPart, Delivered, Delivery, FileAction, MessageId, MessageRequest, QueuedMessage,
     StatePatch,
@@ -10,13 +10,13 @@ use omniglot_schema::{
 use omniglot_store::{QueueOp, Receipt};
 use omniglot_timeline::{Draft, Failure, Origin, SessionEnd, TurnEnd, inline_image};
 
-use super::configure::wish_of_state;
+use super::configure::requested_of_state;
 use super::{Queued, Session};
-use crate::agent::Heard;
+use crate::agent::Translated;
 use crate::error::RuntimeError;
 use crate::hub::{IdempotencyKey, Posted};
-use crate::opening::{NotOpened, Opened};
 use crate::process::Exit;
+use crate::session_start::{Opened, StartError};
 
 /// Messages that may wait.
 const QUEUE_LIMIT: usize = 64;
@@ -73,7 +73,7 @@ impl Session {
 
     /// Whether the agent takes a prompt into the turn that runs. One that is being cancelled takes nothing.
     fn can_steer(&self) -> bool {
-        let entry = self.facts.launcher.catalog.get(&self.facts.agent);
+        let entry = self.spec.launcher.catalog.get(&self.spec.agent);
         let can = entry.is_ok_and(|entry| registry::can_steer(entry.protocol));
         can && self.agent.is_some() && self.cancelling.is_none() && self.queue.is_empty()
     }
@@ -92,7 +92,7 @@ impl Session {
         let first = match self.keys.get(key) {
             Some((hash, posted)) => Some((hash.clone(), Some(posted.clone()))),
             None => {
-                let receipt = self.store.receipt(self.facts.no, key).await?;
+                let receipt = self.store.receipt(self.spec.no, key).await?;
                 receipt.map(|receipt| (receipt.body_hash, serde_json::from_str(&receipt.answer).ok()))
             }
         };
@@ -167,38 +167,38 @@ impl Session {
         if self.agent.is_some() || self.opening.is_some() {
             return;
         }
-        let mut open = self.facts.open.clone();
+        let mut open = self.spec.open.clone();
         let fold = self.timeline.fold();
         open.resume = self.timeline.resumable().map(str::to_owned);
         open.resume_since = fold.native_since;
-        open.so_far = SoFar::of(&fold.state);
-        let wish = wish_of_state(&fold.state);
-        open.wish = if open.resume.is_some() { wish } else { wish.or(open.wish) };
-        self.opening = Some(Box::pin(self.facts.launcher.clone().open(self.facts.agent.clone(), open)));
+        open.carryover = Carryover::of(&fold.state);
+        let requested = requested_of_state(&fold.state);
+        open.requested = if open.resume.is_some() { requested } else { requested.or(open.requested) };
+        self.opening = Some(Box::pin(self.spec.launcher.clone().open(self.spec.agent.clone(), open)));
     }
 
-    pub(super) fn opened(&mut self, result: Result<Opened, NotOpened>) {
+    pub(super) fn opened(&mut self, result: Result<Opened, StartError>) {
         self.step.begin();
         match result {
             Ok(Opened { agent, heard }) => {
-                tracing::info!(session = %self.facts.id, agent = self.facts.agent, pid = agent.process.pid(), "started");
+                tracing::info!(session = %self.spec.id, agent = self.spec.agent, pid = agent.process.pid(), "started");
                 self.take_agent(agent);
                 self.absorb(heard);
                 self.connection(Some(Connection::Connected));
             }
-            Err(not_opened) => self.never_sent(not_opened),
+            Err(start_error) => self.never_sent(start_error),
         }
-        self.pursue();
+        self.drive();
     }
 
     /// The agent did not start: the message that wanted it still gets a whole turn.
-    fn never_sent(&mut self, mut not_opened: NotOpened) {
-        tracing::warn!(session = %self.facts.id, why = not_opened.failure().message, "an agent did not start");
+    fn never_sent(&mut self, mut start_error: StartError) {
+        tracing::warn!(session = %self.spec.id, why = start_error.failure().message, "an agent did not start");
         let timeline = &mut self.timeline;
         self.step.with(|stamp, out| timeline.reopen(stamp, out));
-        let heard = std::mem::take(&mut not_opened.heard);
-        self.absorb(heard.into_iter().map(Heard::without_refusal).collect());
-        self.fail_next(not_opened.failure());
+        let heard = std::mem::take(&mut start_error.heard);
+        self.absorb(heard.into_iter().map(Translated::without_refusal).collect());
+        self.fail_next(start_error.failure());
     }
 
     /// The first message that waits cannot be sent: it gets a whole turn all the same.
@@ -235,10 +235,10 @@ impl Session {
             self.step
                 .with(|stamp, out| timeline.close_turn(end, omniglot_schema::ResolvedBy::Cancel, stamp, out));
         } else if agent.process.is_shared() && timeline.fold().open_turn.is_none() {
-            tracing::info!(session = %self.facts.id, agent = self.facts.agent, %exit, "its server is gone");
+            tracing::info!(session = %self.spec.id, agent = self.spec.agent, %exit, "its server is gone");
         } else {
             let message = format!("the agent's process {exit}");
-            tracing::warn!(session = %self.facts.id, agent = self.facts.agent, %exit, "an agent died");
+            tracing::warn!(session = %self.spec.id, agent = self.spec.agent, %exit, "an agent died");
             let stderr = (stderr.head.is_some()).then_some(stderr);
             let end = SessionEnd::Crashed { message, exit_code: exit.code, stderr };
             self.step.with(|stamp, out| timeline.end_session(end, stamp, out));

@@ -15,14 +15,14 @@ impl Session {
         let runs = self.timeline.fold().status() == SessionStatus::Running && self.cancelling.is_none();
         // One that is not listened to, because the log is slow, is not silent.
         let speaks = runs && self.in_flight.len() < IN_FLIGHT;
-        let silence = self.facts.deadlines.silence.filter(|_| speaks && self.agent.is_some());
-        self.silent_until = silence.map(|silence| Instant::now() + silence);
+        let silence = self.spec.deadlines.silence.filter(|_| speaks && self.agent.is_some());
+        self.silence_deadline = silence.map(|silence| Instant::now() + silence);
     }
 
     /// Ends the turn and the process: one that hangs is of no use to the next message either.
     pub(super) async fn silent_too_long(&mut self) {
-        let seconds = self.facts.deadlines.silence.unwrap_or_default().as_secs();
-        tracing::warn!(session = %self.facts.id, seconds, "an agent was silent for too long");
+        let seconds = self.spec.deadlines.silence.unwrap_or_default().as_secs();
+        tracing::warn!(session = %self.spec.id, seconds, "an agent was silent for too long");
         self.step.begin();
         if self.agent.as_ref().is_some_and(|agent| agent.process.is_shared()) {
             // The server lives on: what nobody hears any more should not go on either.
@@ -36,6 +36,6 @@ impl Session {
         self.close_turn(TurnEnd::failed(failure), ResolvedBy::Expiry);
         self.connection(None);
         self.forget_run();
-        self.pursue();
+        self.drive();
     }
 }

@@ -7,8 +7,8 @@ use omniglot_schema::{ErrorCode, EventData, StatusLabel, StopReason, UniversalEv
 use omniglot_store::{Batch, Blob, Durability, Frame, NewEvent, QueueOp, Receipt, RecordUpdate};
 use omniglot_timeline::{Draft, Emitted, Stamp, Timeline};
 
-use super::{Commit, Facts, InFlight, Session};
-use crate::agent::Heard;
+use super::{Commit, InFlight, Session, SessionSpec};
+use crate::agent::Translated;
 use crate::credentials::Trial;
 use crate::digest::sha256;
 
@@ -45,8 +45,8 @@ impl Step {
     }
 
     /// Numbers and keeps what was heard, and lets the Timeline make events of it.
-    pub(crate) fn absorb(&mut self, timeline: &mut Timeline, heard: Vec<Heard>) {
-        for Heard { frame, source, outputs } in heard {
+    pub(crate) fn absorb(&mut self, timeline: &mut Timeline, heard: Vec<Translated>) {
+        for Translated { frame, source, outputs } in heard {
             let stamp = Stamp { now: self.now, source, frame: frame.clone().map(|bytes| self.keep(bytes)) };
             for output in outputs {
                 self.output(timeline, output, frame.as_deref(), stamp);
@@ -73,12 +73,12 @@ impl Step {
             Output::Refused(refusal) => {
                 timeline.status(StatusLabel::Warning, refusal.message, stamp, &mut self.events);
             }
-            // Carried out before; see `Heard`. The session itself looks out for the end of its settings.
+            // Carried out before; see `Translated`. The session itself looks out for the end of its settings.
             Output::Send(_)
             | Output::SendSecret { .. }
             | Output::Host(_)
             | Output::Configured(_)
-            | Output::Leftovers(_)
+            | Output::Orphans(_)
             | Output::Closed => {}
         }
     }
@@ -111,7 +111,7 @@ impl Step {
 }
 
 impl Session {
-    pub(super) fn absorb(&mut self, heard: Vec<Heard>) {
+    pub(super) fn absorb(&mut self, heard: Vec<Translated>) {
         self.configuring.hear(&heard);
         self.step.absorb(&mut self.timeline, heard);
     }
@@ -137,7 +137,7 @@ impl Session {
             self.note_credentials();
         }
         let batch = Batch {
-            session: self.facts.no,
+            session: self.spec.no,
             frames: self.step.take_frames(),
             events: self.step.take_events(),
             blobs: take_blobs(&mut self.timeline),
@@ -151,7 +151,7 @@ impl Session {
 
     /// Tells what the end of a turn says about the agent's credentials: most ends say nothing.
     fn note_credentials(&self) {
-        let Facts { agent, credentials, .. } = &self.facts;
+        let SessionSpec { agent, credentials, .. } = &self.spec;
         let trial = if self.agent.is_some() { Trial::Turn } else { Trial::Opening };
         for Emitted { event, .. } in &self.step.events {
             if let EventData::Error(error) = &event.data

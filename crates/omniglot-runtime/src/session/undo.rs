@@ -1,4 +1,4 @@
-//! The settings as they were before a wish was shown, for when the agent refuses it.
+//! The settings as they were before a settings request was shown, for when the agent refuses it.
 
 use omniglot_schema::{SessionState, StatePatch};
 
@@ -8,7 +8,7 @@ type Setting = Option<Option<String>>;
 pub(super) struct Undo(StatePatch);
 
 impl Undo {
-    /// Keeps what the patch is about to hide. What is kept already is the truth; what it hid was a wish.
+    /// Keeps what the patch is about to hide. What is kept already is the truth; what it hid was a settings request.
     pub(super) fn keep(&mut self, patch: &StatePatch, state: &SessionState) {
         let SessionState { model, variant, agent_mode, permission_mode, .. } = state;
         let now = [model, variant, agent_mode, permission_mode];
@@ -26,7 +26,7 @@ impl Undo {
         }
     }
 
-    /// The agent has told what is so while a wish hides it.
+    /// The agent has told what is so while a settings request hides it.
     pub(super) fn correct(&mut self, told: &StatePatch) {
         for (before, told) in self.settings().into_iter().zip(settings(told)) {
             if before.is_some() && told.is_some() {
@@ -72,9 +72,9 @@ mod tests {
     #[test]
     fn what_the_agent_has_taken_stays() {
         let mut undo = Undo::default();
-        let wish = StatePatch { model: Some(Some("m".into())), ..variant(Some("high")) };
-        undo.keep(&wish, &SessionState::default());
-        undo.forget(&StatePatch { model: wish.model, ..StatePatch::default() });
+        let requested = StatePatch { model: Some(Some("m".into())), ..variant(Some("high")) };
+        undo.keep(&requested, &SessionState::default());
+        undo.forget(&StatePatch { model: requested.model, ..StatePatch::default() });
         assert_eq!(undo.into_patch(), variant(None));
     }
 }

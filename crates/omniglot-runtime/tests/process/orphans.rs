@@ -10,31 +10,31 @@ use crate::support::{Running, Watched, guard_program, shell, within};
 /// An agent with a descendant that left its session and whose parent is gone.
 async fn with_runaway(rest: &str) -> (Running, Watched) {
     let mut agent = shell(&format!("\"$0\" leave sleep 1000; {rest}")).await;
-    let runaway = agent.pid_line().await;
-    (agent, runaway)
+    let orphaned_turn = agent.pid_line().await;
+    (agent, orphaned_turn)
 }
 
 #[tokio::test]
 async fn a_runaway_dies_when_its_agent_is_killed() {
-    let (agent, runaway) = with_runaway("exec sleep 1000").await;
+    let (agent, orphaned_turn) = with_runaway("exec sleep 1000").await;
     agent.process.kill();
-    runaway.ended().await;
+    orphaned_turn.ended().await;
     within(agent.process.gone()).await;
 }
 
 #[tokio::test]
 async fn a_runaway_dies_when_its_agent_ends_by_itself() {
-    let (agent, runaway) = with_runaway("exit 0").await;
-    runaway.ended().await;
+    let (agent, orphaned_turn) = with_runaway("exit 0").await;
+    orphaned_turn.ended().await;
     assert_eq!(within(agent.process.gone()).await.code, Some(0));
 }
 
 #[tokio::test]
 async fn a_runaway_dies_when_the_handle_is_dropped() {
-    let (Running { process, io, run_dir: _kept }, runaway) = with_runaway("exec sleep 1000").await;
+    let (Running { process, io, run_dir: _kept }, orphaned_turn) = with_runaway("exec sleep 1000").await;
     let gone = process.gone();
     drop((process, io));
-    runaway.ended().await;
+    orphaned_turn.ended().await;
     assert_eq!(within(gone).await.signal, Some(9));
 }
 

@@ -28,7 +28,7 @@ use following::Following;
 pub(crate) use following::From;
 pub(crate) use inquiring::Inquired;
 use outbox::{Outbox, What};
-use waiting::Asked;
+use waiting::OutboundRequest;
 
 /// How long the stream is ahead of a POST with the same answer.
 const HEAD_START: Duration = Duration::from_millis(300);
@@ -52,7 +52,7 @@ pub(crate) struct Connection {
     /// whose message it answers.
     posting: RwLock<()>,
     /// Requests of ours that the client has not answered.
-    asked: Mutex<HashMap<RequestId, Asked>>,
+    asked: Mutex<HashMap<RequestId, OutboundRequest>>,
     /// Requests of agents that the client was told of, by their names.
     inquiries: Mutex<HashMap<String, Inquired>>,
     /// Ends the streams and the loans.

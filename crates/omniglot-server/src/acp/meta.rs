@@ -11,13 +11,13 @@ use serde::de::DeserializeOwned;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key {
     pub name: &'static str,
-    pub place: Place,
+    pub place: MetaLocation,
     pub carries: &'static str,
 }
 
 /// The object whose `_meta` has the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum MetaLocation {
     /// `session/update.params`; also the parameters of `session/request_permission` and `elicitation/create`.
     Notification,
     /// `session/update.params.update`
@@ -38,7 +38,7 @@ pub enum Place {
     McpServer,
 }
 
-impl Place {
+impl MetaLocation {
     /// Whether clients write it and we read it.
     pub fn is_incoming(self) -> bool {
         matches!(self, Self::ClientCapabilities | Self::NewSession | Self::McpServer)
@@ -98,67 +98,75 @@ names! {
     TURN = "omniglot/turn";
 }
 
-const fn key(name: &'static str, place: Place, carries: &'static str) -> Key {
+const fn key(name: &'static str, place: MetaLocation, carries: &'static str) -> Key {
     Key { name, place, carries }
 }
 
 /// Every key, by the object it sits in.
 pub const KEYS: &[Key] = &[
-    key(EVENT_ID, Place::Notification, "the id of the event that the message was made from"),
-    key(SEQUENCE, Place::Notification, "the event's place in the session, from 1"),
-    key(TIME, Place::Notification, "when it happened: RFC 3339, UTC"),
-    key(SOURCE, Place::Notification, "who made it: `agent` or `daemon`"),
-    key(SYNTHETIC, Place::Notification, "whether the daemon made it to fill a gap"),
-    key(NATIVE_SESSION_ID, Place::Notification, "the agent's own id of the session"),
-    key(RAW, Place::Notification, "the agent's own frame, where it was asked for"),
-    key(TURN_ID, Place::Notification, "the turn that it belongs to"),
-    key(REQUEST, Place::Notification, "what a permission or question carries beside its contract fields"),
-    key(ITEM_ID, Place::Update, "the item that the update is about"),
-    key(NATIVE_ITEM_ID, Place::Update, "the agent's own id of the item; it may repeat"),
-    key(PARENT_ID, Place::Update, "the item's message, or the call that began the subagent which speaks"),
-    key(TOOL_NAME, Place::Update, "the agent's name of the tool"),
-    key(RESULT, Place::Update, "a tool's exit code, duration in ms, and whether it failed"),
-    key(STATUS, Place::Update, "something happened: `{type, label, detail}`"),
-    key(UNPARSED, Place::Update, "a frame that was not understood: `{error, location, rawHash}`"),
-    key(SESSION_END, Place::Update, "`{reason, terminatedBy, message, exitCode, stderr}`"),
-    key(STARTED, Place::Update, "an ended session goes on: how much its agent remembers"),
-    key(STATE, Place::Update, "what is now: the keys of the state that ACP has no update for"),
-    key(REASONING_VISIBILITY, Place::Content, "`public` or `private`"),
-    key(TURN_ID, Place::PromptResult, "the turn that answered the prompt"),
-    key(TURN, Place::PromptResult, "the turn's stop reason, model, usage, cost and duration"),
-    key(AGENT, Place::Error, "the agent that the error is about"),
-    key(SESSION_ID, Place::Error, "the session that the error is about"),
-    key(ERROR_TYPE, Place::Error, "the error in one word"),
-    key(SESSION_END, Place::Error, "how the session ended, where the agent's process died"),
-    key(TURN_ID, Place::Error, "the turn that failed"),
-    key(TURN, Place::Error, "the turn's stop reason, model, usage, cost and duration"),
-    key(AGENT, Place::SessionInfo, "the session's agent"),
-    key(AGENT_MODE, Place::SessionInfo, "its mode"),
-    key(CREATED_AT, Place::SessionInfo, "milliseconds since 1970"),
-    key(ENDED, Place::SessionInfo, "whether it has ended; a prompt resumes it"),
-    key(EVENT_COUNT, Place::SessionInfo, "how many events its log has"),
-    key(MCP, Place::SessionInfo, "its MCP servers, secrets hidden"),
-    key(MODEL, Place::SessionInfo, "its model"),
-    key(NATIVE_SESSION_ID, Place::SessionInfo, "the agent's own id of the session"),
-    key(PERMISSION_MODE, Place::SessionInfo, "its permission mode"),
-    key(SKILLS, Place::SessionInfo, "its skills"),
-    key(VARIANT, Place::SessionInfo, "the reasoning effort of its model"),
-    key(INCLUDE_RAW, Place::ClientCapabilities, "true: messages come with the agent's own frames"),
-    key(AGENT, Place::NewSession, "which agent to start"),
-    key(AGENT_MODE, Place::NewSession, "the mode to begin in"),
-    key(AGENT_VERSION, Place::NewSession, "the agent's version"),
-    key(MODEL, Place::NewSession, "the model to begin with"),
-    key(PERMISSION_MODE, Place::NewSession, "the permission mode to begin in"),
-    key(SKILLS, Place::NewSession, "skills to load: `{sources: [{type, source, …}]}`"),
-    key(TITLE, Place::NewSession, "the session's title"),
-    key(VARIANT, Place::NewSession, "the reasoning effort to begin with"),
-    key(CWD, Place::McpServer, "where a local server runs"),
-    key(ENABLED, Place::McpServer, "false keeps it off"),
-    key(TIMEOUT_MS, Place::McpServer, "how long a call may take"),
-    key(BEARER_TOKEN_ENV_VAR, Place::McpServer, "the variable that holds a remote server's token"),
-    key(ENV_HEADERS, Place::McpServer, "headers whose values are variables"),
-    key(OAUTH, Place::McpServer, "`{clientId, clientSecret, scope}`"),
-    key(OAUTH_DISABLED, Place::McpServer, "true: no OAuth with this server"),
+    key(EVENT_ID, MetaLocation::Notification, "the id of the event that the message was made from"),
+    key(SEQUENCE, MetaLocation::Notification, "the event's place in the session, from 1"),
+    key(TIME, MetaLocation::Notification, "when it happened: RFC 3339, UTC"),
+    key(SOURCE, MetaLocation::Notification, "who made it: `agent` or `daemon`"),
+    key(SYNTHETIC, MetaLocation::Notification, "whether the daemon made it to fill a gap"),
+    key(NATIVE_SESSION_ID, MetaLocation::Notification, "the agent's own id of the session"),
+    key(RAW, MetaLocation::Notification, "the agent's own frame, where it was asked for"),
+    key(TURN_ID, MetaLocation::Notification, "the turn that it belongs to"),
+    key(
+        REQUEST,
+        MetaLocation::Notification,
+        "what a permission or question carries beside its contract fields",
+    ),
+    key(ITEM_ID, MetaLocation::Update, "the item that the update is about"),
+    key(NATIVE_ITEM_ID, MetaLocation::Update, "the agent's own id of the item; it may repeat"),
+    key(
+        PARENT_ID,
+        MetaLocation::Update,
+        "the item's message, or the call that began the subagent which speaks",
+    ),
+    key(TOOL_NAME, MetaLocation::Update, "the agent's name of the tool"),
+    key(RESULT, MetaLocation::Update, "a tool's exit code, duration in ms, and whether it failed"),
+    key(STATUS, MetaLocation::Update, "something happened: `{type, label, detail}`"),
+    key(UNPARSED, MetaLocation::Update, "a frame that was not understood: `{error, location, rawHash}`"),
+    key(SESSION_END, MetaLocation::Update, "`{reason, terminatedBy, message, exitCode, stderr}`"),
+    key(STARTED, MetaLocation::Update, "an ended session goes on: how much its agent remembers"),
+    key(STATE, MetaLocation::Update, "what is now: the keys of the state that ACP has no update for"),
+    key(REASONING_VISIBILITY, MetaLocation::Content, "`public` or `private`"),
+    key(TURN_ID, MetaLocation::PromptResult, "the turn that answered the prompt"),
+    key(TURN, MetaLocation::PromptResult, "the turn's stop reason, model, usage, cost and duration"),
+    key(AGENT, MetaLocation::Error, "the agent that the error is about"),
+    key(SESSION_ID, MetaLocation::Error, "the session that the error is about"),
+    key(ERROR_TYPE, MetaLocation::Error, "the error in one word"),
+    key(SESSION_END, MetaLocation::Error, "how the session ended, where the agent's process died"),
+    key(TURN_ID, MetaLocation::Error, "the turn that failed"),
+    key(TURN, MetaLocation::Error, "the turn's stop reason, model, usage, cost and duration"),
+    key(AGENT, MetaLocation::SessionInfo, "the session's agent"),
+    key(AGENT_MODE, MetaLocation::SessionInfo, "its mode"),
+    key(CREATED_AT, MetaLocation::SessionInfo, "milliseconds since 1970"),
+    key(ENDED, MetaLocation::SessionInfo, "whether it has ended; a prompt resumes it"),
+    key(EVENT_COUNT, MetaLocation::SessionInfo, "how many events its log has"),
+    key(MCP, MetaLocation::SessionInfo, "its MCP servers, secrets hidden"),
+    key(MODEL, MetaLocation::SessionInfo, "its model"),
+    key(NATIVE_SESSION_ID, MetaLocation::SessionInfo, "the agent's own id of the session"),
+    key(PERMISSION_MODE, MetaLocation::SessionInfo, "its permission mode"),
+    key(SKILLS, MetaLocation::SessionInfo, "its skills"),
+    key(VARIANT, MetaLocation::SessionInfo, "the reasoning effort of its model"),
+    key(INCLUDE_RAW, MetaLocation::ClientCapabilities, "true: messages come with the agent's own frames"),
+    key(AGENT, MetaLocation::NewSession, "which agent to start"),
+    key(AGENT_MODE, MetaLocation::NewSession, "the mode to begin in"),
+    key(AGENT_VERSION, MetaLocation::NewSession, "the agent's version"),
+    key(MODEL, MetaLocation::NewSession, "the model to begin with"),
+    key(PERMISSION_MODE, MetaLocation::NewSession, "the permission mode to begin in"),
+    key(SKILLS, MetaLocation::NewSession, "skills to load: `{sources: [{type, source, …}]}`"),
+    key(TITLE, MetaLocation::NewSession, "the session's title"),
+    key(VARIANT, MetaLocation::NewSession, "the reasoning effort to begin with"),
+    key(CWD, MetaLocation::McpServer, "where a local server runs"),
+    key(ENABLED, MetaLocation::McpServer, "false keeps it off"),
+    key(TIMEOUT_MS, MetaLocation::McpServer, "how long a call may take"),
+    key(BEARER_TOKEN_ENV_VAR, MetaLocation::McpServer, "the variable that holds a remote server's token"),
+    key(ENV_HEADERS, MetaLocation::McpServer, "headers whose values are variables"),
+    key(OAUTH, MetaLocation::McpServer, "`{clientId, clientSecret, scope}`"),
+    key(OAUTH_DISABLED, MetaLocation::McpServer, "true: no OAuth with this server"),
 ];
 
 /// A `_meta` object being filled. What is absent leaves no key.

@@ -26,7 +26,7 @@ use omniglot_schema::{
 };
 use serde::Serialize;
 
-use super::asked::{Inquiry, RequestName};
+use super::inquiry::{Inquiry, RequestName};
 use super::meta::{self, Notes};
 pub use blocks::Blobs;
 pub(crate) use result::edits;
@@ -41,7 +41,7 @@ pub enum Outgoing {
     /// `session/update`
     Update(Box<SessionNotification>),
     /// Somebody has to answer; pending until [`Outgoing::Settled`] names it.
-    Ask(Box<Inquiry>),
+    ClientRequest(Box<Inquiry>),
     /// The request is resolved, by this client or elsewhere.
     Settled(RequestName),
     /// The answer to the prompt that began this turn.
@@ -199,13 +199,13 @@ impl Projector {
     fn permission_requested(&mut self, data: &PermissionEventData, out: &mut Out<'_>) {
         let call = data.metadata.as_ref().and_then(|metadata| self.calls.of_item(metadata.item_id.as_ref()));
         let inquiry = Inquiry::permission(out.event, data, call, out.notes());
-        out.sent.push(Outgoing::Ask(Box::new(inquiry)));
+        out.sent.push(Outgoing::ClientRequest(Box::new(inquiry)));
     }
 
     fn question_requested(&mut self, data: &QuestionEventData, out: &mut Out<'_>) {
         let call = data.metadata.as_ref().and_then(|metadata| self.calls.of_item(metadata.item_id.as_ref()));
         let inquiry = Inquiry::question(out.event, data, call, self.audience, out.notes());
-        out.sent.push(Outgoing::Ask(Box::new(inquiry)));
+        out.sent.push(Outgoing::ClientRequest(Box::new(inquiry)));
     }
 
     /// Whether the user's words that come now are the client's own. A turn begins with them; what comes later

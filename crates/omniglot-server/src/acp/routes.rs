@@ -36,7 +36,7 @@ use crate::v1::routes::messages::idempotency_key;
 const LONGEST_MESSAGE: usize = 32 << 20;
 
 /// A GET and the first POST of a client are often under way at the same time.
-const PATIENCE: Duration = Duration::from_secs(5);
+const FIRST_POST_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct AcpServerList {
@@ -195,7 +195,7 @@ pub(crate) async fn get_acp(
     let cursor = last_event_id(&headers)?;
     let connection = match &cursor {
         Some(cursor) => revive(&app, &id, cursor).await?,
-        None => app.acp.expect(&id, PATIENCE).await.ok_or_else(|| unknown(&id))?,
+        None => app.acp.expect(&id, FIRST_POST_TIMEOUT).await.ok_or_else(|| unknown(&id))?,
     };
     Ok(Outflow::new(app, connection, cursor).into_response())
 }
@@ -252,7 +252,7 @@ async fn revive(app: &App, id: &str, cursor: &Cursor) -> Result<Shared, Problem>
         }
         for (record, place) in &records {
             if !connection.follows(&record.id) {
-                connection.follow(&app.hub, record, From::Place(*place));
+                connection.follow(&app.hub, record, From::LogPosition(*place));
             }
         }
     }

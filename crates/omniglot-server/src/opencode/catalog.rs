@@ -13,13 +13,13 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::offer::{Agent, Provider};
 use super::project::DEFAULT_MODEL;
+use super::provider_list::{Agent, Provider};
 use super::relay::Relay;
 use super::wire::Payload;
 
 /// How long a client that starts waits for lists.
-const PATIENCE: Duration = Duration::from_secs(3);
+const LIST_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The built-in agent for trying things out; nobody means it who does not say so.
 const REHEARSAL: &str = "mock";
@@ -37,14 +37,14 @@ struct Asking {
 }
 
 /// An agent that can be chosen.
-pub(crate) struct Offer {
+pub(crate) struct AgentLists {
     pub(crate) agent: AgentInfo,
     models: Vec<AgentModelInfo>,
     model: Option<String>,
     modes: Vec<AgentModeInfo>,
 }
 
-impl Offer {
+impl AgentLists {
     /// The model that is chosen unless another is.
     pub(crate) fn model(&self) -> String {
         let listed = |model: &String| self.models.iter().any(|it| it.id == *model);
@@ -63,14 +63,14 @@ impl Catalog {
     }
 
     /// Every installed agent; the one that is meant by default comes first.
-    pub(crate) async fn offers(&self, preferred: Option<&str>) -> Vec<Offer> {
+    pub(crate) async fn offers(&self, preferred: Option<&str>) -> Vec<AgentLists> {
         self.learn(preferred).await;
         self.installed(preferred).into_iter().map(|agent| self.offer(agent)).collect()
     }
 
-    fn offer(&self, agent: AgentInfo) -> Offer {
+    fn offer(&self, agent: AgentInfo) -> AgentLists {
         let (models, modes) = self.hub.known_offers(&agent.id).unwrap_or_default();
-        Offer { agent, models: models.models, model: models.default_model, modes: modes.modes }
+        AgentLists { agent, models: models.models, model: models.default_model, modes: modes.modes }
     }
 
     /// The modes of all agents, as one list.
@@ -109,7 +109,7 @@ impl Catalog {
         let mut agents = self.installed(preferred);
         let first = agents.first().map(|agent| agent.id.clone());
         agents.retain(|agent| agent.credentials_available || Some(&agent.id) == first.as_ref());
-        let (hub, relay, until) = (self.hub.clone(), self.relay.clone(), Instant::now() + PATIENCE);
+        let (hub, relay, until) = (self.hub.clone(), self.relay.clone(), Instant::now() + LIST_TIMEOUT);
         let task = tokio::spawn(async move {
             for agent in agents {
                 if let Err(error) = hub.models(&agent.id).await {
@@ -171,7 +171,8 @@ mod tests {
         let model =
             |id: &str| AgentModelInfo { id: id.into(), name: None, variants: None, default_variant: None };
         let offer = |models: Vec<AgentModelInfo>, own: Option<&str>| {
-            Offer { agent: agent("a", true), models, model: own.map(str::to_owned), modes: vec![] }.model()
+            AgentLists { agent: agent("a", true), models, model: own.map(str::to_owned), modes: vec![] }
+                .model()
         };
         assert_eq!(offer(vec![], Some("x")), "default");
         assert_eq!(offer(vec![model("x"), model("y")], Some("y")), "y");

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use omniglot_runtime::Hub;
 use omniglot_schema::{ContentPart, EventData, SessionId, UniversalEvent};
 
-/// A larger one would push too much else out of the streams' backlog. It keeps its address below `/v1`.
+/// A larger one would push too much else out of the streams' ring. It keeps its address below `/v1`.
 const LARGEST: usize = 4 << 20;
 
 /// How many bytes of pictures a session's projection holds. Those after that keep their address as well.

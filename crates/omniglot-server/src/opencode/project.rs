@@ -8,10 +8,10 @@
 //! stands in the message of its turn, where it can be watched: its calls as calls, its words as reasoning, so
 //! that nobody takes them for the answer.
 
-mod book;
 mod diffs;
 mod failure;
 mod happened;
+mod messages;
 mod requests;
 mod state;
 mod text;
@@ -26,9 +26,9 @@ use omniglot_schema::{
     UniversalItem,
 };
 
-use self::book::Book;
 use self::diffs::Diffs;
-use self::requests::Asked;
+use self::messages::Messages;
+use self::requests::PendingRequest;
 use self::text::OpenText;
 use self::tool::OpenCall;
 use self::turn::Turn;
@@ -43,7 +43,7 @@ pub use self::state::VERSION;
 
 /// What the log does not say about a session, or not at once.
 #[derive(Debug, Clone)]
-pub struct Facts {
+pub struct SessionSummary {
     pub session: SessionId,
     /// The agent that the session drives: a provider, to clients.
     pub agent: String,
@@ -65,14 +65,14 @@ pub const DEFAULT_MODE: &str = "build";
 /// One session, folded up to some event.
 #[derive(Debug, Clone)]
 pub struct Projector {
-    facts: Facts,
+    summary: SessionSummary,
     id: Id,
     ids: Minter,
     /// Of the event at hand, in milliseconds since 1970.
     now: i64,
     out: Vec<OcEvent>,
     sequence: u64,
-    book: Book,
+    messages: Messages,
     state: SessionState,
     status: Status,
     tokens: Tokens,
@@ -92,24 +92,24 @@ pub struct Projector {
     called: HashMap<ItemId, ToolReference>,
     /// Items of subagents, which have a call as their parent or one of these.
     inside: HashSet<ItemId>,
-    asked: Vec<Asked>,
+    asked: Vec<PendingRequest>,
 }
 
 impl Projector {
-    pub fn new(facts: Facts) -> Self {
+    pub fn new(summary: SessionSummary) -> Self {
         let state = SessionState {
-            title: facts.title.clone(),
-            model: facts.model.clone(),
-            agent_mode: facts.agent_mode.clone(),
+            title: summary.title.clone(),
+            model: summary.model.clone(),
+            agent_mode: summary.agent_mode.clone(),
             ..SessionState::default()
         };
         Self {
-            id: ids::session(&facts.session),
-            ids: Minter::new(facts.session.clone()),
-            now: facts.created,
+            id: ids::session(&summary.session),
+            ids: Minter::new(summary.session.clone()),
+            now: summary.created,
             out: vec![],
             sequence: 0,
-            book: Book::default(),
+            messages: Messages::default(),
             state,
             status: Status::Idle,
             tokens: Tokens::default(),
@@ -125,7 +125,7 @@ impl Projector {
             called: HashMap::new(),
             inside: HashSet::new(),
             asked: vec![],
-            facts,
+            summary,
         }
     }
 
@@ -161,11 +161,11 @@ impl Projector {
     }
 
     pub fn messages(&self) -> &[MessageWithParts] {
-        self.book.messages()
+        self.messages.messages()
     }
 
     pub fn message(&self, id: &str) -> Option<&MessageWithParts> {
-        self.book.message(id)
+        self.messages.message(id)
     }
 
     /// The last message of the assistant: the answer, when no turn runs.
@@ -193,11 +193,11 @@ impl Projector {
     }
 
     pub fn permissions(&self) -> Vec<&PermissionRequest> {
-        self.asked.iter().filter_map(Asked::permission).collect()
+        self.asked.iter().filter_map(PendingRequest::permission).collect()
     }
 
     pub fn questions(&self) -> Vec<&QuestionRequest> {
-        self.asked.iter().filter_map(Asked::question).collect()
+        self.asked.iter().filter_map(PendingRequest::question).collect()
     }
 
     /// What is asked and not answered, as a new stream must hear it again.
@@ -212,7 +212,7 @@ impl Projector {
 
     /// Tells something, and changes the messages by it.
     fn say(&mut self, payload: Payload) {
-        self.book.apply(&payload);
+        self.messages.apply(&payload);
         self.out.push(OcEvent { id: self.ids.event(self.now), payload });
     }
 

@@ -9,7 +9,7 @@ use omniglot_runtime::Hub;
 use omniglot_schema::{MessageAttachment, MessageRequest, SessionId};
 use percent_encoding::percent_decode_str;
 
-use super::asked::{FileInput, PartInput};
+use super::bodies::{FileInput, PartInput};
 use super::refusal::Refusal;
 
 /// OpenCode lets a person attach folders; agents find those by themselves.

@@ -1,4 +1,4 @@
-//! One stream's place in the backlog.
+//! One stream's place in the ring.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -6,21 +6,21 @@ use std::sync::Arc;
 use omniglot_store::SessionNo;
 use tokio::sync::watch;
 
-use super::backlog::{Frame, Lost};
 use super::relay::Relay;
+use super::ring::{Frame, Lost};
 
 /// Yields the frames after its place, in order.
 pub(crate) struct Reader {
-    place: Place,
+    position: Position,
     /// What it hears before anything else.
-    greeting: VecDeque<Arc<Frame>>,
-    /// How far the greeting has told of a session already.
-    greeted: HashMap<SessionNo, u64>,
-    bell: watch::Receiver<u64>,
+    initial_state: VecDeque<Arc<Frame>>,
+    /// How far the initial state has told of a session already.
+    started_with: HashMap<SessionNo, u64>,
+    changes: watch::Receiver<u64>,
     relay: Leaving,
 }
 
-struct Place {
+struct Position {
     next: u64,
     /// Tells others that everything before it was taken.
     taken: watch::Sender<u64>,
@@ -39,18 +39,18 @@ impl Reader {
     pub(super) fn new(relay: Arc<Relay>, next: u64) -> (Self, watch::Receiver<u64>) {
         let (taken, progress) = watch::channel(next);
         let reader = Self {
-            place: Place { next, taken },
-            greeting: VecDeque::new(),
-            greeted: HashMap::new(),
-            bell: relay.backlog.bell(),
+            position: Position { next, taken },
+            initial_state: VecDeque::new(),
+            started_with: HashMap::new(),
+            changes: relay.ring.changes(),
             relay: Leaving(relay),
         };
         (reader, progress)
     }
 
-    pub(super) fn greet(&mut self, session: SessionNo, sequence: u64, frames: Vec<Frame>) {
-        self.greeting.extend(frames.into_iter().map(Arc::new));
-        self.greeted.insert(session, sequence);
+    pub(super) fn start_with(&mut self, session: SessionNo, sequence: u64, frames: Vec<Frame>) {
+        self.initial_state.extend(frames.into_iter().map(Arc::new));
+        self.started_with.insert(session, sequence);
     }
 
     /// Waits for frames and returns those that fit in `max_bytes`, at least one. Asking again says that the
@@ -58,8 +58,8 @@ impl Reader {
     ///
     /// Cancel-safe: its place moves only when frames are returned.
     pub(super) async fn next(&mut self, max_bytes: usize) -> Result<Vec<Arc<Frame>>, Lost> {
-        if !self.greeting.is_empty() {
-            return Ok(self.greeting.drain(..).collect());
+        if !self.initial_state.is_empty() {
+            return Ok(self.initial_state.drain(..).collect());
         }
         loop {
             let frames = self.ready(max_bytes)?;
@@ -67,20 +67,20 @@ impl Reader {
                 return Ok(frames);
             }
             // The relay holds the other end, and we hold the relay.
-            self.bell.changed().await.map_err(|_| Lost)?;
+            self.changes.changed().await.map_err(|_| Lost)?;
         }
     }
 
     /// What is there already; empty when nothing is.
     pub(super) fn ready(&mut self, max_bytes: usize) -> Result<Vec<Arc<Frame>>, Lost> {
         loop {
-            self.place.taken.send_replace(self.place.next);
-            self.bell.borrow_and_update();
-            let mut frames = self.relay.0.backlog.from(self.place.next, max_bytes)?;
+            self.position.taken.send_replace(self.position.next);
+            self.changes.borrow_and_update();
+            let mut frames = self.relay.0.ring.from(self.position.next, max_bytes)?;
             if frames.is_empty() {
                 return Ok(frames);
             }
-            self.place.next += frames.len() as u64;
+            self.position.next += frames.len() as u64;
             frames.retain(|frame| self.is_new(frame));
             if !frames.is_empty() {
                 return Ok(frames);
@@ -88,10 +88,10 @@ impl Reader {
         }
     }
 
-    /// Whether the greeting has not told it already.
+    /// Whether the initial state has not told it already.
     fn is_new(&self, frame: &Frame) -> bool {
         let (Some(session), Some(sequence)) = (frame.session, frame.sequence) else { return true };
-        self.greeted.get(&session).is_none_or(|told| sequence > *told)
+        self.started_with.get(&session).is_none_or(|told| sequence > *told)
     }
 
     /// Makes everything that is committed ready.

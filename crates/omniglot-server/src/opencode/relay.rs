@@ -8,28 +8,28 @@ use std::time::Duration;
 
 use omniglot_runtime::{Hub, RuntimeError};
 use omniglot_schema::SessionId;
-use omniglot_store::{Fate, News, SessionNo, SessionRecord};
+use omniglot_store::{Changes, SessionChange, SessionNo, SessionRecord};
 use tokio::sync::{Notify, watch};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::backlog::{Backlog, Frame};
-use super::greeting::greeting;
-use super::live::{Live, encode, farewell};
-use super::lives::Lives;
+use super::active_views::ActiveViews;
+use super::initial_state::initial_state;
 use super::reader::Reader;
-use super::shelf::{Shared, Shelf};
+use super::ring::{Frame, SharedRing};
+use super::session_view::{SessionView, encode, farewell};
 use super::stream::Form;
+use super::view_cache::{Shared, ViewCache};
 use super::wire::{OcEvent, Payload};
 
 /// How long a finished command waits for streams that do not read.
-const PATIENCE: Duration = Duration::from_secs(2);
+const READER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// One of its kind per daemon.
 pub(crate) struct Relay {
     pub(super) hub: Hub,
-    pub(super) backlog: Backlog,
+    pub(super) ring: SharedRing,
     /// For looks at sessions that are not live.
-    shelf: Shelf,
+    view_cache: ViewCache,
     state: Mutex<State>,
     /// Rings when a stream opens.
     joined: Notify,
@@ -38,7 +38,7 @@ pub(crate) struct Relay {
 #[derive(Default)]
 struct State {
     /// The sessions that changed while somebody listened.
-    lives: Lives<Shared>,
+    active_views: ActiveViews<Shared>,
     /// How far each stream has come; it hangs up when the stream ends.
     readers: Vec<watch::Receiver<u64>>,
     task: Option<AbortOnDropHandle<()>>,
@@ -48,8 +48,8 @@ impl Relay {
     pub(crate) fn new(hub: Hub) -> Arc<Self> {
         Arc::new(Self {
             hub,
-            backlog: Backlog::default(),
-            shelf: Shelf::default(),
+            ring: SharedRing::default(),
+            view_cache: ViewCache::default(),
             state: Mutex::default(),
             joined: Notify::new(),
         })
@@ -60,8 +60,8 @@ impl Relay {
         let mut reader = self.enter();
         for session in self.hub.unfinished().await? {
             if form.shows(session.info.directory.as_deref().unwrap_or_default()) {
-                match self.view(&session.info.session_id, greet).await {
-                    Ok((no, sequence, frames)) => reader.greet(no, sequence, frames),
+                match self.view(&session.info.session_id, start_with).await {
+                    Ok((no, sequence, frames)) => reader.start_with(no, sequence, frames),
                     Err(RuntimeError::SessionNotFound(_)) => {}
                     Err(error) => return Err(error),
                 }
@@ -74,7 +74,7 @@ impl Relay {
         let mut state = self.state();
         // From before the reader's place on, so that nothing lies between.
         let news = state.task.is_none().then(|| self.hub.follow());
-        let (reader, progress) = Reader::new(self.clone(), self.backlog.end());
+        let (reader, progress) = Reader::new(self.clone(), self.ring.end());
         state.readers.push(progress);
         if let Some(news) = news {
             state.task = Some(AbortOnDropHandle::new(tokio::spawn(self.clone().follow(news))));
@@ -95,7 +95,7 @@ impl Relay {
                 joined.await;
             }
         };
-        if tokio::time::timeout(PATIENCE, somebody).await.is_err() {
+        if tokio::time::timeout(READER_TIMEOUT, somebody).await.is_err() {
             tracing::debug!("nobody listens to OpenCode's events");
         }
     }
@@ -106,18 +106,18 @@ impl Relay {
         state.readers.retain(|progress| progress.has_changed().is_ok());
         if state.readers.is_empty() {
             *state = State::default();
-            self.backlog.clear();
+            self.ring.clear();
         }
     }
 
-    async fn follow(self: Arc<Self>, mut news: News) {
+    async fn follow(self: Arc<Self>, mut news: Changes) {
         while let Some(changed) = news.next().await {
-            for (no, fate) in changed {
-                match fate {
-                    Fate::Grown { after } => self.grown(no, after).await,
-                    Fate::Deleted(record) => self.deleted(no, record.as_deref()),
+            for (no, change) in changed {
+                match change {
+                    SessionChange::Grown { after } => self.grown(no, after).await,
+                    SessionChange::Deleted(record) => self.deleted(no, record.as_deref()),
                     // Its clients know the new one by the same id.
-                    Fate::Replaced => self.forget(no),
+                    SessionChange::Replaced => self.forget(no),
                 }
             }
         }
@@ -125,7 +125,7 @@ impl Relay {
 
     async fn grown(&self, no: SessionNo, after: u64) {
         match self.tell_from(no, after).await {
-            Ok(Flow::Works) => self.state().lives.works(no),
+            Ok(Flow::Works) => self.state().active_views.works(no),
             Ok(Flow::Rests) => self.rested(no).await,
             Err(RuntimeError::SessionNotFound(_)) => {}
             Err(error) => {
@@ -134,7 +134,7 @@ impl Relay {
                     error = &error as &dyn std::error::Error,
                     "OpenCode's clients miss events"
                 );
-                self.state().lives.remove(no);
+                self.state().active_views.remove(no);
             }
         }
     }
@@ -142,13 +142,13 @@ impl Relay {
     /// Lets one go that rests, when they have become too many. Only the task that follows does this: whatever
     /// comes later of that session is its news, and read anew.
     async fn rested(&self, no: SessionNo) {
-        let surplus = self.state().lives.rests(no);
+        let surplus = self.state().active_views.rests(no);
         let Some((longest, live)) = surplus else { return };
         let mut live = live.lock().await;
         if live.rests() {
             // Somebody may look at it still, and would tell what its successor tells.
             live.hush();
-            self.state().lives.remove(longest);
+            self.state().active_views.remove(longest);
         }
     }
 
@@ -156,14 +156,14 @@ impl Relay {
     pub(crate) fn announce(&self, payload: Payload) {
         let event = OcEvent::loose(jiff::Timestamp::now().as_millisecond(), payload);
         let json = encode(&event);
-        self.backlog.push(vec![Frame { session: None, sequence: None, directory: "".into(), json }]);
+        self.ring.push(vec![Frame { session: None, sequence: None, directory: "".into(), json }]);
     }
 
     /// Those who show a list of sessions take it off.
     fn deleted(&self, no: SessionNo, record: Option<&SessionRecord>) {
         self.forget(no);
         match record.map(farewell).transpose() {
-            Ok(frame) => self.backlog.push(frame.into_iter().collect()),
+            Ok(frame) => self.ring.push(frame.into_iter().collect()),
             Err(error) => {
                 tracing::error!(
                     session = no.0,
@@ -175,8 +175,8 @@ impl Relay {
     }
 
     fn forget(&self, no: SessionNo) {
-        self.shelf.remove(no);
-        self.state().lives.remove(no);
+        self.view_cache.remove(no);
+        self.state().active_views.remove(no);
     }
 
     /// Tells what a session's events after `after` say, unless that was done.
@@ -189,28 +189,28 @@ impl Relay {
 
     /// The projection of a session, told up to `after` if it is new.
     async fn live_from(&self, no: SessionNo, after: u64) -> Result<Shared, RuntimeError> {
-        let known = self.state().lives.get(no);
+        let known = self.state().active_views.get(no);
         if let Some(live) = known {
             return Ok(live);
         }
         let record = self.hub.record_numbered(no).await?;
         let record = record.ok_or_else(|| RuntimeError::SessionNotFound(no.0.to_string()))?;
-        let mut new = Live::new(&self.hub, &record)?;
+        let mut new = SessionView::new(&self.hub, &record)?;
         let mut state = self.state();
-        if let Some(live) = state.lives.get(no) {
+        if let Some(live) = state.active_views.get(no) {
             return Ok(live);
         }
         // It may have been live before, and have told some of this already.
-        new.tell_after(self.backlog.newest(no).map_or(after, |newest| newest.max(after)));
+        new.tell_after(self.ring.newest(no).map_or(after, |newest| newest.max(after)));
         let live: Shared = Arc::new(tokio::sync::Mutex::new(new));
-        state.lives.insert(no, live.clone());
+        state.active_views.insert(no, live.clone());
         Ok(live)
     }
 
     /// Folds what is committed and makes it known.
-    async fn tell(&self, live: &mut Live) -> Result<(), RuntimeError> {
+    async fn tell(&self, live: &mut SessionView) -> Result<(), RuntimeError> {
         while let Some(frames) = live.step(&self.hub).await? {
-            self.backlog.push(frames);
+            self.ring.push(frames);
         }
         Ok(())
     }
@@ -219,13 +219,13 @@ impl Relay {
     pub(crate) async fn view<T>(
         &self,
         id: &SessionId,
-        look: impl FnOnce(&Live) -> T,
+        look: impl FnOnce(&SessionView) -> T,
     ) -> Result<T, RuntimeError> {
         let record = self.hub.record(id).await?;
-        let known = self.state().lives.get(record.no);
-        let live = match known.or_else(|| self.shelf.find(record.no)) {
+        let known = self.state().active_views.get(record.no);
+        let live = match known.or_else(|| self.view_cache.find(record.no)) {
             Some(live) => live,
-            None => self.shelf.keep(record.no, Live::new(&self.hub, &record)?),
+            None => self.view_cache.keep(record.no, SessionView::new(&self.hub, &record)?),
         };
         let mut live = live.lock().await;
         self.tell(&mut live).await?;
@@ -241,14 +241,14 @@ impl Relay {
         }
         let no = self.hub.record(id).await?.no;
         self.tell_from(no, after).await?;
-        let end = self.backlog.end();
+        let end = self.ring.end();
         let all = async {
             for mut progress in readers {
                 // One that hung up needs nothing any more.
                 let _gone = progress.wait_for(|taken| *taken >= end).await.is_err();
             }
         };
-        if tokio::time::timeout(PATIENCE, all).await.is_err() {
+        if tokio::time::timeout(READER_TIMEOUT, all).await.is_err() {
             tracing::debug!(session = %id, "a stream of OpenCode's does not read");
         }
         Ok(())
@@ -256,8 +256,8 @@ impl Relay {
 
     /// Makes frames of everything that is committed.
     pub(super) async fn settle(&self) {
-        let lives = self.state().lives.values();
-        for live in lives {
+        let active_views = self.state().active_views.values();
+        for live in active_views {
             // A session that cannot be read has been reported when it was.
             let _unread = self.tell(&mut *live.lock().await).await.is_err();
         }
@@ -274,8 +274,8 @@ enum Flow {
     Rests,
 }
 
-fn greet(live: &Live) -> (SessionNo, u64, Vec<Frame>) {
+fn start_with(live: &SessionView) -> (SessionNo, u64, Vec<Frame>) {
     let sequence = live.projector().sequence();
-    let frames = greeting(live.projector()).iter().map(|event| live.frame(sequence, event)).collect();
+    let frames = initial_state(live.projector()).iter().map(|event| live.frame(sequence, event)).collect();
     (live.no(), sequence, frames)
 }

@@ -2,7 +2,7 @@
 
 use omniglot_schema::{AgentModeInfo, Listed, SessionDetail, SessionPatch};
 
-use super::asked::ModelChoice;
+use super::bodies::ModelChoice;
 use super::project::{DEFAULT_MODE, DEFAULT_MODEL};
 use super::refusal::Refusal;
 

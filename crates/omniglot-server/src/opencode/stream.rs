@@ -14,9 +14,9 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use super::backlog::{Frame, Lost};
-use super::live::encode;
 use super::reader::Reader;
+use super::ring::{Frame, Lost};
+use super::session_view::encode;
 use super::wire::{OcEvent, Payload};
 
 /// The longest chunk, unless a single event is longer.

@@ -35,7 +35,7 @@ pub(crate) fn full(messages: &[Outgoing]) -> String {
 fn json_of(message: &Outgoing) -> Value {
     match message {
         Outgoing::Update(update) => json!({ "method": "session/update", "params": update }),
-        Outgoing::Ask(inquiry) => {
+        Outgoing::ClientRequest(inquiry) => {
             let ask = inquiry.ask().unwrap();
             json!({ "id": ask.id, "method": ask.request.method(), "params": ask.request })
         }
@@ -52,7 +52,7 @@ fn json_of(message: &Outgoing) -> Value {
 fn line(message: &Outgoing) -> (String, String) {
     match message {
         Outgoing::Update(notification) => updated(&notification.update),
-        Outgoing::Ask(inquiry) => {
+        Outgoing::ClientRequest(inquiry) => {
             let ask = inquiry.ask().unwrap();
             (format!("ASK {} {}", ask.request.method(), ask.id), plain(&ask.request))
         }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use omniglot_schema::{CreateSessionRequest, ErrorType, ProblemDetails, UniversalEvent};
 use omniglot_server::acp::failure;
-use omniglot_server::acp::meta::{self, KEYS, Key, Place};
+use omniglot_server::acp::meta::{self, KEYS, Key, MetaLocation};
 use omniglot_server::acp::project::Outgoing;
 use omniglot_server::acp::wanted::NewSession;
 use serde_json::{Value, json};
@@ -40,9 +40,9 @@ fn every_key_that_we_write_is_written_where_the_table_says() {
             messages.iter().for_each(|message| note(message, &mut written));
         }
     }
-    opened::opened().iter().for_each(|info| note_object(Place::SessionInfo, info, &mut written));
+    opened::opened().iter().for_each(|info| note_object(MetaLocation::SessionInfo, info, &mut written));
     let refused = serde_json::to_value(failure::of_problem(&problem())).unwrap();
-    note_object(Place::Error, &refused["data"], &mut written);
+    note_object(MetaLocation::Error, &refused["data"], &mut written);
     for Key { name, place, .. } in KEYS.iter().filter(|key| !key.place.is_incoming()) {
         assert!(written.contains(&(*place, (*name).to_owned())), "{name} in {place:?}");
     }
@@ -57,23 +57,25 @@ fn complete(event: &UniversalEvent) -> UniversalEvent {
     UniversalEvent { raw: Some(raw), native_session_id: Some("native".into()), ..event.clone() }
 }
 
-fn note(message: &Outgoing, written: &mut HashSet<(Place, String)>) {
+fn note(message: &Outgoing, written: &mut HashSet<(MetaLocation, String)>) {
     match message {
         Outgoing::Update(notification) => {
             let json = serde_json::to_value(notification).unwrap();
-            note_object(Place::Notification, &json, written);
-            note_object(Place::Update, &json["update"], written);
-            note_object(Place::Content, &json["update"]["content"], written);
+            note_object(MetaLocation::Notification, &json, written);
+            note_object(MetaLocation::Update, &json["update"], written);
+            note_object(MetaLocation::Content, &json["update"]["content"], written);
         }
-        Outgoing::Ask(inquiry) => {
+        Outgoing::ClientRequest(inquiry) => {
             let json = serde_json::to_value(inquiry.ask().unwrap().request).unwrap();
-            note_object(Place::Notification, &json, written);
+            note_object(MetaLocation::Notification, &json, written);
         }
         Outgoing::TurnEnded(ended) => match &ended.answer {
-            Ok(result) => note_object(Place::PromptResult, &serde_json::to_value(result).unwrap(), written),
+            Ok(result) => {
+                note_object(MetaLocation::PromptResult, &serde_json::to_value(result).unwrap(), written)
+            }
             Err(error) => {
                 let json = serde_json::to_value(error).unwrap();
-                note_object(Place::Error, &json["data"], written);
+                note_object(MetaLocation::Error, &json["data"], written);
             }
         },
         Outgoing::Exited(exited) => {
@@ -84,7 +86,7 @@ fn note(message: &Outgoing, written: &mut HashSet<(Place, String)>) {
     }
 }
 
-fn note_object(place: Place, object: &Value, written: &mut HashSet<(Place, String)>) {
+fn note_object(place: MetaLocation, object: &Value, written: &mut HashSet<(MetaLocation, String)>) {
     let keys = object.get("_meta").and_then(Value::as_object).into_iter().flat_map(|meta| meta.keys());
     written.extend(keys.map(|key| (place, key.clone())));
 }
@@ -100,11 +102,11 @@ fn problem() -> ProblemDetails {
 #[test]
 fn every_key_that_we_read_changes_the_session() {
     let whole = asked_for(&everything()).unwrap();
-    let of_session = |key: &&Key| matches!(key.place, Place::NewSession | Place::McpServer);
+    let of_session = |key: &&Key| matches!(key.place, MetaLocation::NewSession | MetaLocation::McpServer);
     for key in KEYS.iter().filter(of_session) {
         let mut params = everything();
         let removed = match key.place {
-            Place::NewSession => remove(&mut params, key.name),
+            MetaLocation::NewSession => remove(&mut params, key.name),
             _ => {
                 params["mcpServers"].as_array_mut().unwrap().iter_mut().any(|server| remove(server, key.name))
             }
@@ -116,7 +118,7 @@ fn every_key_that_we_read_changes_the_session() {
 
 #[test]
 fn every_key_of_a_handshake_is_read() {
-    for key in KEYS.iter().filter(|key| key.place == Place::ClientCapabilities) {
+    for key in KEYS.iter().filter(|key| key.place == MetaLocation::ClientCapabilities) {
         let wants = |value: Value| {
             let client = json!({ "_meta": { key.name: value } });
             meta::wants_frames(&serde_json::from_value(client).unwrap())

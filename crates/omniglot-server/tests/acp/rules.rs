@@ -84,7 +84,7 @@ fn assert_requests_are_settled(name: &str, told: &[Vec<Outgoing>]) {
     let mut open = HashSet::new();
     for message in told.iter().flatten() {
         match message {
-            Outgoing::Ask(inquiry) => assert!(open.insert(inquiry.name()), "{name}: asked twice"),
+            Outgoing::ClientRequest(inquiry) => assert!(open.insert(inquiry.name()), "{name}: asked twice"),
             Outgoing::Settled(settled) => assert!(open.remove(settled), "{name}: {settled:?} was not asked"),
             _ => {}
         }

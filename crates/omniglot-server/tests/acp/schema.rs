@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use jsonschema::Validator;
-use omniglot_server::acp::asked::AskRequest;
+use omniglot_server::acp::inquiry::ClientRequestBody;
 use omniglot_server::acp::project::Outgoing;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -36,11 +36,11 @@ impl Schema {
     pub(crate) fn assert_lawful(&self, place: &str, message: &Outgoing) {
         match message {
             Outgoing::Update(update) => self.assert_is("SessionNotification", place, update),
-            Outgoing::Ask(inquiry) => match inquiry.ask().unwrap().request {
-                AskRequest::Permission(request) => {
+            Outgoing::ClientRequest(inquiry) => match inquiry.ask().unwrap().request {
+                ClientRequestBody::Permission(request) => {
                     self.assert_is("RequestPermissionRequest", place, &request)
                 }
-                AskRequest::Elicitation(request) => {
+                ClientRequestBody::Elicitation(request) => {
                     self.assert_is("CreateElicitationRequest", place, &request)
                 }
             },

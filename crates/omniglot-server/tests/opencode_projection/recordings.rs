@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use omniglot_agents::registry::{self, AGENTS, AgentEntry};
 use omniglot_agents::replay;
 use omniglot_schema::{SessionId, UniversalEvent};
-use omniglot_server::opencode::project::Facts;
+use omniglot_server::opencode::project::SessionSummary;
 use omniglot_timeline::Identity;
 
 /// One session of one recording.
@@ -30,8 +30,8 @@ pub(crate) fn recordings() -> BTreeMap<String, Vec<Recording>> {
     folders.map(read).collect()
 }
 
-pub(crate) fn facts() -> Facts {
-    Facts {
+pub(crate) fn facts() -> SessionSummary {
+    SessionSummary {
         session: SessionId::parse("recorded").unwrap(),
         agent: "agent".into(),
         directory: "/workspace/demo".into(),

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 
 use super::open::Meta;
-use super::{DATABASE, leftovers, schema};
+use super::{DATABASE, pending_deletes, schema};
 use crate::check::{CheckFault, CheckNews, CheckSummary};
 use crate::types::{SessionNo, StoreError};
 
@@ -25,7 +25,7 @@ pub(crate) fn run(dir: &Path, news: &mut dyn FnMut(CheckNews<'_>)) -> Result<Che
     let mut findings = Findings { news, summary: CheckSummary::default(), rows: 0 };
     findings.noting("database", None, |findings| structure(&connection, findings));
     findings.noting("meta", None, |findings| meta(&connection, findings));
-    findings.noting("leftovers", None, |findings| leftover_rows(&connection, findings));
+    findings.noting("leftovers", None, |findings| pending_delete_rows(&connection, findings));
     let mut last = None;
     while let Some(no) = next_session(&connection, "sessions", "no", last)? {
         session::check(&mut connection, no, &mut findings)?;
@@ -107,12 +107,12 @@ fn meta(connection: &Connection, findings: &mut Findings<'_>) -> Result<(), Stor
     Ok(())
 }
 
-fn leftover_rows(connection: &Connection, findings: &mut Findings<'_>) -> Result<(), StoreError> {
+fn pending_delete_rows(connection: &Connection, findings: &mut Findings<'_>) -> Result<(), StoreError> {
     let mut statement = connection.prepare("SELECT session_no, crc FROM leftovers")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         findings.row();
-        if leftovers::leftover(row).is_none() {
+        if pending_deletes::pending_delete(row).is_none() {
             findings.fault("leftovers", None, None, "a row does not match its checksum");
         }
     }
@@ -132,7 +132,7 @@ fn orphans(
         last = Some(session);
         let sql = "SELECT 1 FROM sessions WHERE no = ?1";
         let exists = transaction.query_row(sql, [session.0], |_| Ok(())).optional()?.is_some();
-        if !exists && !leftovers::list(&transaction)?.contains(&session) {
+        if !exists && !pending_deletes::list(&transaction)?.contains(&session) {
             let name = format!("number {}", session.0);
             findings.fault(table, Some(&name), None, "rows of a session that does not exist");
         }

@@ -5,7 +5,7 @@
 use rusqlite::Connection;
 use rusqlite_migration::{M, Migrations};
 
-use super::{blobs, leftovers, retention};
+use super::{blobs, pending_deletes, retention};
 use crate::types::StoreError;
 
 /// Small columns stand before large ones: reading or overwriting them does not touch overflow pages.
@@ -78,7 +78,7 @@ CREATE TABLE meta (
 ";
 
 const ALL: &[M<'static>] =
-    &[M::up(FIRST), M::up(blobs::TABLE), M::up(retention::TABLES), M::up(leftovers::TABLE)];
+    &[M::up(FIRST), M::up(blobs::TABLE), M::up(retention::TABLES), M::up(pending_deletes::TABLE)];
 
 /// Refuses a database that a newer program has changed, before anything is written to it.
 pub(super) fn check_version(connection: &Connection) -> Result<(), StoreError> {

@@ -8,7 +8,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use super::rows::{change_queue, insert_events, insert_pack, insert_receipt};
 use super::session_row::{Extent, SessionRow};
 use super::trouble::concerns_one_change;
-use super::{blobs, leftovers, retention};
+use super::{blobs, pending_deletes, retention};
 use crate::engine::{Change, Creation, Done, Outcomes};
 use crate::pack::Pack;
 use crate::types::{Batch, NewEvent, RecordUpdate, SessionNo, SessionRecord, StoreError};
@@ -193,6 +193,6 @@ fn delete(transaction: &Transaction<'_>, session: SessionNo) -> Result<Done, Sto
         transaction.execute(&format!("DELETE FROM {table} WHERE session_no = ?1"), [session.0])?;
     }
     // The rest may be much, and nobody can ask for it any more.
-    leftovers::note(transaction, session)?;
+    pending_deletes::note(transaction, session)?;
     Ok(Done::Deleted(row.map(|row| Box::new(row.record))))
 }

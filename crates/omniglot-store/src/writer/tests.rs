@@ -82,7 +82,7 @@ impl Engine for Notes {
         Ok(Progress::Finished)
     }
 
-    fn leftovers(&self) -> Result<Vec<SessionNo>, StoreError> {
+    fn pending_deletes(&self) -> Result<Vec<SessionNo>, StoreError> {
         Ok(vec![])
     }
 
@@ -143,7 +143,7 @@ impl Engine for Notes {
 }
 
 /// A writer, its engine, and the test's side of the gate.
-struct Bench {
+struct Harness {
     notes: Arc<Notes>,
     fault: Arc<Fault>,
     arrived: tokio::sync::mpsc::UnboundedReceiver<()>,
@@ -151,7 +151,7 @@ struct Bench {
     writer: Writer,
 }
 
-impl Bench {
+impl Harness {
     fn new() -> Self {
         let (notes, fault) = (Arc::new(Notes::default()), Arc::new(Fault::default()));
         let (arrived_sender, arrived) = tokio::sync::mpsc::unbounded_channel();
@@ -202,63 +202,63 @@ impl Bench {
 
 #[tokio::test]
 async fn what_waits_during_a_commit_becomes_one_commit() {
-    let mut bench = Bench::new();
-    let first = bench.append(1, Durability::Crash);
-    bench.arrival().await;
-    let rest = [2, 3, 4].map(|session| bench.append(session, Durability::Crash));
-    bench.open_gate();
+    let mut harness = Harness::new();
+    let first = harness.append(1, Durability::Crash);
+    harness.arrival().await;
+    let rest = [2, 3, 4].map(|session| harness.append(session, Durability::Crash));
+    harness.open_gate();
     first.await.unwrap().unwrap();
     for answer in rest {
         answer.await.unwrap().unwrap();
     }
-    let calls: Vec<_> = bench.notes.calls().into_iter().filter(|call| call != "sync").collect();
+    let calls: Vec<_> = harness.notes.calls().into_iter().filter(|call| call != "sync").collect();
     assert_eq!(calls, ["commit [append 1]", "commit [append 2, append 3, append 4]"]);
 }
 
 #[tokio::test]
 async fn a_crash_safe_append_does_not_wait_for_the_flush_and_a_power_safe_one_does() {
-    let mut bench = Bench::new();
-    let _first = bench.append(1, Durability::Crash);
-    bench.arrival().await;
-    let mut power = bench.append(2, Durability::Power);
-    let crash = bench.append(3, Durability::Crash);
-    bench.let_go();
-    bench.arrival().await;
-    bench.let_go();
-    bench.arrival().await; // The flush; it hangs until it is let go.
+    let mut harness = Harness::new();
+    let _first = harness.append(1, Durability::Crash);
+    harness.arrival().await;
+    let mut power = harness.append(2, Durability::Power);
+    let crash = harness.append(3, Durability::Crash);
+    harness.let_go();
+    harness.arrival().await;
+    harness.let_go();
+    harness.arrival().await; // The flush; it hangs until it is let go.
     crash.await.unwrap().unwrap();
     assert_eq!(power.try_recv().unwrap_err(), TryRecvError::Empty);
-    bench.open_gate();
+    harness.open_gate();
     power.await.unwrap().unwrap();
-    assert_eq!(bench.notes.calls(), ["commit [append 1]", "commit [append 2, append 3]", "sync"]);
+    assert_eq!(harness.notes.calls(), ["commit [append 1]", "commit [append 2, append 3]", "sync"]);
 }
 
 #[tokio::test]
 async fn a_crash_safe_append_is_flushed_soon_without_being_asked() {
-    let mut bench = Bench::new();
-    let answer = bench.append(1, Durability::Crash);
-    bench.arrival().await;
-    bench.let_go();
+    let mut harness = Harness::new();
+    let answer = harness.append(1, Durability::Crash);
+    harness.arrival().await;
+    harness.let_go();
     answer.await.unwrap().unwrap();
-    bench.arrival().await;
-    assert_eq!(bench.notes.calls(), ["commit [append 1]", "sync"]);
-    bench.open_gate();
+    harness.arrival().await;
+    assert_eq!(harness.notes.calls(), ["commit [append 1]", "sync"]);
+    harness.open_gate();
 }
 
 #[tokio::test]
 async fn an_ended_turn_is_packed_again_when_nothing_else_waits() {
-    let mut bench = Bench::new();
-    let ended = [bench.end_turn(1)];
-    bench.arrival().await;
-    let others = [bench.append(2, Durability::Crash), bench.end_turn(1), bench.end_turn(3)];
-    bench.open_gate();
+    let mut harness = Harness::new();
+    let ended = [harness.end_turn(1)];
+    harness.arrival().await;
+    let others = [harness.append(2, Durability::Crash), harness.end_turn(1), harness.end_turn(3)];
+    harness.open_gate();
     for answer in ended.into_iter().chain(others) {
         answer.await.unwrap().unwrap();
     }
     let (answer, closed) = Answer::unit();
-    bench.writer.send(Op::Close(answer));
+    harness.writer.send(Op::Close(answer));
     closed.await.unwrap().unwrap();
-    let calls: Vec<_> = bench.notes.calls().into_iter().filter(|call| call != "sync").collect();
+    let calls: Vec<_> = harness.notes.calls().into_iter().filter(|call| call != "sync").collect();
     let groups = ["commit [append 1]", "commit [append 2, append 1, append 3]"];
     assert_eq!(calls[..2], groups);
     assert_eq!(calls[2..], ["repack 1", "repack 1", "repack 3", "mark clean"]);
@@ -266,69 +266,69 @@ async fn an_ended_turn_is_packed_again_when_nothing_else_waits() {
 
 #[tokio::test]
 async fn a_deletion_does_not_wait_behind_a_full_disk() {
-    let mut bench = Bench::new();
-    bench.notes.disk_full.store(true, Ordering::SeqCst);
-    let mut fault = bench.fault.watch();
-    bench.open_gate();
-    let mut append = bench.append(1, Durability::Crash);
+    let mut harness = Harness::new();
+    harness.notes.disk_full.store(true, Ordering::SeqCst);
+    let mut fault = harness.fault.watch();
+    harness.open_gate();
+    let mut append = harness.append(1, Durability::Crash);
     fault.wait_for(Option::is_some).await.unwrap();
-    bench.delete(2).await.unwrap().unwrap();
+    harness.delete(2).await.unwrap().unwrap();
     assert_eq!(append.try_recv().unwrap_err(), TryRecvError::Empty);
-    assert!(bench.notes.calls().contains(&"commit [delete 2]".to_owned()));
+    assert!(harness.notes.calls().contains(&"commit [delete 2]".to_owned()));
 }
 
 #[tokio::test]
 async fn appends_wait_out_a_full_disk_in_order() {
-    let mut bench = Bench::new();
-    bench.notes.disk_full.store(true, Ordering::SeqCst);
-    let mut fault = bench.fault.watch();
-    bench.open_gate();
-    let first = bench.append(1, Durability::Crash);
+    let mut harness = Harness::new();
+    harness.notes.disk_full.store(true, Ordering::SeqCst);
+    let mut fault = harness.fault.watch();
+    harness.open_gate();
+    let first = harness.append(1, Durability::Crash);
     let said = fault.wait_for(Option::is_some).await.unwrap().clone().unwrap();
     assert_eq!(said, "data directory: buy a disk");
-    let second = bench.append(2, Durability::Crash);
+    let second = harness.append(2, Durability::Crash);
     let (answer, limit) = Answer::unit();
-    bench.writer.send(Op::Limit(None, answer));
+    harness.writer.send(Op::Limit(None, answer));
     limit.await.unwrap().unwrap();
     first.await.unwrap().unwrap();
     second.await.unwrap().unwrap();
     let calls: Vec<_> =
-        bench.notes.calls().into_iter().filter(|c| c != "sync" && !c.contains("fails")).collect();
+        harness.notes.calls().into_iter().filter(|c| c != "sync" && !c.contains("fails")).collect();
     assert_eq!(calls, ["commit [append 1]", "commit [append 2]"]);
-    assert_eq!(bench.fault.get(), None);
+    assert_eq!(harness.fault.get(), None);
 }
 
 #[tokio::test]
 async fn an_order_that_was_sent_before_the_trouble_still_ends_it() {
-    let mut bench = Bench::new();
-    let first = bench.append(1, Durability::Crash);
-    bench.arrival().await;
-    bench.notes.disk_full.store(true, Ordering::SeqCst);
-    let second = bench.append(2, Durability::Crash);
+    let mut harness = Harness::new();
+    let first = harness.append(1, Durability::Crash);
+    harness.arrival().await;
+    harness.notes.disk_full.store(true, Ordering::SeqCst);
+    let second = harness.append(2, Durability::Crash);
     let (answer, limit) = Answer::unit();
-    bench.writer.send(Op::Limit(None, answer));
-    bench.open_gate();
+    harness.writer.send(Op::Limit(None, answer));
+    harness.open_gate();
     limit.await.unwrap().unwrap();
     first.await.unwrap().unwrap();
     second.await.unwrap().unwrap();
-    assert!(bench.notes.calls().contains(&"commit [append 2] fails".to_owned()));
+    assert!(harness.notes.calls().contains(&"commit [append 2] fails".to_owned()));
 }
 
 #[tokio::test]
 async fn closing_during_trouble_tells_everyone_and_is_not_clean() {
-    let mut bench = Bench::new();
-    bench.notes.disk_full.store(true, Ordering::SeqCst);
-    let mut fault = bench.fault.watch();
-    bench.open_gate();
-    let first = bench.append(1, Durability::Crash);
+    let mut harness = Harness::new();
+    harness.notes.disk_full.store(true, Ordering::SeqCst);
+    let mut fault = harness.fault.watch();
+    harness.open_gate();
+    let first = harness.append(1, Durability::Crash);
     fault.wait_for(Option::is_some).await.unwrap();
-    let second = bench.append(2, Durability::Power);
+    let second = harness.append(2, Durability::Power);
     let (answer, closed) = Answer::unit();
-    bench.writer.send(Op::Close(answer));
+    harness.writer.send(Op::Close(answer));
     assert!(closed.await.unwrap().unwrap_err().to_string().contains("data directory"));
     for answer in [first, second] {
         assert!(matches!(answer.await.unwrap(), Err(StoreError::Closed)));
     }
-    assert!(!bench.notes.calls().contains(&"mark clean".to_owned()));
-    assert!(matches!(bench.append(3, Durability::Crash).await.unwrap(), Err(StoreError::Closed)));
+    assert!(!harness.notes.calls().contains(&"mark clean".to_owned()));
+    assert!(matches!(harness.append(3, Durability::Crash).await.unwrap(), Err(StoreError::Closed)));
 }

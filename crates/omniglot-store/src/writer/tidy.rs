@@ -25,8 +25,8 @@ pub(super) struct Tidy(VecDeque<Chore>);
 
 impl Tidy {
     /// Begins with what an earlier start has left to do.
-    pub(super) fn new(leftovers: Vec<SessionNo>) -> Self {
-        Self(leftovers.into_iter().map(Chore::Clear).collect())
+    pub(super) fn new(pending_deletes: Vec<SessionNo>) -> Self {
+        Self(pending_deletes.into_iter().map(Chore::Clear).collect())
     }
 
     pub(super) fn is_needed(&self) -> bool {

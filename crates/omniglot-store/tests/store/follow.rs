@@ -1,6 +1,8 @@
 //! Subscribers get every event once, from any cursor, across the seam from stored to live.
 
-use omniglot_store::{Fate, News, Next, Options, SessionNo, SessionRecord, Store, StoreError, Subscription};
+use omniglot_store::{
+    Changes, Next, Options, SessionChange, SessionNo, SessionRecord, Store, StoreError, Subscription,
+};
 use tokio::task::JoinSet;
 
 use crate::support::*;
@@ -151,14 +153,17 @@ async fn whoever_follows_all_sessions_hears_which_are_new_grow_and_go() {
     let first = old.last_seq + 1;
     append(&store, deltas(&old, first..=first + 1)).await;
     append(&store, deltas(&old, [first + 2])).await;
-    let (no, fate) = only(&mut news).await;
-    assert!(no == old.no && matches!(fate, Fate::Grown { after } if after == old.last_seq), "{fate:?}");
+    let (no, change) = only(&mut news).await;
+    assert!(
+        no == old.no && matches!(change, SessionChange::Grown { after } if after == old.last_seq),
+        "{change:?}"
+    );
     let new = create(&store, "new").await;
-    let (no, fate) = only(&mut news).await;
-    assert!(no == new.no && matches!(fate, Fate::Grown { after: 0 }), "{fate:?}");
+    let (no, change) = only(&mut news).await;
+    assert!(no == new.no && matches!(change, SessionChange::Grown { after: 0 }), "{change:?}");
     store.delete(old.no).await.unwrap().unwrap();
-    let (no, fate) = only(&mut news).await;
-    let Fate::Deleted(Some(row)) = fate else { panic!("{fate:?}") };
+    let (no, change) = only(&mut news).await;
+    let SessionChange::Deleted(Some(row)) = change else { panic!("{change:?}") };
     assert_eq!(
         (no, &row.id, row.last_seq),
         (old.no, &id("old"), first + 2),
@@ -169,7 +174,7 @@ async fn whoever_follows_all_sessions_hears_which_are_new_grow_and_go() {
 }
 
 /// The next news, of one session.
-async fn only(news: &mut News) -> (SessionNo, Fate) {
+async fn only(news: &mut Changes) -> (SessionNo, SessionChange) {
     let mut told = news.next().await.unwrap();
     assert_eq!(told.len(), 1, "one entry, from the first on: {told:?}");
     told.remove(0)
@@ -183,7 +188,9 @@ async fn a_session_takes_the_place_of_another_in_one_moment() {
     let mut news = store.follow();
     let new = store.replace(old.no, new_session("a")).await.unwrap().unwrap();
     let told = news.next().await.unwrap();
-    let [(gone, Fate::Replaced), (born, Fate::Grown { after: 0 })] = &*told else { panic!("{told:?}") };
+    let [(gone, SessionChange::Replaced), (born, SessionChange::Grown { after: 0 })] = &*told else {
+        panic!("{told:?}")
+    };
     assert_eq!((*gone, *born), (old.no, new.no));
     assert!(matches!(reader.next(100).await, Ok(Next::Deleted)));
     assert_eq!(store.session(&id("a")).await.unwrap().unwrap().no, new.no);

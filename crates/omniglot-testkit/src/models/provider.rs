@@ -20,8 +20,8 @@ pub(crate) trait Provider: Send + Sync {
         !request.tools.is_empty()
     }
 
-    /// The harmless answer to an errand.
-    fn errand(&self, _request: &Request) -> Reply {
+    /// The harmless answer to a side request.
+    fn side_request(&self, _request: &Request) -> Reply {
         Reply::text("ok")
     }
 

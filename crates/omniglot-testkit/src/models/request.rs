@@ -25,7 +25,7 @@ pub struct Request {
 pub enum Purpose {
     /// The conversation: it takes the next reply.
     Main,
-    /// An errand of the agent, such as a title or a count of tokens: answered without the script.
+    /// A side request of the agent, such as a title or a count of tokens: answered without the script.
     Side,
     /// Nobody foresaw it; the test fails.
     Unexpected,

@@ -19,7 +19,7 @@ use super::provider::{Frame, Provider, Route};
 use super::reply::{Answer, Block, Body, Failure, Reply};
 use super::request::{Purpose, Request};
 
-/// An errand that a test answers in its own way.
+/// A side request that a test answers in its own way.
 pub(crate) struct Side {
     pub(crate) when: Box<dyn Fn(&Request) -> bool + Send + Sync>,
     pub(crate) reply: Reply,
@@ -143,7 +143,7 @@ impl Shared {
         let reply = if conversation {
             self.take(request)
         } else {
-            side.or_else(|| Some(self.provider.errand(request)))
+            side.or_else(|| Some(self.provider.side_request(request)))
         };
         let Some(reply) = reply else { return Outcome::Reply(Body::Failure(Failure::BadRequest)) };
         request.purpose = if conversation { Purpose::Main } else { Purpose::Side };

@@ -1,4 +1,4 @@
-//! The servers without any agent: queue, errands, gates and the loud end.
+//! The servers without any agent: queue, side requests, gates and the loud end.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;

@@ -4,25 +4,25 @@ use omniglot_schema::{EventData, PermissionReply, QueueOnCancel, SessionPatch, S
 
 use super::Dialect;
 use crate::daemon::{Daemon, wait_gone};
+use crate::fixture::Fixture;
 use crate::models::Reply;
-use crate::stage::Stage;
 
 pub async fn a_cancelled_turn_ends_and_the_next_prompt_works(agent: &Dialect) {
     let (endless, gate) = Reply::text("This takes a while.").hold();
-    let stage = agent.stage([endless]).await;
-    stage.session.post("Tell me everything.").await;
+    let fixture = agent.fixture([endless]).await;
+    fixture.session.post("Tell me everything.").await;
     gate.reached().await;
-    cancelled_after(&stage, |event| matches!(event.data, EventData::ItemDelta(_))).await;
+    cancelled_after(&fixture, |event| matches!(event.data, EventData::ItemDelta(_))).await;
 }
 
 pub async fn a_cancel_while_the_agent_asks_rejects_the_request(agent: &Dialect) {
-    let stage = agent.asking_stage().await;
-    let file = stage.file("made");
-    stage.model.push((agent.make)(&file));
+    let fixture = agent.asking_stage().await;
+    let file = fixture.file("made");
+    fixture.model.push((agent.make)(&file));
     // The refusal may reach the model before the cancel reaches the agent; nobody waits for that answer.
-    stage.model.push(Reply::empty().hold().0.forever());
-    stage.session.post("Make a file.").await;
-    cancelled_after(&stage, |event| matches!(event.data, EventData::PermissionRequested(_))).await;
+    fixture.model.push(Reply::empty().hold().0.forever());
+    fixture.session.post("Make a file.").await;
+    cancelled_after(&fixture, |event| matches!(event.data, EventData::PermissionRequested(_))).await;
     assert!(!file.exists());
 }
 
@@ -33,30 +33,30 @@ pub async fn a_cancel_stops_a_running_command(agent: &Dialect) {
 
 /// For agents that leave it running: nothing outlives the agent.
 pub async fn a_cancelled_command_ends_with_its_agent(agent: &Dialect) {
-    let (stage, running) = cancelled_command(agent).await;
-    stage.session.client.terminate(&stage.session.id).await.expect("the end of the session");
+    let (fixture, running) = cancelled_command(agent).await;
+    fixture.session.client.terminate(&fixture.session.id).await.expect("the end of the session");
     wait_gone(running);
 }
 
 /// Cancels a turn whose command runs; gives the command's process.
-async fn cancelled_command(agent: &Dialect) -> (Stage, u32) {
-    let stage = agent.stage([]).await;
-    stage.model.push((agent.shell)("tail -f /dev/null"));
-    stage.session.post("Wait for ever.").await;
+async fn cancelled_command(agent: &Dialect) -> (Fixture, u32) {
+    let fixture = agent.fixture([]).await;
+    fixture.model.push((agent.shell)("tail -f /dev/null"));
+    fixture.session.post("Wait for ever.").await;
     // Some ask and some do not; the command runs in the end.
     let running = tokio::select! {
-        never = allow(&stage) => never,
-        running = tail(&stage.daemon) => running,
+        never = allow(&fixture) => never,
+        running = tail(&fixture.daemon) => running,
     };
-    cancelled_after(&stage, |event| matches!(event.data, EventData::ItemStarted(_))).await;
-    (stage, running)
+    cancelled_after(&fixture, |event| matches!(event.data, EventData::ItemStarted(_))).await;
+    (fixture, running)
 }
 
 /// Answers the request that may come; never ends.
-async fn allow(stage: &Stage) -> u32 {
+async fn allow(fixture: &Fixture) -> u32 {
     let asks = |event: &UniversalEvent| matches!(event.data, EventData::PermissionRequested(_));
-    if let EventData::PermissionRequested(ask) = stage.session.wait_for(0, asks).await.data {
-        stage.session.reply(ask.permission_id.as_str(), PermissionReply::Once).await.expect("a reply");
+    if let EventData::PermissionRequested(ask) = fixture.session.wait_for(0, asks).await.data {
+        fixture.session.reply(ask.permission_id.as_str(), PermissionReply::Once).await.expect("a reply");
     }
     std::future::pending().await
 }
@@ -73,56 +73,56 @@ async fn tail(daemon: &Daemon) -> u32 {
 }
 
 /// Cancels the running turn when such an event has come, and sees that the session goes on.
-async fn cancelled_after(stage: &Stage, wanted: impl Fn(&UniversalEvent) -> bool) {
-    let seen = stage.session.wait_for(0, wanted).await.sequence;
-    stage.session.client.cancel(&stage.session.id, QueueOnCancel::Keep).await.expect("a cancel");
-    let ended = stage.session.wait_for(seen, |event| matches!(event.data, EventData::TurnEnded(_))).await;
+async fn cancelled_after(fixture: &Fixture, wanted: impl Fn(&UniversalEvent) -> bool) {
+    let seen = fixture.session.wait_for(0, wanted).await.sequence;
+    fixture.session.client.cancel(&fixture.session.id, QueueOnCancel::Keep).await.expect("a cancel");
+    let ended = fixture.session.wait_for(seen, |event| matches!(event.data, EventData::TurnEnded(_))).await;
     let EventData::TurnEnded(end) = ended.data else { panic!("the end of a turn") };
     assert_eq!(end.metadata.stop_reason, StopReason::Cancelled);
-    let next = stage.answered("Something short, then.", Reply::text("Short.")).await;
+    let next = fixture.answered("Something short, then.", Reply::text("Short.")).await;
     assert_eq!((next.text().as_str(), next.stop_reason()), ("Short.", StopReason::EndTurn), "{next}");
-    stage.session.history().await;
+    fixture.session.history().await;
 }
 
 pub async fn another_model_is_asked_from_then_on(agent: &Dialect) {
     let (wanted, heard) = agent.other_model;
-    let stage = agent.stage([Reply::text("One."), Reply::text("Two.")]).await;
-    stage.turn("The first.").await;
-    assert_ne!(stage.model.last().model, heard);
+    let fixture = agent.fixture([Reply::text("One."), Reply::text("Two.")]).await;
+    fixture.turn("The first.").await;
+    assert_ne!(fixture.model.last().model, heard);
     let patch = SessionPatch { model: Some(wanted.to_owned()), ..SessionPatch::default() };
-    let detail = stage.session.client.patch(&stage.session.id, &patch).await.expect("another model");
+    let detail = fixture.session.client.patch(&fixture.session.id, &patch).await.expect("another model");
     assert_eq!(detail.state.model.as_deref(), Some(wanted), "{:?}", detail.state.models);
-    let turn = stage.turn("The second.").await;
+    let turn = fixture.turn("The second.").await;
     assert_eq!(turn.text(), "Two.", "{turn}");
-    assert_eq!(stage.model.last().model, heard);
-    stage.session.history().await;
+    assert_eq!(fixture.model.last().model, heard);
+    fixture.session.history().await;
 }
 
 pub async fn another_mode_holds_for_the_next_prompt(agent: &Dialect) {
-    let stage = agent.stage([]).await;
+    let fixture = agent.fixture([]).await;
     let patch = SessionPatch { permission_mode: Some("acceptEdits".to_owned()), ..SessionPatch::default() };
-    let detail = stage.session.client.patch(&stage.session.id, &patch).await.expect("another mode");
+    let detail = fixture.session.client.patch(&fixture.session.id, &patch).await.expect("another mode");
     assert_eq!(detail.state.permission_mode.as_deref(), Some("acceptEdits"));
-    stage.model.push((agent.write)(&stage.file("made.txt"), "by an accepted edit\n"));
-    let turn = stage.answered("Make a file.", Reply::text("Made.")).await;
+    fixture.model.push((agent.write)(&fixture.file("made.txt"), "by an accepted edit\n"));
+    let turn = fixture.answered("Make a file.", Reply::text("Made.")).await;
     assert_eq!((turn.text().as_str(), turn.asked().len()), ("Made.", 0), "{turn}");
-    assert!(stage.file("made.txt").exists(), "{turn}");
-    stage.session.history().await;
+    assert!(fixture.file("made.txt").exists(), "{turn}");
+    fixture.session.history().await;
 }
 
 pub async fn the_agent_remembers_after_a_restart_of_the_daemon(agent: &Dialect) {
-    let stage = agent.stage([Reply::text("I will remember the walrus.")]).await;
-    stage.turn("Remember the word walrus.").await;
-    let before = stage.session.history().await.len() as u64;
-    let stage = stage.restart();
-    let turn = stage.answered("Which word?", Reply::text("Walrus.")).await;
+    let fixture = agent.fixture([Reply::text("I will remember the walrus.")]).await;
+    fixture.turn("Remember the word walrus.").await;
+    let before = fixture.session.history().await.len() as u64;
+    let fixture = fixture.restart();
+    let turn = fixture.answered("Which word?", Reply::text("Walrus.")).await;
     assert_eq!(turn.text(), "Walrus.", "{turn}");
-    let heard = stage.model.last().text();
+    let heard = fixture.model.last().text();
     assert!(heard.contains("Remember the word walrus.") && heard.contains("Which word?"), "{heard}");
-    let events = stage.session.history().await;
+    let events = fixture.session.history().await;
     let after = events.get(before as usize..).expect("later events");
-    let forgot = crate::drive::labels(after).iter().any(|label| label.ends_with(".memory_lost"));
+    let forgot = crate::session_driver::labels(after).iter().any(|label| label.ends_with(".memory_lost"));
     assert!(!forgot, "{turn}");
     // What the agent replays of the past is not told again.
-    assert_eq!(crate::drive::text_of(after), "Walrus.");
+    assert_eq!(crate::session_driver::text_of(after), "Walrus.");
 }

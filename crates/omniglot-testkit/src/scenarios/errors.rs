@@ -35,12 +35,12 @@ pub async fn a_broken_stream_ends_the_turn_with_an_error(agent: &Dialect) {
 
 /// Some take it for an answer, others for a failure; all of them go on.
 pub async fn an_empty_answer_ends_the_turn(agent: &Dialect) {
-    let stage = agent.stage([Reply::empty().forever()]).await;
-    let turn = stage.turn("Say nothing.").await;
+    let fixture = agent.fixture([Reply::empty().forever()]).await;
+    let turn = fixture.turn("Say nothing.").await;
     assert!(matches!(turn.stop_reason(), StopReason::EndTurn | StopReason::Error), "{turn}");
-    let next = stage.answered("And now?", Reply::text("Better.")).await;
+    let next = fixture.answered("And now?", Reply::text("Better.")).await;
     assert_eq!((next.text().as_str(), next.stop_reason()), ("Better.", StopReason::EndTurn), "{next}");
-    stage.session.history().await;
+    fixture.session.history().await;
 }
 
 async fn fails(agent: &Dialect, failure: Failure, code: ErrorCode) {
@@ -49,11 +49,11 @@ async fn fails(agent: &Dialect, failure: Failure, code: ErrorCode) {
 
 /// The agent may try as often as it likes.
 async fn erring(agent: &Dialect, reply: Reply, right: impl Fn(Option<ErrorCode>) -> bool) {
-    let stage = agent.stage([reply.forever()]).await;
-    let turn = stage.turn("This will fail.").await;
+    let fixture = agent.fixture([reply.forever()]).await;
+    let turn = fixture.turn("This will fail.").await;
     assert_eq!(turn.stop_reason(), StopReason::Error, "{turn}");
     assert!(right(turn.error().and_then(|error| error.code)), "{turn}");
-    let next = stage.answered("And now?", Reply::text("Better.")).await;
+    let next = fixture.answered("And now?", Reply::text("Better.")).await;
     assert_eq!((next.text().as_str(), next.stop_reason()), ("Better.", StopReason::EndTurn), "{next}");
-    stage.session.history().await;
+    fixture.session.history().await;
 }

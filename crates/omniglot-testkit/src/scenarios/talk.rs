@@ -6,8 +6,8 @@ use super::Dialect;
 use crate::models::Reply;
 
 pub async fn text_is_streamed(agent: &Dialect) {
-    let stage = agent.stage([Reply::text("Hello from the script.")]).await;
-    let turn = stage.turn("Say hello.").await;
+    let fixture = agent.fixture([Reply::text("Hello from the script.")]).await;
+    let turn = fixture.turn("Say hello.").await;
     assert_eq!(
         (turn.text().as_str(), turn.stop_reason()),
         ("Hello from the script.", StopReason::EndTurn),
@@ -15,38 +15,38 @@ pub async fn text_is_streamed(agent: &Dialect) {
     );
     let usage = turn.ended().usage.as_ref().map(|usage| (usage.input_tokens, usage.output_tokens));
     assert_eq!(usage, Some((Some(120), Some(15))), "{turn}");
-    assert!(stage.model.last().text().contains("Say hello."));
-    stage.session.history().await;
+    assert!(fixture.model.last().text().contains("Say hello."));
+    fixture.session.history().await;
 }
 
 pub async fn thoughts_are_items_of_their_own(agent: &Dialect) {
-    let stage = agent.stage([Reply::thinking("First I ponder.").and_text("Then I answer.")]).await;
-    let turn = stage.turn("Think.").await;
+    let fixture = agent.fixture([Reply::thinking("First I ponder.").and_text("Then I answer.")]).await;
+    let turn = fixture.turn("Think.").await;
     let [thought] = turn.thoughts().try_into().unwrap_or_else(|_| panic!("one thought:\n{turn}"));
     assert!(thought.contains("First I ponder."), "{turn}");
     assert_eq!(turn.text(), "Then I answer.", "{turn}");
 }
 
 pub async fn the_next_prompt_follows_the_first(agent: &Dialect) {
-    let stage = agent.stage([Reply::text("The first answer."), Reply::text("The second answer.")]).await;
-    assert_eq!(stage.turn("The first question.").await.text(), "The first answer.");
-    assert_eq!(stage.turn("The second question.").await.text(), "The second answer.");
-    let heard = stage.model.last().text();
+    let fixture = agent.fixture([Reply::text("The first answer."), Reply::text("The second answer.")]).await;
+    assert_eq!(fixture.turn("The first question.").await.text(), "The first answer.");
+    assert_eq!(fixture.turn("The second question.").await.text(), "The second answer.");
+    let heard = fixture.model.last().text();
     for said in ["The first question.", "The first answer.", "The second question."] {
         assert!(heard.contains(said), "{said}\n{heard}");
     }
-    stage.session.history().await;
+    fixture.session.history().await;
 }
 
 pub async fn an_image_reaches_the_model(agent: &Dialect) {
-    let stage = agent.stage([Reply::text("A red dot.")]).await;
-    std::fs::write(stage.file("dot.png"), DOT).expect("an image");
-    let mut message = crate::drive::message("What is this?");
+    let fixture = agent.fixture([Reply::text("A red dot.")]).await;
+    std::fs::write(fixture.file("dot.png"), DOT).expect("an image");
+    let mut message = crate::session_driver::message("What is this?");
     message.attachments =
         vec![MessageAttachment { path: "dot.png".into(), mime: Some("image/png".into()), filename: None }];
-    let turn = stage.session.turn_with(&message, PermissionReply::Once).await;
+    let turn = fixture.session.turn_with(&message, PermissionReply::Once).await;
     assert_eq!(turn.text(), "A red dot.", "{turn}");
-    assert_eq!(stage.model.last().images(), ["image/png"]);
+    assert_eq!(fixture.model.last().images(), ["image/png"]);
 }
 
 /// One red pixel.

@@ -8,43 +8,44 @@ use crate::agents::mcp_server;
 use crate::models::Reply;
 
 pub async fn a_shell_command_runs(agent: &Dialect) {
-    let stage = agent.stage([(agent.shell)("touch made && echo shell-works"), Reply::text("Done.")]).await;
-    let turn = stage.turn("Run it.").await;
+    let fixture =
+        agent.fixture([(agent.shell)("touch made && echo shell-works"), Reply::text("Done.")]).await;
+    let turn = fixture.turn("Run it.").await;
     assert_eq!((turn.text().as_str(), turn.stop_reason()), ("Done.", StopReason::EndTurn), "{turn}");
-    assert!(stage.file("made").exists(), "{turn}");
+    assert!(fixture.file("made").exists(), "{turn}");
     assert!(turn.outputs().concat().contains("shell-works"), "{turn}");
-    assert!(stage.model.last().tool_results().concat().contains("shell-works"));
-    stage.session.history().await;
+    assert!(fixture.model.last().tool_results().concat().contains("shell-works"));
+    fixture.session.history().await;
 }
 
 pub async fn a_file_is_read_and_really_edited(agent: &Dialect) {
-    let stage = agent.stage([]).await;
-    let file = stage.file("notes.txt");
+    let fixture = agent.fixture([]).await;
+    let file = fixture.file("notes.txt");
     std::fs::write(&file, "one\ntwo\nthree\n").expect("a file");
     for reply in [(agent.read)(&file), (agent.edit)(&file, "two", "zwei"), Reply::text("Edited.")] {
-        stage.model.push(reply);
+        fixture.model.push(reply);
     }
-    let turn = stage.turn("Translate the second line.").await;
+    let turn = fixture.turn("Translate the second line.").await;
     assert_eq!(turn.text(), "Edited.", "{turn}");
     assert_eq!(std::fs::read_to_string(&file).expect("the file"), "one\nzwei\nthree\n", "{turn}");
     assert!(turn.diffs().concat().contains("-two\n+zwei"), "{turn}");
-    assert!(stage.model.last().tool_results().concat().contains("three"));
-    stage.session.history().await;
+    assert!(fixture.model.last().tool_results().concat().contains("three"));
+    fixture.session.history().await;
 }
 
 pub async fn parallel_tools_all_get_their_results(agent: &Dialect) {
-    let stage = agent.stage([]).await;
-    let [a, b] = ["a.txt", "b.txt"].map(|name| stage.file(name));
+    let fixture = agent.fixture([]).await;
+    let [a, b] = ["a.txt", "b.txt"].map(|name| fixture.file(name));
     std::fs::write(&a, "alpha\n").expect("a file");
     std::fs::write(&b, "beta\n").expect("a file");
-    stage.model.push((agent.read)(&a).with((agent.read)(&b)));
-    stage.model.push(Reply::text("Both."));
-    let turn = stage.turn("Read both.").await;
+    fixture.model.push((agent.read)(&a).with((agent.read)(&b)));
+    fixture.model.push(Reply::text("Both."));
+    let turn = fixture.turn("Read both.").await;
     assert_eq!(turn.text(), "Both.", "{turn}");
     assert_eq!((turn.calls().len(), turn.outputs().len()), (2, 2), "{turn}");
-    let results = stage.model.last().tool_results().concat();
+    let results = fixture.model.last().tool_results().concat();
     assert!(results.contains("alpha") && results.contains("beta"), "{results}");
-    stage.session.history().await;
+    fixture.session.history().await;
 }
 
 pub async fn tools_of_an_mcp_server_run(agent: &Dialect) {
@@ -61,10 +62,10 @@ pub async fn tools_of_an_mcp_server_run(agent: &Dialect) {
         request.mcp = Some([("tiny".to_owned(), server)].into_iter().collect());
         request.permission_mode = agent.asking_mode.map(str::to_owned);
     };
-    let stage = agent.stage_with([call, Reply::text("It is 42.")], with_server).await;
-    let turn = stage.turn("Add 40 and 2.").await;
+    let fixture = agent.stage_with([call, Reply::text("It is 42.")], with_server).await;
+    let turn = fixture.turn("Add 40 and 2.").await;
     assert_eq!(turn.text(), "It is 42.", "{turn}");
     assert!(turn.outputs().concat().contains("sum 42"), "{turn}");
-    assert!(stage.model.last().tool_results().concat().contains("sum 42"));
-    stage.session.history().await;
+    assert!(fixture.model.last().tool_results().concat().contains("sum 42"));
+    fixture.session.history().await;
 }

@@ -13,18 +13,18 @@ use crate::draft::{
 
 #[derive(Debug)]
 pub(super) struct OpenRequest {
-    pub(super) asked: Asked,
+    pub(super) asked: InboundRequest,
     /// The call that we made for a request without one; its result is ours too.
     pub(super) made_call: Option<ItemKey>,
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Asked {
+pub(super) enum InboundRequest {
     Permission(PermissionEventData),
     Question(QuestionEventData),
 }
 
-impl Asked {
+impl InboundRequest {
     fn id(&self) -> &str {
         match self {
             Self::Permission(ask) => ask.permission_id.as_str(),
@@ -43,10 +43,10 @@ impl Timeline {
     pub fn withdraw_requests(&mut self, by: ResolvedBy, stamp: Stamp, out: &mut Vec<Emitted>) {
         for key in self.requests.keys().cloned().collect::<Vec<_>>() {
             match self.requests.get(&key).map(|open| &open.asked) {
-                Some(Asked::Permission(_)) => {
+                Some(InboundRequest::Permission(_)) => {
                     self.permission_resolved(&key, PermissionStatus::Reject, by, None, stamp, out);
                 }
-                Some(Asked::Question(_)) => self.question_resolved(&key, None, by, stamp, out),
+                Some(InboundRequest::Question(_)) => self.question_resolved(&key, None, by, stamp, out),
                 None => {}
             }
             self.withdrawn.push(key);
@@ -79,7 +79,8 @@ impl Timeline {
                 ..RequestMetadata::default()
             }),
         };
-        self.requests.insert(ask.key, OpenRequest { asked: Asked::Permission(data.clone()), made_call });
+        self.requests
+            .insert(ask.key, OpenRequest { asked: InboundRequest::Permission(data.clone()), made_call });
         self.emit(EventData::PermissionRequested(data), stamp, out);
     }
 
@@ -105,7 +106,8 @@ impl Timeline {
         if self.refuses_questions {
             self.refused.push(ask.key.clone());
         }
-        self.requests.insert(ask.key, OpenRequest { asked: Asked::Question(data.clone()), made_call });
+        self.requests
+            .insert(ask.key, OpenRequest { asked: InboundRequest::Question(data.clone()), made_call });
         self.emit(EventData::QuestionRequested(data), stamp, out);
     }
 
@@ -147,7 +149,9 @@ impl Timeline {
         if let Some(made_call) = self.covered.shift_remove(key) {
             return self.request_done(made_call, accepted(status), by, stamp.synthetic(), out);
         }
-        let Some(Asked::Permission(mut data)) = self.requests.get(key).map(|open| open.asked.clone()) else {
+        let Some(InboundRequest::Permission(mut data)) =
+            self.requests.get(key).map(|open| open.asked.clone())
+        else {
             return self.dropped(DropReason::Duplicate);
         };
         data.status = match (status, by) {
@@ -174,7 +178,8 @@ impl Timeline {
         stamp: Stamp,
         out: &mut Vec<Emitted>,
     ) {
-        let Some(Asked::Question(mut data)) = self.requests.get(key).map(|open| open.asked.clone()) else {
+        let Some(InboundRequest::Question(mut data)) = self.requests.get(key).map(|open| open.asked.clone())
+        else {
             return self.dropped(DropReason::Duplicate);
         };
         // Adapters know who is asked, not that nobody is.

@@ -8,7 +8,7 @@ use omniglot_schema::{
 };
 
 use super::items::{Call, OpenItem};
-use super::requests::{Asked, OpenRequest};
+use super::requests::{InboundRequest, OpenRequest};
 use super::turns::Turn;
 use super::{Emitted, Identity, Stamp, Timeline};
 use crate::draft::{Body, Failure, ItemKey, RequestKey, ToolResult, TurnEnd};
@@ -154,8 +154,8 @@ impl Timeline {
     fn reopen_requests(&mut self) {
         for (id, pending) in self.fold.pending.clone() {
             let asked = match pending {
-                PendingRequest::Permission(data) => Asked::Permission(data),
-                PendingRequest::Question(data) => Asked::Question(data),
+                PendingRequest::Permission(data) => InboundRequest::Permission(data),
+                PendingRequest::Question(data) => InboundRequest::Question(data),
             };
             self.requests.insert(RequestKey(id), OpenRequest { asked, made_call: None });
         }

@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep;
 
 use super::envelope::Envelope;
-use super::post::Wake;
+use super::upstream::Wake;
 use super::{Relay, note};
 use crate::connect;
 
@@ -21,9 +21,9 @@ const REFUSED: [u16; 2] = [400, 410];
 
 /// The id of the last frame that was passed on.
 #[derive(Debug, Default)]
-pub(super) struct Place(Mutex<Option<String>>);
+pub(super) struct Cursor(Mutex<Option<String>>);
 
-impl Place {
+impl Cursor {
     pub(super) fn get(&self) -> Option<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -35,35 +35,35 @@ impl Place {
 
 /// Follows the stream for as long as there is a daemon; returns why there is none. `poster` makes us known to
 /// each that was found after another was lost.
-pub(super) async fn follow(relay: Arc<Relay>, poster: mpsc::Sender<Wake>) -> anyhow::Error {
+pub(super) async fn follow(relay: Arc<Relay>, upstream: mpsc::Sender<Wake>) -> anyhow::Error {
     loop {
-        let attached = relay.door.attached().await;
-        let opened = attached.client.acp_stream(&relay.server, relay.place.get().as_deref()).await;
+        let attached = relay.daemon_link.attached().await;
+        let opened = attached.client.acp_stream(&relay.server, relay.cursor.get().as_deref()).await;
         let lost = match opened {
             Ok(stream) => pass_on(&relay, stream).await,
             Err(error) => Some(error),
         };
         if lost.as_ref().is_some_and(connect::is_lost) {
-            if let Err(error) = relay.door.another(&attached, || relay.ledger.has_open()).await {
+            if let Err(error) = relay.daemon_link.another(&attached, || relay.pending.has_open()).await {
                 return error;
             }
-            introduced(&poster).await;
+            introduced(&upstream).await;
         }
         if lost.and_then(|error| error.status()).is_some_and(|status| REFUSED.contains(&status)) {
             // A place in logs that are not there any more.
             note(
                 "the daemon's log is not the one that was followed; load the session again to see all of it",
             );
-            relay.place.set(None);
+            relay.cursor.set(None);
         }
         sleep(PAUSE).await;
     }
 }
 
 /// Waits until the daemon knows who we are: it may look at what we can do.
-async fn introduced(poster: &mpsc::Sender<Wake>) {
+async fn introduced(upstream: &mpsc::Sender<Wake>) {
     let (wake, done) = oneshot::channel();
-    if poster.send(wake).await.is_ok() {
+    if upstream.send(wake).await.is_ok() {
         // Nothing is ever sent: the sender is dropped, which is the only result there is.
         drop(done.await);
     }
@@ -82,11 +82,11 @@ async fn pass_on(relay: &Relay, mut stream: FrameStream) -> Option<ClientError> 
 
 async fn pass_frame(relay: &Relay, frame: SseFrame) {
     match Envelope::parse(frame.data.as_bytes()) {
-        Ok(envelope) if relay.ledger.is_news(&envelope) => relay.outbound.line(frame.data).await,
+        Ok(envelope) if relay.pending.is_news(&envelope) => relay.outbound.line(frame.data).await,
         Ok(_) => {}
         Err(fault) => tracing::debug!(?fault, "a frame of the daemon"),
     }
     if frame.id.is_some() {
-        relay.place.set(frame.id);
+        relay.cursor.set(frame.id);
     }
 }

@@ -5,11 +5,11 @@ use std::process::ExitCode;
 use omniglot_schema::{AgentCheck, AuthState, AuthStatus, Finding, FindingKind};
 
 use super::list;
-use crate::call::call;
 use crate::cli::DoctorArgs;
 use crate::print;
-use crate::run::render::paint::{Ink, Style, clean, cut, duration};
+use crate::run::render::style::{Ink, Style, clean, cut, duration};
 use crate::table::Sheet;
+use crate::with_daemon::with_daemon;
 
 /// A longer command line is a script, which nobody wants to read here.
 const LONGEST: usize = 160;
@@ -17,7 +17,8 @@ const LONGEST: usize = 160;
 const STDERR_LINES: usize = 20;
 
 pub(crate) async fn doctor(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
-    let check = call(&args.talk.data, async |client| Ok(client.check_agent(&args.agent).await?)).await?;
+    let check =
+        with_daemon(&args.talk.data, async |client| Ok(client.check_agent(&args.agent).await?)).await?;
     if args.talk.json {
         print::json(&check)?;
     } else {

@@ -4,13 +4,13 @@ use std::process::ExitCode;
 
 use omniglot_schema::{AgentInfo, AgentSource};
 
-use crate::call::call;
 use crate::cli::TalkArgs;
 use crate::print;
 use crate::table::{Give, Sheet, Table};
+use crate::with_daemon::with_daemon;
 
 pub(crate) async fn list(args: &TalkArgs) -> anyhow::Result<ExitCode> {
-    let agents = call(&args.data, async |client| Ok(client.agents().await?)).await?.agents;
+    let agents = with_daemon(&args.data, async |client| Ok(client.agents().await?)).await?.agents;
     if args.json {
         agents.iter().try_for_each(print::json)?;
     } else {

@@ -30,7 +30,7 @@ const LONGEST_LOG: u64 = 10 << 20;
 const LAST_LINES: usize = 10;
 
 /// How long a daemon may take until it answers.
-const PATIENCE: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(30);
 
 #[derive(Serialize)]
@@ -199,7 +199,7 @@ fn words(args: &ServeArgs, dir: &Path) -> Vec<OsString> {
 
 /// Waits until it answers; one that does not is ended.
 async fn answering(child: &mut Child, dir: &Path) -> anyhow::Result<LockHolder> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + START_TIMEOUT;
     loop {
         if let Some(status) = child.try_wait()? {
             bail!("the daemon did not start ({status})");
@@ -211,7 +211,7 @@ async fn answering(child: &mut Child, dir: &Path) -> anyhow::Result<LockHolder> 
         }
         if Instant::now() > deadline {
             child.kill()?;
-            bail!("the daemon did not answer within {} s and was ended", PATIENCE.as_secs());
+            bail!("the daemon did not answer within {} s and was ended", START_TIMEOUT.as_secs());
         }
         sleep(PAUSE).await;
     }

@@ -15,7 +15,7 @@ use crate::cli::TalkArgs;
 use crate::{data_dir, print};
 
 /// A daemon ends its agents first, which may take some time.
-const PATIENCE: Duration = Duration::from_secs(40);
+const STOP_TIMEOUT: Duration = Duration::from_secs(40);
 const PAUSE: Duration = Duration::from_millis(30);
 
 pub(crate) async fn stop(args: &TalkArgs) -> anyhow::Result<ExitCode> {
@@ -51,12 +51,12 @@ fn report(json: bool, stopped: Option<u32>, words: &str) -> anyhow::Result<ExitC
 
 /// The data directory is free, and the process has nothing left to do.
 async fn gone(dir: &Path, pid: u32) -> anyhow::Result<()> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + STOP_TIMEOUT;
     while lock_holder(dir).is_some_and(|holder| holder.pid == pid) || is_alive(pid) {
         ensure!(
             Instant::now() < deadline,
             "the daemon with pid {pid} has not left after {} s; `kill -9 {pid}` loses nothing that was shown",
-            PATIENCE.as_secs()
+            STOP_TIMEOUT.as_secs()
         );
         sleep(PAUSE).await;
     }

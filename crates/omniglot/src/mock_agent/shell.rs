@@ -51,13 +51,13 @@ pub(super) fn run(cwd: &Path, command: &str, mut on_line: impl FnMut(&str) -> Fl
     Ok(Outcome { exit_code, stdout, stderr })
 }
 
-fn stream(pipe: impl Read, so_far: &mut String, on_line: &mut impl FnMut(&str) -> Flow) -> Flow {
+fn stream(pipe: impl Read, carryover: &mut String, on_line: &mut impl FnMut(&str) -> Flow) -> Flow {
     let mut pipe = BufReader::new(pipe);
     let mut line = Vec::new();
     while pipe.read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
-        so_far.push_str(&String::from_utf8_lossy(&line));
+        carryover.push_str(&String::from_utf8_lossy(&line));
         line.clear();
-        on_line(so_far)?;
+        on_line(carryover)?;
     }
     Ok(())
 }

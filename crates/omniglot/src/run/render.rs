@@ -4,8 +4,8 @@
 
 mod closing;
 mod items;
-pub(crate) mod paint;
 mod request;
+pub(crate) mod style;
 #[cfg(test)]
 mod tests;
 mod tool;
@@ -18,9 +18,9 @@ use omniglot_schema::{
     SessionEndedData, SessionStartedData, StatePatch, Todo, TodoStatus, UniversalEvent,
 };
 
-pub(crate) use paint::{Ink, Style};
-use paint::{clean, one_line};
 pub(crate) use request::questions_of;
+pub(crate) use style::{Ink, Style};
+use style::{clean, one_line};
 use wrap::{Wrap, wrapped};
 
 /// Where lines end when nobody tells the width.

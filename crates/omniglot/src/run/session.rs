@@ -20,7 +20,7 @@ pub(crate) struct Wanted {
     pub(crate) id: SessionId,
     agent: Option<String>,
     default_agent: String,
-    place: Place,
+    place: Workplace,
     model: Option<String>,
     permission_mode: Option<String>,
     /// What the person typed for a session that must exist already.
@@ -30,7 +30,7 @@ pub(crate) struct Wanted {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Place {
+enum Workplace {
     Current,
     Named(PathBuf),
     Scratch,
@@ -58,9 +58,9 @@ impl Wanted {
             None => random_id()?,
         };
         let place = match &args.cwd {
-            Some(dir) => Place::Named(directory(dir.clone())?),
-            None if args.scratch => Place::Scratch,
-            None => Place::Current,
+            Some(dir) => Workplace::Named(directory(dir.clone())?),
+            None if args.scratch => Workplace::Scratch,
+            None => Workplace::Current,
         };
         Ok(Self {
             id,
@@ -80,7 +80,7 @@ impl Wanted {
             id: find::id(typed)?,
             agent: None,
             default_agent: String::new(),
-            place: Place::Current,
+            place: Workplace::Current,
             model: None,
             permission_mode: None,
             existing: Some(typed.to_owned()),
@@ -130,10 +130,10 @@ impl Wanted {
                 info.agent
             )));
         }
-        if self.place == Place::Scratch {
+        if self.place == Workplace::Scratch {
             bail!(refuse("it has its directory; leave out --scratch, or choose another --session"));
         }
-        if let (Place::Named(dir), Some(current)) = (&self.place, &info.directory)
+        if let (Workplace::Named(dir), Some(current)) = (&self.place, &info.directory)
             && dir.as_os_str() != current.as_str()
         {
             bail!(refuse(&format!("it works in {current}; leave out --cwd, or choose another --session")));
@@ -144,11 +144,11 @@ impl Wanted {
     async fn create(&mut self, client: &Client) -> anyhow::Result<Opened> {
         let agent = self.agent.clone().unwrap_or_else(|| self.default_agent.clone());
         let directory = match &self.place {
-            Place::Named(dir) => dir.clone(),
-            Place::Current => {
+            Workplace::Named(dir) => dir.clone(),
+            Workplace::Current => {
                 std::env::current_dir().context("the current directory is gone; give --cwd DIR")?
             }
-            Place::Scratch => scratch::make().context("the demo project cannot be made")?,
+            Workplace::Scratch => scratch::make().context("the demo project cannot be made")?,
         };
         let directory = text(directory)?;
         let request = CreateSessionRequest {
@@ -161,7 +161,7 @@ impl Wanted {
         if let Some(error) = answer.error.filter(|_| !answer.healthy) {
             bail!("agent {agent} cannot work yet: {}", error.message);
         }
-        let scratch = self.place == Place::Scratch;
+        let scratch = self.place == Workplace::Scratch;
         let opened = Opened { agent, directory: Some(directory), after: 0, scratch, new: true, waits: None };
         Ok(self.made.insert(opened).clone())
     }

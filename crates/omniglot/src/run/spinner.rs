@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 /// Shorter silences are part of speaking.
-const PATIENCE: Duration = Duration::from_millis(600);
+const SHOW_AFTER: Duration = Duration::from_millis(600);
 const FRAME: Duration = Duration::from_millis(120);
 const FRAMES: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
@@ -23,7 +23,7 @@ pub(crate) struct Spinner {
 
 impl Spinner {
     pub(crate) fn new(now: Instant) -> Self {
-        Self { silent_since: now, next: now + PATIENCE, frame: 0, drawn: None }
+        Self { silent_since: now, next: now + SHOW_AFTER, frame: 0, drawn: None }
     }
 
     /// When it wants to move.

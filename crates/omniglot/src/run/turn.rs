@@ -11,15 +11,15 @@ use omniglot_schema::{EventData, MessageId, QueueOnCancel, SessionId, StopReason
 use tokio::time::timeout;
 
 use super::answer::Answering;
-use super::errands::{self, Errands};
 use super::outcome::Outcome;
 use super::output::Output;
 use super::prompt::Answer;
+use super::replies::{self, PendingReplies};
 use crate::connect::{explain, is_lost};
 use crate::signals::StopSignals;
 
 /// How long the daemon may take to obey somebody who wants to leave.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LEAVE_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) struct Turn {
     session: SessionId,
@@ -33,12 +33,12 @@ pub(crate) struct Turn {
     /// Said, but not seen in the stream yet: to be said again over another connection.
     unconfirmed: Vec<Answer>,
     id: Option<TurnId>,
-    wishes: Wishes,
+    stop_requests: StopRequests,
 }
 
 /// How often the person wanted the turn to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wishes {
+pub(crate) enum StopRequests {
     None,
     /// The turn is being cancelled.
     Cancel,
@@ -69,7 +69,7 @@ impl Turn {
             answering,
             unconfirmed: vec![],
             id: None,
-            wishes: Wishes::None,
+            stop_requests: StopRequests::None,
         }
     }
 
@@ -85,17 +85,17 @@ impl Turn {
             Err(error) if is_lost(&error) => return Ok(Watched::Lost(error.to_string())),
             Err(error) => return Err(explain(error)),
         };
-        let mut errands = Errands::new();
-        self.repeat(client, &mut errands);
+        let mut replies = PendingReplies::new();
+        self.repeat(client, &mut replies);
         loop {
-            if self.wishes == Wishes::None {
+            if self.stop_requests == StopRequests::None {
                 self.answering.show_prompt(output);
             }
             let asking = self.answering.is_asking();
             tokio::select! {
                 item = stream.next() => match item {
-                    Some(Ok(item)) => if let Some(stop) = self.item(item, client, output, &mut errands)? {
-                        errands::finish(errands, output).await;
+                    Some(Ok(item)) => if let Some(stop) = self.item(item, client, output, &mut replies)? {
+                        replies::finish(replies, output).await;
                         return Ok(Watched::Ended(self.outcome(stop)));
                     },
                     Some(Err(error)) if is_lost(&error) => return Ok(Watched::Lost(error.to_string())),
@@ -105,33 +105,33 @@ impl Turn {
                 line = self.answering.typed(), if asking => {
                     output.hush();
                     let answer = self.answering.line(line.as_deref(), output);
-                    self.reply(answer, client, &mut errands);
+                    self.reply(answer, client, &mut replies);
                 },
-                () = signals.next() => if self.stop(client, output, &mut errands).await {
+                () = signals.next() => if self.stop(client, output, &mut replies).await {
                     return Ok(Watched::Ended(Outcome::Interrupted));
                 },
-                Some(done) = errands.join_next() => errands::report(done, output),
+                Some(done) = replies.join_next() => replies::report(done, output),
                 () = output.silence(), if !asking => output.spin(),
             }
         }
     }
 
     /// Says again what a broken connection may have swallowed.
-    fn repeat(&self, client: &Client, errands: &mut Errands) {
+    fn repeat(&self, client: &Client, replies: &mut PendingReplies) {
         for answer in self.unconfirmed.iter().cloned() {
-            self.send(answer, client, errands);
+            self.send(answer, client, replies);
         }
-        if self.wishes != Wishes::None {
-            self.cancel(client, errands);
+        if self.stop_requests != StopRequests::None {
+            self.cancel(client, replies);
         }
     }
 
     fn outcome(&self, stop: StopReason) -> Outcome {
-        if self.wishes == Wishes::None { Outcome::Stopped(stop) } else { Outcome::Interrupted }
+        if self.stop_requests == StopRequests::None { Outcome::Stopped(stop) } else { Outcome::Interrupted }
     }
 
-    pub(crate) fn wishes(&self) -> Wishes {
-        self.wishes
+    pub(crate) fn stop_requests(&self) -> StopRequests {
+        self.stop_requests
     }
 
     /// Shows an event of the turn; returns why it stopped when it did.
@@ -140,7 +140,7 @@ impl Turn {
         item: SseItem,
         client: &Client,
         output: &mut Output,
-        errands: &mut Errands,
+        replies: &mut PendingReplies,
     ) -> anyhow::Result<Option<StopReason>> {
         let (id, event, json) = match item {
             SseItem::Event { id, event, json } => (id, event, json),
@@ -156,7 +156,7 @@ impl Turn {
         self.show(&event, &json, output);
         self.confirm(&event);
         let answer = self.answering.event(&event, output);
-        self.reply(answer, client, errands);
+        self.reply(answer, client, replies);
         Ok(match &event.data {
             EventData::TurnEnded(data) if Some(&data.turn_id) == self.id.as_ref() => {
                 Some(data.metadata.stop_reason)
@@ -193,56 +193,56 @@ impl Turn {
         }
     }
 
-    fn reply(&mut self, answer: Option<Answer>, client: &Client, errands: &mut Errands) {
+    fn reply(&mut self, answer: Option<Answer>, client: &Client, replies: &mut PendingReplies) {
         if let Some(answer) = answer {
             self.unconfirmed.push(answer.clone());
-            self.send(answer, client, errands);
+            self.send(answer, client, replies);
         }
     }
 
     /// Beside the stream, so that nothing waits for the daemon's answer.
-    fn send(&self, answer: Answer, client: &Client, errands: &mut Errands) {
+    fn send(&self, answer: Answer, client: &Client, replies: &mut PendingReplies) {
         let (client, session) = (client.clone(), self.session.clone());
-        errands.spawn(async move { errands::send(&client, &session, answer).await });
+        replies.spawn(async move { replies::send(&client, &session, answer).await });
     }
 
     /// The first wish cancels and waits for the end; the second does not wait. Returns whether to leave.
-    async fn stop(&mut self, client: &Client, output: &mut Output, errands: &mut Errands) -> bool {
+    async fn stop(&mut self, client: &Client, output: &mut Output, replies: &mut PendingReplies) -> bool {
         self.answering.interrupt_prompt(output);
-        if self.wishes != Wishes::None {
-            self.wishes = Wishes::Leave;
+        if self.stop_requests != StopRequests::None {
+            self.stop_requests = StopRequests::Leave;
             output.note("· ending the session");
             if let Err(trouble) = self.terminate(client).await {
                 output.complain(&format!("the session goes on: {trouble}"));
             }
             return true;
         }
-        self.wishes = Wishes::Cancel;
+        self.stop_requests = StopRequests::Cancel;
         if self.id.is_none() && self.take_back(client).await {
             output.note("· the message was taken back before its turn began");
             return true;
         }
         output.note("· cancelling; once more ends the session");
-        self.cancel(client, errands);
+        self.cancel(client, replies);
         false
     }
 
-    fn cancel(&self, client: &Client, errands: &mut Errands) {
+    fn cancel(&self, client: &Client, replies: &mut PendingReplies) {
         let (client, session) = (client.clone(), self.session.clone());
-        errands.spawn(async move {
+        replies.spawn(async move {
             let cancelled = client.cancel(&session, QueueOnCancel::Keep).await;
             cancelled.map(drop).map_err(|error| format!("the turn was not cancelled: {error}"))
         });
     }
 
     async fn terminate(&self, client: &Client) -> Result<(), String> {
-        match timeout(PATIENCE, client.terminate(&self.session)).await {
+        match timeout(LEAVE_TIMEOUT, client.terminate(&self.session)).await {
             Ok(done) => done.map_err(|error| error.to_string()),
             Err(_) => Err("the daemon does not answer".to_owned()),
         }
     }
 
     async fn take_back(&self, client: &Client) -> bool {
-        matches!(timeout(PATIENCE, client.remove_queued(&self.session, &self.message)).await, Ok(Ok(())))
+        matches!(timeout(LEAVE_TIMEOUT, client.remove_queued(&self.session, &self.message)).await, Ok(Ok(())))
     }
 }

@@ -9,12 +9,12 @@ use omniglot_schema::{
 use serde::Serialize;
 
 use super::find;
-use crate::call::call;
 use crate::cli::AnswerArgs;
 use crate::print;
 use crate::run::prompt::{Answer, Asker, Step};
-use crate::run::render::paint::clean;
+use crate::run::render::style::clean;
 use crate::usage::UsageError;
+use crate::with_daemon::with_daemon;
 
 /// What was said to which request.
 #[derive(Serialize)]
@@ -29,15 +29,18 @@ struct Done {
 
 pub(crate) async fn answer(args: &AnswerArgs) -> anyhow::Result<ExitCode> {
     let talk = &args.session.talk;
-    let detail = call(&talk.data, async |client| find::session(client, &args.session.id).await).await?;
+    let detail =
+        with_daemon(&talk.data, async |client| find::session(client, &args.session.id).await).await?;
     let SessionDetail { info, pending, .. } = detail;
     let Some(request) = pending.first() else {
         anyhow::bail!("nothing waits for an answer in session {}", info.session_id);
     };
     let answer = meant(request, args)?;
     // The answer is chosen by now: over another connection it must not go to another request.
-    call(&talk.data, async |client| send(client, &info.session_id, &answer, args.message.as_deref()).await)
-        .await?;
+    with_daemon(&talk.data, async |client| {
+        send(client, &info.session_id, &answer, args.message.as_deref()).await
+    })
+    .await?;
     let done = Done {
         request_id: answer.id().to_owned(),
         done: word(&answer),

@@ -8,10 +8,10 @@ use omniglot_schema::{QueueOnCancel, SessionDetail, SessionId, SessionStatus};
 use serde::Serialize;
 
 use super::find;
-use crate::call::call;
 use crate::cli::{CancelArgs, RmArgs, SomeArgs};
 use crate::print;
 use crate::usage::UsageError;
+use crate::with_daemon::with_daemon;
 
 /// What was done to one session.
 #[derive(Serialize)]
@@ -62,7 +62,7 @@ async fn each(
     args: &SomeArgs,
     act: impl AsyncFn(&Client, &SessionDetail) -> anyhow::Result<(&'static str, &'static str)>,
 ) -> anyhow::Result<ExitCode> {
-    call(&args.talk.data, async |client| {
+    with_daemon(&args.talk.data, async |client| {
         let mut sessions = vec![];
         for typed in &args.ids {
             sessions.push(find::session(client, typed).await?);

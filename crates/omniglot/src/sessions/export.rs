@@ -20,17 +20,17 @@ use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 
 use super::find;
-use crate::call::call;
 use crate::cli::ExportArgs;
 use crate::print;
 use crate::usage::UsageError;
+use crate::with_daemon::with_daemon;
 
 /// Events per request; a page also ends at 8 MiB.
 const PAGE: u64 = 1_000;
 
 pub(crate) async fn export(args: &ExportArgs) -> anyhow::Result<ExitCode> {
     let target = args.output.as_deref().filter(|path| *path != Path::new("-"));
-    let (file, end) = call(&args.data, async |client| {
+    let (file, end) = with_daemon(&args.data, async |client| {
         let detail = find::session(client, &args.id).await?;
         let mut file = beside(target)?;
         let end = Exporter::new(client, file.as_file_mut(), args.raw).write(detail).await?;

@@ -12,10 +12,10 @@ use omniglot_schema::{ExportLine, ImportResponse, SessionId};
 use tokio::io::AsyncReadExt as _;
 
 use super::find;
-use crate::call::call;
 use crate::cli::ImportArgs;
 use crate::print;
 use crate::usage::UsageError;
+use crate::with_daemon::with_daemon;
 
 /// How much is sent at a time.
 const PIECE: usize = 64 << 10;
@@ -28,7 +28,7 @@ pub(crate) async fn import(args: &ImportArgs) -> anyhow::Result<ExitCode> {
     };
     let directory = args.cwd.as_deref().map(directory).transpose()?;
     file.rewind()?;
-    let imported = call(&args.talk.data, async |client| {
+    let imported = with_daemon(&args.talk.data, async |client| {
         let mut file = file.try_clone()?;
         file.rewind()?;
         match client.import(&id, directory.as_deref(), pieces(file)).await {

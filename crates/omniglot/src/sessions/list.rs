@@ -6,11 +6,11 @@ use jiff::Timestamp;
 use omniglot_client::SessionFilter;
 use omniglot_schema::{SessionInfo, SessionStatus};
 
-use crate::call::call;
 use crate::cli::ListArgs;
 use crate::print;
 use crate::table::{Give, Sheet, Table};
 use crate::times::ago;
+use crate::with_daemon::with_daemon;
 
 pub(crate) async fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
     let filter = SessionFilter {
@@ -19,7 +19,7 @@ pub(crate) async fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
         agent: args.agent.clone(),
         ended: if args.ended { Some(true) } else { args.open.then_some(false) },
     };
-    let sessions = call(&args.talk.data, async |client| Ok(client.list(&filter).await?)).await?;
+    let sessions = with_daemon(&args.talk.data, async |client| Ok(client.list(&filter).await?)).await?;
     if args.talk.json {
         sessions.iter().try_for_each(print::json)?;
     } else if sessions.is_empty() {

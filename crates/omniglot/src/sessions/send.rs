@@ -9,10 +9,10 @@ use uuid::Uuid;
 
 use super::answer::how_to_answer;
 use super::find;
-use crate::call::call;
 use crate::cli::SendArgs;
 use crate::connect::Home;
 use crate::usage::UsageError;
+use crate::with_daemon::with_daemon;
 use crate::{print, run};
 
 pub(crate) async fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
@@ -28,7 +28,7 @@ pub(crate) async fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
     let (text, _) = run::prompt_text(&args.text)?;
     let key = Uuid::new_v4().to_string();
     let message = MessageRequest { message: text, attachments: vec![], delivery: None, client_ids: vec![] };
-    let (detail, receipt) = call(&talk.data, async |client| {
+    let (detail, receipt) = with_daemon(&talk.data, async |client| {
         let detail = find::session(client, &args.session.id).await?;
         let receipt = client.post(&detail.info.session_id, &message, Some(&key)).await?;
         Ok((detail, receipt))

@@ -7,14 +7,14 @@ use omniglot_schema::{Listed, SessionDetail};
 
 use super::answer::waits_for;
 use super::{find, list};
-use crate::call::call;
 use crate::cli::OneArgs;
 use crate::print;
-use crate::run::render::paint::{clean, rounded};
+use crate::run::render::style::{clean, rounded};
 use crate::times::{ago, moment};
+use crate::with_daemon::with_daemon;
 
 pub(crate) async fn show(args: &OneArgs) -> anyhow::Result<ExitCode> {
-    let detail = call(&args.talk.data, async |client| find::session(client, &args.id).await).await?;
+    let detail = with_daemon(&args.talk.data, async |client| find::session(client, &args.id).await).await?;
     if args.talk.json {
         print::json(&detail)?;
     } else {

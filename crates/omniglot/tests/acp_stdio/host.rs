@@ -3,8 +3,8 @@
 use std::os::unix::fs::symlink;
 
 use omniglot_schema::{PermissionReply, UniversalEventType};
-use omniglot_testkit::acp_client::{Asked, Library, RpcError};
-use omniglot_testkit::drive::{Driver, text_of};
+use omniglot_testkit::acp_client::{InboundRequest, Library, RpcError};
+use omniglot_testkit::session_driver::{SessionDriver, text_of};
 use serde_json::{Value, json};
 
 use crate::editor::{ask, daemon, editor, new_session, prompt, said, tool_ends};
@@ -71,7 +71,7 @@ async fn when_the_editor_leaves_the_daemon_reads_itself(library: Library) {
     let mut client = editor(library, &daemon, "mock", files()).await;
     let session = new_session(&mut client, &daemon).await;
     client.leave().await;
-    let turn = Driver::of(&daemon.client, &session).turn("[[fs]]", PermissionReply::Once).await;
+    let turn = SessionDriver::of(&daemon.client, &session).turn("[[fs]]", PermissionReply::Once).await;
     assert!(turn.text().contains("gave me 13 characters of README.md"), "{turn}");
 }
 
@@ -84,14 +84,14 @@ async fn a_file_that_an_editor_leaves_undone_is_read_by_the_daemon(library: Libr
     client.begin("session/prompt", prompt(&session, "[[fs]]")).await;
     client.request("fs/read_text_file").await;
     drop(client);
-    let driver = Driver::of(&daemon.client, &session);
+    let driver = SessionDriver::of(&daemon.client, &session);
     driver.wait_for(0, |event| event.kind() == UniversalEventType::TurnEnded).await;
     let said = text_of(&driver.history().await);
     assert!(said.contains("gave me 13 characters of README.md"), "{said}");
 }
 
 /// A terminal whose command says something from time to time and ends like this.
-fn terminal(end: Value) -> impl FnMut(&Asked) -> Result<Value, RpcError> + Send + 'static {
+fn terminal(end: Value) -> impl FnMut(&InboundRequest) -> Result<Value, RpcError> + Send + 'static {
     let mut output = String::new();
     move |asked| {
         Ok(match &*asked.method {

@@ -2,7 +2,7 @@
 
 use omniglot_schema::{EventData, PermissionReply, UniversalEventType};
 use omniglot_testkit::acp_client::{AcpClient, Library, choose};
-use omniglot_testkit::drive::{Driver, session_id};
+use omniglot_testkit::session_driver::{SessionDriver, session_id};
 use serde_json::{Value, json};
 
 use crate::editor::{
@@ -203,7 +203,7 @@ async fn the_session_outlives_the_editor(library: Library) {
     let session = new_session(&mut client, &daemon).await;
     client.begin("session/prompt", prompt(&session, "[[permission]] [[text]]")).await;
     // The editor leaves while its agent waits for an answer; somebody else gives it.
-    let driver = Driver::of(&daemon.client, &session);
+    let driver = SessionDriver::of(&daemon.client, &session);
     let asked = driver.wait_for(0, |event| event.kind() == UniversalEventType::PermissionRequested).await;
     drop(client);
     let EventData::PermissionRequested(asked) = &asked.data else { unreachable!() };

@@ -126,26 +126,26 @@ fn colours() -> Value {
 }
 
 /// In the order of their ends: the daemon stops its agent before the model goes.
-struct Stage {
+struct Fixture {
     daemon: Daemon,
     model: Model,
     agent: RealAgent,
 }
 
 impl Real {
-    fn stage(&self, replies: impl IntoIterator<Item = Reply>) -> Stage {
+    fn fixture(&self, replies: impl IntoIterator<Item = Reply>) -> Fixture {
         let model = replies.into_iter().fold((self.script)(), Script::reply).start();
         let agent = (self.agent)(&model);
         let mut daemon = Setup::new(env!("CARGO_BIN_EXE_omniglot")).config(agent.toml()).start();
         daemon.allow = Allow { open_turn: false, unparsed: false };
-        Stage { daemon, model, agent }
+        Fixture { daemon, model, agent }
     }
 }
 
 async fn its_words_are_streamed_and_counted(library: Library, real: &Real) {
-    let stage = real.stage([Reply::text("Hello from the model.")]);
-    let mut client = editor(library, &stage.daemon, stage.agent.name(), json!({})).await;
-    let session = new_session(&mut client, &stage.daemon).await;
+    let fixture = real.fixture([Reply::text("Hello from the model.")]);
+    let mut client = editor(library, &fixture.daemon, fixture.agent.name(), json!({})).await;
+    let session = new_session(&mut client, &fixture.daemon).await;
     assert_eq!(ask(&mut client, &session, "Say hello.").await, "end_turn");
     assert_eq!(said(&client), "Hello from the model.");
     assert!(of_kind(&client, "agent_message_chunk").len() > 1, "{:?}", client.updates);
@@ -153,12 +153,12 @@ async fn its_words_are_streamed_and_counted(library: Library, real: &Real) {
 }
 
 async fn it_asks_before_it_makes_a_file(library: Library, real: &Real) {
-    let stage = real.stage([]);
-    let mut client = editor(library, &stage.daemon, stage.agent.name(), json!({})).await;
-    let session = new_session(&mut client, &stage.daemon).await;
-    let file = stage.daemon.work().join("made");
-    stage.model.push((real.make)(&file));
-    stage.model.push(Reply::text("Made."));
+    let fixture = real.fixture([]);
+    let mut client = editor(library, &fixture.daemon, fixture.agent.name(), json!({})).await;
+    let session = new_session(&mut client, &fixture.daemon).await;
+    let file = fixture.daemon.work().join("made");
+    fixture.model.push((real.make)(&file));
+    fixture.model.push(Reply::text("Made."));
     assert_eq!(ask(&mut client, &session, "Make a file.").await, "end_turn");
     assert_eq!(client.asked.len(), 1, "{:?}", client.asked);
     assert!(file.exists(), "{:?}", client.updates);
@@ -168,69 +168,69 @@ async fn it_asks_before_it_makes_a_file(library: Library, real: &Real) {
 
 async fn a_turn_is_cancelled_and_the_next_goes_on(library: Library, real: &Real) {
     let (endless, gate) = Reply::text("This takes a while.").hold();
-    let stage = real.stage([endless]);
-    let mut client = editor(library, &stage.daemon, stage.agent.name(), json!({})).await;
-    let session = new_session(&mut client, &stage.daemon).await;
+    let fixture = real.fixture([endless]);
+    let mut client = editor(library, &fixture.daemon, fixture.agent.name(), json!({})).await;
+    let session = new_session(&mut client, &fixture.daemon).await;
     let call = client.begin("session/prompt", prompt(&session, "Tell me everything.")).await;
     gate.reached().await;
     client.update(|params| params["update"]["sessionUpdate"] == "agent_message_chunk").await;
     client.notify("session/cancel", json!({ "sessionId": session })).await;
     assert_eq!(client.finish(call).await.unwrap()["stopReason"], "cancelled");
-    stage.model.push(Reply::text("Gladly."));
+    fixture.model.push(Reply::text("Gladly."));
     assert_eq!(ask(&mut client, &session, "Then something else.").await, "end_turn");
     assert_eq!(said(&client), "Gladly.");
 }
 
 async fn another_model_is_asked_from_then_on(library: Library, real: &Real) {
-    let stage = real.stage([Reply::text("One."), Reply::text("Two.")]);
+    let fixture = real.fixture([Reply::text("One."), Reply::text("Two.")]);
     let (wanted, heard) = real.other_model;
-    let mut client = editor(library, &stage.daemon, stage.agent.name(), json!({})).await;
-    let session = new_session(&mut client, &stage.daemon).await;
+    let mut client = editor(library, &fixture.daemon, fixture.agent.name(), json!({})).await;
+    let session = new_session(&mut client, &fixture.daemon).await;
     ask(&mut client, &session, "The first.").await;
-    assert_ne!(stage.model.last().model, heard);
+    assert_ne!(fixture.model.last().model, heard);
     let wish = json!({ "sessionId": session, "configId": "model", "value": wanted });
     let set = client.get("session/set_config_option", wish).await;
     let model =
         set["configOptions"].as_array().unwrap().iter().find(|option| option["id"] == "model").unwrap();
     assert_eq!(model["currentValue"], wanted, "{set}");
     ask(&mut client, &session, "The second.").await;
-    assert_eq!((said(&client).as_str(), stage.model.last().model.as_str()), ("Two.", heard));
+    assert_eq!((said(&client).as_str(), fixture.model.last().model.as_str()), ("Two.", heard));
 }
 
 async fn a_picture_reaches_the_model(library: Library, real: &Real) {
-    let stage = real.stage([Reply::text("A dot.")]);
-    let mut client = editor(library, &stage.daemon, stage.agent.name(), json!({})).await;
-    let session = new_session(&mut client, &stage.daemon).await;
+    let fixture = real.fixture([Reply::text("A dot.")]);
+    let mut client = editor(library, &fixture.daemon, fixture.agent.name(), json!({})).await;
+    let session = new_session(&mut client, &fixture.daemon).await;
     let picture = json!({ "type": "image", "mimeType": "image/png", "data": DOT });
     let words = json!({ "type": "text", "text": "What is this?" });
     let asked: Value = json!({ "sessionId": session, "prompt": [words, picture] });
     assert_eq!(client.get("session/prompt", asked).await["stopReason"], "end_turn");
-    assert_eq!(stage.model.last().images(), ["image/png"]);
+    assert_eq!(fixture.model.last().images(), ["image/png"]);
 }
 
 async fn another_process_loads_the_session_and_the_agent_remembers(library: Library, real: &Real) {
-    let stage = real.stage([Reply::text("I will.")]);
-    let mut first = editor(library, &stage.daemon, stage.agent.name(), json!({})).await;
-    let session = new_session(&mut first, &stage.daemon).await;
+    let fixture = real.fixture([Reply::text("I will.")]);
+    let mut first = editor(library, &fixture.daemon, fixture.agent.name(), json!({})).await;
+    let session = new_session(&mut first, &fixture.daemon).await;
     ask(&mut first, &session, "Remember the heron.").await;
     assert_eq!(first.leave().await, Some(0));
-    let mut second = editor(library, &stage.daemon, stage.agent.name(), json!({})).await;
-    let again = json!({ "sessionId": session, "cwd": stage.daemon.work(), "mcpServers": [] });
+    let mut second = editor(library, &fixture.daemon, fixture.agent.name(), json!({})).await;
+    let again = json!({ "sessionId": session, "cwd": fixture.daemon.work(), "mcpServers": [] });
     second.get("session/load", again).await;
     assert_eq!(text_of(&second, "user_message_chunk"), "Remember the heron.");
     assert_eq!(said(&second), "I will.");
-    stage.model.push(Reply::text("The heron."));
+    fixture.model.push(Reply::text("The heron."));
     ask(&mut second, &session, "Which bird?").await;
     assert_eq!(said(&second), "The heron.");
-    let heard = stage.model.last();
+    let heard = fixture.model.last();
     assert!(heard.messages.iter().any(|message| message.text().contains("heron")), "{heard:?}");
 }
 
 async fn its_question_is_a_form(library: Library, real: &Real) {
-    let stage = real.stage([(real.question)(), Reply::text("Blue it is.")]);
+    let fixture = real.fixture([(real.question)(), Reply::text("Blue it is.")]);
     let can = json!({ "elicitation": { "form": {} } });
-    let mut client = editor(library, &stage.daemon, stage.agent.name(), can).await;
-    let session = new_session(&mut client, &stage.daemon).await;
+    let mut client = editor(library, &fixture.daemon, fixture.agent.name(), can).await;
+    let session = new_session(&mut client, &fixture.daemon).await;
     if let Some(mode) = real.asking_mode {
         client.get("session/set_mode", json!({ "sessionId": session, "modeId": mode })).await;
     }
@@ -243,14 +243,14 @@ async fn its_question_is_a_form(library: Library, real: &Real) {
     });
     assert_eq!(ask(&mut client, &session, "Paint it.").await, "end_turn");
     assert_eq!(client.asked[0].method, "elicitation/create");
-    assert!(stage.model.last().tool_results().concat().contains("Blue"));
+    assert!(fixture.model.last().tool_results().concat().contains("Blue"));
 }
 
 async fn its_todos_are_a_plan(library: Library, real: &Real) {
-    let stage = real.stage((real.plan)());
-    stage.model.push(Reply::text("Planned."));
-    let mut client = editor(library, &stage.daemon, stage.agent.name(), json!({})).await;
-    let session = new_session(&mut client, &stage.daemon).await;
+    let fixture = real.fixture((real.plan)());
+    fixture.model.push(Reply::text("Planned."));
+    let mut client = editor(library, &fixture.daemon, fixture.agent.name(), json!({})).await;
+    let session = new_session(&mut client, &fixture.daemon).await;
     ask(&mut client, &session, "Plan it.").await;
     let plan = of_kind(&client, "plan").last().expect("a plan")["entries"].clone();
     let entries = plan.as_array().unwrap().iter();

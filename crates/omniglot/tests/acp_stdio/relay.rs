@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use omniglot_schema::PermissionReply;
 use omniglot_testkit::daemon::{Daemon, wait_gone};
-use omniglot_testkit::drive::Driver;
+use omniglot_testkit::session_driver::SessionDriver;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
@@ -147,7 +147,7 @@ async fn a_request_that_somebody_else_answers_is_taken_back() {
     let session = relay.open(&daemon.work()).await;
     let call = relay.begin("session/prompt", prompt(&session, "[[permission]]")).await;
     let asked = relay.see(|line| line["method"] == "session/request_permission").await;
-    let driver = Driver::of(&daemon.client, &session);
+    let driver = SessionDriver::of(&daemon.client, &session);
     driver.reply(asked["id"].as_str().unwrap(), PermissionReply::Once).await.unwrap();
     let taken_back = relay.see(|line| line["method"] == "$/cancel_request").await;
     assert_eq!(taken_back["params"]["requestId"], asked["id"]);
@@ -220,7 +220,7 @@ async fn what_the_editor_can_do_is_known_to_a_daemon_that_was_started_anew() {
     daemon.stop();
     let daemon = daemon.restart();
     // Somebody else prompts, so that the editor hears of it only by its stream.
-    let driver = Driver::of(&daemon.client, &session);
+    let driver = SessionDriver::of(&daemon.client, &session);
     relay.call("session/list", json!({})).await;
     driver.post("[[fs]]").await;
     let asked = relay.see(|line| line["method"] == "fs/read_text_file").await;

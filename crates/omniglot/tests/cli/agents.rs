@@ -2,48 +2,48 @@
 
 use omniglot_schema::{AgentCheck, AgentInfo, AgentSource, FindingKind};
 
-use super::bench::{Bench, Finished};
+use super::harness::{Finished, Harness};
 
 const HELLO: &str = r#"read l; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{},"agentInfo":{"name":"odd","version":"3.1.4"},"authMethods":[{"id":"k","name":"Example account","description":"Run `odd login`"}]}}'
 "#;
 
-fn agents(bench: &Bench, args: &[&str]) -> Finished {
-    Finished::of(&mut bench.command(&[&["agents"], args].concat()))
+fn agents(harness: &Harness, args: &[&str]) -> Finished {
+    Finished::of(&mut harness.command(&[&["agents"], args].concat()))
 }
 
 /// A place where the agent `odd` runs `script`.
-fn odd(script: &str) -> Bench {
-    let bench = Bench::new();
+fn odd(script: &str) -> Harness {
+    let harness = Harness::new();
     let command = serde_json::to_string(script).unwrap();
-    bench.configure(&format!(
+    harness.configure(&format!(
         "[limits]\nhandshake_seconds = 1\n[agents.odd]\nprotocol = \"acp\"\ncommand = [\"sh\", \"-c\", {command}]\n"
     ));
-    bench
+    harness
 }
 
 /// The one problem of the agent `odd`, by its kind and as a person reads it.
 #[track_caller]
-fn problem(bench: &Bench) -> (AgentCheck, String) {
+fn problem(harness: &Harness) -> (AgentCheck, String) {
     let check: AgentCheck =
-        serde_json::from_str(&agents(bench, &["doctor", "odd", "--json"]).exited(1).stdout).unwrap();
+        serde_json::from_str(&agents(harness, &["doctor", "odd", "--json"]).exited(1).stdout).unwrap();
     assert_eq!(check.findings.iter().filter(|finding| finding.problem).count(), 1, "{check:?}");
     assert!(!check.healthy);
-    let readable = agents(bench, &["doctor", "odd"]).exited(1).stdout.clone();
+    let readable = agents(harness, &["doctor", "odd"]).exited(1).stdout.clone();
     assert!(readable.ends_with("\nit does not work yet\n"), "{readable}");
     (check, readable)
 }
 
 #[test]
 fn agents_are_listed_with_where_they_come_from() {
-    let bench = odd("true");
-    let listed = agents(&bench, &["list"]);
+    let harness = odd("true");
+    let listed = agents(&harness, &["list"]);
     let rows: Vec<Vec<&str>> =
         listed.exited(0).stdout.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(rows[0], ["ID", "INSTALLED", "VERSION", "CREDENTIALS", "FROM", "PATH"]);
     let row = |id: &str| rows.iter().find(|row| row[0] == id).unwrap();
     assert_eq!((row("mock")[1], row("mock")[4]), ("yes", "built-in"));
     assert_eq!((row("odd")[1], row("odd")[4]), ("yes", "configured"));
-    let json = agents(&bench, &["list", "--json"]);
+    let json = agents(&harness, &["list", "--json"]);
     let infos: Vec<AgentInfo> =
         json.exited(0).stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(infos.iter().find(|info| info.id == "odd").unwrap().source, Some(AgentSource::Configured));
@@ -51,28 +51,28 @@ fn agents_are_listed_with_where_they_come_from() {
 
 #[test]
 fn a_healthy_agent_tells_what_it_offers() {
-    let bench = Bench::new();
-    let doctor = agents(&bench, &["doctor", "mock"]);
+    let harness = Harness::new();
+    let doctor = agents(&harness, &["doctor", "mock"]);
     for words in ["✓ installed", "✓ answers", "mock-small (default), mock-large", "plan", "\nit works\n"]
     {
         assert!(doctor.exited(0).stdout.contains(words), "{words:?}: {doctor:?}");
     }
     let check: AgentCheck =
-        serde_json::from_str(&agents(&bench, &["doctor", "mock", "--json"]).exited(0).stdout).unwrap();
+        serde_json::from_str(&agents(&harness, &["doctor", "mock", "--json"]).exited(0).stdout).unwrap();
     assert!(check.healthy && check.findings.is_empty() && check.agent.version.is_some(), "{check:?}");
 }
 
 #[test]
 fn an_agent_that_nobody_knows_is_a_mistake_of_use() {
-    let doctor = agents(&Bench::new(), &["doctor", "nobody"]);
+    let doctor = agents(&Harness::new(), &["doctor", "nobody"]);
     assert!(doctor.exited(2).stderr.contains("omniglot agents list"), "{doctor:?}");
 }
 
 #[test]
 fn a_missing_program_is_told_with_what_to_do() {
-    let bench = Bench::new();
-    bench.configure("[agents.odd]\nprotocol = \"acp\"\ncommand = [\"no-such-program\", \"--acp\"]\n");
-    let (check, readable) = problem(&bench);
+    let harness = Harness::new();
+    harness.configure("[agents.odd]\nprotocol = \"acp\"\ncommand = [\"no-such-program\", \"--acp\"]\n");
+    let (check, readable) = problem(&harness);
     assert_eq!(check.findings[0].kind, FindingKind::NotInstalled);
     assert!(readable.contains("✗ missing") && readable.contains("no-such-program"), "{readable}");
     assert!(readable.contains("→ install the program, or set `command` under [agents.odd]"), "{readable}");
@@ -81,8 +81,8 @@ fn a_missing_program_is_told_with_what_to_do() {
 #[test]
 fn an_agent_that_wants_a_login_tells_the_ways() {
     let refuse = r#"read l; echo '{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"Authentication required"}}'; read l"#;
-    let bench = odd(&format!("{HELLO}{refuse}"));
-    let (check, readable) = problem(&bench);
+    let harness = odd(&format!("{HELLO}{refuse}"));
+    let (check, readable) = problem(&harness);
     assert_eq!(check.findings[0].kind, FindingKind::LoggedOut);
     assert!(readable.contains("✗ logged out  Authentication required"), "{readable}");
     assert!(readable.contains("Example account"), "{readable}");
@@ -91,8 +91,8 @@ fn an_agent_that_wants_a_login_tells_the_ways() {
 
 #[test]
 fn an_agent_that_exits_at_once_is_shown_with_its_last_words() {
-    let bench = odd("echo 'cannot find module x' >&2; exit 7");
-    let (check, readable) = problem(&bench);
+    let harness = odd("echo 'cannot find module x' >&2; exit 7");
+    let (check, readable) = problem(&harness);
     assert_eq!(check.findings[0].kind, FindingKind::Exited);
     assert!(readable.contains("✗ broken") && readable.contains("code 7"), "{readable}");
     assert!(readable.contains("│ cannot find module x"), "{readable}");
@@ -100,8 +100,8 @@ fn an_agent_that_exits_at_once_is_shown_with_its_last_words() {
 
 #[test]
 fn a_silent_agent_is_told_with_how_long_it_had() {
-    let bench = odd("echo 'waiting for a browser' >&2; exec sleep 600");
-    let (check, readable) = problem(&bench);
+    let harness = odd("echo 'waiting for a browser' >&2; exec sleep 600");
+    let (check, readable) = problem(&harness);
     assert_eq!(check.findings[0].kind, FindingKind::Silent);
     assert!(readable.contains("✗ silent      it did not answer the handshake within 1 s"), "{readable}");
     assert!(
@@ -112,8 +112,8 @@ fn a_silent_agent_is_told_with_how_long_it_had() {
 
 #[test]
 fn an_agent_that_speaks_something_else_is_quoted() {
-    let bench = odd("echo 'Welcome to odd!'; echo 'Type your prompt:'; exec sleep 600");
-    let (check, readable) = problem(&bench);
+    let harness = odd("echo 'Welcome to odd!'; echo 'Type your prompt:'; exec sleep 600");
+    let (check, readable) = problem(&harness);
     let kinds: Vec<FindingKind> = check.findings.iter().map(|finding| finding.kind).collect();
     assert_eq!(kinds, [FindingKind::Silent, FindingKind::NotUnderstood]);
     assert!(readable.contains("! strange     it wrote 2 lines to stdout"), "{readable}");
@@ -123,8 +123,8 @@ fn an_agent_that_speaks_something_else_is_quoted() {
 #[test]
 fn a_greeting_before_the_handshake_does_not_make_an_agent_ill() {
     let open = r#"read l; echo '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"x"}}'; read l"#;
-    let bench = odd(&format!("echo 'Welcome!'\n{HELLO}{open}"));
-    let doctor = agents(&bench, &["doctor", "odd"]);
+    let harness = odd(&format!("echo 'Welcome!'\n{HELLO}{open}"));
+    let doctor = agents(&harness, &["doctor", "odd"]);
     assert!(doctor.exited(0).stdout.contains("✓ answers     3.1.4"), "{doctor:?}");
     assert!(doctor.stdout.ends_with("\nit works, but see above\n"), "{doctor:?}");
     assert!(doctor.stdout.contains("it offers Example account"), "{doctor:?}");
@@ -132,8 +132,8 @@ fn a_greeting_before_the_handshake_does_not_make_an_agent_ill() {
 
 #[test]
 fn an_agent_of_another_protocol_version_is_refused_with_the_reason() {
-    let bench = odd(r#"read l; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":9}}'; read l"#);
-    let (check, readable) = problem(&bench);
+    let harness = odd(r#"read l; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":9}}'; read l"#);
+    let (check, readable) = problem(&harness);
     assert_eq!(check.findings[0].kind, FindingKind::Refused);
     assert!(readable.contains("ACP version 9"), "{readable}");
 }

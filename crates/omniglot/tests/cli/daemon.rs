@@ -9,15 +9,15 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use serde_json::Value;
 
-use super::bench::{Bench, Finished};
+use super::harness::{Finished, Harness};
 
-fn daemon(bench: &Bench, args: &[&str]) -> Finished {
-    Finished::of(&mut bench.command(&[&["daemon"], args].concat()))
+fn daemon(harness: &Harness, args: &[&str]) -> Finished {
+    Finished::of(&mut harness.command(&[&["daemon"], args].concat()))
 }
 
 /// A daemon in the background that does not outlive its test.
 struct Background<'a> {
-    bench: &'a Bench,
+    harness: &'a Harness,
     url: String,
     pid: u32,
 }
@@ -29,58 +29,58 @@ struct Started {
 }
 
 impl<'a> Background<'a> {
-    fn start(bench: &'a Bench, args: &[&str]) -> Self {
-        let started = daemon(bench, &[&["start", "--port", "0", "--json"], args].concat());
+    fn start(harness: &'a Harness, args: &[&str]) -> Self {
+        let started = daemon(harness, &[&["start", "--port", "0", "--json"], args].concat());
         let Started { url, pid } = serde_json::from_str(&started.exited(0).stdout).unwrap();
-        Self { bench, url, pid }
+        Self { harness, url, pid }
     }
 }
 
 impl Drop for Background<'_> {
     fn drop(&mut self) {
-        daemon(self.bench, &["stop"]);
+        daemon(self.harness, &["stop"]);
     }
 }
 
-fn status(bench: &Bench) -> Value {
-    serde_json::from_str(&daemon(bench, &["status", "--json"]).exited(0).stdout).unwrap()
+fn status(harness: &Harness) -> Value {
+    serde_json::from_str(&daemon(harness, &["status", "--json"]).exited(0).stdout).unwrap()
 }
 
 #[test]
 fn a_daemon_is_started_used_and_stopped() {
-    let bench = Bench::new();
-    let none = daemon(&bench, &["status"]);
+    let harness = Harness::new();
+    let none = daemon(&harness, &["status"]);
     assert!(none.exited(1).stdout.contains("`omniglot daemon start` starts one"), "{none:?}");
-    let background = Background::start(&bench, &[]);
-    bench.run(&["--session", "s", "[[text:1]]"]).exited(0);
-    let told = status(&bench);
+    let background = Background::start(&harness, &[]);
+    harness.run(&["--session", "s", "[[text:1]]"]).exited(0);
+    let told = status(&harness);
     assert_eq!((&told["running"], &told["url"]), (&true.into(), &(&*background.url).into()));
     assert_eq!((&told["pid"], &told["sessions"]), (&background.pid.into(), &1.into()));
     assert_eq!(told["version"], told["clientVersion"]);
-    let readable = daemon(&bench, &["status"]);
+    let readable = daemon(&harness, &["status"]);
     let stdout = &readable.exited(0).stdout;
     for words in ["url       http://127.0.0.1:", "version   ", "up        ", "sessions  1, 0 at work"] {
         assert!(stdout.contains(words), "{words:?}: {readable:?}");
     }
     assert_eq!(readable.stderr, "", "of the same version there is nothing to say");
-    let stopped = daemon(&bench, &["stop"]);
+    let stopped = daemon(&harness, &["stop"]);
     assert_eq!(stopped.exited(0).stdout, format!("stopped the daemon with pid {}\n", background.pid));
     assert!(!is_alive(background.pid));
-    daemon(&bench, &["status"]).exited(1);
-    let again = daemon(&bench, &["stop", "--json"]);
+    daemon(&harness, &["status"]).exited(1);
+    let again = daemon(&harness, &["stop", "--json"]);
     assert_eq!(again.exited(0).stdout, "{\"stopped\":null}\n");
 }
 
 #[test]
 fn a_daemon_leaves_the_terminal_behind_and_keeps_a_private_log() {
-    let bench = Bench::new();
-    let background = Background::start(&bench, &["--token", "a-known-token"]);
+    let harness = Harness::new();
+    let background = Background::start(&harness, &["--token", "a-known-token"]);
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", background.pid)).unwrap();
     let session: u32 = stat.rsplit(") ").next().unwrap().split(' ').nth(3).unwrap().parse().unwrap();
     assert_eq!(session, background.pid, "it leads a session of its own");
     let line = std::fs::read(format!("/proc/{}/cmdline", background.pid)).unwrap();
     assert!(!String::from_utf8_lossy(&line).contains("a-known-token"), "the process list shows the token");
-    let log = bench.data_dir().join("daemon.log");
+    let log = harness.data_dir().join("daemon.log");
     assert_eq!(std::fs::metadata(&log).unwrap().permissions().mode() & 0o777, 0o600);
     let text = std::fs::read_to_string(&log).unwrap();
     assert!(text.contains(&format!("omniglot listening on {}", background.url)), "{text}");
@@ -89,36 +89,36 @@ fn a_daemon_leaves_the_terminal_behind_and_keeps_a_private_log() {
 
 #[test]
 fn a_second_start_names_the_first() {
-    let bench = Bench::new();
-    let background = Background::start(&bench, &[]);
-    let second = daemon(&bench, &["start"]);
+    let harness = Harness::new();
+    let background = Background::start(&harness, &[]);
+    let second = daemon(&harness, &["start"]);
     let words = format!("a daemon serves here already: {} (pid {})\n", background.url, background.pid);
     assert_eq!(second.exited(0).stdout, words);
 }
 
 #[test]
 fn a_second_start_with_other_options_does_not_pretend_to_follow_them() {
-    let bench = Bench::new();
-    let background = Background::start(&bench, &[]);
+    let harness = Harness::new();
+    let background = Background::start(&harness, &[]);
     for elsewhere in [["--port", "1"], ["--host", "::1"]] {
-        let refused = daemon(&bench, &[&["start"], &elsewhere[..]].concat());
+        let refused = daemon(&harness, &[&["start"], &elsewhere[..]].concat());
         let words = format!("a daemon serves here already, at {} (pid {})", background.url, background.pid);
         assert!(refused.exited(1).stderr.contains(&words), "{refused:?}");
     }
     let port = background.url.rsplit(':').next().unwrap();
-    let same = daemon(&bench, &["start", "--port", port, "--host", "127.0.0.1"]);
+    let same = daemon(&harness, &["start", "--port", port, "--host", "127.0.0.1"]);
     assert_eq!(same.exited(0).stderr, "");
-    let open = daemon(&bench, &["start", "--no-token"]);
+    let open = daemon(&harness, &["start", "--no-token"]);
     assert!(open.exited(0).stderr.contains("the other options do not count"), "{open:?}");
 }
 
 #[test]
 fn a_proxy_is_never_asked_for_the_way_to_a_daemon() {
-    let bench = Bench::new();
+    let harness = Harness::new();
     let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", proxy.local_addr().unwrap());
     for args in [&["daemon", "start", "--port", "0"][..], &["sessions", "list"], &["daemon", "stop"]] {
-        let mut command = bench.command(args);
+        let mut command = harness.command(args);
         Finished::of(command.env("http_proxy", &url).env("ALL_PROXY", &url)).exited(0);
     }
     proxy.set_nonblocking(true).unwrap();
@@ -127,12 +127,12 @@ fn a_proxy_is_never_asked_for_the_way_to_a_daemon() {
 
 #[test]
 fn a_daemon_that_hangs_keeps_nobody_waiting() {
-    let bench = Bench::new();
-    let serving = bench.serve(&[]);
+    let harness = Harness::new();
+    let serving = harness.serve(&[]);
     serving.signal(Signal::STOP);
     let words = format!("the daemon with pid {} owns ", serving.pid());
     for args in [&["daemon", "status"][..], &["daemon", "start"], &["sessions", "list"], &["run", "x"]] {
-        let hung = Finished::of(&mut bench.command(args));
+        let hung = Finished::of(&mut harness.command(args));
         let stderr = &hung.exited(1).stderr;
         assert!(stderr.contains(&words) && stderr.contains("but does not answer at http://"), "{hung:?}");
     }
@@ -142,68 +142,68 @@ fn a_daemon_that_hangs_keeps_nobody_waiting() {
 
 #[test]
 fn commands_find_the_token_file_that_the_daemon_was_given() {
-    let bench = Bench::new();
-    let file = bench.data_dir().join("../work/my-token");
+    let harness = Harness::new();
+    let file = harness.data_dir().join("../work/my-token");
     std::fs::write(&file, "a-known-token\n").unwrap();
-    let serving = bench.serve(&["--token-file", "my-token"]);
-    let mut list = bench.command(&["sessions", "list"]);
-    Finished::of(list.current_dir(bench.data_dir())).exited(0);
-    daemon(&bench, &["status"]).exited(0);
+    let serving = harness.serve(&["--token-file", "my-token"]);
+    let mut list = harness.command(&["sessions", "list"]);
+    Finished::of(list.current_dir(harness.data_dir())).exited(0);
+    daemon(&harness, &["status"]).exited(0);
     serving.stop().exited(0);
 }
 
 #[test]
 fn a_daemon_takes_all_files_that_it_may_and_its_agents_get_what_it_was_given() {
-    let bench = Bench::new();
-    let seen = bench.data_dir().join("files");
+    let harness = Harness::new();
+    let seen = harness.data_dir().join("files");
     let script = format!("ulimit -n > {}; exit 1", seen.display());
-    bench.configure(&format!("[agents.odd]\nprotocol = \"acp\"\ncommand = [\"sh\", \"-c\", {script:?}]\n"));
+    harness.configure(&format!("[agents.odd]\nprotocol = \"acp\"\ncommand = [\"sh\", \"-c\", {script:?}]\n"));
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     // This test has a process of its own.
     setrlimit(Resource::Nofile, Rlimit { current: Some(256), maximum }).unwrap();
-    let serving = bench.serve(&[]);
+    let serving = harness.serve(&[]);
     let limits = std::fs::read_to_string(format!("/proc/{}/limits", serving.pid())).unwrap();
     let files = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
     let numbers: Vec<&str> = files.split_whitespace().skip(3).take(2).collect();
     assert_eq!(numbers[0], numbers[1], "{files}");
-    Finished::of(&mut bench.command(&["agents", "doctor", "odd"])).exited(1);
+    Finished::of(&mut harness.command(&["agents", "doctor", "odd"])).exited(1);
     assert_eq!(std::fs::read_to_string(&seen).unwrap(), "256\n");
     serving.stop().exited(0);
 }
 
 #[test]
 fn a_daemon_that_cannot_start_says_why_and_leaves_nothing() {
-    let bench = Bench::new();
+    let harness = Harness::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
-    let refused = daemon(&bench, &["start", "--port", &port]);
+    let refused = daemon(&harness, &["start", "--port", &port]);
     let stderr = &refused.exited(1).stderr;
     assert!(
         stderr.contains("the daemon did not start") && stderr.contains("choose another --port"),
         "{refused:?}"
     );
-    daemon(&bench, &["status"]).exited(1);
-    bench.configure("nonsense = 1\n");
-    let bad = daemon(&bench, &["start", "--port", "0"]);
+    daemon(&harness, &["status"]).exited(1);
+    harness.configure("nonsense = 1\n");
+    let bad = daemon(&harness, &["start", "--port", "0"]);
     assert!(bad.exited(2).stderr.contains("omniglot.toml:1:1"), "{bad:?}");
-    bench.configure("");
-    daemon(&bench, &["start", "--host", "0.0.0.0", "--no-token"]).exited(2);
+    harness.configure("");
+    daemon(&harness, &["start", "--host", "0.0.0.0", "--no-token"]).exited(2);
 }
 
 #[test]
 fn a_daemon_of_another_version_is_told() {
-    let bench = Bench::new();
+    let harness = Harness::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     std::thread::spawn(move || other_version(&listener));
-    let path = bench.data_dir().join("omniglot.lock");
+    let path = harness.data_dir().join("omniglot.lock");
     std::fs::write(&path, format!("{{\"pid\":{},\"url\":\"{url}\"}}", std::process::id())).unwrap();
     let lock = std::fs::File::open(&path).unwrap();
     flock(&lock, FlockOperation::LockExclusive).unwrap();
-    let status = daemon(&bench, &["status"]);
+    let status = daemon(&harness, &["status"]);
     assert!(status.exited(0).stdout.contains("version   0.0.1\n"), "{status:?}");
     assert!(status.stderr.contains("warning: the daemon is omniglot 0.0.1, this program is "), "{status:?}");
-    let start = daemon(&bench, &["start"]);
+    let start = daemon(&harness, &["start"]);
     assert!(
         start.exited(0).stderr.contains("`omniglot daemon stop`, then `omniglot daemon start`"),
         "{start:?}"

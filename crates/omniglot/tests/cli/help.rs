@@ -1,9 +1,9 @@
 //! What the program says about itself: help, completions, and how it refuses what it does not know.
 
-use super::bench::{Bench, Finished};
+use super::harness::{Finished, Harness};
 
 fn omniglot(args: &[&str]) -> Finished {
-    Finished::of(&mut Bench::new().command(args))
+    Finished::of(&mut Harness::new().command(args))
 }
 
 #[test]
@@ -61,12 +61,12 @@ fn the_help_of_run_tells_exit_codes_and_what_ctrl_c_does() {
 
 #[test]
 fn a_reader_that_leaves_is_no_error() {
-    let bench = Bench::new();
-    bench.run(&["--session", "s", "[[text:1]]"]).exited(0);
+    let harness = Harness::new();
+    harness.run(&["--session", "s", "[[text:1]]"]).exited(0);
     for args in [&["completions", "bash"][..], &["openapi"], &["db", "check"], &["sessions", "tail", "s"]] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let finished = bench.command(args).stdout(writer).output().unwrap();
+        let finished = harness.command(args).stdout(writer).output().unwrap();
         assert_eq!((finished.status.code(), &*finished.stderr), (Some(0), &b""[..]), "{args:?}");
     }
 }

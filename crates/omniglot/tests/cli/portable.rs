@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use omniglot_schema::{ErrorCode, EventData, ImportResponse, UniversalEvent};
 use omniglot_testkit::validate::assert_lawful;
 
-use super::bench::{Bench, Daemon, Finished};
+use super::harness::{Daemon, Finished, Harness};
 use super::sessions::{ids, sessions};
 
-fn export(bench: &Bench, args: &[&str]) -> String {
-    sessions(bench, &[&["export"], args].concat()).exited(0).stdout.clone()
+fn export(harness: &Harness, args: &[&str]) -> String {
+    sessions(harness, &[&["export"], args].concat()).exited(0).stdout.clone()
 }
 
 fn file(dir: &tempfile::TempDir, text: &str) -> PathBuf {
@@ -18,16 +18,16 @@ fn file(dir: &tempfile::TempDir, text: &str) -> PathBuf {
     path
 }
 
-fn import(bench: &Bench, path: &Path, args: &[&str]) -> Finished {
-    sessions(bench, &[&["import", path.to_str().unwrap()], args].concat())
+fn import(harness: &Harness, path: &Path, args: &[&str]) -> Finished {
+    sessions(harness, &[&["import", path.to_str().unwrap()], args].concat())
 }
 
-fn imported(bench: &Bench, path: &Path, args: &[&str]) -> ImportResponse {
-    serde_json::from_str(&import(bench, path, &[args, &["--json"]].concat()).exited(0).stdout).unwrap()
+fn imported(harness: &Harness, path: &Path, args: &[&str]) -> ImportResponse {
+    serde_json::from_str(&import(harness, path, &[args, &["--json"]].concat()).exited(0).stdout).unwrap()
 }
 
-fn events(bench: &Bench, id: &str) -> Vec<UniversalEvent> {
-    sessions(bench, &["tail", id, "--json", "--raw"]).exited(0).events()
+fn events(harness: &Harness, id: &str) -> Vec<UniversalEvent> {
+    sessions(harness, &["tail", id, "--json", "--raw"]).exited(0).events()
 }
 
 /// The stream without the name that it may change.
@@ -41,7 +41,7 @@ fn epoch(daemon: &Daemon, id: &str) -> String {
 
 #[test]
 fn a_session_is_the_same_on_another_daemon() {
-    let (here, there, dir) = (Bench::new(), Bench::new(), tempfile::tempdir().unwrap());
+    let (here, there, dir) = (Harness::new(), Harness::new(), tempfile::tempdir().unwrap());
     here.run(&["--session", "s-1", "--approve", "once", "[[demo]] [[image]] [[image:tool]]"]).exited(0);
     let path = dir.path().join("out.jsonl");
     let wrote = sessions(&here, &["export", "s", "--raw", "-o", path.to_str().unwrap()]);
@@ -69,10 +69,10 @@ fn a_session_is_the_same_on_another_daemon() {
 
 #[test]
 fn a_copy_has_its_own_name_epoch_and_memory() {
-    let (bench, dir) = (Bench::new(), tempfile::tempdir().unwrap());
-    bench.run(&["--session", "s-1", "my favourite colour is teal [[image]]"]).exited(0);
-    let path = file(&dir, &export(&bench, &["s-1"]));
-    let taken = import(&bench, &path, &[]);
+    let (harness, dir) = (Harness::new(), tempfile::tempdir().unwrap());
+    harness.run(&["--session", "s-1", "my favourite colour is teal [[image]]"]).exited(0);
+    let path = file(&dir, &export(&harness, &["s-1"]));
+    let taken = import(&harness, &path, &[]);
     assert!(
         taken
             .exited(1)
@@ -80,39 +80,39 @@ fn a_copy_has_its_own_name_epoch_and_memory() {
             .contains("session s-1 exists already; give the new one another id with --as ID"),
         "{taken:?}"
     );
-    imported(&bench, &path, &["--as", "copy-1"]);
-    let copy = events(&bench, "copy-1");
+    imported(&harness, &path, &["--as", "copy-1"]);
+    let copy = events(&harness, "copy-1");
     assert_lawful(&copy);
     assert!(told(&copy, "copy-1").join("").contains("/v1/sessions/ID/blobs/"));
     assert!(copy.iter().all(|event| event.raw.is_none()), "native messages were not exported");
     // The agent of the copy is another one, and says so; the original's still knows.
-    let copied = sessions(&bench, &["send", "copy-1", "[[recall]]"]);
+    let copied = sessions(&harness, &["send", "copy-1", "[[recall]]"]);
     assert!(copied.exited(0).stdout.contains("does not remember what was said before"), "{copied:?}");
     assert!(!copied.stdout.contains("teal"), "{copied:?}");
-    let original = sessions(&bench, &["send", "s-1", "[[recall]]"]);
+    let original = sessions(&harness, &["send", "s-1", "[[recall]]"]);
     assert!(original.exited(0).stdout.contains("teal"), "{original:?}");
     // From here on the copy remembers what it was told itself.
-    let again = sessions(&bench, &["send", "copy-1", "[[recall]]"]);
+    let again = sessions(&harness, &["send", "copy-1", "[[recall]]"]);
     assert!(again.exited(0).stdout.contains("Earlier prompts: 1."), "{again:?}");
     assert!(!again.stdout.contains("does not remember"), "{again:?}");
 }
 
 #[test]
 fn an_import_has_a_new_epoch_also_under_the_old_name() {
-    let (bench, dir) = (Bench::new(), tempfile::tempdir().unwrap());
-    bench.run(&["--session", "s", "[[text:1]]"]).exited(0);
-    let path = file(&dir, &export(&bench, &["s"]));
-    let daemon = bench.serve(&[]);
+    let (harness, dir) = (Harness::new(), tempfile::tempdir().unwrap());
+    harness.run(&["--session", "s", "[[text:1]]"]).exited(0);
+    let path = file(&dir, &export(&harness, &["s"]));
+    let daemon = harness.serve(&[]);
     let before = epoch(&daemon, "s");
-    sessions(&bench, &["rm", "s", "--yes"]).exited(0);
-    imported(&bench, &path, &[]);
+    sessions(&harness, &["rm", "s", "--yes"]).exited(0);
+    imported(&harness, &path, &[]);
     assert_ne!(epoch(&daemon, "s"), before);
     daemon.stop().exited(0);
 }
 
 #[test]
 fn a_turn_that_ran_during_the_export_is_closed_by_the_import() {
-    let (here, there, dir) = (Bench::new(), Bench::new(), tempfile::tempdir().unwrap());
+    let (here, there, dir) = (Harness::new(), Harness::new(), tempfile::tempdir().unwrap());
     let daemon = here.serve(&[]);
     here.run(&["--session", "s", "[[text:2]]"]).exited(0);
     sessions(&here, &["send", "s", "[[permission]]", "--no-wait"]).exited(0);
@@ -138,7 +138,7 @@ fn a_turn_that_ran_during_the_export_is_closed_by_the_import() {
 
 #[test]
 fn a_file_that_cannot_be_believed_changes_nothing() {
-    let (here, there, dir) = (Bench::new(), Bench::new(), tempfile::tempdir().unwrap());
+    let (here, there, dir) = (Harness::new(), Harness::new(), tempfile::tempdir().unwrap());
     here.run(&["--session", "s", "[[text:3]]"]).exited(0);
     let text = export(&here, &["s"]);
     let half: String = text.lines().take(4).map(|line| format!("{line}\n")).collect();
@@ -162,7 +162,7 @@ fn a_file_that_cannot_be_believed_changes_nothing() {
 
 #[test]
 fn an_import_works_where_it_is_told_to_or_says_that_it_cannot() {
-    let (here, there, dir) = (Bench::new(), Bench::new(), tempfile::tempdir().unwrap());
+    let (here, there, dir) = (Harness::new(), Harness::new(), tempfile::tempdir().unwrap());
     let place = tempfile::tempdir().unwrap();
     here.run(&["--session", "s", "--cwd", place.path().to_str().unwrap(), "[[text:1]]"]).exited(0);
     let text = export(&here, &["s"]);
@@ -182,7 +182,7 @@ fn an_import_works_where_it_is_told_to_or_says_that_it_cannot() {
 
 #[test]
 fn standing_grants_do_not_travel() {
-    let (here, there, dir) = (Bench::new(), Bench::new(), tempfile::tempdir().unwrap());
+    let (here, there, dir) = (Harness::new(), Harness::new(), tempfile::tempdir().unwrap());
     here.run(&["--session", "s", "--approve", "always", "[[permission]]"]).exited(0);
     let granted = here.run(&["--session", "s", "--json", "[[permission]]"]);
     let asked = |finished: &Finished| finished.stdout.contains("\"permission.requested\"");

@@ -3,12 +3,12 @@
 use omniglot_schema::{EventData, QuestionStatus, StopReason, UniversalEvent};
 use omniglot_testkit::validate::assert_lawful;
 
-use super::bench::{Bench, Finished};
+use super::harness::{Finished, Harness};
 use super::stop_reason;
 
 fn asked(word: &str, typed: &str) -> Finished {
-    let bench = Bench::new();
-    Finished::of_input(&mut bench.command(&["run", "--json", "--approve", "ask", word]), typed)
+    let harness = Harness::new();
+    Finished::of_input(&mut harness.command(&["run", "--json", "--approve", "ask", word]), typed)
 }
 
 fn resolved(events: &[UniversalEvent]) -> (QuestionStatus, Option<String>) {
@@ -52,16 +52,16 @@ fn the_end_of_the_answers_rejects_the_question_and_the_turn_goes_on() {
 
 #[test]
 fn without_a_keyboard_questions_are_rejected_and_the_run_says_so() {
-    let bench = Bench::new();
-    let run = bench.run(&["--json", "[[question]]"]);
+    let harness = Harness::new();
+    let run = harness.run(&["--json", "[[question]]"]);
     assert!(run.exited(0).stderr.contains("questions are not answered"), "{run:?}");
     assert_eq!(resolved(&run.events()), (QuestionStatus::Rejected, None));
 }
 
 #[test]
 fn a_readable_run_shows_the_question_and_its_answer() {
-    let bench = Bench::new();
-    let mut command = bench.command(&["run", "--approve", "ask", "[[question:one]]"]);
+    let harness = Harness::new();
+    let mut command = harness.command(&["run", "--approve", "ask", "[[question:one]]"]);
     let run = Finished::of_input(&mut command, "blue\n");
     for words in ["? Which colour shall it have?", "2) Blue", "✓ answered: Blue"] {
         assert!(run.exited(0).stdout.contains(words), "{words:?} is missing: {run:?}");

@@ -2,19 +2,19 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use crate::bench::{Bench, Finished};
+use crate::harness::{Finished, Harness};
 
 #[test]
 fn serve_says_where_it_listens_and_keeps_a_private_token() {
-    let bench = Bench::new();
-    let daemon = bench.serve(&[]);
-    let token = bench.data_dir().join("token");
+    let harness = Harness::new();
+    let daemon = harness.serve(&[]);
+    let token = harness.data_dir().join("token");
     assert!(daemon.line().contains(&format!("token in {}", token.display())), "{}", daemon.line());
     assert_eq!(std::fs::metadata(&token).unwrap().permissions().mode() & 0o777, 0o600);
     let first = std::fs::read_to_string(&token).unwrap();
     assert_eq!(first.trim().len(), 32);
     daemon.stop().exited(0);
-    let again = bench.serve(&[]);
+    let again = harness.serve(&[]);
     assert_eq!(std::fs::read_to_string(&token).unwrap(), first);
     let finished = again.stop();
     assert!(!finished.exited(0).stderr.contains(first.trim()), "the token is in the log");
@@ -22,13 +22,13 @@ fn serve_says_where_it_listens_and_keeps_a_private_token() {
 
 #[test]
 fn a_second_daemon_on_the_same_data_is_refused_with_the_name_of_the_first() {
-    let bench = Bench::new();
-    let daemon = bench.serve(&[]);
-    let second = Finished::of(&mut bench.command(&["serve", "--port", "0"]));
+    let harness = Harness::new();
+    let daemon = harness.serve(&[]);
+    let second = Finished::of(&mut harness.command(&["serve", "--port", "0"]));
     let expected = format!(
         "omniglot: the data directory {} is in use by the daemon with pid {} at {}; \
          use it, stop it, or choose another --data-dir",
-        bench.data_dir().display(),
+        harness.data_dir().display(),
         daemon.pid(),
         daemon.url()
     );
@@ -38,16 +38,16 @@ fn a_second_daemon_on_the_same_data_is_refused_with_the_name_of_the_first() {
 
 #[test]
 fn a_data_dir_that_is_none_or_is_open_to_others_is_told() {
-    let bench = Bench::new();
-    let file = bench.data_dir().join("a-file");
+    let harness = Harness::new();
+    let file = harness.data_dir().join("a-file");
     std::fs::write(&file, "").unwrap();
     let file = file.to_str().unwrap();
-    let refused = Finished::of(&mut bench.command(&["serve", "--port", "0", "--data-dir", file]));
+    let refused = Finished::of(&mut harness.command(&["serve", "--port", "0", "--data-dir", file]));
     assert!(refused.exited(2).stderr.contains(&format!("{file} is not a directory")), "{refused:?}");
 
     for (mode, warnings) in [(0o755, 1), (0o700, 0)] {
-        std::fs::set_permissions(bench.data_dir(), std::fs::Permissions::from_mode(mode)).unwrap();
-        let finished = bench.serve(&[]).stop();
+        std::fs::set_permissions(harness.data_dir(), std::fs::Permissions::from_mode(mode)).unwrap();
+        let finished = harness.serve(&[]).stop();
         let found = finished.exited(0).stderr.matches("others may enter the data directory").count();
         assert_eq!(found, warnings, "{mode:o}: {finished:?}");
     }
@@ -55,10 +55,10 @@ fn a_data_dir_that_is_none_or_is_open_to_others_is_told() {
 
 #[test]
 fn a_port_in_use_is_told_before_the_advice() {
-    let bench = Bench::new();
+    let harness = Harness::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = taken.local_addr().unwrap();
-    let refused = Finished::of(&mut bench.command(&["serve", "--port", &addr.port().to_string()]));
+    let refused = Finished::of(&mut harness.command(&["serve", "--port", &addr.port().to_string()]));
     let stderr = &refused.exited(1).stderr;
     let cause = stderr.find(&format!("cannot listen on {addr}: Address already in use")).unwrap();
     assert!(cause < stderr.find("choose another --port").unwrap(), "{stderr}");
@@ -66,30 +66,30 @@ fn a_port_in_use_is_told_before_the_advice() {
 
 #[test]
 fn an_origin_or_host_that_can_never_match_is_refused() {
-    let bench = Bench::new();
+    let harness = Harness::new();
     for (option, value, words) in [
         ("--allow-origin", "*", "no wildcards"),
         ("--allow-origin", "app.example.com", "https://app.example.com"),
         ("--allow-host", "http://box", "NAME:PORT"),
     ] {
-        let refused = Finished::of(&mut bench.command(&["serve", "--port", "0", option, value]));
+        let refused = Finished::of(&mut harness.command(&["serve", "--port", "0", option, value]));
         assert!(refused.exited(2).stderr.contains(words), "{option} {value}: {refused:?}");
     }
 }
 
 #[test]
 fn an_open_door_to_the_network_is_refused() {
-    let bench = Bench::new();
+    let harness = Harness::new();
     let finished =
-        Finished::of(&mut bench.command(&["serve", "--port", "0", "--host", "0.0.0.0", "--no-token"]));
+        Finished::of(&mut harness.command(&["serve", "--port", "0", "--host", "0.0.0.0", "--no-token"]));
     assert!(finished.exited(2).stderr.contains("--no-token"), "{finished:?}");
 }
 
 #[test]
 fn a_token_as_argument_works_and_warns() {
-    let bench = Bench::new();
-    let daemon = bench.serve(&["--token", "a-known-token"]);
-    let mut command = bench.command(&["run", "[[text]]"]);
+    let harness = Harness::new();
+    let daemon = harness.serve(&["--token", "a-known-token"]);
+    let mut command = harness.command(&["run", "[[text]]"]);
     let stranger = Finished::of(&mut command);
     assert!(stranger.exited(1).stderr.contains("OMNIGLOT_TOKEN"), "{stranger:?}");
     Finished::of(command.env("OMNIGLOT_TOKEN", "a-known-token")).exited(0);

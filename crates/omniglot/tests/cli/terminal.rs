@@ -9,14 +9,14 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use unicode_width::UnicodeWidthChar as _;
 
-use super::bench::Bench;
+use super::harness::Harness;
 
 const SPINNER: &[char] = &['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
 #[test]
 fn silence_is_told_by_a_spinner_that_leaves_no_trace() {
-    let bench = Bench::new();
-    let mut run = Terminal::run(&bench, 60, &["run", "[[text:3]] [[silence:1200]] [[text:3]]"]);
+    let harness = Harness::new();
+    let mut run = Terminal::run(&harness, 60, &["run", "[[text:3]] [[silence:1200]] [[text:3]]"]);
     assert!(run.finish().success());
     assert!(run.seen.contains(SPINNER), "{:?}", run.seen);
     let screen = run.screen();
@@ -26,8 +26,8 @@ fn silence_is_told_by_a_spinner_that_leaves_no_trace() {
 
 #[test]
 fn a_narrow_terminal_shows_no_line_too_long_and_takes_answers() {
-    let bench = Bench::new();
-    let mut run = Terminal::run(&bench, 40, &["run", "--scratch", "[[demo]]"]);
+    let harness = Harness::new();
+    let mut run = Terminal::run(&harness, 40, &["run", "--scratch", "[[demo]]"]);
     run.read_until("[r]eject? ");
     run.type_in("o\n");
     assert!(run.finish().success());
@@ -45,8 +45,8 @@ fn a_narrow_terminal_shows_no_line_too_long_and_takes_answers() {
 
 #[test]
 fn a_terminal_that_changes_its_size_is_written_to_its_new_width() {
-    let bench = Bench::new();
-    let mut run = Terminal::run(&bench, 80, &["run", "[[text:10]] [[silence:1500]] [[text:10]]"]);
+    let harness = Harness::new();
+    let mut run = Terminal::run(&harness, 80, &["run", "[[text:10]] [[silence:1500]] [[text:10]]"]);
     run.read_until("⠋");
     run.resize(30);
     assert!(run.finish().success());
@@ -58,8 +58,8 @@ fn a_terminal_that_changes_its_size_is_written_to_its_new_width() {
 
 #[test]
 fn a_terminal_that_knows_no_colours_gets_none() {
-    let bench = Bench::new();
-    let mut run = Terminal::of_kind("dumb", &bench, 80, &["run", "[[text:3]]"]);
+    let harness = Harness::new();
+    let mut run = Terminal::of_kind("dumb", &harness, 80, &["run", "[[text:3]]"]);
     assert!(run.finish().success());
     assert!(run.seen.contains("── end_turn") && !run.seen.contains('\x1b'), "{:?}", run.seen);
 }
@@ -73,11 +73,11 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    pub(crate) fn run(bench: &Bench, width: u16, args: &[&str]) -> Self {
-        Self::of_kind("xterm", bench, width, args)
+    pub(crate) fn run(harness: &Harness, width: u16, args: &[&str]) -> Self {
+        Self::of_kind("xterm", harness, width, args)
     }
 
-    fn of_kind(kind: &str, bench: &Bench, width: u16, args: &[&str]) -> Self {
+    fn of_kind(kind: &str, harness: &Harness, width: u16, args: &[&str]) -> Self {
         let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&ours).unwrap();
         unlockpt(&ours).unwrap();
@@ -85,7 +85,7 @@ impl Terminal {
         let theirs = File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
         resize(&ours, width);
         let side = || Stdio::from(OwnedFd::from(theirs.try_clone().unwrap()));
-        let mut command = bench.command(args);
+        let mut command = harness.command(args);
         command.env("TERM", kind).stdin(side()).stdout(side()).stderr(side());
         let child = command.spawn().unwrap();
         Self { ours: ours.into(), child, seen: String::new() }

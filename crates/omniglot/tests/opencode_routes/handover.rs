@@ -5,7 +5,7 @@ use std::process::Command;
 
 use omniglot_schema::SessionId;
 use omniglot_testkit::daemon::{Daemon, Setup};
-use omniglot_testkit::drive::message;
+use omniglot_testkit::session_driver::message;
 use reqwest::Method;
 use serde_json::{Value, json};
 

@@ -92,13 +92,13 @@ async fn todos_and_changed_files_are_listed() {
 async fn an_id_that_is_used_again_shows_the_new_session() {
     let daemon = daemon();
     let face = Face::of(&daemon);
-    let first = omniglot_testkit::drive::Driver::create(&daemon.client, "again").await;
+    let first = omniglot_testkit::session_driver::SessionDriver::create(&daemon.client, "again").await;
     first.turn("[[text:1]]", omniglot_schema::PermissionReply::Once).await;
     let path = "/session/ses_again/message";
     assert_eq!(face.get(path).await.as_array().unwrap().len(), 2);
     daemon.client.delete(&first.id).await.unwrap();
     assert_eq!(face.refused(Method::GET, path, None).await.0, 404);
-    omniglot_testkit::drive::Driver::create(&daemon.client, "again").await;
+    omniglot_testkit::session_driver::SessionDriver::create(&daemon.client, "again").await;
     assert_eq!(face.get(path).await, json!([]));
 }
 
@@ -106,7 +106,7 @@ async fn an_id_that_is_used_again_shows_the_new_session() {
 async fn what_another_face_deletes_is_seen_to_be_deleted() {
     let daemon = daemon();
     let face = Face::of(&daemon);
-    let session = omniglot_testkit::drive::Driver::create(&daemon.client, "old").await;
+    let session = omniglot_testkit::session_driver::SessionDriver::create(&daemon.client, "old").await;
     session.turn("[[text:1]]", omniglot_schema::PermissionReply::Once).await;
     let patch = omniglot_schema::SessionPatch { title: Some("Named".into()), ..Default::default() };
     daemon.client.patch(&session.id, &patch).await.unwrap();

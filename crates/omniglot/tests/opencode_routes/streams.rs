@@ -33,7 +33,7 @@ async fn what_other_faces_do_is_seen_as_it_happens() {
     let daemon = daemon();
     let face = Face::of(&daemon);
     let mut events = face.stream("/global/event").await;
-    let session = omniglot_testkit::drive::Driver::create(&daemon.client, "from-v1").await;
+    let session = omniglot_testkit::session_driver::SessionDriver::create(&daemon.client, "from-v1").await;
     session.turn("[[text:2]]", omniglot_schema::PermissionReply::Once).await;
     let seen = events.until("session.idle").await;
     let kinds = kinds(&seen);

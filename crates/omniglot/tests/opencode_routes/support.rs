@@ -9,7 +9,7 @@ use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
 /// Longer than anything here takes; a test that waits so long has failed.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) fn daemon() -> Daemon {
     Setup::new(env!("CARGO_BIN_EXE_omniglot")).start()
@@ -40,7 +40,7 @@ impl Face {
             Some(body) => request.json(&body),
             None => request,
         };
-        tokio::time::timeout(PATIENCE, request.send()).await.expect("an answer in time").unwrap()
+        tokio::time::timeout(TEST_TIMEOUT, request.send()).await.expect("an answer in time").unwrap()
     }
 
     pub(crate) async fn get(&self, path: &str) -> Value {
@@ -113,7 +113,8 @@ impl Events {
                 self.read = rest.to_owned();
                 return Some(value);
             }
-            let more = tokio::time::timeout(PATIENCE, self.bytes.next()).await.expect("an event in time")?;
+            let more =
+                tokio::time::timeout(TEST_TIMEOUT, self.bytes.next()).await.expect("an event in time")?;
             self.read.push_str(std::str::from_utf8(&more).expect("whole characters"));
         }
     }

@@ -7,9 +7,9 @@ use omniglot_schema::{
     PermissionStatus, QuestionStatus, QueueOnCancel, SessionState, StopReason, UniversalEventType,
 };
 use omniglot_testkit::agents::mcp_server;
-use omniglot_testkit::drive::{Driver, Turn};
+use omniglot_testkit::fixture::Fixture;
 use omniglot_testkit::models::{Reply, Request};
-use omniglot_testkit::stage::Stage;
+use omniglot_testkit::session_driver::{SessionDriver, Turn};
 use serde_json::json;
 
 use super::CLAUDE;
@@ -47,8 +47,8 @@ fn question_status(turn: &Turn) -> QuestionStatus {
 
 #[tokio::test]
 async fn questions_are_answered_with_one_and_with_several_choices() {
-    let stage = CLAUDE.stage([two_questions(), Reply::text("Red, with two checks.")]).await;
-    let (asked, turn) = answered(&stage, "Ask me.", &[&["Red"], &["fmt", "test"]]).await;
+    let fixture = CLAUDE.fixture([two_questions(), Reply::text("Red, with two checks.")]).await;
+    let (asked, turn) = answered(&fixture, "Ask me.", &[&["Red"], &["fmt", "test"]]).await;
     let questions = &asked.metadata.as_ref().unwrap().questions;
     let shapes: Vec<_> = questions.iter().map(|q| (q.options.len(), q.multi_select, q.free_text)).collect();
     assert_eq!(shapes, [(2, false, true), (3, true, true)]);
@@ -57,38 +57,38 @@ async fn questions_are_answered_with_one_and_with_several_choices() {
         (turn.text().as_str(), question_status(&turn)),
         ("Red, with two checks.", QuestionStatus::Answered)
     );
-    let heard = stage.model.last().tool_results().concat();
+    let heard = fixture.model.last().tool_results().concat();
     assert!(heard.contains("Red") && heard.contains("fmt, test"), "{heard}");
 }
 
 #[tokio::test]
 async fn a_question_takes_an_answer_beside_its_options() {
-    let stage = CLAUDE.stage([two_questions(), Reply::text("Green.")]).await;
-    let (_, turn) = answered(&stage, "Ask me.", &[&["Green, rather"]]).await;
+    let fixture = CLAUDE.fixture([two_questions(), Reply::text("Green.")]).await;
+    let (_, turn) = answered(&fixture, "Ask me.", &[&["Green, rather"]]).await;
     assert_eq!(turn.text(), "Green.", "{turn}");
-    let heard = stage.model.last().tool_results().concat();
+    let heard = fixture.model.last().tool_results().concat();
     assert!(heard.contains("Green, rather"), "{heard}");
 }
 
 #[tokio::test]
 async fn a_question_that_nobody_answers_is_told_to_the_model() {
-    let stage = CLAUDE.stage([two_questions(), Reply::text("Then I decide.")]).await;
-    let session = &stage.session;
+    let fixture = CLAUDE.fixture([two_questions(), Reply::text("Then I decide.")]).await;
+    let session = &fixture.session;
     session.post("Ask me.").await;
-    let asked = question_after(&stage, 0).await;
+    let asked = question_after(&fixture, 0).await;
     session.client.reject_question(&session.id, asked.question_id.as_str()).await.unwrap();
-    let turn = turn_after(&stage, 0).await;
+    let turn = turn_after(&fixture, 0).await;
     assert_eq!((turn.text().as_str(), question_status(&turn)), ("Then I decide.", QuestionStatus::Rejected));
-    assert!(stage.model.last().tool_results().concat().contains("did not answer"), "{turn}");
+    assert!(fixture.model.last().tool_results().concat().contains("did not answer"), "{turn}");
 }
 
 /// A session that plans.
-async fn planning() -> Stage {
+async fn planning() -> Fixture {
     CLAUDE.stage_with([], |request| request.agent_mode = Some("plan".to_owned())).await
 }
 
-async fn state(stage: &Stage) -> SessionState {
-    stage.session.client.detail(&stage.session.id).await.unwrap().state
+async fn state(fixture: &Fixture) -> SessionState {
+    fixture.session.client.detail(&fixture.session.id).await.unwrap().state
 }
 
 /// The file that the agent told the model to write its plan to.
@@ -102,19 +102,19 @@ fn plan_file(request: &Request) -> String {
 
 #[tokio::test]
 async fn an_approved_plan_ends_plan_mode() {
-    let stage = planning().await;
-    assert_eq!(state(&stage).await.agent_mode.as_deref(), Some("plan"));
-    stage.answered("Look around.", Reply::text("I looked.")).await;
-    let file = plan_file(&stage.model.last());
-    stage.model.push((CLAUDE.write)(Path::new(&file), "1. Count the walruses.\n"));
-    stage.model.push(Reply::tool("ExitPlanMode", json!({})));
-    stage.model.push(Reply::text("I begin."));
-    let (asked, turn) = answered(&stage, "Plan it.", &[&["Approve"]]).await;
+    let fixture = planning().await;
+    assert_eq!(state(&fixture).await.agent_mode.as_deref(), Some("plan"));
+    fixture.answered("Look around.", Reply::text("I looked.")).await;
+    let file = plan_file(&fixture.model.last());
+    fixture.model.push((CLAUDE.write)(Path::new(&file), "1. Count the walruses.\n"));
+    fixture.model.push(Reply::tool("ExitPlanMode", json!({})));
+    fixture.model.push(Reply::text("I begin."));
+    let (asked, turn) = answered(&fixture, "Plan it.", &[&["Approve"]]).await;
     assert_eq!(asked.options, ["Approve", "Keep planning"]);
     let shown = asked.metadata.as_ref().unwrap().questions[0].detail.clone();
     assert!(shown.is_some_and(|plan| plan.contains("Count the walruses.")), "{turn}");
     assert_eq!((turn.text().as_str(), turn.stop_reason()), ("I begin.", StopReason::EndTurn), "{turn}");
-    let state = state(&stage).await;
+    let state = state(&fixture).await;
     let modes = (state.agent_mode.as_deref(), state.permission_mode.as_deref());
     assert_eq!(modes, (Some("build"), Some("default")));
     assert!(state.plan.is_some_and(|plan| plan.text.contains("Count the walruses.")));
@@ -123,16 +123,16 @@ async fn an_approved_plan_ends_plan_mode() {
 /// The plan is handed in with the call, and in no file.
 #[tokio::test]
 async fn a_plan_that_is_sent_back_keeps_the_agent_planning() {
-    let stage = planning().await;
-    stage.model.push(Reply::tool("ExitPlanMode", json!({"plan": "1. Count the walruses."})));
-    stage.model.push(Reply::text("I think again."));
-    let (asked, turn) = answered(&stage, "Plan it.", &[&["Count the seals, too."]]).await;
+    let fixture = planning().await;
+    fixture.model.push(Reply::tool("ExitPlanMode", json!({"plan": "1. Count the walruses."})));
+    fixture.model.push(Reply::text("I think again."));
+    let (asked, turn) = answered(&fixture, "Plan it.", &[&["Count the seals, too."]]).await;
     let shown = asked.metadata.as_ref().unwrap().questions[0].detail.as_deref();
     assert_eq!(shown, Some("1. Count the walruses."), "{turn}");
     assert_eq!(turn.text(), "I think again.", "{turn}");
-    let heard = stage.model.last().tool_results().concat();
+    let heard = fixture.model.last().tool_results().concat();
     assert!(heard.contains("Count the seals, too."), "{heard}");
-    assert_eq!(state(&stage).await.agent_mode.as_deref(), Some("plan"));
+    assert_eq!(state(&fixture).await.agent_mode.as_deref(), Some("plan"));
 }
 
 #[tokio::test]
@@ -153,48 +153,48 @@ async fn a_form_of_an_mcp_server_is_a_question() {
         request.permission_mode = Some("acceptEdits".to_owned());
     };
     let call = Reply::tool("mcp__asker__choose", json!({}));
-    let stage = CLAUDE.stage_with([call, Reply::text("A seal, then.")], with_server).await;
-    let session = &stage.session;
+    let fixture = CLAUDE.stage_with([call, Reply::text("A seal, then.")], with_server).await;
+    let session = &fixture.session;
     session.post("Let me choose.").await;
     let asked = session.wait_for(0, is(UniversalEventType::PermissionRequested)).await;
     let EventData::PermissionRequested(asked) = asked.data else { panic!("a permission") };
     session.reply(asked.permission_id.as_str(), PermissionReply::Once).await.unwrap();
-    let asked = question_after(&stage, 0).await;
+    let asked = question_after(&fixture, 0).await;
     assert_eq!(asked.options, ["walrus", "seal"]);
     let answers = omniglot_schema::QuestionReplyRequest { answers: vec![vec!["seal".to_owned()]] };
     session.client.reply_question(&session.id, asked.question_id.as_str(), &answers).await.unwrap();
-    let turn = turn_after(&stage, 0).await;
+    let turn = turn_after(&fixture, 0).await;
     assert!(turn.outputs().concat().contains("chosen: seal"), "{turn}");
     assert_eq!(question_status(&turn), QuestionStatus::Answered);
 }
 
 #[tokio::test]
 async fn a_rejection_with_a_message_tells_the_model_why() {
-    let stage = CLAUDE.stage([]).await;
-    let file = stage.file("made");
-    stage.model.push((CLAUDE.make)(&file));
-    stage.model.push(Reply::text("I will not touch it."));
-    let turn = rejected(&stage, "Make a file.", Some("We have enough files.")).await;
+    let fixture = CLAUDE.fixture([]).await;
+    let file = fixture.file("made");
+    fixture.model.push((CLAUDE.make)(&file));
+    fixture.model.push(Reply::text("I will not touch it."));
+    let turn = rejected(&fixture, "Make a file.", Some("We have enough files.")).await;
     assert_eq!(turn.text(), "I will not touch it.", "{turn}");
     let told = (PermissionStatus::Reject, Some("We have enough files.".to_owned()));
     assert_eq!(permission_resolution(&turn), told);
-    assert!(stage.model.last().tool_results().concat().contains("We have enough files."), "{turn}");
+    assert!(fixture.model.last().tool_results().concat().contains("We have enough files."), "{turn}");
     assert!(!file.exists());
 }
 
 #[tokio::test]
 async fn a_permission_for_the_session_is_gone_in_another_session() {
-    let stage = CLAUDE.stage([]).await;
-    let file = stage.file("made");
+    let fixture = CLAUDE.fixture([]).await;
+    let file = fixture.file("made");
     for reply in [(CLAUDE.make)(&file), Reply::text("Done.")] {
-        stage.model.push(reply);
+        fixture.model.push(reply);
     }
-    let turn = stage.session.turn("Make it.", PermissionReply::Always).await;
+    let turn = fixture.session.turn("Make it.", PermissionReply::Always).await;
     assert_eq!(permission_resolution(&turn).0, PermissionStatus::AcceptForSession);
-    let request = CreateSessionRequest::new(stage.agent.name());
-    let other = Driver::create_with(&stage.daemon.client, "other", &request).await;
+    let request = CreateSessionRequest::new(fixture.agent.name());
+    let other = SessionDriver::create_with(&fixture.daemon.client, "other", &request).await;
     for reply in [(CLAUDE.make)(&file), Reply::text("Done.")] {
-        stage.model.push(reply);
+        fixture.model.push(reply);
     }
     let turn = other.turn("Make it again.", PermissionReply::Once).await;
     assert_eq!(turn.asked().len(), 1, "{turn}");
@@ -202,13 +202,13 @@ async fn a_permission_for_the_session_is_gone_in_another_session() {
 
 #[tokio::test]
 async fn a_permission_for_an_edit_shows_what_it_would_change() {
-    let stage = CLAUDE.stage([]).await;
-    let file = stage.file("notes.txt");
+    let fixture = CLAUDE.fixture([]).await;
+    let file = fixture.file("notes.txt");
     std::fs::write(&file, "one\ntwo\n").unwrap();
     for reply in [(CLAUDE.read)(&file), (CLAUDE.edit)(&file, "two", "zwei"), Reply::text("Edited.")] {
-        stage.model.push(reply);
+        fixture.model.push(reply);
     }
-    let turn = stage.turn("Translate it.").await;
+    let turn = fixture.turn("Translate it.").await;
     let [asked] = turn.asked()[..] else { panic!("one permission:\n{turn}") };
     let files = &asked.metadata.as_ref().unwrap().files;
     let [ContentPart::FileRef { diff: Some(diff), .. }] = &files[..] else { panic!("{files:?}") };
@@ -217,16 +217,16 @@ async fn a_permission_for_an_edit_shows_what_it_would_change() {
 
 #[tokio::test]
 async fn a_cancel_while_the_agent_asks_a_question_rejects_it() {
-    let stage = CLAUDE.stage([two_questions()]).await;
-    let session = &stage.session;
+    let fixture = CLAUDE.fixture([two_questions()]).await;
+    let session = &fixture.session;
     session.post("Ask me.").await;
     session.wait_for(0, is(UniversalEventType::QuestionRequested)).await;
     session.client.cancel(&session.id, QueueOnCancel::Keep).await.unwrap();
-    let turn = turn_after(&stage, 0).await;
+    let turn = turn_after(&fixture, 0).await;
     assert_eq!(
         (turn.stop_reason(), question_status(&turn)),
         (StopReason::Cancelled, QuestionStatus::Rejected)
     );
-    let next = stage.answered("Go on.", Reply::text("On.")).await;
+    let next = fixture.answered("Go on.", Reply::text("On.")).await;
     assert_eq!((next.text().as_str(), next.stop_reason()), ("On.", StopReason::EndTurn), "{next}");
 }

@@ -6,9 +6,9 @@ use omniglot_schema::{
 };
 use omniglot_testkit::agents::RealAgent;
 use omniglot_testkit::daemon::Setup;
-use omniglot_testkit::drive::{Driver, Turn};
+use omniglot_testkit::fixture::Fixture;
 use omniglot_testkit::models::{Gate, Model, Reply, Request};
-use omniglot_testkit::stage::Stage;
+use omniglot_testkit::session_driver::{SessionDriver, Turn};
 use serde_json::json;
 
 use super::CLAUDE;
@@ -22,16 +22,16 @@ fn begun_by_agent(event: &UniversalEvent) -> bool {
 async fn the_end_of_a_background_command_begins_a_turn_of_the_agent() {
     let waits = "until test -e go; do sleep 0.1; done; echo finished";
     let call = json!({"command": waits, "description": "Wait for it.", "run_in_background": true});
-    let stage = CLAUDE.stage([Reply::tool("Bash", call), Reply::text("It runs.")]).await;
-    let turn = stage.turn("Run it in the background.").await;
+    let fixture = CLAUDE.fixture([Reply::tool("Bash", call), Reply::text("It runs.")]).await;
+    let turn = fixture.turn("Run it in the background.").await;
     assert_eq!(turn.text(), "It runs.", "{turn}");
-    let from = now(&stage).await;
-    stage.model.push(Reply::text("It has finished."));
-    std::fs::write(stage.file("go"), "").unwrap();
-    let begun = stage.session.wait_for(from, begun_by_agent).await;
-    let turn = turn_after(&stage, begun.sequence - 1).await;
+    let from = now(&fixture).await;
+    fixture.model.push(Reply::text("It has finished."));
+    std::fs::write(fixture.file("go"), "").unwrap();
+    let begun = fixture.session.wait_for(from, begun_by_agent).await;
+    let turn = turn_after(&fixture, begun.sequence - 1).await;
     assert_eq!(turn.text(), "It has finished.", "{turn}");
-    let next = stage.answered("Thanks.", Reply::text("Welcome.")).await;
+    let next = fixture.answered("Thanks.", Reply::text("Welcome.")).await;
     assert_eq!(next.text(), "Welcome.", "{next}");
 }
 
@@ -43,34 +43,34 @@ async fn a_subagent_in_the_background_reports_in_a_turn_of_the_agent() {
     let task = json!({"description": "Count", "subagent_type": "general-purpose",
         "run_in_background": true, "prompt": "Count to three."});
     let (report, gate) = Reply::empty().hold();
-    let stage = CLAUDE.stage([Reply::tool("Agent", task)]).await;
-    stage.model.push(report.and_text("One, two, three.").when(of_subagent));
-    stage.model.push(Reply::text("It counts."));
-    let turn = stage.turn("Let it count.").await;
+    let fixture = CLAUDE.fixture([Reply::tool("Agent", task)]).await;
+    fixture.model.push(report.and_text("One, two, three.").when(of_subagent));
+    fixture.model.push(Reply::text("It counts."));
+    let turn = fixture.turn("Let it count.").await;
     assert_eq!(turn.text(), "It counts.", "{turn}");
-    let state = stage.session.client.detail(&stage.session.id).await.unwrap().state;
+    let state = fixture.session.client.detail(&fixture.session.id).await.unwrap().state;
     assert_eq!(state.subagents.and_then(|list| list.inline().map(<[_]>::len)), Some(1), "{turn}");
-    let from = now(&stage).await;
-    stage.model.push(Reply::text("It has counted."));
+    let from = now(&fixture).await;
+    fixture.model.push(Reply::text("It has counted."));
     gate.open();
-    let begun = stage.session.wait_for(from, begun_by_agent).await;
-    let turn = turn_after(&stage, begun.sequence - 1).await;
+    let begun = fixture.session.wait_for(from, begun_by_agent).await;
+    let turn = turn_after(&fixture, begun.sequence - 1).await;
     assert!(turn.text().contains("It has counted."), "{turn}");
     let told = serde_json::to_string(&turn.events).unwrap();
     assert!(told.contains("One, two, three."), "{turn}");
-    let state = stage.session.client.detail(&stage.session.id).await.unwrap().state;
+    let state = fixture.session.client.detail(&fixture.session.id).await.unwrap().state;
     assert_eq!(state.subagents, None);
 }
 
 /// What a subagent that is told to make a file does first; the main thread goes on when the gate opens.
-async fn delegated() -> (Stage, Gate) {
+async fn delegated() -> (Fixture, Gate) {
     let task = json!({"description": "Make", "subagent_type": "general-purpose",
         "run_in_background": true, "prompt": MAKE});
     let (goes_on, gate) = Reply::empty().hold();
-    let stage = CLAUDE.stage([Reply::tool("Agent", task)]).await;
-    stage.model.push((CLAUDE.make)(&stage.file("made")).when(of_maker));
-    stage.model.push(goes_on.and_text("It works."));
-    (stage, gate)
+    let fixture = CLAUDE.fixture([Reply::tool("Agent", task)]).await;
+    fixture.model.push((CLAUDE.make)(&fixture.file("made")).when(of_maker));
+    fixture.model.push(goes_on.and_text("It works."));
+    (fixture, gate)
 }
 
 const MAKE: &str = "Make the file.";
@@ -86,24 +86,24 @@ fn is_account(event: &UniversalEvent) -> bool {
 
 #[tokio::test]
 async fn a_turn_waits_for_the_permission_that_a_subagent_in_the_background_needs() {
-    let (stage, gate) = delegated().await;
-    let from = now(&stage).await;
-    stage.session.post("Let it work.").await;
-    let asked = stage.session.wait_for(from, is(UniversalEventType::PermissionRequested)).await;
+    let (fixture, gate) = delegated().await;
+    let from = now(&fixture).await;
+    fixture.session.post("Let it work.").await;
+    let asked = fixture.session.wait_for(from, is(UniversalEventType::PermissionRequested)).await;
     gate.open();
-    stage.session.wait_for(asked.sequence, is_account).await;
-    let detail = stage.session.client.detail(&stage.session.id).await.unwrap();
+    fixture.session.wait_for(asked.sequence, is_account).await;
+    let detail = fixture.session.client.detail(&fixture.session.id).await.unwrap();
     assert_eq!(detail.status, SessionStatus::Waiting, "the CLI is done, the person is still asked");
-    stage.model.push(Reply::text("Made.").when(of_maker));
-    stage.model.push(Reply::text("It has made it."));
+    fixture.model.push(Reply::text("Made.").when(of_maker));
+    fixture.model.push(Reply::text("It has made it."));
     let EventData::PermissionRequested(asked) = asked.data else { panic!("{asked:?}") };
-    stage.session.reply(asked.permission_id.as_str(), PermissionReply::Once).await.unwrap();
-    let ended = stage.session.wait_for(from, is(UniversalEventType::TurnEnded)).await.sequence;
+    fixture.session.reply(asked.permission_id.as_str(), PermissionReply::Once).await.unwrap();
+    let ended = fixture.session.wait_for(from, is(UniversalEventType::TurnEnded)).await.sequence;
     // The subagent goes on, and the CLI speaks once more when it is done.
-    let reported = turn_after(&stage, ended).await;
+    let reported = turn_after(&fixture, ended).await;
     assert!(reported.events.iter().any(begun_by_agent), "{reported}");
     assert!(reported.text().contains("It has made it."), "{reported}");
-    let mut turn = Turn { events: stage.session.history().await };
+    let mut turn = Turn { events: fixture.session.history().await };
     turn.events.retain(|event| event.sequence > from && event.sequence <= ended);
     let resolved = turn.events.iter().find_map(|event| match &event.data {
         EventData::PermissionResolved(data) => Some(data.status),
@@ -112,24 +112,24 @@ async fn a_turn_waits_for_the_permission_that_a_subagent_in_the_background_needs
     assert_eq!(resolved, Some(PermissionStatus::Accept), "{turn}");
     assert!(turn.items().iter().all(|item| item.status == ItemStatus::Completed), "{turn}");
     assert_eq!(turn.stop_reason(), StopReason::EndTurn, "{turn}");
-    assert!(stage.file("made").exists());
+    assert!(fixture.file("made").exists());
 }
 
 #[tokio::test]
 async fn a_turn_that_waits_for_a_subagent_in_the_background_is_cancelled() {
-    let (stage, gate) = delegated().await;
-    let from = now(&stage).await;
-    stage.session.post("Let it work.").await;
-    let asked = stage.session.wait_for(from, is(UniversalEventType::PermissionRequested)).await;
+    let (fixture, gate) = delegated().await;
+    let from = now(&fixture).await;
+    fixture.session.post("Let it work.").await;
+    let asked = fixture.session.wait_for(from, is(UniversalEventType::PermissionRequested)).await;
     gate.open();
-    stage.session.wait_for(asked.sequence, is_account).await;
+    fixture.session.wait_for(asked.sequence, is_account).await;
     // Whether a subagent that is refused has a last word, and the CLI one about that, is theirs to say.
-    stage.model.push(Reply::text("So be it.").forever());
-    stage.session.client.cancel(&stage.session.id, QueueOnCancel::Keep).await.unwrap();
-    let ended = stage.session.wait_for(from, is(UniversalEventType::TurnEnded)).await;
+    fixture.model.push(Reply::text("So be it.").forever());
+    fixture.session.client.cancel(&fixture.session.id, QueueOnCancel::Keep).await.unwrap();
+    let ended = fixture.session.wait_for(from, is(UniversalEventType::TurnEnded)).await;
     let EventData::TurnEnded(ended) = ended.data else { panic!("{ended:?}") };
     assert_eq!(ended.metadata.stop_reason, StopReason::Cancelled);
-    assert!(!stage.file("made").exists());
+    assert!(!fixture.file("made").exists());
 }
 
 #[tokio::test]
@@ -138,8 +138,9 @@ async fn a_process_with_a_command_in_the_background_does_not_rest() {
     let agent = RealAgent::claude(&model);
     let config = format!("[limits]\nidle_seconds = 1\n\n{}", agent.toml());
     let daemon = Setup::new(CLAUDE.program).config(config).start();
-    let create =
-        async |name| Driver::create_with(&daemon.client, name, &CreateSessionRequest::new("claude")).await;
+    let create = async |name| {
+        SessionDriver::create_with(&daemon.client, name, &CreateSessionRequest::new("claude")).await
+    };
     let (tends, rests) = (create("tends").await, create("rests").await);
     let go = daemon.work().join("go");
     let waits = format!("until test -e {}; do sleep 0.1; done", go.display());

@@ -7,9 +7,9 @@ use omniglot_schema::{
 };
 use omniglot_testkit::agents::RealAgent;
 use omniglot_testkit::daemon::Setup;
-use omniglot_testkit::drive::{labels, session_id};
+use omniglot_testkit::fixture::Fixture;
 use omniglot_testkit::models::{Failure, Model, Reply};
-use omniglot_testkit::stage::Stage;
+use omniglot_testkit::session_driver::{labels, session_id};
 
 use super::CLAUDE;
 use super::follow::patched;
@@ -41,10 +41,10 @@ async fn an_agent_that_is_not_installed_says_how_to_install_it() {
 #[tokio::test]
 async fn no_credentials_is_a_matter_of_auth_that_names_what_was_looked_for() {
     let without_key = |model: &Model| RealAgent::claude(model).env("ANTHROPIC_API_KEY", "");
-    let stage = Stage::open(CLAUDE.program, Model::anthropic(), without_key).await;
-    let state = stage.session.client.detail(&stage.session.id).await.unwrap().state;
+    let fixture = Fixture::open(CLAUDE.program, Model::anthropic(), without_key).await;
+    let state = fixture.session.client.detail(&fixture.session.id).await.unwrap().state;
     assert_eq!(state.auth.map(|auth| auth.state), Some(AuthStatus::Required));
-    let turn = stage.turn("Hello.").await;
+    let turn = fixture.turn("Hello.").await;
     assert_eq!(turn.stop_reason(), StopReason::Error, "{turn}");
     let error = turn.error().unwrap();
     assert_eq!(error.code, Some(ErrorCode::ProviderAuth), "{turn}");
@@ -54,15 +54,15 @@ async fn no_credentials_is_a_matter_of_auth_that_names_what_was_looked_for() {
 
 #[tokio::test]
 async fn a_model_that_does_not_exist_is_told_at_the_turn() {
-    let stage = CLAUDE.stage([Reply::fails(Failure::UnknownModel).forever()]).await;
+    let fixture = CLAUDE.fixture([Reply::fails(Failure::UnknownModel).forever()]).await;
     let model = SessionPatch { model: Some("claude-walrus-1".to_owned()), ..SessionPatch::default() };
-    assert_eq!(patched(&stage, model).await.model.as_deref(), Some("claude-walrus-1"));
-    let turn = stage.turn("Hello.").await;
+    assert_eq!(patched(&fixture, model).await.model.as_deref(), Some("claude-walrus-1"));
+    let turn = fixture.turn("Hello.").await;
     assert_eq!(turn.stop_reason(), StopReason::Error, "{turn}");
     let error = turn.error().unwrap();
     assert_eq!(error.code, Some(ErrorCode::ApiError), "{turn}");
     assert!(error.message.contains("claude-walrus-1"), "{}", error.message);
-    let history = stage.session.history().await;
+    let history = fixture.session.history().await;
     assert!(labels(&history).contains(&"claude.warning"), "the list of models was not told");
 }
 
@@ -101,13 +101,13 @@ async fn a_mode_that_does_not_exist_is_refused_with_those_that_do() {
 
 #[tokio::test]
 async fn skipping_permissions_in_mid_session_is_refused_with_a_reason() {
-    let stage = CLAUDE.stage([]).await;
+    let fixture = CLAUDE.fixture([]).await;
     let bypass = SessionPatch { permission_mode: Some("bypass".to_owned()), ..SessionPatch::default() };
-    let refused = stage.session.client.patch(&stage.session.id, &bypass).await.expect_err("a refusal");
+    let refused = fixture.session.client.patch(&fixture.session.id, &bypass).await.expect_err("a refusal");
     let problem = refused.problem().cloned().expect("a problem");
     assert_eq!(problem.status, 400);
     let detail = problem.detail.unwrap();
     assert!(detail.to_lowercase().contains("permission"), "{detail}");
-    let next = stage.answered("Go on.", Reply::text("On.")).await;
+    let next = fixture.answered("Go on.", Reply::text("On.")).await;
     assert_eq!(next.text(), "On.", "{next}");
 }

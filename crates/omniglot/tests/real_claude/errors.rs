@@ -1,16 +1,16 @@
 //! Ends of a turn that only this agent tells in this way: limits, refusals, retries.
 
 use omniglot_schema::{ContentPart, ErrorCode, ItemRole, ItemStatus, StopReason};
-use omniglot_testkit::drive::labels;
 use omniglot_testkit::models::{Failure, Reply, Stop};
+use omniglot_testkit::session_driver::labels;
 
 use super::CLAUDE;
 
 #[tokio::test]
 async fn an_answer_that_hits_the_token_limit_is_continued() {
     let cut = Reply::text("Half of an ").stop(Stop::MaxTokens);
-    let stage = CLAUDE.stage([cut, Reply::text("answer.")]).await;
-    let turn = stage.turn("Say much.").await;
+    let fixture = CLAUDE.fixture([cut, Reply::text("answer.")]).await;
+    let turn = fixture.turn("Say much.").await;
     assert_eq!(
         (turn.text().as_str(), turn.stop_reason()),
         ("Half of an answer.", StopReason::EndTurn),
@@ -21,43 +21,43 @@ async fn an_answer_that_hits_the_token_limit_is_continued() {
 
 #[tokio::test]
 async fn an_answer_that_hits_the_token_limit_again_and_again_says_so() {
-    let stage = CLAUDE.stage([Reply::text("On and on. ").stop(Stop::MaxTokens).forever()]).await;
-    let turn = stage.turn("Say much.").await;
+    let fixture = CLAUDE.fixture([Reply::text("On and on. ").stop(Stop::MaxTokens).forever()]).await;
+    let turn = fixture.turn("Say much.").await;
     assert_eq!(turn.error().and_then(|error| error.code), Some(ErrorCode::OutputLength), "{turn}");
-    let next = stage.answered("Stop.", Reply::text("Stopped.")).await;
+    let next = fixture.answered("Stop.", Reply::text("Stopped.")).await;
     assert_eq!((next.text().as_str(), next.stop_reason()), ("Stopped.", StopReason::EndTurn), "{next}");
 }
 
 #[tokio::test]
 async fn a_model_that_refuses_is_a_refusal() {
-    let stage = CLAUDE.stage([Reply::text("No.").stop(Stop::Refusal).forever()]).await;
-    let turn = stage.turn("Do evil.").await;
+    let fixture = CLAUDE.fixture([Reply::text("No.").stop(Stop::Refusal).forever()]).await;
+    let turn = fixture.turn("Do evil.").await;
     assert_eq!(turn.stop_reason(), StopReason::Refusal, "{turn}");
-    let next = stage.answered("Do good.", Reply::text("Gladly.")).await;
+    let next = fixture.answered("Do good.", Reply::text("Gladly.")).await;
     assert_eq!((next.text().as_str(), next.stop_reason()), ("Gladly.", StopReason::EndTurn), "{next}");
 }
 
 #[tokio::test]
 async fn a_request_that_is_tried_again_says_so_and_the_turn_succeeds() {
-    let stage = CLAUDE.stage([Reply::fails(Failure::Overloaded), Reply::text("At last.")]).await;
-    let turn = stage.turn("Try.").await;
+    let fixture = CLAUDE.fixture([Reply::fails(Failure::Overloaded), Reply::text("At last.")]).await;
+    let turn = fixture.turn("Try.").await;
     assert_eq!((turn.text().as_str(), turn.stop_reason()), ("At last.", StopReason::EndTurn), "{turn}");
     assert!(labels(&turn.events).contains(&"claude.retry"), "{turn}");
-    let state = stage.session.client.detail(&stage.session.id).await.unwrap().state;
+    let state = fixture.session.client.detail(&fixture.session.id).await.unwrap().state;
     assert_eq!(state.activity, None);
 }
 
 #[tokio::test]
 async fn a_key_without_the_right_is_a_matter_of_auth() {
-    let stage = CLAUDE.stage([Reply::fails(Failure::Forbidden).forever()]).await;
-    let turn = stage.turn("Try.").await;
+    let fixture = CLAUDE.fixture([Reply::fails(Failure::Forbidden).forever()]).await;
+    let turn = fixture.turn("Try.").await;
     assert_eq!(turn.error().and_then(|error| error.code), Some(ErrorCode::ProviderAuth), "{turn}");
 }
 
 #[tokio::test]
 async fn trap_a_stream_that_breaks_leaves_a_half_answer_only_where_claude_keeps_it() {
-    let stage = CLAUDE.stage([Reply::text("Half of an").cut(), Reply::text("A whole answer.")]).await;
-    let turn = stage.turn("Answer.").await;
+    let fixture = CLAUDE.fixture([Reply::text("Half of an").cut(), Reply::text("A whole answer.")]).await;
+    let turn = fixture.turn("Answer.").await;
     assert_eq!(turn.stop_reason(), StopReason::EndTurn, "{turn}");
     let said: Vec<_> = turn
         .items()
@@ -66,7 +66,7 @@ async fn trap_a_stream_that_breaks_leaves_a_half_answer_only_where_claude_keeps_
         .flat_map(|item| item.content.clone())
         .collect();
     // Claude asks again, or asks to go on behind the half: it depends on how far it had read.
-    let kept = stage.model.last().text().contains("Half of an");
+    let kept = fixture.model.last().text().contains("Half of an");
     let half = kept.then_some("Half of an");
     let wanted: Vec<_> = half.into_iter().chain(["A whole answer."]).map(ContentPart::text).collect();
     assert_eq!(said, wanted, "{turn}");

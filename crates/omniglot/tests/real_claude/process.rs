@@ -6,9 +6,9 @@ use omniglot_schema::{
 };
 use omniglot_testkit::agents::RealAgent;
 use omniglot_testkit::daemon::{Setup, wait_gone};
-use omniglot_testkit::drive::{Driver, text_of};
+use omniglot_testkit::fixture::Fixture;
 use omniglot_testkit::models::{Model, Reply, Role};
-use omniglot_testkit::stage::Stage;
+use omniglot_testkit::session_driver::{SessionDriver, text_of};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::CLAUDE;
@@ -21,41 +21,41 @@ fn kill(pid: u32) {
 
 #[tokio::test]
 async fn one_process_answers_prompt_after_prompt() {
-    let stage = CLAUDE.stage([Reply::text("One."), Reply::text("Two.")]).await;
-    stage.turn("The first.").await;
-    let pid = agent_pid(&stage);
-    stage.turn("The second.").await;
-    assert_eq!(agent_pid(&stage), pid);
+    let fixture = CLAUDE.fixture([Reply::text("One."), Reply::text("Two.")]).await;
+    fixture.turn("The first.").await;
+    let pid = agent_pid(&fixture);
+    fixture.turn("The second.").await;
+    assert_eq!(agent_pid(&fixture), pid);
 }
 
 #[tokio::test]
 async fn an_agent_that_crashes_in_mid_turn_is_resumed_by_the_next_prompt() {
     let (endless, gate) = Reply::text("This takes a while.").hold();
-    let stage = CLAUDE.stage([Reply::text("I will remember the walrus."), endless]).await;
-    stage.turn("Remember the walrus.").await;
-    let from = now(&stage).await;
-    stage.session.post("Tell me everything.").await;
+    let fixture = CLAUDE.fixture([Reply::text("I will remember the walrus."), endless]).await;
+    fixture.turn("Remember the walrus.").await;
+    let from = now(&fixture).await;
+    fixture.session.post("Tell me everything.").await;
     gate.reached().await;
-    stage.session.wait_for(from, is(UniversalEventType::ItemDelta)).await;
-    kill(agent_pid(&stage));
-    let turn = turn_after(&stage, from).await;
+    fixture.session.wait_for(from, is(UniversalEventType::ItemDelta)).await;
+    kill(agent_pid(&fixture));
+    let turn = turn_after(&fixture, from).await;
     assert_eq!(turn.stop_reason(), StopReason::Error, "{turn}");
     assert_eq!(turn.error().and_then(|error| error.code), Some(ErrorCode::AgentCrashed), "{turn}");
-    let next = stage.answered("Which animal?", Reply::text("The walrus.")).await;
+    let next = fixture.answered("Which animal?", Reply::text("The walrus.")).await;
     assert_eq!((next.text().as_str(), next.stop_reason()), ("The walrus.", StopReason::EndTurn), "{next}");
-    let heard = stage.model.last().text();
+    let heard = fixture.model.last().text();
     assert!(heard.contains("Remember the walrus.") && heard.contains("Which animal?"), "{heard}");
 }
 
 /// Begins a command that never ends; the process id of its shell.
-async fn endless_shell(stage: &Stage) -> u32 {
-    stage.model.push((CLAUDE.shell)("echo $$ > shell; mv shell pid; while :; do sleep 1; done"));
-    let session = &stage.session;
+async fn endless_shell(fixture: &Fixture) -> u32 {
+    fixture.model.push((CLAUDE.shell)("echo $$ > shell; mv shell pid; while :; do sleep 1; done"));
+    let session = &fixture.session;
     session.post("Wait for ever.").await;
     let asked = session.wait_for(0, is(UniversalEventType::PermissionRequested)).await;
     let EventData::PermissionRequested(asked) = asked.data else { panic!("a permission") };
     session.reply(asked.permission_id.as_str(), PermissionReply::Once).await.unwrap();
-    let file = stage.file("pid");
+    let file = fixture.file("pid");
     // No event tells that a command has come so far.
     let read = tokio::task::spawn_blocking(move || {
         loop {
@@ -70,58 +70,58 @@ async fn endless_shell(stage: &Stage) -> u32 {
 
 #[tokio::test]
 async fn trap_a_tool_shell_in_a_session_of_its_own_ends_with_a_terminated_session() {
-    let stage = CLAUDE.stage([]).await;
-    let shell = endless_shell(&stage).await;
-    let below = stage.daemon.descendants();
+    let fixture = CLAUDE.fixture([]).await;
+    let shell = endless_shell(&fixture).await;
+    let below = fixture.daemon.descendants();
     assert!(below.contains(&shell), "{shell} in {below:?}");
-    stage.session.client.terminate(&stage.session.id).await.unwrap();
+    fixture.session.client.terminate(&fixture.session.id).await.unwrap();
     below.into_iter().for_each(wait_gone);
 }
 
 #[tokio::test]
 async fn trap_a_tool_shell_in_a_session_of_its_own_ends_when_its_agent_is_killed() {
-    let stage = CLAUDE.stage([]).await;
-    let shell = endless_shell(&stage).await;
-    kill(agent_pid(&stage));
-    let turn = turn_after(&stage, 0).await;
+    let fixture = CLAUDE.fixture([]).await;
+    let shell = endless_shell(&fixture).await;
+    kill(agent_pid(&fixture));
+    let turn = turn_after(&fixture, 0).await;
     assert_eq!(turn.stop_reason(), StopReason::Error, "{turn}");
     assert_eq!(turn.outputs().len(), 1, "{turn}");
     wait_gone(shell);
-    let next = stage.answered("Still there?", Reply::text("Yes.")).await;
+    let next = fixture.answered("Still there?", Reply::text("Yes.")).await;
     assert_eq!(next.text(), "Yes.", "{next}");
 }
 
 #[tokio::test]
 async fn a_cancel_while_a_command_runs_ends_it_and_the_turn() {
-    let stage = CLAUDE.stage([]).await;
-    let shell = endless_shell(&stage).await;
-    stage.session.client.cancel(&stage.session.id, QueueOnCancel::Keep).await.unwrap();
-    let turn = turn_after(&stage, 0).await;
+    let fixture = CLAUDE.fixture([]).await;
+    let shell = endless_shell(&fixture).await;
+    fixture.session.client.cancel(&fixture.session.id, QueueOnCancel::Keep).await.unwrap();
+    let turn = turn_after(&fixture, 0).await;
     assert_eq!((turn.stop_reason(), turn.outputs().len()), (StopReason::Cancelled, 1), "{turn}");
     wait_gone(shell);
-    let next = stage.answered("Still there?", Reply::text("Yes.")).await;
+    let next = fixture.answered("Still there?", Reply::text("Yes.")).await;
     assert_eq!((next.text().as_str(), next.stop_reason()), ("Yes.", StopReason::EndTurn), "{next}");
 }
 
 #[tokio::test]
 async fn trap_prompts_that_wait_are_answered_in_turns_of_their_own() {
     let (slow, gate) = Reply::empty().hold();
-    let stage = CLAUDE.stage([slow.and_text("One."), Reply::text("Two."), Reply::text("Three.")]).await;
-    stage.session.post("The first.").await;
+    let fixture = CLAUDE.fixture([slow.and_text("One."), Reply::text("Two."), Reply::text("Three.")]).await;
+    fixture.session.post("The first.").await;
     gate.reached().await;
-    stage.session.post("The second.").await;
-    stage.session.post("The third.").await;
+    fixture.session.post("The second.").await;
+    fixture.session.post("The third.").await;
     gate.open();
     let mut from = 0;
     for answer in ["One.", "Two.", "Three."] {
-        let ended = stage.session.wait_for(from, is(UniversalEventType::TurnEnded)).await.sequence;
-        let events = stage.session.history_with(MIDDLE).await;
+        let ended = fixture.session.wait_for(from, is(UniversalEventType::TurnEnded)).await.sequence;
+        let events = fixture.session.history_with(MIDDLE).await;
         let turn: Vec<_> =
             events.into_iter().filter(|event| (from + 1..=ended).contains(&event.sequence)).collect();
         assert_eq!(text_of(&turn), answer);
         from = ended;
     }
-    let last = stage.model.last().messages;
+    let last = fixture.model.last().messages;
     let prompts = last.iter().filter(|message| message.role == Role::User).count();
     assert_eq!(prompts, 3, "{last:?}");
 }
@@ -132,7 +132,8 @@ async fn a_process_that_rests_is_ended_and_the_agent_remembers() {
     let agent = RealAgent::claude(&model);
     let config = format!("[limits]\nidle_seconds = 1\n\n{}", agent.toml());
     let daemon = Setup::new(CLAUDE.program).config(config).start();
-    let session = Driver::create_with(&daemon.client, "real", &CreateSessionRequest::new("claude")).await;
+    let session =
+        SessionDriver::create_with(&daemon.client, "real", &CreateSessionRequest::new("claude")).await;
     session.turn("Remember the walrus.", PermissionReply::Once).await;
     let below = daemon.descendants();
     let rests = |event: &UniversalEvent| matches!(&event.data, EventData::SessionUpdated(patch) if patch.connection == Some(None));
@@ -153,7 +154,8 @@ async fn trap_a_result_that_never_comes_ends_the_turn_after_a_silence() {
     let agent = RealAgent::claude(&model);
     let config = format!("[limits]\nsilence_seconds = 5\n\n{}", agent.toml());
     let daemon = Setup::new(CLAUDE.program).config(config).start();
-    let session = Driver::create_with(&daemon.client, "real", &CreateSessionRequest::new("claude")).await;
+    let session =
+        SessionDriver::create_with(&daemon.client, "real", &CreateSessionRequest::new("claude")).await;
     let turn = session.turn("Say nothing.", PermissionReply::Once).await;
     assert_eq!(turn.error().and_then(|error| error.code), Some(ErrorCode::Timeout), "{turn}");
     model.push(Reply::text("Here I am."));

@@ -3,8 +3,8 @@
 use omniglot_schema::{CreateSessionRequest, SessionPatch, UniversalEventType};
 use omniglot_testkit::agents::RealAgent;
 use omniglot_testkit::daemon::Setup;
-use omniglot_testkit::drive::{Driver, status_of};
 use omniglot_testkit::models::{Model, Reply, Request};
+use omniglot_testkit::session_driver::{SessionDriver, status_of};
 
 use super::CLAUDE;
 use super::follow::{is, patched};
@@ -19,13 +19,13 @@ fn variant(name: &str) -> SessionPatch {
 
 #[tokio::test]
 async fn another_effort_is_asked_from_then_on() {
-    let stage = CLAUDE.stage([Reply::text("One."), Reply::text("Two.")]).await;
-    stage.turn("The first.").await;
-    assert_ne!(effort(&stage.model.last()), Some("low"));
-    assert_eq!(patched(&stage, variant("low")).await.variant.as_deref(), Some("low"));
-    stage.turn("The second.").await;
-    assert_eq!(effort(&stage.model.last()), Some("low"));
-    let refused = stage.session.client.patch(&stage.session.id, &variant("enormous")).await;
+    let fixture = CLAUDE.fixture([Reply::text("One."), Reply::text("Two.")]).await;
+    fixture.turn("The first.").await;
+    assert_ne!(effort(&fixture.model.last()), Some("low"));
+    assert_eq!(patched(&fixture, variant("low")).await.variant.as_deref(), Some("low"));
+    fixture.turn("The second.").await;
+    assert_eq!(effort(&fixture.model.last()), Some("low"));
+    let refused = fixture.session.client.patch(&fixture.session.id, &variant("enormous")).await;
     assert_eq!(status_of(refused), 400);
 }
 
@@ -36,29 +36,29 @@ async fn model_effort_and_mode_of_a_new_session_hold_and_outlive_the_daemon() {
         request.variant = Some("low".to_owned());
         request.permission_mode = Some("acceptEdits".to_owned());
     };
-    let stage = CLAUDE.stage_with([Reply::text("One.")], wishes).await;
-    stage.turn("The first.").await;
-    let first = stage.model.last();
+    let fixture = CLAUDE.stage_with([Reply::text("One.")], wishes).await;
+    fixture.turn("The first.").await;
+    let first = fixture.model.last();
     assert!(first.model.contains("sonnet"), "{}", first.model);
     assert_eq!(effort(&first), Some("low"));
-    let stage = stage.restart();
-    let file = stage.file("made.txt");
-    stage.model.push((CLAUDE.write)(&file, "made\n"));
-    let turn = stage.answered("The second.", Reply::text("Two.")).await;
+    let fixture = fixture.restart();
+    let file = fixture.file("made.txt");
+    fixture.model.push((CLAUDE.write)(&file, "made\n"));
+    let turn = fixture.answered("The second.", Reply::text("Two.")).await;
     assert_eq!((turn.asked().len(), file.exists()), (0, true), "{turn}");
-    let second = stage.model.last();
+    let second = fixture.model.last();
     assert_eq!((&second.model, effort(&second)), (&first.model, Some("low")));
 }
 
 #[tokio::test]
 async fn plan_mode_changes_nothing_and_the_model_is_told_so() {
-    let stage = CLAUDE.stage([Reply::text("I plan.")]).await;
+    let fixture = CLAUDE.fixture([Reply::text("I plan.")]).await;
     let plan = SessionPatch { agent_mode: Some("plan".to_owned()), ..SessionPatch::default() };
-    assert_eq!(patched(&stage, plan).await.agent_mode.as_deref(), Some("plan"));
-    stage.turn("Do it.").await;
-    assert!(stage.model.last().body.to_string().contains("Plan mode"));
+    assert_eq!(patched(&fixture, plan).await.agent_mode.as_deref(), Some("plan"));
+    fixture.turn("Do it.").await;
+    assert!(fixture.model.last().body.to_string().contains("Plan mode"));
     let build = SessionPatch { agent_mode: Some("build".to_owned()), ..SessionPatch::default() };
-    let state = patched(&stage, build).await;
+    let state = patched(&fixture, build).await;
     assert_eq!(
         (state.agent_mode.as_deref(), state.permission_mode.as_deref()),
         (Some("build"), Some("default"))
@@ -73,7 +73,7 @@ async fn a_session_in_a_sandbox_asks_for_nothing() {
     let daemon = Setup::new(CLAUDE.program).config(config).start();
     let mut request = CreateSessionRequest::new("claude");
     request.permission_mode = Some("bypass".to_owned());
-    let session = Driver::create_with(&daemon.client, "real", &request).await;
+    let session = SessionDriver::create_with(&daemon.client, "real", &request).await;
     let file = daemon.work().join("made");
     model.push((CLAUDE.make)(&file));
     model.push(Reply::text("Made."));
@@ -85,8 +85,8 @@ async fn a_session_in_a_sandbox_asks_for_nothing() {
 
 #[tokio::test]
 async fn models_efforts_modes_and_commands_are_told_by_the_agent() {
-    let stage = CLAUDE.stage([]).await;
-    let state = stage.session.client.detail(&stage.session.id).await.unwrap().state;
+    let fixture = CLAUDE.fixture([]).await;
+    let state = fixture.session.client.detail(&fixture.session.id).await.unwrap().state;
     let models = state.models.unwrap();
     let sonnet = models.inline().unwrap().iter().find(|model| model.id == "sonnet").unwrap();
     assert!(sonnet.variants.as_ref().unwrap().contains(&"high".to_owned()), "{sonnet:?}");

@@ -6,8 +6,8 @@ use omniglot_schema::{
     PermissionReply, ReasoningVisibility, TodoStatus,
 };
 use omniglot_testkit::agents::mcp_server;
-use omniglot_testkit::drive::{Turn, labels};
 use omniglot_testkit::models::{Reply, Request};
+use omniglot_testkit::session_driver::{Turn, labels};
 use serde_json::json;
 
 use super::CLAUDE;
@@ -23,31 +23,31 @@ fn results(turn: &Turn) -> Vec<(Option<bool>, Option<i64>)> {
 
 #[tokio::test]
 async fn a_shell_command_tells_its_exit_code() {
-    let stage =
-        CLAUDE.stage([(CLAUDE.shell)("echo out; echo err >&2; exit 3"), Reply::text("It failed.")]).await;
-    let turn = stage.turn("Run it.").await;
+    let fixture =
+        CLAUDE.fixture([(CLAUDE.shell)("echo out; echo err >&2; exit 3"), Reply::text("It failed.")]).await;
+    let turn = fixture.turn("Run it.").await;
     assert_eq!(results(&turn), [(Some(true), Some(3))], "{turn}");
     let output = turn.outputs().concat();
     assert!(output.contains("out") && output.contains("err"), "{output}");
-    stage.model.push((CLAUDE.shell)("true"));
-    let turn = stage.answered("And this.", Reply::text("It worked.")).await;
+    fixture.model.push((CLAUDE.shell)("true"));
+    let turn = fixture.answered("And this.", Reply::text("It worked.")).await;
     assert_eq!(results(&turn), [(Some(false), Some(0))], "{turn}");
 }
 
 #[tokio::test]
 async fn a_new_file_is_shown_as_a_diff() {
-    let stage = CLAUDE.stage([]).await;
-    let file = stage.file("new.txt");
-    stage.model.push((CLAUDE.write)(&file, "first\nsecond\n"));
-    let turn = stage.answered("Write it.", Reply::text("Written.")).await;
+    let fixture = CLAUDE.fixture([]).await;
+    let file = fixture.file("new.txt");
+    fixture.model.push((CLAUDE.write)(&file, "first\nsecond\n"));
+    let turn = fixture.answered("Write it.", Reply::text("Written.")).await;
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "first\nsecond\n");
     assert!(turn.diffs().concat().contains("+first\n+second"), "{turn}");
 }
 
 #[tokio::test]
 async fn a_thought_that_only_its_maker_can_read_is_private() {
-    let stage = CLAUDE.stage([Reply::empty().and_redacted_thinking().and_text("I have thought.")]).await;
-    let turn = stage.turn("Think.").await;
+    let fixture = CLAUDE.fixture([Reply::empty().and_redacted_thinking().and_text("I have thought.")]).await;
+    let turn = fixture.turn("Think.").await;
     let private =
         turn.items().into_iter().flat_map(|item| &item.content).any(|part| {
             matches!(part, ContentPart::Reasoning { visibility: ReasoningVisibility::Private, .. })
@@ -62,16 +62,16 @@ fn of_subagent(request: &Request) -> bool {
 
 #[tokio::test]
 async fn a_subagent_works_below_the_call_that_spawned_it() {
-    let stage = CLAUDE.stage([]).await;
-    let file = stage.file("notes.txt");
+    let fixture = CLAUDE.fixture([]).await;
+    let file = fixture.file("notes.txt");
     std::fs::write(&file, "walrus\n").unwrap();
     let task = json!({"description": "Look at the notes", "subagent_type": "general-purpose",
         "run_in_background": false, "prompt": "Report its first line."});
-    stage.model.push(Reply::tool("Agent", task));
-    stage.model.push((CLAUDE.read)(&file).when(of_subagent));
-    stage.model.push(Reply::text("It says walrus.").when(of_subagent));
-    stage.model.push(Reply::text("The subagent is back."));
-    let turn = stage.turn("Delegate.").await;
+    fixture.model.push(Reply::tool("Agent", task));
+    fixture.model.push((CLAUDE.read)(&file).when(of_subagent));
+    fixture.model.push(Reply::text("It says walrus.").when(of_subagent));
+    fixture.model.push(Reply::text("The subagent is back."));
+    let turn = fixture.turn("Delegate.").await;
     let items = turn.items();
     let spawned = items.iter().find(|item| item.kind == ItemKind::ToolCall && item.parent_id.is_none());
     let spawned = spawned.unwrap_or_else(|| panic!("a call:\n{turn}"));
@@ -104,17 +104,17 @@ async fn a_secret_of_an_mcp_server_is_in_no_event_and_no_frame() {
         request.mcp = Some([("tiny".to_owned(), server)].into_iter().collect());
     };
     let replies = [Reply::tool(CLAUDE.mcp_tool, json!({"a": 1, "b": 2})), Reply::text("Three.")];
-    let stage = CLAUDE.stage_with(replies, with_server).await;
-    let turn = stage.turn("Add.").await;
+    let fixture = CLAUDE.stage_with(replies, with_server).await;
+    let turn = fixture.turn("Add.").await;
     assert!(turn.outputs().concat().contains("sum 3"), "{turn}");
     let query = EventsQuery { limit: Some(10_000), include_raw: true, ..EventsQuery::default() };
-    let events = stage.session.client.events(&stage.session.id, &query).await.unwrap();
+    let events = fixture.session.client.events(&fixture.session.id, &query).await.unwrap();
     assert!(events.events.iter().any(|event| event.raw.is_some()));
     assert!(!serde_json::to_string(&events).unwrap().contains("walrus-secret"));
     let told =
-        stage.model.requests().iter().any(|request| request.body.to_string().contains("walrus-secret"));
+        fixture.model.requests().iter().any(|request| request.body.to_string().contains("walrus-secret"));
     assert!(!told, "the model was told a secret");
-    for pid in stage.daemon.descendants() {
+    for pid in fixture.daemon.descendants() {
         let command = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         assert!(!command.contains("walrus-secret"), "{command}");
     }
@@ -124,11 +124,11 @@ async fn a_secret_of_an_mcp_server_is_in_no_event_and_no_frame() {
 async fn todos_are_state_of_the_session() {
     let create = |subject: &str| json!({"subject": subject, "description": subject, "activeForm": subject});
     let begin = Reply::tool("TaskCreate", create("Inspect")).and_tool("TaskCreate", create("Fix"));
-    let stage = CLAUDE.stage([begin]).await;
-    stage.model.push(Reply::tool("TaskUpdate", json!({"taskId": "1", "status": "completed"})));
-    stage.model.push(Reply::tool("TaskUpdate", json!({"taskId": "2", "status": "in_progress"})));
-    let turn = stage.answered("Plan your work.", Reply::text("Planned.")).await;
-    let state = stage.session.client.detail(&stage.session.id).await.unwrap().state;
+    let fixture = CLAUDE.fixture([begin]).await;
+    fixture.model.push(Reply::tool("TaskUpdate", json!({"taskId": "1", "status": "completed"})));
+    fixture.model.push(Reply::tool("TaskUpdate", json!({"taskId": "2", "status": "in_progress"})));
+    let turn = fixture.answered("Plan your work.", Reply::text("Planned.")).await;
+    let state = fixture.session.client.detail(&fixture.session.id).await.unwrap().state;
     let todos = state.todos.unwrap_or_else(|| panic!("todos:\n{turn}"));
     let todos: Vec<_> =
         todos.inline().unwrap().iter().map(|todo| (todo.text.as_str(), todo.status)).collect();
@@ -137,41 +137,41 @@ async fn todos_are_state_of_the_session() {
 
 #[tokio::test]
 async fn a_picture_that_a_tool_reads_is_kept_beside_its_words() {
-    let stage = CLAUDE.stage([]).await;
-    let file = stage.file("dot.png");
+    let fixture = CLAUDE.fixture([]).await;
+    let file = fixture.file("dot.png");
     std::fs::write(&file, PIXEL).unwrap();
-    stage.model.push((CLAUDE.read)(&file));
-    let turn = stage.answered("Look at it.", Reply::text("A dot.")).await;
+    fixture.model.push((CLAUDE.read)(&file));
+    let turn = fixture.answered("Look at it.", Reply::text("A dot.")).await;
     let path = turn.items().into_iter().flat_map(|item| &item.content).find_map(|part| match part {
         ContentPart::Image { path, .. } => Some(path.clone()),
         _ => None,
     });
     let path = path.unwrap_or_else(|| panic!("a picture:\n{turn}"));
-    let kept = stage.session.client.blob(&path).await.unwrap();
+    let kept = fixture.session.client.blob(&path).await.unwrap();
     assert!(kept.starts_with(&PIXEL[..4]), "{path}");
-    assert_eq!(stage.model.last().images().len(), 1);
+    assert_eq!(fixture.model.last().images().len(), 1);
 }
 
 #[tokio::test]
 async fn a_text_file_that_is_attached_reaches_the_model() {
-    let stage = CLAUDE.stage([Reply::text("A walrus.")]).await;
-    std::fs::write(stage.file("animal.txt"), "the walrus sleeps\n").unwrap();
-    let mut message = omniglot_testkit::drive::message("Which animal?");
+    let fixture = CLAUDE.fixture([Reply::text("A walrus.")]).await;
+    std::fs::write(fixture.file("animal.txt"), "the walrus sleeps\n").unwrap();
+    let mut message = omniglot_testkit::session_driver::message("Which animal?");
     let attachment = MessageAttachment { path: "animal.txt".into(), mime: None, filename: None };
     message.attachments = vec![attachment];
-    let turn = stage.session.turn_with(&message, PermissionReply::Once).await;
+    let turn = fixture.session.turn_with(&message, PermissionReply::Once).await;
     assert_eq!(turn.text(), "A walrus.", "{turn}");
-    assert!(stage.model.last().text().contains("the walrus sleeps"));
+    assert!(fixture.model.last().text().contains("the walrus sleeps"));
 }
 
 #[tokio::test]
 async fn trap_the_blocks_of_one_answer_are_items_in_their_order() {
-    let stage = CLAUDE.stage([]).await;
-    let file = stage.file("a.txt");
+    let fixture = CLAUDE.fixture([]).await;
+    let file = fixture.file("a.txt");
     std::fs::write(&file, "alpha\n").unwrap();
     let answer = Reply::thinking("I ponder.").and_text("I read.").with((CLAUDE.read)(&file));
-    stage.model.push(answer);
-    let turn = stage.answered("Read it.", Reply::text("Done.")).await;
+    fixture.model.push(answer);
+    let turn = fixture.answered("Read it.", Reply::text("Done.")).await;
     let kinds: Vec<_> = turn.items().iter().map(|item| item.kind).collect();
     let (message, call, result) = (ItemKind::Message, ItemKind::ToolCall, ItemKind::ToolResult);
     // The prompt, what was thought and said, the call and its result, the end.
@@ -195,10 +195,10 @@ async fn an_mcp_server_that_does_not_start_is_a_warning() {
     let with_server = |request: &mut CreateSessionRequest| {
         request.mcp = Some([("broken".to_owned(), server)].into_iter().collect());
     };
-    let stage = CLAUDE.stage_with([Reply::text("Hello.")], with_server).await;
-    let turn = stage.turn("Hello?").await;
+    let fixture = CLAUDE.stage_with([Reply::text("Hello.")], with_server).await;
+    let turn = fixture.turn("Hello?").await;
     assert_eq!(turn.text(), "Hello.", "{turn}");
-    let history = stage.session.history().await;
+    let history = fixture.session.history().await;
     assert!(labels(&history).contains(&"claude.warning"), "{turn}");
     assert!(serde_json::to_string(&history).unwrap().contains("broken"), "{turn}");
 }

@@ -6,10 +6,10 @@ use omniglot_schema::{
     UniversalEventType,
 };
 use omniglot_testkit::agents::{RealAgent, mcp_server};
-use omniglot_testkit::drive::text_of;
+use omniglot_testkit::fixture::Fixture;
 use omniglot_testkit::models::{Model, Reply, Request};
 use omniglot_testkit::scenarios::Dialect;
-use omniglot_testkit::stage::Stage;
+use omniglot_testkit::session_driver::text_of;
 use serde_json::json;
 
 use crate::{CODEX, CUT, ended_so, escalated, is};
@@ -25,48 +25,48 @@ fn resolutions(events: &[UniversalEvent]) -> Vec<(PermissionStatus, Option<Resol
     resolved.collect()
 }
 
-fn touch(stage: &Stage, name: &str) -> Reply {
-    escalated(&format!("touch {}", stage.file(name).display()))
+fn touch(fixture: &Fixture, name: &str) -> Reply {
+    escalated(&format!("touch {}", fixture.file(name).display()))
 }
 
 #[tokio::test]
 async fn a_command_that_leaves_the_sandbox_runs_when_it_is_accepted() {
-    let stage = CODEX.stage([]).await;
-    stage.model.push(touch(&stage, "made"));
-    let turn = stage.answered("Make it.", Reply::text("Made.")).await;
+    let fixture = CODEX.fixture([]).await;
+    fixture.model.push(touch(&fixture, "made"));
+    let turn = fixture.answered("Make it.", Reply::text("Made.")).await;
     assert_eq!((turn.text().as_str(), turn.stop_reason()), ("Made.", StopReason::EndTurn), "{turn}");
     let [asked] = turn.asked().try_into().unwrap_or_else(|_| panic!("one permission:\n{turn}"));
     let metadata = asked.metadata.as_ref().unwrap();
     assert_eq!(asked.action, "May I?", "{turn}");
     assert!(metadata.pattern.as_deref().is_some_and(|pattern| pattern.contains("touch")), "{turn}");
     assert!(metadata.item_id.is_some(), "{turn}");
-    assert!(stage.file("made").exists(), "{turn}");
+    assert!(fixture.file("made").exists(), "{turn}");
     let person = Some(ResolvedBy::Person);
-    assert_eq!(resolutions(&stage.session.history().await), [(PermissionStatus::Accept, person)]);
+    assert_eq!(resolutions(&fixture.session.history().await), [(PermissionStatus::Accept, person)]);
 }
 
 #[tokio::test]
 async fn a_command_that_is_accepted_for_the_session_is_not_asked_about_again() {
-    let stage = CODEX.stage([]).await;
-    for reply in [touch(&stage, "made"), touch(&stage, "made"), Reply::text("Twice.")] {
-        stage.model.push(reply);
+    let fixture = CODEX.fixture([]).await;
+    for reply in [touch(&fixture, "made"), touch(&fixture, "made"), Reply::text("Twice.")] {
+        fixture.model.push(reply);
     }
-    let turn = stage.session.turn("Make it twice.", PermissionReply::Always).await;
+    let turn = fixture.session.turn("Make it twice.", PermissionReply::Always).await;
     assert_eq!((turn.text().as_str(), turn.asked().len(), turn.outputs().len()), ("Twice.", 1, 2), "{turn}");
     let person = Some(ResolvedBy::Person);
-    assert_eq!(resolutions(&stage.session.history().await), [(PermissionStatus::AcceptForSession, person)]);
+    assert_eq!(resolutions(&fixture.session.history().await), [(PermissionStatus::AcceptForSession, person)]);
 }
 
 #[tokio::test]
 async fn a_declined_command_does_not_run_and_the_turn_goes_on() {
-    let stage = CODEX.stage([]).await;
-    stage.model.push(touch(&stage, "made"));
-    stage.model.push(Reply::text("Then not."));
-    let turn = stage.session.turn("Make it.", PermissionReply::Reject).await;
+    let fixture = CODEX.fixture([]).await;
+    fixture.model.push(touch(&fixture, "made"));
+    fixture.model.push(Reply::text("Then not."));
+    let turn = fixture.session.turn("Make it.", PermissionReply::Reject).await;
     assert_eq!((turn.text().as_str(), turn.stop_reason()), ("Then not.", StopReason::EndTurn), "{turn}");
-    assert!(!stage.file("made").exists(), "{turn}");
-    assert!(stage.model.last().tool_results().concat().contains("rejected"), "{turn}");
-    stage.session.history().await;
+    assert!(!fixture.file("made").exists(), "{turn}");
+    assert!(fixture.model.last().tool_results().concat().contains("rejected"), "{turn}");
+    fixture.session.history().await;
 }
 
 #[tokio::test]
@@ -78,19 +78,19 @@ async fn a_rejection_with_a_word_goes_on_and_the_model_hears_it() {
             |request: &Request| !request.tool_results().is_empty() && !request.text().contains(WORDS);
         Model::responses().side(refused, Reply::text("Why? "))
     };
-    let stage = Dialect { script, ..CODEX }.stage([]).await;
-    stage.model.push(touch(&stage, "made"));
-    stage.model.push(Reply::text("Then with cat."));
-    stage.session.post("Make it.").await;
-    let asked = stage.session.wait_for(0, is(UniversalEventType::PermissionRequested)).await;
+    let fixture = Dialect { script, ..CODEX }.fixture([]).await;
+    fixture.model.push(touch(&fixture, "made"));
+    fixture.model.push(Reply::text("Then with cat."));
+    fixture.session.post("Make it.").await;
+    let asked = fixture.session.wait_for(0, is(UniversalEventType::PermissionRequested)).await;
     let EventData::PermissionRequested(asked) = asked.data else { unreachable!() };
     let reply = PermissionReplyRequest { reply: PermissionReply::Reject, message: Some(WORDS.to_owned()) };
     let permission = asked.permission_id.to_string();
-    stage.session.client.reply_permission(&stage.session.id, &permission, &reply).await.unwrap();
-    stage.session.wait_for(0, ended_so(StopReason::EndTurn)).await;
-    assert!(stage.model.last().text().contains(WORDS));
-    assert!(!stage.file("made").exists());
-    let events = stage.session.history().await;
+    fixture.session.client.reply_permission(&fixture.session.id, &permission, &reply).await.unwrap();
+    fixture.session.wait_for(0, ended_so(StopReason::EndTurn)).await;
+    assert!(fixture.model.last().text().contains(WORDS));
+    assert!(!fixture.file("made").exists());
+    let events = fixture.session.history().await;
     assert_eq!(resolutions(&events), [(PermissionStatus::Reject, Some(ResolvedBy::Person))]);
     let text = text_of(&events);
     assert!(text.contains(WORDS) && text.ends_with("Then with cat."), "{text}");
@@ -99,36 +99,36 @@ async fn a_rejection_with_a_word_goes_on_and_the_model_hears_it() {
 #[tokio::test]
 async fn more_rights_are_a_permission_that_is_granted_or_not() {
     let agent = |model: &_| RealAgent::codex(model).arg("--enable").arg("request_permissions_tool");
-    let stage = Dialect { agent, ..CODEX }.stage([]).await;
+    let fixture = Dialect { agent, ..CODEX }.fixture([]).await;
     let rights = json!({"file_system": {"write": ["/var/elsewhere"]}});
     let ask = || Reply::tool("request_permissions", json!({"reason": "May I go?", "permissions": rights}));
     for (reply, granted) in [(PermissionReply::Reject, false), (PermissionReply::Once, true)] {
-        stage.model.push(ask());
-        stage.model.push(Reply::text("I see."));
-        let turn = stage.session.turn("Ask for more.", reply).await;
+        fixture.model.push(ask());
+        fixture.model.push(Reply::text("I see."));
+        let turn = fixture.session.turn("Ask for more.", reply).await;
         assert_eq!((turn.text().as_str(), turn.asked().len()), ("I see.", 1), "{turn}");
         assert_eq!(turn.asked()[0].action, "May I go?", "{turn}");
         assert_eq!(turn.calls(), ["request_permissions"], "{turn}");
         assert_eq!(turn.outputs(), [if granted { "accepted" } else { "rejected" }], "{turn}");
-        let last = stage.model.last();
+        let last = fixture.model.last();
         let told = last.tool_results();
         assert_eq!(told.last().unwrap().contains("/var/elsewhere"), granted, "{told:?}");
     }
-    stage.session.history().await;
+    fixture.session.history().await;
 }
 
 #[tokio::test]
 async fn a_cancel_while_a_permission_waits_ends_the_turn_and_nothing_runs() {
-    let stage = CODEX.stage([]).await;
-    stage.model.push(touch(&stage, "made"));
-    stage.session.post("Make it.").await;
-    let asked = stage.session.wait_for(0, is(UniversalEventType::PermissionRequested)).await;
-    stage.session.client.cancel(&stage.session.id, QueueOnCancel::Keep).await.unwrap();
-    stage.session.wait_for(asked.sequence, ended_so(StopReason::Cancelled)).await;
-    let next = stage.answered("Talk instead.", Reply::text("Gladly.")).await;
+    let fixture = CODEX.fixture([]).await;
+    fixture.model.push(touch(&fixture, "made"));
+    fixture.session.post("Make it.").await;
+    let asked = fixture.session.wait_for(0, is(UniversalEventType::PermissionRequested)).await;
+    fixture.session.client.cancel(&fixture.session.id, QueueOnCancel::Keep).await.unwrap();
+    fixture.session.wait_for(asked.sequence, ended_so(StopReason::Cancelled)).await;
+    let next = fixture.answered("Talk instead.", Reply::text("Gladly.")).await;
     assert_eq!((next.text().as_str(), next.stop_reason()), ("Gladly.", StopReason::EndTurn), "{next}");
-    assert!(!stage.file("made").exists());
-    let events = stage.session.history().await;
+    assert!(!fixture.file("made").exists());
+    let events = fixture.session.history().await;
     assert_eq!(resolutions(&events), [(PermissionStatus::Reject, Some(ResolvedBy::Cancel))]);
 }
 
@@ -147,22 +147,22 @@ pub(crate) fn with_tiny_server(request: &mut CreateSessionRequest) {
 #[tokio::test]
 async fn a_tool_of_an_mcp_server_is_a_permission_that_can_be_rejected() {
     let add = || Reply::tool(CODEX.mcp_tool, json!({"a": 1, "b": 2}));
-    let stage = CODEX.stage_with([add(), Reply::text("Then not.")], with_tiny_server).await;
-    let turn = stage.session.turn("Add.", PermissionReply::Reject).await;
+    let fixture = CODEX.stage_with([add(), Reply::text("Then not.")], with_tiny_server).await;
+    let turn = fixture.session.turn("Add.", PermissionReply::Reject).await;
     assert_eq!((turn.text().as_str(), turn.asked().len()), ("Then not.", 1), "{turn}");
     assert_eq!(turn.asked()[0].metadata.as_ref().unwrap().tool.as_deref(), Some("mcp__tiny__add"), "{turn}");
     assert!(!turn.outputs().concat().contains("sum 3"), "{turn}");
     for reply in [add(), add(), Reply::text("Three.")] {
-        stage.model.push(reply);
+        fixture.model.push(reply);
     }
-    let turn = stage.session.turn("Add now.", PermissionReply::Always).await;
+    let turn = fixture.session.turn("Add now.", PermissionReply::Always).await;
     assert_eq!((turn.text().as_str(), turn.asked().len()), ("Three.", 1), "{turn}");
     assert_eq!(turn.outputs(), ["sum 3", "sum 3"], "{turn}");
-    stage.session.history().await;
+    fixture.session.history().await;
 }
 
 /// A session whose model asks for a colour.
-async fn asked_for_a_colour() -> (Stage, String) {
+async fn asked_for_a_colour() -> (Fixture, String) {
     let options = json!([
         {"label": "Red", "description": "As fire"},
         {"label": "Blue", "description": "As water"},
@@ -171,41 +171,41 @@ async fn asked_for_a_colour() -> (Stage, String) {
         json!({"id": "colour", "header": "Colour", "question": "Which colour?", "options": options});
     let call = Reply::tool("request_user_input", json!({"questions": [question]}));
     let plan = |request: &mut CreateSessionRequest| request.agent_mode = Some("plan".to_owned());
-    let stage = CODEX.stage_with([call], plan).await;
-    stage.session.post("Paint it.").await;
-    let asked = stage.session.wait_for(0, is(UniversalEventType::QuestionRequested)).await;
+    let fixture = CODEX.stage_with([call], plan).await;
+    fixture.session.post("Paint it.").await;
+    let asked = fixture.session.wait_for(0, is(UniversalEventType::QuestionRequested)).await;
     let EventData::QuestionRequested(asked) = asked.data else { unreachable!() };
     assert_eq!((asked.prompt.as_str(), asked.options.len()), ("Which colour?", 2));
-    (stage, asked.question_id.to_string())
+    (fixture, asked.question_id.to_string())
 }
 
 #[tokio::test]
 async fn an_answer_to_a_question_reaches_the_model() {
-    let (stage, question) = asked_for_a_colour().await;
-    stage.model.push(Reply::text("Blue it is."));
+    let (fixture, question) = asked_for_a_colour().await;
+    fixture.model.push(Reply::text("Blue it is."));
     let reply = QuestionReplyRequest { answers: vec![vec!["Blue".to_owned()]] };
-    stage.session.client.reply_question(&stage.session.id, &question, &reply).await.unwrap();
-    stage.session.wait_for(0, ended_so(StopReason::EndTurn)).await;
-    assert!(stage.model.last().tool_results().concat().contains("Blue"));
-    stage.session.history().await;
+    fixture.session.client.reply_question(&fixture.session.id, &question, &reply).await.unwrap();
+    fixture.session.wait_for(0, ended_so(StopReason::EndTurn)).await;
+    assert!(fixture.model.last().tool_results().concat().contains("Blue"));
+    fixture.session.history().await;
 }
 
 #[tokio::test]
 async fn a_question_that_is_rejected_lets_the_turn_go_on() {
-    let (stage, question) = asked_for_a_colour().await;
-    stage.model.push(Reply::text("Without a colour, then."));
-    stage.session.client.reject_question(&stage.session.id, &question).await.unwrap();
-    stage.session.wait_for(0, ended_so(StopReason::EndTurn)).await;
-    stage.session.history().await;
+    let (fixture, question) = asked_for_a_colour().await;
+    fixture.model.push(Reply::text("Without a colour, then."));
+    fixture.session.client.reject_question(&fixture.session.id, &question).await.unwrap();
+    fixture.session.wait_for(0, ended_so(StopReason::EndTurn)).await;
+    fixture.session.history().await;
 }
 
 #[tokio::test]
 async fn a_cancel_while_a_question_waits_ends_the_turn() {
-    let (stage, _) = asked_for_a_colour().await;
-    assert!(!stage.session.history_with(CUT).await.is_empty());
-    stage.session.client.cancel(&stage.session.id, QueueOnCancel::Keep).await.unwrap();
-    stage.session.wait_for(0, ended_so(StopReason::Cancelled)).await;
-    let next = stage.answered("Never mind.", Reply::text("As you like.")).await;
+    let (fixture, _) = asked_for_a_colour().await;
+    assert!(!fixture.session.history_with(CUT).await.is_empty());
+    fixture.session.client.cancel(&fixture.session.id, QueueOnCancel::Keep).await.unwrap();
+    fixture.session.wait_for(0, ended_so(StopReason::Cancelled)).await;
+    let next = fixture.answered("Never mind.", Reply::text("As you like.")).await;
     assert_eq!(next.text(), "As you like.", "{next}");
-    stage.session.history().await;
+    fixture.session.history().await;
 }

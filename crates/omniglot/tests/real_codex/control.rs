@@ -9,10 +9,10 @@ use omniglot_schema::{
 };
 use omniglot_testkit::agents::{RealAgent, mcp_server};
 use omniglot_testkit::daemon::Daemon;
-use omniglot_testkit::drive::{Driver, labels, message, session_id};
+use omniglot_testkit::fixture::Fixture;
 use omniglot_testkit::models::{Model, Reply, Request};
 use omniglot_testkit::scenarios::Dialect;
-use omniglot_testkit::stage::Stage;
+use omniglot_testkit::session_driver::{SessionDriver, labels, message, session_id};
 
 use crate::asks::with_tiny_server;
 use crate::{CODEX, ended_so, shell};
@@ -40,35 +40,35 @@ async fn until(what: &str, so: impl Fn() -> bool) {
 
 #[tokio::test]
 async fn a_cancel_also_ends_the_command_that_runs() {
-    let stage = CODEX.stage([shell("exec sleep 98765")]).await;
-    stage.session.post("Wait for ever.").await;
-    until("the command runs", || runs(&stage.daemon, "sleep 98765")).await;
+    let fixture = CODEX.fixture([shell("exec sleep 98765")]).await;
+    fixture.session.post("Wait for ever.").await;
+    until("the command runs", || runs(&fixture.daemon, "sleep 98765")).await;
     // It is Codex that ends it, and only once it has told of it.
-    stage.session.wait_for(0, is_result).await;
-    stage.session.client.cancel(&stage.session.id, QueueOnCancel::Keep).await.unwrap();
-    stage.session.wait_for(0, ended_so(StopReason::Cancelled)).await;
-    until("the command is gone", || !runs(&stage.daemon, "sleep 98765")).await;
-    let next = stage.answered("Something short.", Reply::text("Short.")).await;
+    fixture.session.wait_for(0, is_result).await;
+    fixture.session.client.cancel(&fixture.session.id, QueueOnCancel::Keep).await.unwrap();
+    fixture.session.wait_for(0, ended_so(StopReason::Cancelled)).await;
+    until("the command is gone", || !runs(&fixture.daemon, "sleep 98765")).await;
+    let next = fixture.answered("Something short.", Reply::text("Short.")).await;
     assert_eq!((next.text().as_str(), next.stop_reason()), ("Short.", StopReason::EndTurn), "{next}");
-    stage.session.history().await;
+    fixture.session.history().await;
 }
 
 /// Codex tells of a command some milliseconds after it has started it, and cannot end it before.
 async fn cancel_as_soon_as_commands_exist(permission_mode: &str, duration: u32) {
     let mode =
         |request: &mut CreateSessionRequest| request.permission_mode = Some(permission_mode.to_owned());
-    let stage = CODEX.stage_with([], mode).await;
+    let fixture = CODEX.stage_with([], mode).await;
     for duration in duration..duration + 6 {
         let command = format!("sleep {duration}");
-        stage.model.push(shell(&format!("exec {command}")));
-        let seen = stage.session.history().await.len() as u64;
-        stage.session.post("Wait for ever.").await;
-        until("the command runs", || runs(&stage.daemon, &command)).await;
-        stage.session.client.cancel(&stage.session.id, QueueOnCancel::Keep).await.unwrap();
-        stage.session.wait_for(seen, ended_so(StopReason::Cancelled)).await;
-        until("the command is gone", || !runs(&stage.daemon, &command)).await;
+        fixture.model.push(shell(&format!("exec {command}")));
+        let seen = fixture.session.history().await.len() as u64;
+        fixture.session.post("Wait for ever.").await;
+        until("the command runs", || runs(&fixture.daemon, &command)).await;
+        fixture.session.client.cancel(&fixture.session.id, QueueOnCancel::Keep).await.unwrap();
+        fixture.session.wait_for(seen, ended_so(StopReason::Cancelled)).await;
+        until("the command is gone", || !runs(&fixture.daemon, &command)).await;
     }
-    stage.session.history().await;
+    fixture.session.history().await;
 }
 
 #[tokio::test]
@@ -83,35 +83,35 @@ async fn a_cancel_as_soon_as_a_command_exists_ends_it_in_its_sandbox_as_well() {
 
 #[tokio::test]
 async fn a_session_that_is_terminated_leaves_no_process_on_the_server_that_goes_on() {
-    let stage = CODEX.stage_with([shell("exec sleep 98764")], with_tiny_server).await;
-    stage.session.post("Wait for ever.").await;
-    until("the command runs", || runs(&stage.daemon, "sleep 98764")).await;
-    stage.session.wait_for(0, is_result).await;
+    let fixture = CODEX.stage_with([shell("exec sleep 98764")], with_tiny_server).await;
+    fixture.session.post("Wait for ever.").await;
+    until("the command runs", || runs(&fixture.daemon, "sleep 98764")).await;
+    fixture.session.wait_for(0, is_result).await;
     let mcp = mcp_server().join(" ");
-    assert!(runs(&stage.daemon, &mcp));
-    stage.session.client.terminate(&stage.session.id).await.unwrap();
-    let gone = || !runs(&stage.daemon, "sleep 98764") && !runs(&stage.daemon, &mcp);
+    assert!(runs(&fixture.daemon, &mcp));
+    fixture.session.client.terminate(&fixture.session.id).await.unwrap();
+    let gone = || !runs(&fixture.daemon, "sleep 98764") && !runs(&fixture.daemon, &mcp);
     until("command and MCP server are gone", gone).await;
-    let agents = stage.session.client.agents().await.unwrap().agents;
+    let agents = fixture.session.client.agents().await.unwrap().agents;
     let server = agents.iter().find(|agent| agent.id == "codex").unwrap().server_status.as_ref().unwrap();
     assert_eq!(server.status, ServerStatus::Running);
-    let turn = stage.answered("Come back.", Reply::text("Here I am.")).await;
+    let turn = fixture.answered("Come back.", Reply::text("Here I am.")).await;
     assert_eq!(turn.text(), "Here I am.", "{turn}");
-    stage.session.history().await;
+    fixture.session.history().await;
 }
 
 #[tokio::test]
 async fn a_fork_begins_with_what_the_first_session_was_told() {
-    let stage = CODEX.stage([Reply::text("Noted.")]).await;
-    stage.turn("Remember the walrus.").await;
-    let copy = Driver::of(&stage.daemon.client, "copy");
-    stage.session.client.fork(&stage.session.id, &copy.id).await.unwrap();
-    stage.model.push(Reply::text("The walrus."));
+    let fixture = CODEX.fixture([Reply::text("Noted.")]).await;
+    fixture.turn("Remember the walrus.").await;
+    let copy = SessionDriver::of(&fixture.daemon.client, "copy");
+    fixture.session.client.fork(&fixture.session.id, &copy.id).await.unwrap();
+    fixture.model.push(Reply::text("The walrus."));
     let turn = copy.turn("What was it?", PermissionReply::Once).await;
     assert_eq!(turn.text(), "The walrus.", "{turn}");
-    assert!(stage.model.last().text().contains("Remember the walrus."));
-    let turn = stage.answered("And you?", Reply::text("I know it, too.")).await;
-    assert!(!stage.model.last().text().contains("What was it?"), "{turn}");
+    assert!(fixture.model.last().text().contains("Remember the walrus."));
+    let turn = fixture.answered("And you?", Reply::text("I know it, too.")).await;
+    assert!(!fixture.model.last().text().contains("What was it?"), "{turn}");
     copy.history().await;
 }
 
@@ -122,30 +122,30 @@ async fn a_conversation_is_compacted_and_goes_on() {
         let summary = |request: &Request| request.tools.is_empty();
         Model::responses().side(summary, Reply::text("They spoke of a walrus."))
     };
-    let stage = Dialect { script, ..CODEX }.stage([Reply::text("Noted.")]).await;
-    stage.turn("Remember the walrus.").await;
-    let seen = stage.session.history().await.len() as u64;
-    stage.session.client.compact(&stage.session.id).await.unwrap();
-    stage.session.wait_for(seen, ended_so(StopReason::EndTurn)).await;
-    let events = stage.session.history().await;
+    let fixture = Dialect { script, ..CODEX }.fixture([Reply::text("Noted.")]).await;
+    fixture.turn("Remember the walrus.").await;
+    let seen = fixture.session.history().await.len() as u64;
+    fixture.session.client.compact(&fixture.session.id).await.unwrap();
+    fixture.session.wait_for(seen, ended_so(StopReason::EndTurn)).await;
+    let events = fixture.session.history().await;
     assert!(labels(&events).contains(&"codex.compaction"), "{:?}", labels(&events));
-    let turn = stage.answered("Go on.", Reply::text("Gladly.")).await;
+    let turn = fixture.answered("Go on.", Reply::text("Gladly.")).await;
     assert_eq!(turn.text(), "Gladly.", "{turn}");
-    assert!(stage.model.last().text().contains("They spoke of a walrus."));
+    assert!(fixture.model.last().text().contains("They spoke of a walrus."));
 }
 
 #[tokio::test]
 async fn a_message_that_steers_becomes_part_of_the_running_turn() {
     let (working, gate) = Reply::text("Working.").hold();
-    let stage = CODEX.stage([working.with(shell("true")), Reply::text("Both are done.")]).await;
-    stage.session.post("Do the first thing.").await;
+    let fixture = CODEX.fixture([working.with(shell("true")), Reply::text("Both are done.")]).await;
+    fixture.session.post("Do the first thing.").await;
     gate.reached().await;
-    let begun = stage.session.wait_for(0, |event| matches!(event.data, EventData::ItemDelta(_))).await;
+    let begun = fixture.session.wait_for(0, |event| matches!(event.data, EventData::ItemDelta(_))).await;
     let mut steer = message("Do the second thing as well.");
     steer.delivery = Some(Delivery::Steer);
-    let receipt = stage.session.client.post(&stage.session.id, &steer, None).await.unwrap();
+    let receipt = fixture.session.client.post(&fixture.session.id, &steer, None).await.unwrap();
     assert_eq!(receipt.delivered, Delivered::Steered);
-    stage
+    fixture
         .session
         .wait_for(begun.sequence, |event| match &event.data {
             EventData::ItemCompleted(data) => {
@@ -156,51 +156,51 @@ async fn a_message_that_steers_becomes_part_of_the_running_turn() {
         })
         .await;
     gate.open();
-    stage.session.wait_for(begun.sequence, ended_so(StopReason::EndTurn)).await;
-    assert!(stage.model.last().text().contains("Do the second thing as well."));
-    let events = stage.session.history().await;
+    fixture.session.wait_for(begun.sequence, ended_so(StopReason::EndTurn)).await;
+    assert!(fixture.model.last().text().contains("Do the second thing as well."));
+    let events = fixture.session.history().await;
     let turns = events.iter().filter(|event| matches!(event.data, EventData::TurnStarted(_))).count();
     assert_eq!(turns, 1);
 }
 
-fn effort(stage: &Stage) -> Option<String> {
-    stage.model.last().body["reasoning"]["effort"].as_str().map(str::to_owned)
+fn effort(fixture: &Fixture) -> Option<String> {
+    fixture.model.last().body["reasoning"]["effort"].as_str().map(str::to_owned)
 }
 
 #[tokio::test]
 async fn the_effort_that_a_session_asks_for_is_the_effort_of_its_model() {
     let high = |request: &mut CreateSessionRequest| request.variant = Some("high".to_owned());
-    let stage = CODEX.stage_with([Reply::text("One."), Reply::text("Two.")], high).await;
-    stage.turn("The first.").await;
-    assert_eq!(effort(&stage).as_deref(), Some("high"));
+    let fixture = CODEX.stage_with([Reply::text("One."), Reply::text("Two.")], high).await;
+    fixture.turn("The first.").await;
+    assert_eq!(effort(&fixture).as_deref(), Some("high"));
     let low = SessionPatch { variant: Some("low".to_owned()), ..SessionPatch::default() };
-    let detail = stage.session.client.patch(&stage.session.id, &low).await.unwrap();
+    let detail = fixture.session.client.patch(&fixture.session.id, &low).await.unwrap();
     assert_eq!(detail.state.variant.as_deref(), Some("low"));
-    stage.turn("The second.").await;
-    assert_eq!(effort(&stage).as_deref(), Some("low"));
-    stage.session.history().await;
+    fixture.turn("The second.").await;
+    assert_eq!(effort(&fixture).as_deref(), Some("low"));
+    fixture.session.history().await;
 }
 
 #[tokio::test]
 async fn plan_mode_is_told_to_the_model_and_left_again() {
-    let stage = CODEX.stage([Reply::text("I plan."), Reply::text("I build.")]).await;
+    let fixture = CODEX.fixture([Reply::text("I plan."), Reply::text("I build.")]).await;
     let switch = async |mode: &str| {
         let patch = SessionPatch { agent_mode: Some(mode.to_owned()), ..SessionPatch::default() };
-        stage.session.client.patch(&stage.session.id, &patch).await.unwrap().state.agent_mode
+        fixture.session.client.patch(&fixture.session.id, &patch).await.unwrap().state.agent_mode
     };
     assert_eq!(switch("plan").await.as_deref(), Some("plan"));
-    stage.turn("Think first.").await;
-    assert!(stage.model.last().system.contains("Plan Mode"), "{}", stage.model.last().system);
+    fixture.turn("Think first.").await;
+    assert!(fixture.model.last().system.contains("Plan Mode"), "{}", fixture.model.last().system);
     assert_eq!(switch("build").await.as_deref(), Some("build"));
-    let turn = stage.turn("Now do it.").await;
+    let turn = fixture.turn("Now do it.").await;
     assert_eq!(turn.text(), "I build.", "{turn}");
-    stage.session.history().await;
+    fixture.session.history().await;
 }
 
 #[tokio::test]
 async fn what_codex_does_not_have_is_refused_with_what_it_has() {
-    let stage = CODEX.stage([]).await;
-    let client = &stage.session.client;
+    let fixture = CODEX.fixture([]).await;
+    let client = &fixture.session.client;
     let wished = async |wish: SessionPatch| {
         let request = CreateSessionRequest {
             model: wish.model.clone(),
@@ -210,7 +210,7 @@ async fn what_codex_does_not_have_is_refused_with_what_it_has() {
             ..CreateSessionRequest::new("codex")
         };
         let created = client.create(&session_id("refused"), &request).await.expect_err("no such session");
-        let patched = client.patch(&stage.session.id, &wish).await.expect_err("no such change");
+        let patched = client.patch(&fixture.session.id, &wish).await.expect_err("no such change");
         [created, patched].map(|error| (error.status(), error.to_string()))
     };
     let none = SessionPatch::default;
@@ -234,11 +234,11 @@ async fn a_model_that_nobody_can_reach_fails_the_turn_and_not_the_session() {
         let nowhere = "model_providers.scripted.base_url=\"http://127.0.0.1:9/v1\"";
         RealAgent::codex(model).arg("-c").arg(nowhere)
     };
-    let stage = Dialect { agent: offline, ..CODEX }.stage([]).await;
+    let fixture = Dialect { agent: offline, ..CODEX }.fixture([]).await;
     for _ in 0..2 {
-        let turn = stage.turn("Is anybody there?").await;
+        let turn = fixture.turn("Is anybody there?").await;
         assert_eq!(turn.stop_reason(), StopReason::Error, "{turn}");
         assert_eq!(turn.error().and_then(|error| error.code), Some(ErrorCode::ApiError), "{turn}");
     }
-    stage.session.history().await;
+    fixture.session.history().await;
 }

@@ -2,8 +2,8 @@
 
 use omniglot_schema::{CreateSessionRequest, ErrorCode, ProblemDetails, StopReason};
 use omniglot_testkit::daemon::Setup;
-use omniglot_testkit::drive::session_id;
 use omniglot_testkit::models::Reply;
+use omniglot_testkit::session_driver::session_id;
 
 use crate::CODEX;
 
@@ -53,11 +53,11 @@ async fn a_codex_that_refuses_the_handshake_is_quoted() {
 
 #[tokio::test]
 async fn a_session_whose_codex_became_too_old_ends_its_turn_with_that() {
-    let stage = CODEX.stage([Reply::text("Hello.")]).await;
-    stage.turn("Say hello.").await;
-    std::fs::write(stage.daemon.data().join("omniglot.toml"), codex_that_says(TOO_OLD)).unwrap();
-    let stage = stage.restart();
-    let turn = stage.turn("Are you still there?").await;
+    let fixture = CODEX.fixture([Reply::text("Hello.")]).await;
+    fixture.turn("Say hello.").await;
+    std::fs::write(fixture.daemon.data().join("omniglot.toml"), codex_that_says(TOO_OLD)).unwrap();
+    let fixture = fixture.restart();
+    let turn = fixture.turn("Are you still there?").await;
     assert_eq!(turn.stop_reason(), StopReason::Error, "{turn}");
     let error = turn.error().unwrap();
     assert_eq!(error.code, Some(ErrorCode::AgentUnavailable), "{turn}");

@@ -6,10 +6,10 @@ use omniglot_schema::{
 };
 use omniglot_testkit::agents::RealAgent;
 use omniglot_testkit::daemon::{Daemon, Setup, wait_gone};
-use omniglot_testkit::drive::{Driver, text_of};
+use omniglot_testkit::fixture::Fixture;
 use omniglot_testkit::models::{Gate, Model, Reply, Request};
 use omniglot_testkit::scenarios::Dialect;
-use omniglot_testkit::stage::Stage;
+use omniglot_testkit::session_driver::{SessionDriver, text_of};
 
 use crate::{CODEX, ended_so, is, shell};
 
@@ -28,8 +28,8 @@ async fn status(daemon: &Daemon) -> ServerStatusInfo {
     agents.into_iter().find(|agent| agent.id == "codex").and_then(|agent| agent.server_status).unwrap()
 }
 
-async fn another(stage: &Stage, name: &str) -> Driver {
-    Driver::create_with(&stage.daemon.client, name, &CreateSessionRequest::new("codex")).await
+async fn another(fixture: &Fixture, name: &str) -> SessionDriver {
+    SessionDriver::create_with(&fixture.daemon.client, name, &CreateSessionRequest::new("codex")).await
 }
 
 /// An answer to the session that this word was said in, which stops in the middle.
@@ -44,14 +44,14 @@ fn of(word: &'static str) -> impl Fn(&Request) -> bool + Send + Sync + 'static {
 
 #[tokio::test]
 async fn two_sessions_share_one_process_and_never_hear_each_other() {
-    let stage = CODEX.stage([]).await;
-    let (first, second) = (&stage.session, another(&stage, "other").await);
-    let server = servers(&stage.daemon);
+    let fixture = CODEX.fixture([]).await;
+    let (first, second) = (&fixture.session, another(&fixture, "other").await);
+    let server = servers(&fixture.daemon);
     assert_eq!(server.len(), 1, "one server for both");
     let (alpha, alpha_gate) = halved("apple", "Alpha begins.", "Alpha ends.");
     let (beta, beta_gate) = halved("banana", "Beta begins.", "Beta ends.");
-    stage.model.push(alpha);
-    stage.model.push(beta);
+    fixture.model.push(alpha);
+    fixture.model.push(beta);
     first.post("Speak of the apple.").await;
     alpha_gate.reached().await;
     second.post("Speak of the banana.").await;
@@ -68,21 +68,21 @@ async fn two_sessions_share_one_process_and_never_hear_each_other() {
         ids.collect::<std::collections::HashSet<_>>()
     };
     assert!(threads(&of_first).is_disjoint(&threads(&of_second)));
-    assert_eq!(servers(&stage.daemon), server);
+    assert_eq!(servers(&fixture.daemon), server);
 }
 
 #[tokio::test]
 async fn when_the_server_is_killed_every_turn_on_it_ends_and_the_next_message_resumes() {
-    let stage = CODEX
-        .stage([Reply::text("Noted.").when(of("apple")), Reply::text("Noted.").when(of("banana"))])
+    let fixture = CODEX
+        .fixture([Reply::text("Noted.").when(of("apple")), Reply::text("Noted.").when(of("banana"))])
         .await;
-    let (first, second) = (&stage.session, another(&stage, "other").await);
-    let talk = async |session: &Driver, text: &str| session.turn(text, PermissionReply::Once).await;
+    let (first, second) = (&fixture.session, another(&fixture, "other").await);
+    let talk = async |session: &SessionDriver, text: &str| session.turn(text, PermissionReply::Once).await;
     talk(first, "Remember the apple.").await;
     talk(&second, "Remember the banana.").await;
     let gates = ["apple", "banana"].map(|word| {
         let (reply, gate) = halved(word, "It takes", "a while");
-        stage.model.push(reply);
+        fixture.model.push(reply);
         gate
     });
     first.post("Talk long.").await;
@@ -90,7 +90,7 @@ async fn when_the_server_is_killed_every_turn_on_it_ends_and_the_next_message_re
     for gate in &gates {
         gate.reached().await;
     }
-    let [server] = servers(&stage.daemon).try_into().unwrap();
+    let [server] = servers(&fixture.daemon).try_into().unwrap();
     let killed = std::process::Command::new("kill").args(["-9", &server.to_string()]).status().unwrap();
     assert!(killed.success());
     for session in [first, &second] {
@@ -104,12 +104,12 @@ async fn when_the_server_is_killed_every_turn_on_it_ends_and_the_next_message_re
         assert_eq!(error, Some(ErrorCode::AgentCrashed), "{ended:?}");
     }
     wait_gone(server);
-    assert_eq!(status(&stage.daemon).await.status, ServerStatus::Error);
+    assert_eq!(status(&fixture.daemon).await.status, ServerStatus::Error);
     for (session, word) in [(first, "apple"), (&second, "banana")] {
-        stage.model.push(Reply::text("I know."));
+        fixture.model.push(Reply::text("I know."));
         let turn = talk(session, "What was it?").await;
         assert_eq!((turn.text().as_str(), turn.stop_reason()), ("I know.", StopReason::EndTurn), "{turn}");
-        assert!(stage.model.last().text().contains(&format!("Remember the {word}.")));
+        assert!(fixture.model.last().text().contains(&format!("Remember the {word}.")));
         let events = session.history().await;
         let resumed = events.iter().rev().find_map(|event| match &event.data {
             EventData::SessionStarted(data) => data.metadata.as_ref()?.resume,
@@ -117,14 +117,14 @@ async fn when_the_server_is_killed_every_turn_on_it_ends_and_the_next_message_re
         });
         assert_eq!(resumed, Some(Resume::Native));
     }
-    let now = status(&stage.daemon).await;
+    let now = status(&fixture.daemon).await;
     assert_eq!((now.status, now.restart_count), (ServerStatus::Running, 1));
 }
 
 #[tokio::test]
 async fn the_status_of_the_server_is_told_with_the_agent() {
-    let stage = CODEX.stage([]).await;
-    let now = status(&stage.daemon).await;
+    let fixture = CODEX.fixture([]).await;
+    let now = status(&fixture.daemon).await;
     assert_eq!((now.status, now.restart_count, now.last_error), (ServerStatus::Running, 0, None));
     assert!(now.uptime_ms.is_some());
 }
@@ -135,34 +135,34 @@ async fn a_session_that_comes_back_has_its_sandbox_and_its_approvals_again() {
     let agent = Dialect { agent: read_only, ..CODEX };
     let writes =
         |request: &mut CreateSessionRequest| request.permission_mode = Some("acceptEdits".to_owned());
-    let stage = agent.stage_with([shell("touch before"), Reply::text("Made.")], writes).await;
-    let turn = stage.turn("Make a file.").await;
-    assert!(stage.file("before").exists(), "{turn}");
+    let fixture = agent.stage_with([shell("touch before"), Reply::text("Made.")], writes).await;
+    let turn = fixture.turn("Make a file.").await;
+    assert!(fixture.file("before").exists(), "{turn}");
     let careful = CreateSessionRequest {
         permission_mode: Some("untrusted".to_owned()),
         ..CreateSessionRequest::new("codex")
     };
-    let asking = Driver::create_with(&stage.daemon.client, "asking", &careful).await;
-    stage.model.push(Reply::text("Hello."));
+    let asking = SessionDriver::create_with(&fixture.daemon.client, "asking", &careful).await;
+    fixture.model.push(Reply::text("Hello."));
     asking.turn("Say hello.", PermissionReply::Once).await;
 
-    let asked = stage.model.conversation().len();
-    let stage = stage.restart();
-    stage.model.push(shell("touch after"));
-    let turn = stage.answered("Make another.", Reply::text("Made again.")).await;
+    let asked = fixture.model.conversation().len();
+    let fixture = fixture.restart();
+    fixture.model.push(shell("touch after"));
+    let turn = fixture.answered("Make another.", Reply::text("Made again.")).await;
     assert_eq!((turn.text().as_str(), turn.asked().len()), ("Made again.", 0), "{turn}");
-    assert!(stage.file("after").exists(), "{turn}");
-    let state = stage.session.client.detail(&stage.session.id).await.unwrap().state;
+    assert!(fixture.file("after").exists(), "{turn}");
+    let state = fixture.session.client.detail(&fixture.session.id).await.unwrap().state;
     assert_eq!(state.permission_mode.as_deref(), Some("acceptEdits"));
     // The model is told of every change of the sandbox; after the restart there was none.
-    let heard = &stage.model.conversation()[asked];
+    let heard = &fixture.model.conversation()[asked];
     assert!(heard.text().contains("Make a file.") && heard.text().contains("Make another."));
     assert!(heard.system.contains("`sandbox_mode` is `workspace-write`"), "{}", heard.system);
     assert!(!heard.system.contains("`sandbox_mode` is `read-only`"), "{}", heard.system);
 
-    let asking = Driver::of(&stage.daemon.client, "asking");
-    stage.model.push(shell("true"));
-    stage.model.push(Reply::text("It ran."));
+    let asking = SessionDriver::of(&fixture.daemon.client, "asking");
+    fixture.model.push(shell("true"));
+    fixture.model.push(Reply::text("It ran."));
     let turn = asking.turn("Run it.", PermissionReply::Once).await;
     assert_eq!((turn.text().as_str(), turn.asked().len()), ("It ran.", 1), "{turn}");
 }
@@ -173,13 +173,14 @@ async fn a_session_that_rests_leaves_the_server_and_comes_back_to_it() {
     let agent = RealAgent::codex(&model);
     let config = format!("[limits]\nidle_seconds = 1\n{}", agent.toml());
     let daemon = Setup::new(CODEX.program).config(config).start();
-    let busy = Driver::create_with(&daemon.client, "busy", &CreateSessionRequest::new("codex")).await;
+    let busy = SessionDriver::create_with(&daemon.client, "busy", &CreateSessionRequest::new("codex")).await;
     let (held, gate) = Reply::text("Busy.").when(of("work")).hold();
     model.push(held);
     busy.post("Go to work.").await;
     gate.reached().await;
     let server = servers(&daemon);
-    let session = Driver::create_with(&daemon.client, "resting", &CreateSessionRequest::new("codex")).await;
+    let session =
+        SessionDriver::create_with(&daemon.client, "resting", &CreateSessionRequest::new("codex")).await;
     model.push(Reply::text("Noted."));
     let turn = session.turn("Remember the walrus.", PermissionReply::Once).await;
     let rests = |event: &UniversalEvent| match &event.data {

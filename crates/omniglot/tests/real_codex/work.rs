@@ -11,8 +11,8 @@ use crate::{CODEX, patch, shell};
 
 #[tokio::test]
 async fn a_command_that_fails_tells_its_exit_code_and_the_turn_goes_on() {
-    let stage = CODEX.stage([shell("echo oh-no >&2; exit 3"), Reply::text("It failed.")]).await;
-    let turn = stage.turn("Run it.").await;
+    let fixture = CODEX.fixture([shell("echo oh-no >&2; exit 3"), Reply::text("It failed.")]).await;
+    let turn = fixture.turn("Run it.").await;
     assert_eq!((turn.text().as_str(), turn.stop_reason()), ("It failed.", StopReason::EndTurn), "{turn}");
     let result = turn.items().into_iter().flat_map(|item| &item.content).find_map(|part| match part {
         ContentPart::ToolResult { output, is_error, exit_code, .. } => Some((output, *is_error, *exit_code)),
@@ -21,21 +21,21 @@ async fn a_command_that_fails_tells_its_exit_code_and_the_turn_goes_on() {
     let (output, is_error, exit_code) = result.unwrap_or_else(|| panic!("a result:\n{turn}"));
     assert!(output.contains("oh-no"), "{turn}");
     assert_eq!((is_error, exit_code), (Some(true), Some(3)), "{turn}");
-    assert!(stage.model.last().tool_results().concat().contains("oh-no"));
-    stage.session.history().await;
+    assert!(fixture.model.last().tool_results().concat().contains("oh-no"));
+    fixture.session.history().await;
 }
 
 #[tokio::test]
 async fn a_patch_that_adds_and_deletes_shows_a_diff_of_each_file() {
-    let stage = CODEX.stage([]).await;
-    std::fs::write(stage.file("old.txt"), "gone\n").unwrap();
-    stage.model.push(patch("*** Add File: new.txt\n+fresh\n*** Delete File: old.txt\n"));
-    let turn = stage.answered("Swap the files.", Reply::text("Swapped.")).await;
+    let fixture = CODEX.fixture([]).await;
+    std::fs::write(fixture.file("old.txt"), "gone\n").unwrap();
+    fixture.model.push(patch("*** Add File: new.txt\n+fresh\n*** Delete File: old.txt\n"));
+    let turn = fixture.answered("Swap the files.", Reply::text("Swapped.")).await;
     assert_eq!(turn.text(), "Swapped.", "{turn}");
-    assert!(stage.file("new.txt").exists() && !stage.file("old.txt").exists(), "{turn}");
+    assert!(fixture.file("new.txt").exists() && !fixture.file("old.txt").exists(), "{turn}");
     let diffs = turn.diffs().concat();
     assert!(diffs.contains("+fresh") && diffs.contains("-gone"), "{turn}");
-    stage.session.history().await;
+    fixture.session.history().await;
 }
 
 #[tokio::test]
@@ -46,8 +46,8 @@ async fn a_plan_becomes_the_todos_of_the_session() {
         {"step": "Test it", "status": "pending"},
     ]);
     let call = Reply::tool("update_plan", json!({"explanation": "As agreed", "plan": steps}));
-    let stage = CODEX.stage([call, Reply::text("Planned.")]).await;
-    let turn = stage.turn("Make a plan.").await;
+    let fixture = CODEX.fixture([call, Reply::text("Planned.")]).await;
+    let turn = fixture.turn("Make a plan.").await;
     assert_eq!(turn.text(), "Planned.", "{turn}");
     let mut arguments =
         turn.items().into_iter().flat_map(|item| &item.content).filter_map(|part| match part {
@@ -55,7 +55,7 @@ async fn a_plan_becomes_the_todos_of_the_session() {
             _ => None,
         });
     assert!(arguments.any(|text| text.contains("As agreed")), "{turn}");
-    let state = stage.session.client.detail(&stage.session.id).await.unwrap().state;
+    let state = fixture.session.client.detail(&fixture.session.id).await.unwrap().state;
     let todos = state.todos.as_ref().and_then(|todos| todos.inline()).unwrap_or_default();
     let told: Vec<_> = todos.iter().map(|todo| (todo.text.as_str(), todo.status)).collect();
     let expected = [
@@ -64,26 +64,26 @@ async fn a_plan_becomes_the_todos_of_the_session() {
         ("Test it", TodoStatus::Pending),
     ];
     assert_eq!(told, expected, "{turn}");
-    stage.session.history().await;
+    fixture.session.history().await;
 }
 
 #[tokio::test]
 async fn what_plan_mode_proposes_is_the_plan_of_the_session() {
     let plan = |request: &mut CreateSessionRequest| request.agent_mode = Some("plan".to_owned());
     let proposal = "I propose:\n<proposed_plan>\n# First\n\n1. Look\n</proposed_plan>\n";
-    let stage = CODEX.stage_with([Reply::text(proposal)], plan).await;
-    let turn = stage.turn("Make a plan.").await;
-    let state = stage.session.client.detail(&stage.session.id).await.unwrap().state;
+    let fixture = CODEX.stage_with([Reply::text(proposal)], plan).await;
+    let turn = fixture.turn("Make a plan.").await;
+    let state = fixture.session.client.detail(&fixture.session.id).await.unwrap().state;
     let text = state.plan.map(|plan| plan.text).unwrap_or_default();
     assert_eq!(text.trim(), "# First\n\n1. Look", "{turn}");
     assert!(!turn.text().contains("proposed_plan"), "{turn}");
-    stage.session.history().await;
+    fixture.session.history().await;
 }
 
 #[tokio::test]
 async fn a_thought_that_only_its_maker_can_read_is_private() {
-    let stage = CODEX.stage([Reply::empty().and_redacted_thinking().and_text("I have thought.")]).await;
-    let turn = stage.turn("Think.").await;
+    let fixture = CODEX.fixture([Reply::empty().and_redacted_thinking().and_text("I have thought.")]).await;
+    let turn = fixture.turn("Think.").await;
     let hidden = |part: &&ContentPart| match part {
         ContentPart::Reasoning { text, visibility } => {
             text.is_empty() && *visibility == ReasoningVisibility::Private
@@ -92,35 +92,35 @@ async fn a_thought_that_only_its_maker_can_read_is_private() {
     };
     assert_eq!(turn.items().into_iter().flat_map(|item| &item.content).filter(hidden).count(), 1, "{turn}");
     assert_eq!(turn.text(), "I have thought.", "{turn}");
-    stage.session.history().await;
+    fixture.session.history().await;
 }
 
 #[tokio::test]
 async fn a_text_file_that_is_attached_reaches_the_model() {
-    let stage = CODEX.stage([Reply::text("A walrus.")]).await;
-    std::fs::write(stage.file("animal.txt"), "the walrus sleeps\n").unwrap();
-    let mut message = omniglot_testkit::drive::message("Which animal?");
+    let fixture = CODEX.fixture([Reply::text("A walrus.")]).await;
+    std::fs::write(fixture.file("animal.txt"), "the walrus sleeps\n").unwrap();
+    let mut message = omniglot_testkit::session_driver::message("Which animal?");
     message.attachments = vec![MessageAttachment { path: "animal.txt".into(), mime: None, filename: None }];
-    let turn = stage.session.turn_with(&message, PermissionReply::Once).await;
+    let turn = fixture.session.turn_with(&message, PermissionReply::Once).await;
     assert_eq!(turn.text(), "A walrus.", "{turn}");
-    assert!(stage.model.last().text().contains("the walrus sleeps"));
+    assert!(fixture.model.last().text().contains("the walrus sleeps"));
     let named = |part: &ContentPart| matches!(part, ContentPart::FileRef { path, .. } if path.ends_with("animal.txt"));
     assert!(turn.items().into_iter().any(|item| item.content.iter().any(named)), "{turn}");
-    stage.session.history().await;
+    fixture.session.history().await;
 }
 
 #[tokio::test]
 async fn the_usage_of_a_turn_is_what_its_model_calls_reported() {
     let cost = |input, cached, output, thoughts| models::Usage { input, cached, output, thoughts };
-    let stage = CODEX
-        .stage([
+    let fixture = CODEX
+        .fixture([
             shell("true").usage(cost(1000, 200, 30, 10)),
             Reply::text("One.").usage(cost(500, 700, 20, 5)),
             Reply::text("Two.").usage(cost(7, 3, 2, 1)),
         ])
         .await;
-    let first = stage.turn("The first.").await;
-    let second = stage.turn("The second.").await;
+    let first = fixture.turn("The first.").await;
+    let second = fixture.turn("The second.").await;
     let usage = |input, cached, output, thoughts| {
         let usage = Usage {
             input_tokens: Some(input),
@@ -134,21 +134,21 @@ async fn the_usage_of_a_turn_is_what_its_model_calls_reported() {
     };
     assert_eq!(first.ended().usage, usage(1500, 900, 50, 15), "{first}");
     assert_eq!(second.ended().usage, usage(7, 3, 2, 1), "{second}");
-    stage.session.history().await;
+    fixture.session.history().await;
 }
 
 #[tokio::test]
 async fn a_child_agent_speaks_below_the_call_that_started_it() {
-    let stage = CODEX.stage([]).await;
-    stage.model.push(Reply::tool("multi_agent_v1/spawn_agent", json!({"message": "Say the child word."})));
+    let fixture = CODEX.fixture([]).await;
+    fixture.model.push(Reply::tool("multi_agent_v1/spawn_agent", json!({"message": "Say the child word."})));
     let child = |request: &models::Request| request.last_says("Say the child word.");
-    stage.model.push(Reply::text("Walrus, says the child.").when(child));
+    fixture.model.push(Reply::text("Walrus, says the child.").when(child));
     let (rest, gate) = Reply::empty().hold();
-    stage.model.push(rest.and_text("The parent is done."));
+    fixture.model.push(rest.and_text("The parent is done."));
     // Codex asks once more when the child's word reaches the parent before its turn is over.
-    stage.model.push(Reply::text("The parent has heard it.").forever());
-    stage.session.post("Ask a child.").await;
-    let spoken = stage
+    fixture.model.push(Reply::text("The parent has heard it.").forever());
+    fixture.session.post("Ask a child.").await;
+    let spoken = fixture
         .session
         .wait_for(0, |event| match &event.data {
             EventData::ItemCompleted(data) => {
@@ -158,8 +158,8 @@ async fn a_child_agent_speaks_below_the_call_that_started_it() {
         })
         .await;
     gate.open();
-    stage.session.wait_for(spoken.sequence, crate::ended_so(StopReason::EndTurn)).await;
-    let events = stage.session.history().await;
+    fixture.session.wait_for(spoken.sequence, crate::ended_so(StopReason::EndTurn)).await;
+    let events = fixture.session.history().await;
     let EventData::ItemCompleted(message) = &spoken.data else { unreachable!() };
     let parent = events.iter().find_map(|event| match &event.data {
         EventData::ItemCompleted(data) if Some(&data.item.item_id) == message.item.parent_id.as_ref() => {

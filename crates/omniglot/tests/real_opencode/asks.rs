@@ -4,8 +4,8 @@ use omniglot_schema::{
     ContentPart, EventData, PermissionReply, PermissionReplyRequest, PermissionStatus, QuestionReplyRequest,
     QuestionStatus, QueueOnCancel, ResolvedBy, StopReason, UniversalEvent, UniversalEventType,
 };
+use omniglot_testkit::fixture::Fixture;
 use omniglot_testkit::models::{Reply, Request};
-use omniglot_testkit::stage::Stage;
 use serde_json::json;
 
 use crate::{OPENCODE, ended_so, is, shell};
@@ -19,37 +19,37 @@ fn resolutions(events: &[UniversalEvent]) -> Vec<(PermissionStatus, Option<Resol
 }
 
 /// Posts a message and waits for the permission that it leads to.
-async fn asked_about(stage: &Stage, text: &str) -> String {
-    stage.session.post(text).await;
-    let asked = stage.session.wait_for(0, is(UniversalEventType::PermissionRequested)).await;
+async fn asked_about(fixture: &Fixture, text: &str) -> String {
+    fixture.session.post(text).await;
+    let asked = fixture.session.wait_for(0, is(UniversalEventType::PermissionRequested)).await;
     let EventData::PermissionRequested(ask) = asked.data else { panic!("a permission") };
     ask.permission_id.as_str().to_owned()
 }
 
 #[tokio::test]
 async fn a_rejection_with_a_word_goes_on_and_the_model_hears_it() {
-    let stage = OPENCODE.stage([shell("touch made"), Reply::text("Then with cat.")]).await;
-    let permission = asked_about(&stage, "Make a file.").await;
+    let fixture = OPENCODE.fixture([shell("touch made"), Reply::text("Then with cat.")]).await;
+    let permission = asked_about(&fixture, "Make a file.").await;
     let reply =
         PermissionReplyRequest { reply: PermissionReply::Reject, message: Some("Use cat instead.".into()) };
-    stage.session.client.reply_permission(&stage.session.id, &permission, &reply).await.unwrap();
-    stage.session.wait_for(0, ended_so(StopReason::EndTurn)).await;
-    assert!(stage.model.last().tool_results().concat().contains("Use cat instead."));
-    assert!(!stage.file("made").exists());
-    let events = stage.session.history().await;
+    fixture.session.client.reply_permission(&fixture.session.id, &permission, &reply).await.unwrap();
+    fixture.session.wait_for(0, ended_so(StopReason::EndTurn)).await;
+    assert!(fixture.model.last().tool_results().concat().contains("Use cat instead."));
+    assert!(!fixture.file("made").exists());
+    let events = fixture.session.history().await;
     assert_eq!(resolutions(&events), [(PermissionStatus::Reject, Some(ResolvedBy::Person))]);
-    assert_eq!(omniglot_testkit::drive::text_of(&events), "Then with cat.");
+    assert_eq!(omniglot_testkit::session_driver::text_of(&events), "Then with cat.");
 }
 
 #[tokio::test]
 async fn a_permission_for_an_edit_shows_what_it_would_change() {
-    let stage = OPENCODE.stage([]).await;
-    let file = stage.file("notes.txt");
+    let fixture = OPENCODE.fixture([]).await;
+    let file = fixture.file("notes.txt");
     std::fs::write(&file, "one\ntwo\n").unwrap();
     for reply in [(OPENCODE.read)(&file), (OPENCODE.edit)(&file, "two", "zwei"), Reply::text("Edited.")] {
-        stage.model.push(reply);
+        fixture.model.push(reply);
     }
-    let turn = stage.turn("Translate.").await;
+    let turn = fixture.turn("Translate.").await;
     let [asked] = turn.asked().try_into().unwrap_or_else(|_| panic!("one permission:\n{turn}"));
     let metadata = asked.metadata.as_ref().unwrap();
     let [ContentPart::FileRef { path, diff: Some(diff), .. }] = metadata.files.as_slice() else {
@@ -59,21 +59,21 @@ async fn a_permission_for_an_edit_shows_what_it_would_change() {
     assert_eq!(metadata.tool.as_deref(), Some("edit"));
     assert!(metadata.item_id.is_some(), "{turn}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "one\nzwei\n");
-    stage.session.history().await;
+    fixture.session.history().await;
 }
 
 #[tokio::test]
 async fn a_turn_that_waits_for_a_permission_can_be_cancelled_and_the_next_prompt_works() {
-    let stage = OPENCODE.stage([shell("touch made")]).await;
-    asked_about(&stage, "Make a file.").await;
-    stage.session.client.cancel(&stage.session.id, QueueOnCancel::Keep).await.unwrap();
-    stage.session.wait_for(0, ended_so(StopReason::Cancelled)).await;
-    let events = stage.session.history().await;
+    let fixture = OPENCODE.fixture([shell("touch made")]).await;
+    asked_about(&fixture, "Make a file.").await;
+    fixture.session.client.cancel(&fixture.session.id, QueueOnCancel::Keep).await.unwrap();
+    fixture.session.wait_for(0, ended_so(StopReason::Cancelled)).await;
+    let events = fixture.session.history().await;
     assert_eq!(resolutions(&events), [(PermissionStatus::Reject, Some(ResolvedBy::Cancel))]);
-    assert!(!stage.file("made").exists());
-    let next = stage.answered("Talk, then.", Reply::text("Gladly.")).await;
+    assert!(!fixture.file("made").exists());
+    let next = fixture.answered("Talk, then.", Reply::text("Gladly.")).await;
     assert_eq!((next.text().as_str(), next.stop_reason()), ("Gladly.", StopReason::EndTurn), "{next}");
-    stage.session.history().await;
+    fixture.session.history().await;
 }
 
 fn question() -> Reply {
@@ -87,9 +87,9 @@ fn question() -> Reply {
     )
 }
 
-async fn questioned(stage: &Stage) -> String {
-    stage.session.post("Ask me.").await;
-    let asked = stage.session.wait_for(0, is(UniversalEventType::QuestionRequested)).await;
+async fn questioned(fixture: &Fixture) -> String {
+    fixture.session.post("Ask me.").await;
+    let asked = fixture.session.wait_for(0, is(UniversalEventType::QuestionRequested)).await;
     let EventData::QuestionRequested(ask) = asked.data else { panic!("a question") };
     assert_eq!(
         (ask.prompt.as_str(), ask.options.as_slice()),
@@ -102,42 +102,42 @@ async fn questioned(stage: &Stage) -> String {
 
 #[tokio::test]
 async fn an_answer_to_a_question_reaches_the_model() {
-    let stage = OPENCODE.stage([question(), Reply::text("Two blue ones.")]).await;
-    let id = questioned(&stage).await;
+    let fixture = OPENCODE.fixture([question(), Reply::text("Two blue ones.")]).await;
+    let id = questioned(&fixture).await;
     let reply = QuestionReplyRequest { answers: vec![vec!["Blue".into()], vec!["Two".into()]] };
-    stage.session.client.reply_question(&stage.session.id, &id, &reply).await.unwrap();
-    stage.session.wait_for(0, ended_so(StopReason::EndTurn)).await;
-    let heard = stage.model.last().tool_results().concat();
+    fixture.session.client.reply_question(&fixture.session.id, &id, &reply).await.unwrap();
+    fixture.session.wait_for(0, ended_so(StopReason::EndTurn)).await;
+    let heard = fixture.model.last().tool_results().concat();
     assert!(heard.contains("Blue") && heard.contains("Two"), "{heard}");
-    let resolved = stage.session.wait_for(0, is(UniversalEventType::QuestionResolved)).await;
+    let resolved = fixture.session.wait_for(0, is(UniversalEventType::QuestionResolved)).await;
     let EventData::QuestionResolved(data) = resolved.data else { panic!("an answer") };
     assert_eq!((data.status, data.response.as_deref()), (QuestionStatus::Answered, Some("Blue; Two")));
-    stage.session.history().await;
+    fixture.session.history().await;
 }
 
 #[tokio::test]
 async fn a_question_that_is_rejected_ends_the_turn_without_another_call_of_the_model() {
-    let stage = OPENCODE.stage([question()]).await;
-    let id = questioned(&stage).await;
-    stage.session.client.reject_question(&stage.session.id, &id).await.unwrap();
-    stage.session.wait_for(0, ended_so(StopReason::EndTurn)).await;
-    assert_eq!(stage.model.conversation().len(), 1);
-    let next = stage.answered("Never mind.", Reply::text("All right.")).await;
+    let fixture = OPENCODE.fixture([question()]).await;
+    let id = questioned(&fixture).await;
+    fixture.session.client.reject_question(&fixture.session.id, &id).await.unwrap();
+    fixture.session.wait_for(0, ended_so(StopReason::EndTurn)).await;
+    assert_eq!(fixture.model.conversation().len(), 1);
+    let next = fixture.answered("Never mind.", Reply::text("All right.")).await;
     assert_eq!(next.text(), "All right.", "{next}");
-    stage.session.history().await;
+    fixture.session.history().await;
 }
 
 #[tokio::test]
 async fn a_file_outside_of_the_directory_is_asked_about() {
-    let stage = OPENCODE.stage([]).await;
-    let outside = stage.agent.home().join("outside.txt");
+    let fixture = OPENCODE.fixture([]).await;
+    let outside = fixture.agent.home().join("outside.txt");
     std::fs::write(&outside, "the walrus sleeps\n").unwrap();
-    stage.model.push((OPENCODE.read)(&outside));
-    let turn = stage.answered("Read it.", Reply::text("Read.")).await;
+    fixture.model.push((OPENCODE.read)(&outside));
+    let turn = fixture.answered("Read it.", Reply::text("Read.")).await;
     let [asked] = turn.asked().try_into().unwrap_or_else(|_| panic!("one permission:\n{turn}"));
     assert_eq!(asked.metadata.as_ref().unwrap().tool.as_deref(), Some("external_directory"), "{turn}");
     assert!(turn.outputs().concat().contains("the walrus sleeps"), "{turn}");
-    stage.session.history().await;
+    fixture.session.history().await;
 }
 
 #[tokio::test]
@@ -145,20 +145,20 @@ async fn a_permission_of_a_subagent_is_asked_and_answered_like_any_other() {
     let task = json!({"description": "Makes", "prompt": "Make the walrus.", "subagent_type": "general"});
     let to_child =
         |request: &Request| request.text().contains("walrus") && !request.text().contains("Delegate");
-    let stage = OPENCODE
-        .stage([
+    let fixture = OPENCODE
+        .fixture([
             Reply::tool("task", task),
             shell("touch walrus").when(to_child),
             Reply::text("I made it.").when(to_child),
             Reply::text("It is made."),
         ])
         .await;
-    let turn = stage.turn("Delegate it.").await;
+    let turn = fixture.turn("Delegate it.").await;
     let [asked] = turn.asked().try_into().unwrap_or_else(|_| panic!("one permission:\n{turn}"));
     let items = turn.items();
     let call =
         items.iter().find(|item| Some(&item.item_id) == asked.metadata.as_ref().unwrap().item_id.as_ref());
     assert!(call.is_some_and(|call| call.parent_id.is_some()), "{turn}");
-    assert!(stage.file("walrus").exists() && turn.text().ends_with("It is made."), "{turn}");
-    stage.session.history().await;
+    assert!(fixture.file("walrus").exists() && turn.text().ends_with("It is made."), "{turn}");
+    fixture.session.history().await;
 }

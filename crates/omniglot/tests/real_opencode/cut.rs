@@ -5,10 +5,10 @@ use omniglot_schema::{
     UniversalEventType,
 };
 use omniglot_testkit::agents::RealAgent;
-use omniglot_testkit::drive::{Turn, text_of};
+use omniglot_testkit::fixture::Fixture;
 use omniglot_testkit::models::{Gate, Reply, Request};
 use omniglot_testkit::scenarios::Dialect;
-use omniglot_testkit::stage::Stage;
+use omniglot_testkit::session_driver::{Turn, text_of};
 use serde_json::json;
 
 use crate::sharing::connection_is;
@@ -17,14 +17,14 @@ use crate::{OPENCODE, ended_so, is, shell};
 const CUTTING: Dialect = Dialect { agent: RealAgent::opencode_behind_a_proxy, ..OPENCODE };
 
 /// Begins a turn, cuts the event stream in the middle of its first answer, and lets that answer end unheard.
-async fn cut(stage: &Stage, gate: &Gate, after: usize) -> u64 {
-    stage.session.post("Talk.").await;
+async fn cut(fixture: &Fixture, gate: &Gate, after: usize) -> u64 {
+    fixture.session.post("Talk.").await;
     gate.reached().await;
-    let said = stage.session.wait_for(0, is(UniversalEventType::ItemDelta)).await;
-    std::fs::write(stage.agent.home().join("cut"), "").unwrap();
-    let lost = stage.session.wait_for(said.sequence, connection_is(Some(Connection::Lost))).await;
+    let said = fixture.session.wait_for(0, is(UniversalEventType::ItemDelta)).await;
+    std::fs::write(fixture.agent.home().join("cut"), "").unwrap();
+    let lost = fixture.session.wait_for(said.sequence, connection_is(Some(Connection::Lost))).await;
     gate.open();
-    stage.model.wait_for(after).await;
+    fixture.model.wait_for(after).await;
     lost.sequence
 }
 
@@ -34,14 +34,14 @@ async fn what_a_cut_event_stream_has_missed_is_told_once() {
     let first = half.and_text("the middle, ").with(shell("echo unheard"));
     let (last, end) = Reply::text("the end.").hold();
     let bypass = |request: &mut CreateSessionRequest| request.permission_mode = Some("bypass".to_owned());
-    let stage = CUTTING.stage_with([first, last], bypass).await;
-    let lost = cut(&stage, &gate, 2).await;
+    let fixture = CUTTING.stage_with([first, last], bypass).await;
+    let lost = cut(&fixture, &gate, 2).await;
     end.reached().await;
-    std::fs::remove_file(stage.agent.home().join("cut")).unwrap();
-    stage.session.wait_for(lost, connection_is(Some(Connection::Connected))).await;
+    std::fs::remove_file(fixture.agent.home().join("cut")).unwrap();
+    fixture.session.wait_for(lost, connection_is(Some(Connection::Connected))).await;
     end.open();
-    stage.session.wait_for(0, ended_so(StopReason::EndTurn)).await;
-    let turn = Turn { events: stage.session.history().await };
+    fixture.session.wait_for(0, ended_so(StopReason::EndTurn)).await;
+    let turn = Turn { events: fixture.session.history().await };
     let told = turn.items().into_iter().flat_map(|item| &item.content).filter_map(|part| match part {
         ContentPart::Text { text } => Some(text.as_str()),
         ContentPart::ToolResult { output, .. } => Some(output.as_str()),
@@ -49,44 +49,44 @@ async fn what_a_cut_event_stream_has_missed_is_told_once() {
     });
     let told: Vec<&str> = told.collect();
     assert_eq!(told, ["Talk.", "The beginning, the middle, ", "unheard\n", "the end."], "{turn}");
-    let next = stage.answered("Once more.", Reply::text("Gladly.")).await;
+    let next = fixture.answered("Once more.", Reply::text("Gladly.")).await;
     assert_eq!(next.text(), "Gladly.", "{next}");
-    stage.session.history().await;
+    fixture.session.history().await;
 }
 
 #[tokio::test]
 async fn a_turn_that_ended_unheard_is_ended_when_the_event_stream_is_back() {
     let (half, gate) = Reply::text("The beginning, ").hold();
-    let stage = CUTTING.stage([half.and_text("the end.")]).await;
-    let lost = cut(&stage, &gate, 1).await;
-    std::fs::remove_file(stage.agent.home().join("cut")).unwrap();
-    stage.session.wait_for(lost, ended_so(StopReason::EndTurn)).await;
-    assert_eq!(text_of(&stage.session.history().await), "The beginning, the end.");
+    let fixture = CUTTING.fixture([half.and_text("the end.")]).await;
+    let lost = cut(&fixture, &gate, 1).await;
+    std::fs::remove_file(fixture.agent.home().join("cut")).unwrap();
+    fixture.session.wait_for(lost, ended_so(StopReason::EndTurn)).await;
+    assert_eq!(text_of(&fixture.session.history().await), "The beginning, the end.");
 }
 
 #[tokio::test]
 async fn a_permission_that_was_asked_unheard_can_be_answered() {
     let (half, gate) = Reply::text("I make a file. ").hold();
-    let stage = CUTTING.stage([half.with(shell("touch made")), Reply::text("Made.")]).await;
-    let lost = cut(&stage, &gate, 1).await;
-    std::fs::remove_file(stage.agent.home().join("cut")).unwrap();
-    let asked = stage.session.wait_for(lost, is(UniversalEventType::PermissionRequested)).await;
+    let fixture = CUTTING.fixture([half.with(shell("touch made")), Reply::text("Made.")]).await;
+    let lost = cut(&fixture, &gate, 1).await;
+    std::fs::remove_file(fixture.agent.home().join("cut")).unwrap();
+    let asked = fixture.session.wait_for(lost, is(UniversalEventType::PermissionRequested)).await;
     let EventData::PermissionRequested(ask) = asked.data else { panic!("a permission") };
-    stage.session.reply(ask.permission_id.as_str(), PermissionReply::Once).await.unwrap();
-    stage.session.wait_for(lost, ended_so(StopReason::EndTurn)).await;
-    assert!(stage.file("made").exists());
-    stage.session.history().await;
+    fixture.session.reply(ask.permission_id.as_str(), PermissionReply::Once).await.unwrap();
+    fixture.session.wait_for(lost, ended_so(StopReason::EndTurn)).await;
+    assert!(fixture.file("made").exists());
+    fixture.session.history().await;
 }
 
 /// Cuts the event stream before anything is said.
-async fn deafen(stage: &Stage) -> u64 {
-    std::fs::write(stage.agent.home().join("cut"), "").unwrap();
-    stage.session.wait_for(0, connection_is(Some(Connection::Lost))).await.sequence
+async fn deafen(fixture: &Fixture) -> u64 {
+    std::fs::write(fixture.agent.home().join("cut"), "").unwrap();
+    fixture.session.wait_for(0, connection_is(Some(Connection::Lost))).await.sequence
 }
 
 /// Waits until OpenCode has written this into its log: no event tells what nobody can hear.
-async fn logged(stage: &Stage, words: &str) {
-    let log = stage.agent.home().join(".local/share/opencode/log/opencode.log");
+async fn logged(fixture: &Fixture, words: &str) {
+    let log = fixture.agent.home().join(".local/share/opencode/log/opencode.log");
     while !std::fs::read_to_string(&log).is_ok_and(|log| log.contains(words)) {
         tokio::task::yield_now().await;
     }
@@ -94,14 +94,14 @@ async fn logged(stage: &Stage, words: &str) {
 
 #[tokio::test]
 async fn a_turn_that_failed_unheard_before_its_first_answer_is_closed() {
-    let stage =
+    let fixture =
         CUTTING.stage_with([], |request| request.model = Some("scripted/no-such-model".to_owned())).await;
-    let lost = deafen(&stage).await;
-    stage.session.post("Speak.").await;
-    logged(&stage, "Model not found").await;
-    std::fs::remove_file(stage.agent.home().join("cut")).unwrap();
-    stage.session.wait_for(lost, ended_so(StopReason::Error)).await;
-    let turn = Turn { events: stage.session.history().await };
+    let lost = deafen(&fixture).await;
+    fixture.session.post("Speak.").await;
+    logged(&fixture, "Model not found").await;
+    std::fs::remove_file(fixture.agent.home().join("cut")).unwrap();
+    fixture.session.wait_for(lost, ended_so(StopReason::Error)).await;
+    let turn = Turn { events: fixture.session.history().await };
     assert_eq!(turn.error().unwrap().code, Some(ErrorCode::Unknown), "{turn}");
 }
 
@@ -112,15 +112,15 @@ async fn a_subagent_that_worked_unheard_is_told_below_its_call() {
         |request: &Request| request.text().contains("walrus") && !request.text().contains("Delegate");
     let (last, end) = Reply::text("It is asleep.").hold();
     let replies = [Reply::tool("task", task), Reply::text("The walrus sleeps.").when(to_child), last];
-    let stage = CUTTING.stage(replies).await;
-    let lost = deafen(&stage).await;
-    stage.session.post("Delegate it.").await;
+    let fixture = CUTTING.fixture(replies).await;
+    let lost = deafen(&fixture).await;
+    fixture.session.post("Delegate it.").await;
     end.reached().await;
-    std::fs::remove_file(stage.agent.home().join("cut")).unwrap();
-    stage.session.wait_for(lost, connection_is(Some(Connection::Connected))).await;
+    std::fs::remove_file(fixture.agent.home().join("cut")).unwrap();
+    fixture.session.wait_for(lost, connection_is(Some(Connection::Connected))).await;
     end.open();
-    stage.session.wait_for(lost, ended_so(StopReason::EndTurn)).await;
-    let turn = Turn { events: stage.session.history().await };
+    fixture.session.wait_for(lost, ended_so(StopReason::EndTurn)).await;
+    let turn = Turn { events: fixture.session.history().await };
     assert_eq!(turn.text(), "The walrus sleeps.It is asleep.", "{turn}");
     assert_eq!(turn.items().iter().filter(|item| item.parent_id.is_some()).count(), 1, "{turn}");
     assert!(turn.ended().usage_subagents.is_some(), "{turn}");
@@ -128,13 +128,13 @@ async fn a_subagent_that_worked_unheard_is_told_below_its_call() {
 
 #[tokio::test]
 async fn what_was_said_before_a_restart_is_not_told_again_after_a_cut() {
-    let stage = CUTTING.stage([Reply::text("Noted.")]).await;
-    stage.turn("Remember the apple.").await;
-    let stage = stage.restart();
+    let fixture = CUTTING.fixture([Reply::text("Noted.")]).await;
+    fixture.turn("Remember the apple.").await;
+    let fixture = fixture.restart();
     let (half, gate) = Reply::text("The beginning, ").hold();
-    stage.model.push(half.and_text("the end."));
-    let lost = cut(&stage, &gate, 2).await;
-    std::fs::remove_file(stage.agent.home().join("cut")).unwrap();
-    stage.session.wait_for(lost, ended_so(StopReason::EndTurn)).await;
-    assert_eq!(text_of(&stage.session.history().await), "Noted.The beginning, the end.");
+    fixture.model.push(half.and_text("the end."));
+    let lost = cut(&fixture, &gate, 2).await;
+    std::fs::remove_file(fixture.agent.home().join("cut")).unwrap();
+    fixture.session.wait_for(lost, ended_so(StopReason::EndTurn)).await;
+    assert_eq!(text_of(&fixture.session.history().await), "Noted.The beginning, the end.");
 }

@@ -7,9 +7,9 @@ use omniglot_schema::{
 };
 use omniglot_schema::{UniversalEvent, UniversalEventType};
 use omniglot_testkit::agents::RealAgent;
-use omniglot_testkit::drive::{Turn, labels};
 use omniglot_testkit::models::{Model, Reply, Request};
 use omniglot_testkit::scenarios::Dialect;
+use omniglot_testkit::session_driver::{Turn, labels};
 use serde_json::json;
 
 use crate::{OPENCODE, ended_so, is};
@@ -17,15 +17,15 @@ use crate::{OPENCODE, ended_so, is};
 #[tokio::test]
 async fn a_thought_that_only_its_maker_can_read_is_private() {
     let dialect = Dialect { script: Model::anthropic, agent: RealAgent::opencode_with_anthropic, ..OPENCODE };
-    let stage = dialect.stage([Reply::empty().and_redacted_thinking().and_text("I have thought.")]).await;
-    let turn = stage.turn("Think.").await;
+    let fixture = dialect.fixture([Reply::empty().and_redacted_thinking().and_text("I have thought.")]).await;
+    let turn = fixture.turn("Think.").await;
     let thoughts = turn.items().into_iter().flat_map(|item| &item.content).filter_map(|part| match part {
         ContentPart::Reasoning { text, visibility } => Some((text.as_str(), *visibility)),
         _ => None,
     });
     assert_eq!(thoughts.collect::<Vec<_>>(), [("", ReasoningVisibility::Private)], "{turn}");
     assert_eq!(turn.text(), "I have thought.", "{turn}");
-    stage.session.history().await;
+    fixture.session.history().await;
 }
 
 /// The file that the agent told the model to write its plan to.
@@ -40,34 +40,39 @@ fn plan_file(request: &Request) -> String {
 #[tokio::test]
 async fn an_approved_plan_ends_plan_mode() {
     let dialect = Dialect { agent: RealAgent::opencode_that_plans, ..OPENCODE };
-    let stage = dialect.stage_with([], |request| request.permission_mode = Some("plan".to_owned())).await;
-    stage.answered("Look around.", Reply::text("I looked.")).await;
-    let plan = plan_file(&stage.model.last());
-    stage.model.push((OPENCODE.write)(Path::new(&plan), "1. Count the seals.\n"));
-    stage.model.push((OPENCODE.edit)(Path::new(&plan), "seals", "walruses"));
-    stage.model.push(Reply::tool("plan_exit", json!({})));
-    stage.model.push(Reply::text("I begin."));
-    let seen = stage.session.history().await.len() as u64;
-    stage.session.post("Plan it.").await;
-    let asked = stage.session.wait_for(seen, is(UniversalEventType::QuestionRequested)).await;
+    let fixture = dialect.stage_with([], |request| request.permission_mode = Some("plan".to_owned())).await;
+    fixture.answered("Look around.", Reply::text("I looked.")).await;
+    let plan = plan_file(&fixture.model.last());
+    fixture.model.push((OPENCODE.write)(Path::new(&plan), "1. Count the seals.\n"));
+    fixture.model.push((OPENCODE.edit)(Path::new(&plan), "seals", "walruses"));
+    fixture.model.push(Reply::tool("plan_exit", json!({})));
+    fixture.model.push(Reply::text("I begin."));
+    let seen = fixture.session.history().await.len() as u64;
+    fixture.session.post("Plan it.").await;
+    let asked = fixture.session.wait_for(seen, is(UniversalEventType::QuestionRequested)).await;
     let EventData::QuestionRequested(ask) = asked.data else { panic!("a question") };
     let shown = ask.metadata.as_ref().unwrap().questions[0].detail.clone();
     assert_eq!(shown.as_deref(), Some("1. Count the walruses.\n"), "{ask:?}");
     let reply = QuestionReplyRequest { answers: vec![vec!["Yes".into()]] };
-    stage.session.client.reply_question(&stage.session.id, ask.question_id.as_str(), &reply).await.unwrap();
-    stage.session.wait_for(seen, ended_so(StopReason::EndTurn)).await;
-    let state = stage.session.client.detail(&stage.session.id).await.unwrap().state;
+    fixture
+        .session
+        .client
+        .reply_question(&fixture.session.id, ask.question_id.as_str(), &reply)
+        .await
+        .unwrap();
+    fixture.session.wait_for(seen, ended_so(StopReason::EndTurn)).await;
+    let state = fixture.session.client.detail(&fixture.session.id).await.unwrap().state;
     let modes = (state.agent_mode.as_deref(), state.permission_mode.as_deref());
     assert_eq!(modes, (Some("build"), Some("default")));
     assert!(state.plan.is_some_and(|plan| plan.text.contains("Count the walruses.")));
-    let events = stage.session.history().await;
+    let events = fixture.session.history().await;
     assert_eq!(labels(&events).into_iter().filter(|label| *label == "opencode.mode_changed").count(), 1);
     assert!(injected(&events).contains("has been approved"), "what OpenCode says to the agent that builds");
     // The agent that builds also gets the next prompt: it may write.
-    stage.model.push((OPENCODE.write)(&stage.file("built"), "text\n"));
-    let turn = stage.answered("Build.", Reply::text("Built.")).await;
-    assert!(stage.file("built").exists(), "{turn}");
-    stage.session.history().await;
+    fixture.model.push((OPENCODE.write)(&fixture.file("built"), "text\n"));
+    let turn = fixture.answered("Build.", Reply::text("Built.")).await;
+    assert!(fixture.file("built").exists(), "{turn}");
+    fixture.session.history().await;
 }
 
 /// What OpenCode has said to the model in the user's name.
@@ -94,23 +99,23 @@ async fn a_subagent_in_the_background_reports_in_a_turn_of_the_agent() {
     let task = json!({"description": "Count", "subagent_type": "general", "background": true,
         "prompt": "Count to three."});
     let (report, gate) = Reply::empty().hold();
-    let stage = dialect.stage([Reply::tool("task", task)]).await;
-    stage.model.push(report.and_text("One, two, three.").when(of_subagent));
-    stage.model.push(Reply::text("It counts."));
-    let turn = stage.turn("Let it count.").await;
+    let fixture = dialect.fixture([Reply::tool("task", task)]).await;
+    fixture.model.push(report.and_text("One, two, three.").when(of_subagent));
+    fixture.model.push(Reply::text("It counts."));
+    let turn = fixture.turn("Let it count.").await;
     assert!(turn.text().ends_with("It counts."), "{turn}");
     let from = turn.last_sequence();
-    let state = stage.session.client.detail(&stage.session.id).await.unwrap().state;
+    let state = fixture.session.client.detail(&fixture.session.id).await.unwrap().state;
     assert_eq!(state.subagents.unwrap().inline().unwrap()[0]["agent"], "general", "it is at work");
-    stage.model.push(Reply::text("It has counted."));
+    fixture.model.push(Reply::text("It has counted."));
     gate.open();
-    let begun = stage.session.wait_for(from, begun_by_agent).await;
-    stage.session.wait_for(begun.sequence, ended_so(StopReason::EndTurn)).await;
-    let events = stage.session.history().await;
+    let begun = fixture.session.wait_for(from, begun_by_agent).await;
+    fixture.session.wait_for(begun.sequence, ended_so(StopReason::EndTurn)).await;
+    let events = fixture.session.history().await;
     let turn = Turn { events: events.into_iter().filter(|event| event.sequence >= begun.sequence).collect() };
     assert_eq!(turn.text(), "One, two, three.It has counted.", "{turn}");
     assert!(injected(&turn.events).contains("One, two, three."), "what began the turn: {turn}");
-    let state = stage.session.client.detail(&stage.session.id).await.unwrap().state;
+    let state = fixture.session.client.detail(&fixture.session.id).await.unwrap().state;
     assert_eq!(state.subagents.unwrap().inline().unwrap().len(), 0, "its work is done");
     assert!(turn.ended().usage_subagents.is_some(), "{turn}");
 }

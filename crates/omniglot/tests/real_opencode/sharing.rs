@@ -5,9 +5,9 @@ use omniglot_schema::{
     ServerStatusInfo, SessionEndReason, StopReason, UniversalEvent, UniversalEventType,
 };
 use omniglot_testkit::daemon::{Daemon, wait_gone};
-use omniglot_testkit::drive::{Driver, text_of};
+use omniglot_testkit::fixture::Fixture;
 use omniglot_testkit::models::{Gate, Reply, Request};
-use omniglot_testkit::stage::Stage;
+use omniglot_testkit::session_driver::{SessionDriver, text_of};
 
 use crate::{OPENCODE, ended_so, is, shell};
 
@@ -36,14 +36,14 @@ fn halved(word: &'static str, first: &str, second: &str) -> (Reply, Gate) {
     (half.and_text(second).when(move |request: &Request| request.text().contains(word)), gate)
 }
 
-async fn never_hear_each_other(stage: &Stage, second: &Driver) {
-    let first = &stage.session;
-    let server = servers(&stage.daemon);
+async fn never_hear_each_other(fixture: &Fixture, second: &SessionDriver) {
+    let first = &fixture.session;
+    let server = servers(&fixture.daemon);
     assert_eq!(server.len(), 1, "one server for both");
     let (alpha, alpha_gate) = halved("apple", "Alpha begins.", "Alpha ends.");
     let (beta, beta_gate) = halved("banana", "Beta begins.", "Beta ends.");
-    stage.model.push(alpha);
-    stage.model.push(beta);
+    fixture.model.push(alpha);
+    fixture.model.push(beta);
     first.post("Speak of the apple.").await;
     alpha_gate.reached().await;
     second.post("Speak of the banana.").await;
@@ -55,30 +55,30 @@ async fn never_hear_each_other(stage: &Stage, second: &Driver) {
     let [of_first, of_second] = [first.history().await, second.history().await];
     assert_eq!(text_of(&of_first), "Alpha begins.Alpha ends.");
     assert_eq!(text_of(&of_second), "Beta begins.Beta ends.");
-    assert_eq!(servers(&stage.daemon), server);
+    assert_eq!(servers(&fixture.daemon), server);
 }
 
 #[tokio::test]
 async fn two_sessions_in_one_directory_never_hear_each_other() {
-    let stage = OPENCODE.stage([]).await;
+    let fixture = OPENCODE.fixture([]).await;
     let second = CreateSessionRequest::new("opencode");
-    let second = Driver::create_with(&stage.daemon.client, "other", &second).await;
-    never_hear_each_other(&stage, &second).await;
+    let second = SessionDriver::create_with(&fixture.daemon.client, "other", &second).await;
+    never_hear_each_other(&fixture, &second).await;
 }
 
 #[tokio::test]
 async fn two_sessions_in_two_directories_share_one_process() {
-    let stage = OPENCODE.stage([]).await;
-    let elsewhere = stage.daemon.home().join("elsewhere");
+    let fixture = OPENCODE.fixture([]).await;
+    let elsewhere = fixture.daemon.home().join("elsewhere");
     std::fs::create_dir(&elsewhere).unwrap();
     let directory = Some(elsewhere.to_str().unwrap().to_owned());
     let second = CreateSessionRequest { directory, ..CreateSessionRequest::new("opencode") };
-    let second = Driver::create_with(&stage.daemon.client, "other", &second).await;
-    never_hear_each_other(&stage, &second).await;
-    stage.model.push(shell("touch here"));
-    stage.model.push(Reply::text("Made."));
+    let second = SessionDriver::create_with(&fixture.daemon.client, "other", &second).await;
+    never_hear_each_other(&fixture, &second).await;
+    fixture.model.push(shell("touch here"));
+    fixture.model.push(Reply::text("Made."));
     second.turn("Make a file.", PermissionReply::Once).await;
-    assert!(elsewhere.join("here").exists() && !stage.file("here").exists());
+    assert!(elsewhere.join("here").exists() && !fixture.file("here").exists());
 }
 
 fn resumed(events: &[UniversalEvent]) -> Option<Resume> {
@@ -90,50 +90,50 @@ fn resumed(events: &[UniversalEvent]) -> Option<Resume> {
 
 #[tokio::test]
 async fn when_the_server_is_killed_in_mid_turn_the_next_message_resumes() {
-    let stage = OPENCODE.stage([Reply::text("Noted.")]).await;
-    stage.turn("Remember the apple.").await;
+    let fixture = OPENCODE.fixture([Reply::text("Noted.")]).await;
+    fixture.turn("Remember the apple.").await;
     let (reply, gate) = halved("apple", "It takes", "a while");
-    stage.model.push(reply);
-    stage.session.post("Talk long.").await;
+    fixture.model.push(reply);
+    fixture.session.post("Talk long.").await;
     gate.reached().await;
-    let [server] = servers(&stage.daemon).try_into().unwrap();
+    let [server] = servers(&fixture.daemon).try_into().unwrap();
     kill(server);
-    stage.session.wait_for(0, ended_so(StopReason::Error)).await;
-    let ended = stage.session.wait_for(0, is(UniversalEventType::SessionEnded)).await;
+    fixture.session.wait_for(0, ended_so(StopReason::Error)).await;
+    let ended = fixture.session.wait_for(0, is(UniversalEventType::SessionEnded)).await;
     let EventData::SessionEnded(end) = &ended.data else { panic!("an end") };
     assert_eq!(end.reason, SessionEndReason::Error, "{ended:?}");
-    let events = stage.session.history().await;
+    let events = fixture.session.history().await;
     let error = events.iter().find_map(|event| match &event.data {
         EventData::Error(error) => error.code,
         _ => None,
     });
     assert_eq!(error, Some(ErrorCode::AgentCrashed), "{ended:?}");
-    assert_eq!(status(&stage.daemon).await.status, ServerStatus::Error);
-    let turn = stage.answered("What was it?", Reply::text("I know.")).await;
+    assert_eq!(status(&fixture.daemon).await.status, ServerStatus::Error);
+    let turn = fixture.answered("What was it?", Reply::text("I know.")).await;
     assert_eq!((turn.text().as_str(), turn.stop_reason()), ("I know.", StopReason::EndTurn), "{turn}");
-    assert!(stage.model.last().text().contains("Remember the apple."));
-    assert_eq!(resumed(&stage.session.history().await), Some(Resume::Native));
-    let now = status(&stage.daemon).await;
+    assert!(fixture.model.last().text().contains("Remember the apple."));
+    assert_eq!(resumed(&fixture.session.history().await), Some(Resume::Native));
+    let now = status(&fixture.daemon).await;
     assert_eq!((now.status, now.restart_count), (ServerStatus::Running, 1));
 }
 
 #[tokio::test]
 async fn a_server_that_ended_between_turns_is_started_again_and_remembers() {
-    let stage = OPENCODE.stage([Reply::text("Noted.")]).await;
-    let seen = stage.turn("Remember the apple.").await.last_sequence();
-    let [server] = servers(&stage.daemon).try_into().unwrap();
+    let fixture = OPENCODE.fixture([Reply::text("Noted.")]).await;
+    let seen = fixture.turn("Remember the apple.").await.last_sequence();
+    let [server] = servers(&fixture.daemon).try_into().unwrap();
     kill(server);
-    stage.session.wait_for(seen, connection_is(None)).await;
-    let turn = stage.answered("What was it?", Reply::text("I know.")).await;
+    fixture.session.wait_for(seen, connection_is(None)).await;
+    let turn = fixture.answered("What was it?", Reply::text("I know.")).await;
     assert_eq!(turn.text(), "I know.", "{turn}");
-    assert!(stage.model.last().text().contains("Remember the apple."));
-    stage.session.history().await;
+    assert!(fixture.model.last().text().contains("Remember the apple."));
+    fixture.session.history().await;
 }
 
 #[tokio::test]
 async fn the_status_of_the_server_is_told_with_the_agent() {
-    let stage = OPENCODE.stage([]).await;
-    let now = status(&stage.daemon).await;
+    let fixture = OPENCODE.fixture([]).await;
+    let now = status(&fixture.daemon).await;
     assert_eq!((now.status, now.restart_count, now.last_error), (ServerStatus::Running, 0, None));
     assert!(now.uptime_ms.is_some());
 }

@@ -8,9 +8,9 @@ use std::sync::Mutex;
 use omniglot_schema::{UniversalEvent, UniversalEventType};
 use omniglot_testkit::agents::RealAgent;
 use omniglot_testkit::daemon::{Daemon, Setup, descendants};
-use omniglot_testkit::drive::Driver;
 use omniglot_testkit::models::{Gate, Model, Reply, Script};
 use omniglot_testkit::sandbox_sdk::SandboxSdk;
+use omniglot_testkit::session_driver::SessionDriver;
 use serde_json::json;
 
 pub(crate) struct Play {
@@ -67,8 +67,8 @@ impl Play {
     }
 
     /// The session as our own face shows it.
-    pub(crate) fn watched(&self, session: &str) -> Driver {
-        Driver::of(&self.daemon.client, &self.sessions.lock().unwrap()[session])
+    pub(crate) fn watched(&self, session: &str) -> SessionDriver {
+        SessionDriver::of(&self.daemon.client, &self.sessions.lock().unwrap()[session])
     }
 
     /// What to prompt for a text.

@@ -8,33 +8,33 @@ use crate::contract::{Command, Input, Output, RequestKey, Translator};
 use crate::replay::show::show_output;
 
 /// A session whose turn runs; everything sent is taken as sent.
-struct Bench {
+struct Harness {
     acp: Acp,
     lines: Vec<String>,
     asked: Option<RequestKey>,
 }
 
-impl Bench {
+impl Harness {
     fn prompted() -> Self {
-        let mut bench = Self { acp: Acp::new(), lines: vec![], asked: None };
+        let mut harness = Self { acp: Acp::new(), lines: vec![], asked: None };
         let open = [
             r#"{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}"#,
             r#"{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}"#,
         ];
-        bench.step(Input::Sent(&raw(open[0])));
-        bench.hear(r#"{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}"#);
-        bench.step(Input::Sent(&raw(open[1])));
-        bench.lines.clear();
-        bench
+        harness.step(Input::Sent(&raw(open[0])));
+        harness.hear(r#"{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}"#);
+        harness.step(Input::Sent(&raw(open[1])));
+        harness.lines.clear();
+        harness
     }
 
     /// A form of these properties, and what it asks.
     fn form(message: &str, schema: &str) -> Self {
-        let mut bench = Self::prompted();
-        bench.hear(&create(&format!(
+        let mut harness = Self::prompted();
+        harness.hear(&create(&format!(
             r#""mode":"form","sessionId":"s","message":{message:?},"requestedSchema":{schema}"#
         )));
-        bench
+        harness
     }
 
     fn hear(&mut self, frame: &str) -> &mut Self {
@@ -88,14 +88,14 @@ const ALL_TYPES: &str = r#"{"type":"object","required":["name"],"properties":{
 
 #[test]
 fn each_property_is_a_question_in_the_agents_order() {
-    insta::assert_snapshot!(Bench::form("New project", ALL_TYPES).said(), @r#"question + form:1:0 native=0 call=null [{"prompt":"New project\nHow shall it be called?","header":"Name","options":[],"multi_select":false,"free_text":true},{"prompt":"kind","options":[{"label":"A library","description":"For others"},{"label":"A program"}],"multi_select":false,"free_text":false},{"prompt":"Checks","options":[{"label":"fmt"},{"label":"lint"},{"label":"test"}],"multi_select":true,"free_text":false},{"prompt":"Copies","options":[],"multi_select":false,"free_text":true,"format":"integer"},"…2 more"]"#);
+    insta::assert_snapshot!(Harness::form("New project", ALL_TYPES).said(), @r#"question + form:1:0 native=0 call=null [{"prompt":"New project\nHow shall it be called?","header":"Name","options":[],"multi_select":false,"free_text":true},{"prompt":"kind","options":[{"label":"A library","description":"For others"},{"label":"A program"}],"multi_select":false,"free_text":false},{"prompt":"Checks","options":[{"label":"fmt"},{"label":"lint"},{"label":"test"}],"multi_select":true,"free_text":false},{"prompt":"Copies","options":[],"multi_select":false,"free_text":true,"format":"integer"},"…2 more"]"#);
 }
 
 #[test]
 fn answers_are_sent_as_the_types_of_their_properties() {
-    let mut bench = Bench::form("New project", ALL_TYPES);
+    let mut harness = Harness::form("New project", ALL_TYPES);
     let answers: &[&[&str]] = &[&["omni"], &["A program"], &["fmt", "test"], &["3"], &["0.5"], &["No"]];
-    insta::assert_snapshot!(bench.answer(answers), @r#"
+    insta::assert_snapshot!(harness.answer(answers), @r#"
     send {"jsonrpc":"2.0","id":0,"result":{"action":"accept","content":{"checks":["fmt","test"],"count":3,"force":false,"kind":"bin","name":"omni","ratio":0.5}}}
     question . form:1:0 [["omni"],["A program"],["fmt","test"],["3"],"…2 more"] by "person"
     "#);
@@ -103,8 +103,8 @@ fn answers_are_sent_as_the_types_of_their_properties() {
 
 #[test]
 fn what_is_not_answered_is_not_sent() {
-    let mut bench = Bench::form("New project", ALL_TYPES);
-    insta::assert_snapshot!(bench.answer(&[&["omni"], &[], &[], &["many"]]), @r#"
+    let mut harness = Harness::form("New project", ALL_TYPES);
+    insta::assert_snapshot!(harness.answer(&[&["omni"], &[], &[], &["many"]]), @r#"
     send {"jsonrpc":"2.0","id":0,"result":{"action":"accept","content":{"name":"omni"}}}
     question . form:1:0 [["omni"]] by "person"
     "#);
@@ -114,14 +114,14 @@ fn what_is_not_answered_is_not_sent() {
 const CLAUDE: &str = r#"{"type":"object","properties":{
     "question_0":{"type":"string","title":"Store","description":"Which store?","oneOf":[{"const":"SQLite","title":"SQLite"},{"const":"Files","title":"Files"}]},
     "question_0_custom":{"type":"string","title":"Other"},
-    "question_1":{"type":"array","title":"Extras","description":"Which extras?","items":{"anyOf":[{"const":"Docs","title":"Docs"},{"const":"Bench","title":"Bench"}]}},
+    "question_1":{"type":"array","title":"Extras","description":"Which extras?","items":{"anyOf":[{"const":"Docs","title":"Docs"},{"const":"Harness","title":"Harness"}]}},
     "question_1_custom":{"type":"string","title":"Other"}}}"#;
 
 #[test]
 fn a_custom_field_is_the_free_text_of_its_question() {
-    let mut bench = Bench::form("Please answer the following questions.", CLAUDE);
-    insta::assert_snapshot!(bench.said(), @r#"question + form:1:0 native=0 call=null [{"prompt":"Which store?","header":"Store","options":[{"label":"SQLite"},{"label":"Files"}],"multi_select":false,"free_text":true},{"prompt":"Which extras?","header":"Extras","options":[{"label":"Docs"},{"label":"Bench"}],"multi_select":true,"free_text":true}]"#);
-    insta::assert_snapshot!(bench.answer(&[&["In memory"], &["Docs", "A logo"]]), @r#"
+    let mut harness = Harness::form("Please answer the following questions.", CLAUDE);
+    insta::assert_snapshot!(harness.said(), @r#"question + form:1:0 native=0 call=null [{"prompt":"Which store?","header":"Store","options":[{"label":"SQLite"},{"label":"Files"}],"multi_select":false,"free_text":true},{"prompt":"Which extras?","header":"Extras","options":[{"label":"Docs"},{"label":"Harness"}],"multi_select":true,"free_text":true}]"#);
+    insta::assert_snapshot!(harness.answer(&[&["In memory"], &["Docs", "A logo"]]), @r#"
     send {"jsonrpc":"2.0","id":0,"result":{"action":"accept","content":{"question_0_custom":"In memory","question_1":["Docs"],"question_1_custom":"A logo"}}}
     question . form:1:0 [["In memory"],["Docs","A logo"]] by "person"
     "#);
@@ -133,7 +133,7 @@ fn an_older_claude_writes_descriptions_into_titles() {
         {"const":"SQLite","title":"SQLite — One file","_meta":{"_claude/askUserQuestionOption":{"description":"One file"}}},
         {"const":"Postgres","title":"Postgres — A server","_meta":{"_claude/askUserQuestionOption":{"description":"A server"}}}]},
         "question_0_custom":{"type":"string","title":"Other"}}}"#;
-    insta::assert_snapshot!(Bench::form("Which database should I use?", schema).said(), @r#"question + form:1:0 native=0 call=null [{"prompt":"Which database should I use?","header":"Database","options":[{"label":"SQLite","description":"One file"},{"label":"Postgres","description":"A server"}],"multi_select":false,"free_text":true}]"#);
+    insta::assert_snapshot!(Harness::form("Which database should I use?", schema).said(), @r#"question + form:1:0 native=0 call=null [{"prompt":"Which database should I use?","header":"Database","options":[{"label":"SQLite","description":"One file"},{"label":"Postgres","description":"A server"}],"multi_select":false,"free_text":true}]"#);
 }
 
 #[test]
@@ -141,9 +141,9 @@ fn a_note_of_codex_comes_with_the_option_that_points_at_it() {
     let schema = r#"{"type":"object","required":["db"],"properties":{
         "db":{"title":"Which database?","description":"Database","_meta":{"codex":{"isOther":true}},"type":"string","oneOf":[{"const":"SQLite","title":"SQLite"},{"const":"None of the above","title":"None of the above"}]},
         "db_note":{"type":"string","title":"Additional answer or note","_meta":{"codex":{"questionId":"db","role":"user_note"}}}}}"#;
-    let mut bench = Bench::form("Codex needs your input to continue.", schema);
-    insta::assert_snapshot!(bench.said(), @r#"question + form:1:0 native=0 call=null [{"prompt":"Which database?","header":"Database","options":[{"label":"SQLite"},{"label":"None of the above"}],"multi_select":false,"free_text":true}]"#);
-    insta::assert_snapshot!(bench.answer(&[&["Files"]]), @r#"
+    let mut harness = Harness::form("Codex needs your input to continue.", schema);
+    insta::assert_snapshot!(harness.said(), @r#"question + form:1:0 native=0 call=null [{"prompt":"Which database?","header":"Database","options":[{"label":"SQLite"},{"label":"None of the above"}],"multi_select":false,"free_text":true}]"#);
+    insta::assert_snapshot!(harness.answer(&[&["Files"]]), @r#"
     send {"jsonrpc":"2.0","id":0,"result":{"action":"accept","content":{"db":"None of the above","db_note":"Files"}}}
     question . form:1:0 [["Files"]] by "person"
     "#);
@@ -152,13 +152,13 @@ fn a_note_of_codex_comes_with_the_option_that_points_at_it() {
 #[test]
 fn a_form_without_fields_asks_for_a_yes_or_no() {
     let schema = r#"{"type":"object","properties":{}}"#;
-    let mut bench = Bench::form("Delete the branch?", schema);
-    insta::assert_snapshot!(bench.said(), @r#"question + form:1:0 native=0 call=null [{"prompt":"Delete the branch?","options":[{"label":"Yes"},{"label":"No"}],"multi_select":false,"free_text":false}]"#);
-    insta::assert_snapshot!(bench.answer(&[&["Yes"]]), @r#"
+    let mut harness = Harness::form("Delete the branch?", schema);
+    insta::assert_snapshot!(harness.said(), @r#"question + form:1:0 native=0 call=null [{"prompt":"Delete the branch?","options":[{"label":"Yes"},{"label":"No"}],"multi_select":false,"free_text":false}]"#);
+    insta::assert_snapshot!(harness.answer(&[&["Yes"]]), @r#"
     send {"jsonrpc":"2.0","id":0,"result":{"action":"accept","content":{}}}
     question . form:1:0 [["Yes"]] by "person"
     "#);
-    insta::assert_snapshot!(Bench::form("Delete the branch?", schema).answer(&[&["No"]]), @r#"
+    insta::assert_snapshot!(Harness::form("Delete the branch?", schema).answer(&[&["No"]]), @r#"
     send {"jsonrpc":"2.0","id":0,"result":{"action":"decline"}}
     question . form:1:0 null by "person"
     "#);
@@ -167,9 +167,9 @@ fn a_form_without_fields_asks_for_a_yes_or_no() {
 #[test]
 fn options_whose_titles_repeat_are_told_apart_by_their_values() {
     let schema = r#"{"properties":{"c":{"type":"string","oneOf":[{"const":"1","title":"Red"},{"const":"2","title":"Red"},{"const":"3","title":"Blue"}]}}}"#;
-    let mut bench = Bench::form("Which?", schema);
-    insta::assert_snapshot!(bench.said(), @r#"question + form:1:0 native=0 call=null [{"prompt":"Which?","options":[{"label":"1"},{"label":"2"},{"label":"Blue"}],"multi_select":false,"free_text":false}]"#);
-    insta::assert_snapshot!(bench.answer(&[&["2"]]), @r#"
+    let mut harness = Harness::form("Which?", schema);
+    insta::assert_snapshot!(harness.said(), @r#"question + form:1:0 native=0 call=null [{"prompt":"Which?","options":[{"label":"1"},{"label":"2"},{"label":"Blue"}],"multi_select":false,"free_text":false}]"#);
+    insta::assert_snapshot!(harness.answer(&[&["2"]]), @r#"
     send {"jsonrpc":"2.0","id":0,"result":{"action":"accept","content":{"c":"2"}}}
     question . form:1:0 [["2"]] by "person"
     "#);
@@ -177,19 +177,19 @@ fn options_whose_titles_repeat_are_told_apart_by_their_values() {
 
 #[test]
 fn a_question_can_be_rejected_and_withdrawn() {
-    let mut bench = Bench::form("New project", ALL_TYPES);
-    let key = bench.asked.clone().unwrap();
-    bench.said();
-    bench.step(Input::Command(&Command::ReplyQuestion { key: key.clone(), answers: None }));
-    bench.step(Input::Command(&Command::ReplyQuestion { key, answers: None }));
-    insta::assert_snapshot!(bench.said(), @r#"
+    let mut harness = Harness::form("New project", ALL_TYPES);
+    let key = harness.asked.clone().unwrap();
+    harness.said();
+    harness.step(Input::Command(&Command::ReplyQuestion { key: key.clone(), answers: None }));
+    harness.step(Input::Command(&Command::ReplyQuestion { key, answers: None }));
+    insta::assert_snapshot!(harness.said(), @r#"
     send {"jsonrpc":"2.0","id":0,"result":{"action":"decline"}}
     question . form:1:0 null by "person"
     "#);
-    let mut bench = Bench::form("New project", ALL_TYPES);
-    let key = bench.asked.clone().unwrap();
-    bench.said();
-    insta::assert_snapshot!(bench.step(Input::Command(&Command::Withdraw { key })).said(), @r#"
+    let mut harness = Harness::form("New project", ALL_TYPES);
+    let key = harness.asked.clone().unwrap();
+    harness.said();
+    insta::assert_snapshot!(harness.step(Input::Command(&Command::Withdraw { key })).said(), @r#"
     send {"jsonrpc":"2.0","id":0,"result":{"action":"cancel"}}
     question . form:1:0 null by "cancel"
     "#);
@@ -197,11 +197,11 @@ fn a_question_can_be_rejected_and_withdrawn() {
 
 #[test]
 fn the_agent_may_take_its_question_back() {
-    let mut bench = Bench::form("New project", ALL_TYPES);
-    bench.said();
-    bench.hear(r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":0}}"#);
-    bench.hear(r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":0}}"#);
-    insta::assert_snapshot!(bench.said(), @r#"
+    let mut harness = Harness::form("New project", ALL_TYPES);
+    harness.said();
+    harness.hear(r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":0}}"#);
+    harness.hear(r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":0}}"#);
+    insta::assert_snapshot!(harness.said(), @r#"
     send {"jsonrpc":"2.0","id":0,"result":{"action":"cancel"}}
     question . form:1:0 null by "agent"
     dropped superseded
@@ -210,15 +210,15 @@ fn the_agent_may_take_its_question_back() {
 
 #[test]
 fn a_question_belongs_to_the_call_that_asks_it() {
-    let mut bench = Bench::prompted();
-    bench.hear(r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"Ask","name":"ask","rawInput":{"q":1}}}}"#);
+    let mut harness = Harness::prompted();
+    harness.hear(r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"Ask","name":"ask","rawInput":{"q":1}}}}"#);
     let form = |call| {
         create(&format!(
             r#""mode":"form","sessionId":"s","toolCallId":"{call}","message":"Go on?","requestedSchema":{{"properties":{{}}}}"#
         ))
     };
-    bench.hear(&form("c")).hear(&form("unheard"));
-    insta::assert_snapshot!(bench.said(), @r#"
+    harness.hear(&form("c")).hear(&form("unheard"));
+    insta::assert_snapshot!(harness.said(), @r#"
     item + call:1:c native="c" tool_call ask {"q":1} "Ask"
     item . call:1:c tool_call ask {"q":1} "Ask"
     question + form:1:0 native=0 call="call:1:c" [{"prompt":"Go on?","options":[{"label":"Yes"},{"label":"No"}],"multi_select":false,"free_text":false}]
@@ -228,22 +228,22 @@ fn a_question_belongs_to_the_call_that_asks_it() {
 
 #[test]
 fn what_cannot_be_asked_is_answered_at_once() {
-    let mut bench = Bench::prompted();
-    bench.hear(&create(
+    let mut harness = Harness::prompted();
+    harness.hear(&create(
         r#""mode":"url","sessionId":"s","message":"Log in","url":"https://example.com","elicitationId":"e""#,
     ));
-    bench.hear(&create(r#""mode":7"#));
-    bench.hear(&create(r#""mode":"form","sessionId":"s","message":"?""#));
-    bench.hear(&create(r#""mode":"form","sessionId":"other","message":"?","requestedSchema":{}"#));
+    harness.hear(&create(r#""mode":7"#));
+    harness.hear(&create(r#""mode":"form","sessionId":"s","message":"?""#));
+    harness.hear(&create(r#""mode":"form","sessionId":"other","message":"?","requestedSchema":{}"#));
     for property in [r#"{"type":"object"}"#, r#"{"type":"array","items":{"type":"string"}}"#, "7"] {
-        bench.hear(&create(&format!(
+        harness.hear(&create(&format!(
             r#""sessionId":"s","requestedSchema":{{"properties":{{"p":{property}}}}}"#
         )));
     }
-    let mut early = Bench { acp: Acp::new(), lines: vec![], asked: None };
+    let mut early = Harness { acp: Acp::new(), lines: vec![], asked: None };
     early.hear(&create(r#""mode":"form","requestId":1,"message":"?","requestedSchema":{}"#));
-    bench.lines.append(&mut early.lines);
-    insta::assert_snapshot!(bench.said(), @r#"
+    harness.lines.append(&mut early.lines);
+    insta::assert_snapshot!(harness.said(), @r#"
     send {"jsonrpc":"2.0","id":0,"error":{"code":-32602,"message":"a mode that we do not offer: url"}}
     unparsed elicitation/create: a mode that we do not offer: url
     send {"jsonrpc":"2.0","id":0,"error":{"code":-32602,"message":"invalid type: integer `7`, expected a string at line 1 column 9"}}
@@ -270,14 +270,14 @@ const SECRET: &str = r#"{"type":"object","properties":{
 
 #[test]
 fn a_secret_answer_reaches_the_agent_and_nobody_else() {
-    let mut bench = Bench::form("", SECRET);
-    let key = bench.asked.clone().unwrap();
+    let mut harness = Harness::form("", SECRET);
+    let key = harness.asked.clone().unwrap();
     let answers = Some(vec![vec!["hush".to_owned()], vec!["here".to_owned()]]);
     let mut out = Vec::new();
-    bench.acp.handle(Input::Command(&Command::ReplyQuestion { key, answers: answers.clone() }), &mut out);
+    harness.acp.handle(Input::Command(&Command::ReplyQuestion { key, answers: answers.clone() }), &mut out);
     let [Output::SendSecret { message, .. }] = out.as_slice() else { panic!("{out:?}") };
     assert!(message.get().contains("hush"), "{message}");
-    let said = bench.answer(&[&["hush"], &["here"]]);
+    let said = harness.answer(&[&["hush"], &["here"]]);
     assert!(!said.contains("hush"), "{said}");
     assert!(said.contains(r#"[["***"],["here"]]"#), "{said}");
 }

@@ -9,22 +9,22 @@ use crate::host::{HostError, HostErrorKind, HostKey, HostNews, TerminalText};
 use crate::replay::show::show_output;
 
 /// A session whose turn runs; everything sent is taken as sent.
-struct Bench {
+struct Harness {
     acp: Acp,
     lines: Vec<String>,
 }
 
-impl Bench {
+impl Harness {
     fn prompted() -> Self {
-        let mut bench = Self { acp: Acp::new(), lines: vec![] };
-        bench.step(Input::Command(&Command::Open(Open { cwd: "/w".into(), ..Open::default() })));
-        bench.hear(r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}"#);
-        bench.hear(r#"{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}"#);
+        let mut harness = Self { acp: Acp::new(), lines: vec![] };
+        harness.step(Input::Command(&Command::Open(Open { cwd: "/w".into(), ..Open::default() })));
+        harness.hear(r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}"#);
+        harness.hear(r#"{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}"#);
         let prompt =
             r#"{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}"#;
-        bench.step(Input::Sent(&raw(prompt)));
-        bench.lines.clear();
-        bench
+        harness.step(Input::Sent(&raw(prompt)));
+        harness.lines.clear();
+        harness
     }
 
     fn hear(&mut self, frame: &str) -> String {
@@ -66,13 +66,13 @@ impl Bench {
 
     /// Terminal 1 runs and is shown by a call.
     fn with_terminal() -> Self {
-        let mut bench = Self::prompted();
-        bench.ask(7, "terminal/create", r#""command":"make""#);
-        bench.news(1, HostNews::Started(Ok(())));
-        bench.update(
+        let mut harness = Self::prompted();
+        harness.ask(7, "terminal/create", r#""command":"make""#);
+        harness.news(1, HostNews::Started(Ok(())));
+        harness.update(
             r#""sessionUpdate":"tool_call","toolCallId":"c","title":"make","kind":"execute","status":"in_progress","content":[{"type":"terminal","terminalId":"terminal-1"}]"#,
         );
-        bench
+        harness
     }
 }
 
@@ -82,34 +82,34 @@ fn raw(frame: &str) -> Box<RawValue> {
 
 #[test]
 fn a_file_is_asked_of_the_host_and_answered_with_what_came_of_it() {
-    let mut bench = Bench::prompted();
-    insta::assert_snapshot!(bench.ask(5, "fs/read_text_file", r#""path":"/w/a","line":2"#), @r#"host 1 ReadFile(ReadFile { path: "/w/a", line: Some(2), limit: None })"#);
-    insta::assert_snapshot!(bench.news(1, HostNews::Read(Ok("text".into()))), @r#"send {"jsonrpc":"2.0","id":5,"result":{"content":"text"}}"#);
-    bench.ask(6, "fs/write_text_file", r#""path":"/w/a","content":"x""#);
+    let mut harness = Harness::prompted();
+    insta::assert_snapshot!(harness.ask(5, "fs/read_text_file", r#""path":"/w/a","line":2"#), @r#"host 1 ReadFile(ReadFile { path: "/w/a", line: Some(2), limit: None })"#);
+    insta::assert_snapshot!(harness.news(1, HostNews::Read(Ok("text".into()))), @r#"send {"jsonrpc":"2.0","id":5,"result":{"content":"text"}}"#);
+    harness.ask(6, "fs/write_text_file", r#""path":"/w/a","content":"x""#);
     let refused = HostError::new(HostErrorKind::Refused, "outside");
-    insta::assert_snapshot!(bench.news(2, HostNews::Written(Err(refused))), @r#"send {"jsonrpc":"2.0","id":6,"error":{"code":-32602,"message":"outside"}}"#);
+    insta::assert_snapshot!(harness.news(2, HostNews::Written(Err(refused))), @r#"send {"jsonrpc":"2.0","id":6,"error":{"code":-32602,"message":"outside"}}"#);
 }
 
 #[test]
 fn output_is_streamed_by_the_call_that_shows_it_and_its_result_has_the_exit_code() {
-    let mut bench = Bench::with_terminal();
-    insta::assert_snapshot!(bench.says(1, "one\n"), @r#"item ~ result:1:c "one\n""#);
-    bench.says(1, "two\n");
-    bench.ask(8, "terminal/wait_for_exit", r#""terminalId":"terminal-1""#);
-    insta::assert_snapshot!(bench.news(1, HostNews::Ended(Exit { code: Some(2), signal: None })), @r#"send {"jsonrpc":"2.0","id":8,"result":{"exitCode":2}}"#);
-    insta::assert_snapshot!(bench.ask(9, "terminal/output", r#""terminalId":"terminal-1""#), @r#"send {"jsonrpc":"2.0","id":9,"result":{"output":"one\ntwo\n","truncated":false,"exitStatus":{"exitCode":2}}}"#);
-    bench.ask(10, "terminal/release", r#""terminalId":"terminal-1""#);
-    let done = bench.update(r#""sessionUpdate":"tool_call_update","toolCallId":"c","status":"failed""#);
+    let mut harness = Harness::with_terminal();
+    insta::assert_snapshot!(harness.says(1, "one\n"), @r#"item ~ result:1:c "one\n""#);
+    harness.says(1, "two\n");
+    harness.ask(8, "terminal/wait_for_exit", r#""terminalId":"terminal-1""#);
+    insta::assert_snapshot!(harness.news(1, HostNews::Ended(Exit { code: Some(2), signal: None })), @r#"send {"jsonrpc":"2.0","id":8,"result":{"exitCode":2}}"#);
+    insta::assert_snapshot!(harness.ask(9, "terminal/output", r#""terminalId":"terminal-1""#), @r#"send {"jsonrpc":"2.0","id":9,"result":{"output":"one\ntwo\n","truncated":false,"exitStatus":{"exitCode":2}}}"#);
+    harness.ask(10, "terminal/release", r#""terminalId":"terminal-1""#);
+    let done = harness.update(r#""sessionUpdate":"tool_call_update","toolCallId":"c","status":"failed""#);
     insta::assert_snapshot!(done, @r#"item ! result:1:c tool_result of call:1:c "one\ntwo\n" error=true exit=2"#);
 }
 
 #[test]
 fn what_was_said_before_a_call_shows_it_is_told_then() {
-    let mut bench = Bench::prompted();
-    bench.ask(7, "terminal/create", r#""command":"make""#);
-    bench.news(1, HostNews::Started(Ok(())));
-    assert_eq!(bench.says(1, "early"), "");
-    let shown = bench.update(
+    let mut harness = Harness::prompted();
+    harness.ask(7, "terminal/create", r#""command":"make""#);
+    harness.news(1, HostNews::Started(Ok(())));
+    assert_eq!(harness.says(1, "early"), "");
+    let shown = harness.update(
         r#""sessionUpdate":"tool_call","toolCallId":"c","title":"make","content":[{"type":"terminal","terminalId":"terminal-1"}]"#,
     );
     assert!(shown.ends_with(r#"item ~ result:1:c "early""#), "{shown}");
@@ -117,41 +117,41 @@ fn what_was_said_before_a_call_shows_it_is_told_then() {
 
 #[test]
 fn a_cancel_ends_what_is_waited_for_and_answers_it() {
-    let mut bench = Bench::with_terminal();
-    bench.ask(8, "terminal/wait_for_exit", r#""terminalId":"terminal-1""#);
-    insta::assert_snapshot!(bench.step(Input::Command(&Command::Cancel)), @r#"
+    let mut harness = Harness::with_terminal();
+    harness.ask(8, "terminal/wait_for_exit", r#""terminalId":"terminal-1""#);
+    insta::assert_snapshot!(harness.step(Input::Command(&Command::Cancel)), @r#"
     send {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}
     host 1 EndTerminal
     "#);
-    let ended = bench.news(1, HostNews::Ended(Exit { code: None, signal: Some(9) }));
+    let ended = harness.news(1, HostNews::Ended(Exit { code: None, signal: Some(9) }));
     assert!(ended.contains(r#""id":8,"result":{"signal":"SIGKILL"}"#), "{ended}");
 }
 
 #[test]
 fn a_request_that_the_agent_takes_back_is_answered_once() {
-    let mut bench = Bench::prompted();
-    bench.ask(5, "terminal/create", r#""command":"make""#);
+    let mut harness = Harness::prompted();
+    harness.ask(5, "terminal/create", r#""command":"make""#);
     let cancel = r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":5}}"#;
-    insta::assert_snapshot!(bench.hear(cancel), @r#"send {"jsonrpc":"2.0","id":5,"error":{"code":-32800,"message":"cancelled"}}"#);
-    insta::assert_snapshot!(bench.news(1, HostNews::Started(Ok(()))), @"host 1 EndTerminal");
+    insta::assert_snapshot!(harness.hear(cancel), @r#"send {"jsonrpc":"2.0","id":5,"error":{"code":-32800,"message":"cancelled"}}"#);
+    insta::assert_snapshot!(harness.news(1, HostNews::Started(Ok(()))), @"host 1 EndTerminal");
 }
 
 #[test]
 fn a_recording_tells_what_its_terminals_said() {
-    let mut bench = Bench::prompted();
+    let mut harness = Harness::prompted();
     let mut out = Vec::new();
     let create =
         r#"{"jsonrpc":"2.0","id":7,"method":"terminal/create","params":{"sessionId":"s","command":"make"}}"#;
-    bench.acp.handle(Input::Frame(&raw(create)), &mut out);
-    bench.step(Input::Sent(&raw(r#"{"jsonrpc":"2.0","id":7,"result":{"terminalId":"t9"}}"#)));
-    bench.update(
+    harness.acp.handle(Input::Frame(&raw(create)), &mut out);
+    harness.step(Input::Sent(&raw(r#"{"jsonrpc":"2.0","id":7,"result":{"terminalId":"t9"}}"#)));
+    harness.update(
         r#""sessionUpdate":"tool_call","toolCallId":"c","title":"make","status":"in_progress","content":[{"type":"terminal","terminalId":"t9"}]"#,
     );
     let output =
         r#"{"jsonrpc":"2.0","id":8,"method":"terminal/output","params":{"sessionId":"s","terminalId":"t9"}}"#;
-    bench.acp.handle(Input::Frame(&raw(output)), &mut out);
+    harness.acp.handle(Input::Frame(&raw(output)), &mut out);
     let answer = r#"{"jsonrpc":"2.0","id":8,"result":{"output":"done\n","truncated":false,"exitStatus":{"exitCode":0}}}"#;
-    bench.step(Input::Sent(&raw(answer)));
-    let done = bench.update(r#""sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed""#);
+    harness.step(Input::Sent(&raw(answer)));
+    let done = harness.update(r#""sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed""#);
     insta::assert_snapshot!(done, @r#"item . result:1:c tool_result of call:1:c "done\n" error=false exit=0"#);
 }

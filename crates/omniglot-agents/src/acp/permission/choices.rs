@@ -9,7 +9,7 @@ use agent_client_protocol_schema::v1::{
 use omniglot_schema::{PermissionOption, PermissionReply};
 
 use super::super::quirks::Quirks;
-use super::super::tool::Asked;
+use super::super::tool::CallFacts;
 
 #[derive(Debug)]
 pub(super) struct Choices {
@@ -20,7 +20,7 @@ pub(super) struct Choices {
 
 impl Choices {
     /// Of several lasting options nobody can tell which one `always` means, and a mode is never chosen for good.
-    pub(super) fn new(options: Vec<WireOption>, asked: &Asked, quirks: &Quirks) -> Self {
+    pub(super) fn new(options: Vec<WireOption>, asked: &CallFacts, quirks: &Quirks) -> Self {
         let mut lasting = options.iter().filter(|option| {
             option.kind == PermissionOptionKind::AllowAlways && !quirks.allows_too_much(&option.option_id.0)
         });
@@ -82,8 +82,8 @@ mod tests {
     use super::super::super::quirks::{CODEX_ACP, GEMINI, NONE};
     use super::*;
 
-    fn asked(switches_mode: bool) -> Asked {
-        Asked {
+    fn asked(switches_mode: bool) -> CallFacts {
+        CallFacts {
             call: ItemKey("c".into()),
             title: None,
             name: "n".into(),

@@ -3,9 +3,9 @@
 use indexmap::IndexMap;
 use omniglot_schema::{McpCommand, McpServerConfig, StderrOutput};
 
-use super::{Bench, INITIALIZED};
+use super::{Harness, INITIALIZED};
 use crate::claude::launch::{START, launch};
-use crate::contract::{Command, Input, Open, SoFar, Wish};
+use crate::contract::{Carryover, Command, Input, Open, SettingsRequest};
 
 fn args(open: &Open) -> String {
     let spec = launch(&START.spec().unwrap(), open);
@@ -19,9 +19,13 @@ fn open() -> Open {
 
 #[test]
 fn a_resumed_session_is_told_its_model_again() {
-    let wish = Wish { model: Some("sonnet[1m]".into()), variant: Some("high".into()), ..Wish::default() };
+    let requested = SettingsRequest {
+        model: Some("sonnet[1m]".into()),
+        variant: Some("high".into()),
+        ..SettingsRequest::default()
+    };
     assert_eq!(args(&open()), "--session-id NEW");
-    let old = Open { resume: Some("OLD".into()), wish, ..open() };
+    let old = Open { resume: Some("OLD".into()), requested, ..open() };
     assert_eq!(args(&old), "--resume OLD --model sonnet[1m] --effort high");
     assert_eq!(
         args(&Open { fork: true, ..Open { resume: Some("OLD".into()), ..open() } }),
@@ -32,12 +36,12 @@ fn a_resumed_session_is_told_its_model_again() {
 #[test]
 fn modes_go_by_the_clis_own_names() {
     let mode = |agent: Option<&str>, permission: Option<&str>| {
-        let wish = Wish {
+        let requested = SettingsRequest {
             agent_mode: agent.map(str::to_owned),
             permission_mode: permission.map(str::to_owned),
-            ..Wish::default()
+            ..SettingsRequest::default()
         };
-        args(&Open { wish, ..open() }).replace("--session-id NEW", "").trim().to_owned()
+        args(&Open { requested, ..open() }).replace("--session-id NEW", "").trim().to_owned()
     };
     assert_eq!(mode(None, Some("bypass")), "--permission-mode bypassPermissions");
     assert_eq!(mode(Some("plan"), Some("default")), "--permission-mode plan");
@@ -45,11 +49,11 @@ fn modes_go_by_the_clis_own_names() {
     assert_eq!(mode(None, Some("nonsense")), "");
 }
 
-fn opened(open: Open) -> Bench {
-    let mut bench = Bench::default();
-    bench.step(Input::Started { argv: &["claude".into()], so_far: &SoFar::default() });
-    bench.command(&Command::Open(open));
-    bench
+fn opened(open: Open) -> Harness {
+    let mut harness = Harness::default();
+    harness.step(Input::Started { argv: &["claude".into()], carryover: &Carryover::default() });
+    harness.command(&Command::Open(open));
+    harness
 }
 
 #[test]
@@ -64,22 +68,22 @@ fn secrets_of_mcp_servers_are_neither_on_the_command_line_nor_shown() {
     };
     let open = Open { mcp: IndexMap::from([("demo".to_owned(), server)]), ..open() };
     assert_eq!(args(&open), "--session-id NEW --strict-mcp-config");
-    let mut bench = opened(open);
-    bench.said();
-    bench.hear(INITIALIZED);
-    insta::assert_snapshot!(bench.said(), @r#"send {"type":"control_request","request_id":"omniglot-2","request":{"subtype":"mcp_set_servers","servers":{"demo":{"type":"stdio","command":"server","args":[],"env":{"KEY":"***"}}}}}"#);
-    bench.hear(r#"{"type":"control_response","response":{"subtype":"success","request_id":"omniglot-2","response":{"added":["demo"],"removed":[],"errors":{"other":"gone"}}}}"#);
-    let said = bench.said();
+    let mut harness = opened(open);
+    harness.said();
+    harness.hear(INITIALIZED);
+    insta::assert_snapshot!(harness.said(), @r#"send {"type":"control_request","request_id":"omniglot-2","request":{"subtype":"mcp_set_servers","servers":{"demo":{"type":"stdio","command":"server","args":[],"env":{"KEY":"***"}}}}}"#);
+    harness.hear(r#"{"type":"control_response","response":{"subtype":"success","request_id":"omniglot-2","response":{"added":["demo"],"removed":[],"errors":{"other":"gone"}}}}"#);
+    let said = harness.said();
     assert!(said.starts_with("session "), "{said}");
     assert!(said.contains("the MCP server other: gone"), "{said}");
 }
 
 #[test]
 fn what_the_handshake_tells_is_the_sessions_state() {
-    let mut bench = opened(open());
-    insta::assert_snapshot!(bench.said(), @r#"send {"type":"control_request","request_id":"omniglot-1","request":{"subtype":"initialize","forwardSubagentText":true}}"#);
-    bench.hear(INITIALIZED);
-    insta::assert_snapshot!(bench.said(), @r#"
+    let mut harness = opened(open());
+    insta::assert_snapshot!(harness.said(), @r#"send {"type":"control_request","request_id":"omniglot-1","request":{"subtype":"initialize","forwardSubagentText":true}}"#);
+    harness.hear(INITIALIZED);
+    insta::assert_snapshot!(harness.said(), @r#"
     session null version="2.1.325" resume=null
     state {"model":"default","agent_mode":"build","permission_mode":"default","commands":[],"modes":[{"id":"build","name":"Build","description":"Works, and asks according to the permission mode"},{"id":"plan","name":"Plan","description":"Reads and plans, and changes nothing until the plan is approved"}],"models":[{"id":"default","variants":["low","high"]},{"id":"haiku"}],"auth":{"state":"ready","methods":[{"id":"api_key","name":"set ANTHROPIC_API_KEY"},{"id":"login","name":"run `claude /login` in a terminal"}]}}
     "#);
@@ -87,36 +91,36 @@ fn what_the_handshake_tells_is_the_sessions_state() {
 
 #[test]
 fn a_session_that_is_gone_is_refused_as_forgotten() {
-    let mut bench = Bench::default();
-    bench.step(Input::Started {
+    let mut harness = Harness::default();
+    harness.step(Input::Started {
         argv: &["claude".into(), "--resume".into(), "OLD".into()],
-        so_far: &SoFar::default(),
+        carryover: &Carryover::default(),
     });
-    bench.command(&Command::Open(Open { resume: Some("OLD".into()), ..open() }));
-    bench.said();
-    bench.hear(r#"{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["No conversation found with session ID: OLD"]}"#);
-    insta::assert_snapshot!(bench.said(), @"refused Forgotten No conversation found with session ID: OLD null");
+    harness.command(&Command::Open(Open { resume: Some("OLD".into()), ..open() }));
+    harness.said();
+    harness.hear(r#"{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["No conversation found with session ID: OLD"]}"#);
+    insta::assert_snapshot!(harness.said(), @"refused Forgotten No conversation found with session ID: OLD null");
 }
 
 #[test]
 fn bypass_as_root_is_explained() {
-    let mut bench = opened(open());
-    bench.said();
+    let mut harness = opened(open());
+    harness.said();
     let head = "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons";
     let stderr = StderrOutput { head: Some(head.into()), ..StderrOutput::default() };
-    bench.step(Input::Exited { code: Some(1), signal: None, stderr: &stderr });
-    insta::assert_snapshot!(bench.said(), @r#"refused Unavailable Claude Code does not skip permissions as root, unless it is told that it runs in a sandbox "choose another permission mode; or, in a sandbox, set sandbox = true""#);
+    harness.step(Input::Exited { code: Some(1), signal: None, stderr: &stderr });
+    insta::assert_snapshot!(harness.said(), @r#"refused Unavailable Claude Code does not skip permissions as root, unless it is told that it runs in a sandbox "choose another permission mode; or, in a sandbox, set sandbox = true""#);
 }
 
 #[test]
 fn an_unknown_effort_or_mode_refuses_the_session() {
-    let wish = |variant: Option<&str>, mode: Option<&str>| Wish {
+    let requested = |variant: Option<&str>, mode: Option<&str>| SettingsRequest {
         variant: variant.map(str::to_owned),
         permission_mode: mode.map(str::to_owned),
-        ..Wish::default()
+        ..SettingsRequest::default()
     };
-    insta::assert_snapshot!(opened(Open { wish: wish(None, Some("wild")), ..open() }).said(), @r#"refused BadMode Claude Code has no mode wild; its modes are build, default, acceptEdits, plan, bypass, dontAsk, auto "use one of: default, acceptEdits, plan, bypass, dontAsk, auto""#);
-    let mut bench = opened(Open { wish: wish(Some("wild"), None), ..open() });
-    bench.said();
-    insta::assert_snapshot!(bench.hear(INITIALIZED).said(), @r#"refused BadMode the model default has no effort wild; its efforts are low, high "use one of: low, high""#);
+    insta::assert_snapshot!(opened(Open { requested: requested(None, Some("wild")), ..open() }).said(), @r#"refused BadMode Claude Code has no mode wild; its modes are build, default, acceptEdits, plan, bypass, dontAsk, auto "use one of: default, acceptEdits, plan, bypass, dontAsk, auto""#);
+    let mut harness = opened(Open { requested: requested(Some("wild"), None), ..open() });
+    harness.said();
+    insta::assert_snapshot!(harness.hear(INITIALIZED).said(), @r#"refused BadMode the model default has no effort wild; its efforts are low, high "use one of: low, high""#);
 }

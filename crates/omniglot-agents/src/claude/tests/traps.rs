@@ -1,18 +1,18 @@
 //! What the CLI does that nobody would expect.
 
-use crate::contract::{Command, Wish};
+use crate::contract::{Command, SettingsRequest};
 
-use super::{Bench, INIT, prompt};
+use super::{Harness, INIT, prompt};
 
 #[test]
 fn one_prompt_is_one_turn_although_the_cli_merges_prompts() {
-    let mut bench = Bench::prompted();
+    let mut harness = Harness::prompted();
     let second = r#"{"type":"user","message":{"role":"user","content":"more"},"uuid":"u2"}"#;
-    bench.step(crate::contract::Input::Sent(&super::raw(second)));
-    insta::assert_snapshot!(bench.said(), @"");
-    bench.hear(r#"{"type":"command_lifecycle","command_uuid":"u2","state":"started"}"#);
-    bench.result(r#","total_cost_usd":0"#);
-    insta::assert_snapshot!(bench.said(), @r#"
+    harness.step(crate::contract::Input::Sent(&super::raw(second)));
+    insta::assert_snapshot!(harness.said(), @"");
+    harness.hear(r#"{"type":"command_lifecycle","command_uuid":"u2","state":"started"}"#);
+    harness.result(r#","total_cost_usd":0"#);
+    insta::assert_snapshot!(harness.said(), @r#"
     item + note:1 native=null message "user" [{"type":"text","text":"more"}]
     item . note:1
     state {"cost_usd":0.0}
@@ -22,13 +22,13 @@ fn one_prompt_is_one_turn_although_the_cli_merges_prompts() {
 
 #[test]
 fn prompts_that_wait_are_answered_in_one_turn() {
-    let mut bench = Bench::prompted();
+    let mut harness = Harness::prompted();
     for text in ["one", "two"] {
         let sent = format!(r#"{{"type":"user","message":{{"role":"user","content":"{text}"}}}}"#);
-        bench.step(crate::contract::Input::Sent(&super::raw(&sent)));
+        harness.step(crate::contract::Input::Sent(&super::raw(&sent)));
     }
-    bench.result("").hear(INIT);
-    insta::assert_snapshot!(bench.said(), @r#"
+    harness.result("").hear(INIT);
+    insta::assert_snapshot!(harness.said(), @r#"
     turn . "end_turn" model="m"
     turn + user null [{"type":"text","text":"one"},{"type":"text","text":"two"}]
     "#);
@@ -36,14 +36,14 @@ fn prompts_that_wait_are_answered_in_one_turn() {
 
 #[test]
 fn orphan_partials_after_a_broken_stream_fail_and_the_reply_is_told_once() {
-    let mut bench = Bench::prompted();
-    bench.stream(&[
+    let mut harness = Harness::prompted();
+    harness.stream(&[
         r#"{"type":"message_start","message":{"id":"m1","model":"m"}}"#,
         r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#,
         r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hel"}}"#,
     ]);
-    bench.says("m2", r#"{"type":"text","text":"Hello!"}"#);
-    insta::assert_snapshot!(bench.said(), @r#"
+    harness.says("m2", r#"{"type":"text","text":"Hello!"}"#);
+    insta::assert_snapshot!(harness.said(), @r#"
     item + message:1:1 native="m1" message "assistant" []
     item ~ message:1:1 "Hel"
     item ! message:1:1
@@ -54,16 +54,16 @@ fn orphan_partials_after_a_broken_stream_fail_and_the_reply_is_told_once() {
 
 #[test]
 fn the_end_of_a_stream_does_not_mean_that_its_blocks_are_whole() {
-    let mut bench = Bench::prompted();
-    bench.stream(&[
+    let mut harness = Harness::prompted();
+    harness.stream(&[
         r#"{"type":"message_start","message":{"id":"m1","model":"m"}}"#,
         r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#,
         r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hel"}}"#,
         r#"{"type":"content_block_stop","index":0}"#,
     ]);
-    bench.hear(r#"{"type":"stream_event","event":{"type":"message_stop"},"abandoned_blocks":{"api_message_id":"m1","from_block_index":0}}"#);
-    bench.says("m2", r#"{"type":"text","text":"Hello!"}"#);
-    insta::assert_snapshot!(bench.said(), @r#"
+    harness.hear(r#"{"type":"stream_event","event":{"type":"message_stop"},"abandoned_blocks":{"api_message_id":"m1","from_block_index":0}}"#);
+    harness.says("m2", r#"{"type":"text","text":"Hello!"}"#);
+    insta::assert_snapshot!(harness.said(), @r#"
     item + message:1:1 native="m1" message "assistant" []
     item ~ message:1:1 "Hel"
     item ! message:1:1
@@ -74,12 +74,12 @@ fn the_end_of_a_stream_does_not_mean_that_its_blocks_are_whole() {
 
 #[test]
 fn one_assistant_line_per_block_makes_one_item_each() {
-    let mut bench = Bench::prompted();
-    bench.says("m1", r#"{"type":"thinking","thinking":"Hm.","signature":"x"}"#);
-    bench.says("m1", r#"{"type":"text","text":"First."}"#);
-    bench.says("m1", r#"{"type":"text","text":"Second."}"#);
-    bench.says("m1", r#"{"type":"tool_use","id":"t1","name":"Read","input":{"file_path":"/a"}}"#);
-    insta::assert_snapshot!(bench.said(), @r#"
+    let mut harness = Harness::prompted();
+    harness.says("m1", r#"{"type":"thinking","thinking":"Hm.","signature":"x"}"#);
+    harness.says("m1", r#"{"type":"text","text":"First."}"#);
+    harness.says("m1", r#"{"type":"text","text":"Second."}"#);
+    harness.says("m1", r#"{"type":"tool_use","id":"t1","name":"Read","input":{"file_path":"/a"}}"#);
+    insta::assert_snapshot!(harness.said(), @r#"
     item + message:1:1 native="m1" reasoning "public" ""
     item . message:1:1 reasoning "public" "Hm."
     item + message:1:2 native="m1" message "assistant" []
@@ -93,17 +93,17 @@ fn one_assistant_line_per_block_makes_one_item_each() {
 
 #[test]
 fn the_final_arguments_of_a_call_may_differ_from_those_streamed() {
-    let mut bench = Bench::prompted();
-    bench.stream(&[
+    let mut harness = Harness::prompted();
+    harness.stream(&[
         r#"{"type":"message_start","message":{"id":"m1","model":"m"}}"#,
         r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t1","name":"Edit","input":{}}}"#,
         r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"file_path\":\"/a\"}"}}"#,
     ]);
-    bench.says(
+    harness.says(
         "m1",
         r#"{"type":"tool_use","id":"t1","name":"Edit","input":{"file_path":"/a","replace_all":false}}"#,
     );
-    insta::assert_snapshot!(bench.said(), @r#"
+    insta::assert_snapshot!(harness.said(), @r#"
     item + call:1:t1 native="t1" tool_call Edit 
     item ~ call:1:t1 "{\"file_path\":\"/a\"}"
     item . call:1:t1 tool_call Edit {"file_path":"/a","replace_all":false}
@@ -112,10 +112,10 @@ fn the_final_arguments_of_a_call_may_differ_from_those_streamed() {
 
 #[test]
 fn hidden_and_redacted_thought_is_one_private_part_without_text() {
-    let mut bench = Bench::prompted();
-    bench.says("m1", r#"{"type":"thinking","thinking":"","signature":"x"}"#);
-    bench.says("m1", r#"{"type":"redacted_thinking","data":"x"}"#);
-    insta::assert_snapshot!(bench.said(), @r#"
+    let mut harness = Harness::prompted();
+    harness.says("m1", r#"{"type":"thinking","thinking":"","signature":"x"}"#);
+    harness.says("m1", r#"{"type":"redacted_thinking","data":"x"}"#);
+    insta::assert_snapshot!(harness.said(), @r#"
     item + message:1:1 native="m1" reasoning "private" ""
     item . message:1:1 reasoning "private" ""
     item + message:1:2 native="m1" reasoning "private" ""
@@ -125,31 +125,31 @@ fn hidden_and_redacted_thought_is_one_private_part_without_text() {
 
 #[test]
 fn clear_changes_the_native_id_and_the_agent_has_forgotten() {
-    let mut bench = Bench::prompted();
-    bench.hear(r#"{"type":"conversation_reset","new_conversation_id":"x","trigger":"clear"}"#);
-    bench.hear(&INIT.replace(r#""session_id":"s""#, r#""session_id":"s2""#));
-    insta::assert_snapshot!(bench.said(), @r#"session "s2" version=null resume=null"#);
+    let mut harness = Harness::prompted();
+    harness.hear(r#"{"type":"conversation_reset","new_conversation_id":"x","trigger":"clear"}"#);
+    harness.hear(&INIT.replace(r#""session_id":"s""#, r#""session_id":"s2""#));
+    insta::assert_snapshot!(harness.said(), @r#"session "s2" version=null resume=null"#);
 }
 
 #[test]
 fn a_result_that_never_comes_leaves_the_turn_open_until_it_is_cancelled() {
-    let mut bench = Bench::prompted();
-    bench.says("m1", r#"{"type":"text","text":"Wait."}"#);
-    bench.hear(r#"{"type":"system","subtype":"session_state_changed","state":"idle"}"#);
-    assert!(!bench.said().contains("turn ."), "nothing but a result ends a turn");
-    bench.command(&Command::Cancel);
-    insta::assert_snapshot!(bench.said(), @r#"send {"type":"control_request","request_id":"omniglot-2","request":{"subtype":"interrupt"}}"#);
+    let mut harness = Harness::prompted();
+    harness.says("m1", r#"{"type":"text","text":"Wait."}"#);
+    harness.hear(r#"{"type":"system","subtype":"session_state_changed","state":"idle"}"#);
+    assert!(!harness.said().contains("turn ."), "nothing but a result ends a turn");
+    harness.command(&Command::Cancel);
+    insta::assert_snapshot!(harness.said(), @r#"send {"type":"control_request","request_id":"omniglot-2","request":{"subtype":"interrupt"}}"#);
     // Between turns there is nothing to interrupt.
-    insta::assert_snapshot!(Bench::ready().command(&Command::Cancel).said(), @"");
+    insta::assert_snapshot!(Harness::ready().command(&Command::Cancel).said(), @"");
 }
 
 #[test]
 fn an_interrupt_comes_as_an_error_and_is_a_cancel() {
-    let mut bench = Bench::prompted();
-    bench.command(&Command::Cancel);
-    bench.hear(r#"{"type":"user","message":{"role":"user","content":[{"type":"text","text":"[Request interrupted by user for tool use]"}]},"parent_tool_use_id":null}"#);
-    bench.hear(r#"{"type":"result","subtype":"error_during_execution","is_error":true,"terminal_reason":"aborted_tools","errors":["Error: Request was aborted."],"total_cost_usd":0}"#);
-    insta::assert_snapshot!(bench.said(), @r#"
+    let mut harness = Harness::prompted();
+    harness.command(&Command::Cancel);
+    harness.hear(r#"{"type":"user","message":{"role":"user","content":[{"type":"text","text":"[Request interrupted by user for tool use]"}]},"parent_tool_use_id":null}"#);
+    harness.hear(r#"{"type":"result","subtype":"error_during_execution","is_error":true,"terminal_reason":"aborted_tools","errors":["Error: Request was aborted."],"total_cost_usd":0}"#);
+    insta::assert_snapshot!(harness.said(), @r#"
     send {"type":"control_request","request_id":"omniglot-2","request":{"subtype":"interrupt"}}
     state {"cost_usd":0.0}
     turn . "cancelled" model="m"
@@ -158,39 +158,39 @@ fn an_interrupt_comes_as_an_error_and_is_a_cancel() {
 
 #[test]
 fn an_api_error_comes_as_a_success() {
-    let mut bench = Bench::prompted();
-    bench.hear(r#"{"type":"assistant","message":{"id":"x","model":"<synthetic>","content":[{"type":"text","text":"API Error: 529 Overloaded."}]},"parent_tool_use_id":null,"error":"server_error"}"#);
-    bench.hear(r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":529,"result":"API Error: 529 Overloaded."}"#);
-    insta::assert_snapshot!(bench.said(), @r#"turn . "error" model="m" error="api_error" "529 Overloaded." {"native_kind":"server_error","status":529}"#);
+    let mut harness = Harness::prompted();
+    harness.hear(r#"{"type":"assistant","message":{"id":"x","model":"<synthetic>","content":[{"type":"text","text":"API Error: 529 Overloaded."}]},"parent_tool_use_id":null,"error":"server_error"}"#);
+    harness.hear(r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":529,"result":"API Error: 529 Overloaded."}"#);
+    insta::assert_snapshot!(harness.said(), @r#"turn . "error" model="m" error="api_error" "529 Overloaded." {"native_kind":"server_error","status":529}"#);
 }
 
 #[test]
 fn missing_credentials_are_told_with_what_was_looked_for() {
-    let mut bench = Bench::prompted();
-    bench.hear(r#"{"type":"assistant","message":{"id":"x","model":"<synthetic>","content":[{"type":"text","text":"Not logged in"}]},"parent_tool_use_id":null,"error":"authentication_failed"}"#);
-    bench.hear(r#"{"type":"result","subtype":"success","is_error":true,"result":"Not logged in"}"#);
-    insta::assert_snapshot!(bench.said(), @r#"turn . "error" model="m" error="provider_auth" "Not logged in (looked for ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, CLAUDE_CODE_OAUTH_TOKEN, and the login of `claude /login`)" {"native_kind":"authentication_failed","hint":"log in with `claude /login`, or set ANTHROPIC_API_KEY"}"#);
+    let mut harness = Harness::prompted();
+    harness.hear(r#"{"type":"assistant","message":{"id":"x","model":"<synthetic>","content":[{"type":"text","text":"Not logged in"}]},"parent_tool_use_id":null,"error":"authentication_failed"}"#);
+    harness.hear(r#"{"type":"result","subtype":"success","is_error":true,"result":"Not logged in"}"#);
+    insta::assert_snapshot!(harness.said(), @r#"turn . "error" model="m" error="provider_auth" "Not logged in (looked for ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, CLAUDE_CODE_OAUTH_TOKEN, and the login of `claude /login`)" {"native_kind":"authentication_failed","hint":"log in with `claude /login`, or set ANTHROPIC_API_KEY"}"#);
 }
 
 #[test]
 fn the_result_of_a_turn_that_nobody_asked_for_does_not_end_the_prompts_turn() {
-    let mut bench = Bench::ready();
-    bench.command(&prompt("hi"));
-    bench.said();
+    let mut harness = Harness::ready();
+    harness.command(&prompt("hi"));
+    harness.said();
     let unasked = r#","origin":{"kind":"task-notification"}"#;
-    bench.hear(INIT).result(unasked);
-    insta::assert_snapshot!(bench.said(), @"");
+    harness.hear(INIT).result(unasked);
+    insta::assert_snapshot!(harness.said(), @"");
     let uuid = "01234567-89ab-cdef-0123-456789abcdef";
-    bench.hear(&format!(r#"{{"type":"command_lifecycle","command_uuid":"{uuid}","state":"started"}}"#));
-    bench.result("");
-    insta::assert_snapshot!(bench.said(), @r#"turn . "end_turn" model="m""#);
+    harness.hear(&format!(r#"{{"type":"command_lifecycle","command_uuid":"{uuid}","state":"started"}}"#));
+    harness.result("");
+    insta::assert_snapshot!(harness.said(), @r#"turn . "end_turn" model="m""#);
 }
 
 #[test]
 fn an_init_between_turns_begins_a_turn_of_the_agent() {
-    let mut bench = Bench::ready();
-    bench.hear(INIT).says("m1", r#"{"type":"text","text":"Done."}"#).result("");
-    insta::assert_snapshot!(bench.said(), @r#"
+    let mut harness = Harness::ready();
+    harness.hear(INIT).says("m1", r#"{"type":"text","text":"Done."}"#).result("");
+    insta::assert_snapshot!(harness.said(), @r#"
     turn + agent
     item + message:1:1 native="m1" message "assistant" []
     item . message:1:1 message "assistant" [{"type":"text","text":"Done."}]
@@ -200,19 +200,19 @@ fn an_init_between_turns_begins_a_turn_of_the_agent() {
 
 #[test]
 fn a_subagent_in_the_background_is_told_in_the_next_turn() {
-    let mut bench = Bench::prompted();
+    let mut harness = Harness::prompted();
     let of = |line: &str| line.replace("null", r#""a1""#);
-    bench.says("m1", r#"{"type":"tool_use","id":"a1","name":"Agent","input":{"description":"Look"}}"#);
-    bench.hear(r#"{"type":"system","subtype":"task_started","task_id":"k","tool_use_id":"a1","task_type":"local_agent"}"#);
-    bench.hear(r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"a1","content":"launched"}]},"parent_tool_use_id":null,"tool_use_result":{"status":"async_launched"}}"#);
-    bench.hear(&of(r#"{"type":"assistant","message":{"id":"m2","content":[{"type":"tool_use","id":"t2","name":"Read","input":{}}]},"parent_tool_use_id":null}"#));
-    bench.result("");
-    bench.said();
-    bench.hear(&of(r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t2","content":"ok"}]},"parent_tool_use_id":null}"#));
-    bench.hear(r#"{"type":"system","subtype":"task_notification","task_id":"k","tool_use_id":"a1","status":"completed","summary":"Agent finished"}"#);
-    insta::assert_snapshot!(bench.said(), @r#"state {"subagents":null}"#);
-    bench.hear(INIT);
-    insta::assert_snapshot!(bench.said(), @r#"
+    harness.says("m1", r#"{"type":"tool_use","id":"a1","name":"Agent","input":{"description":"Look"}}"#);
+    harness.hear(r#"{"type":"system","subtype":"task_started","task_id":"k","tool_use_id":"a1","task_type":"local_agent"}"#);
+    harness.hear(r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"a1","content":"launched"}]},"parent_tool_use_id":null,"tool_use_result":{"status":"async_launched"}}"#);
+    harness.hear(&of(r#"{"type":"assistant","message":{"id":"m2","content":[{"type":"tool_use","id":"t2","name":"Read","input":{}}]},"parent_tool_use_id":null}"#));
+    harness.result("");
+    harness.said();
+    harness.hear(&of(r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t2","content":"ok"}]},"parent_tool_use_id":null}"#));
+    harness.hear(r#"{"type":"system","subtype":"task_notification","task_id":"k","tool_use_id":"a1","status":"completed","summary":"Agent finished"}"#);
+    insta::assert_snapshot!(harness.said(), @r#"state {"subagents":null}"#);
+    harness.hear(INIT);
+    insta::assert_snapshot!(harness.said(), @r#"
     turn + agent
     item + call:2:t2 native="t2" in call:1:a1 tool_call Read 
     item . call:2:t2 tool_call Read {}
@@ -225,25 +225,25 @@ fn a_subagent_in_the_background_is_told_in_the_next_turn() {
 
 #[test]
 fn the_ids_of_tool_progress_are_swapped() {
-    let mut bench = Bench::prompted();
-    bench.says(
+    let mut harness = Harness::prompted();
+    harness.says(
         "m1",
         r#"{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"make","description":"Build"}}"#,
     );
-    bench.said();
-    bench.hear(r#"{"type":"tool_progress","tool_use_id":"t1-heartbeat-0","parent_tool_use_id":"t1","elapsed_time_seconds":30}"#);
-    insta::assert_snapshot!(bench.said(), @r#"item + result:1:t1 native=null tool_result of call:1:t1 """#);
+    harness.said();
+    harness.hear(r#"{"type":"tool_progress","tool_use_id":"t1-heartbeat-0","parent_tool_use_id":"t1","elapsed_time_seconds":30}"#);
+    insta::assert_snapshot!(harness.said(), @r#"item + result:1:t1 native=null tool_result of call:1:t1 """#);
 }
 
 #[test]
 fn the_cost_of_a_turn_is_a_difference_of_sums() {
-    let mut bench = Bench::prompted();
-    bench.result(r#","total_cost_usd":0.5,"usage":{"input_tokens":1,"output_tokens":2}"#);
-    bench.command(&prompt("again")).result(r#","total_cost_usd":0.75"#);
+    let mut harness = Harness::prompted();
+    harness.result(r#","total_cost_usd":0.5,"usage":{"input_tokens":1,"output_tokens":2}"#);
+    harness.command(&prompt("again")).result(r#","total_cost_usd":0.75"#);
     // After `/clear` the sum begins anew.
-    bench.command(&prompt("again")).result(r#","total_cost_usd":0.25"#);
+    harness.command(&prompt("again")).result(r#","total_cost_usd":0.25"#);
     let ends: Vec<String> =
-        bench.said().lines().filter(|line| line.starts_with("turn .")).map(str::to_owned).collect();
+        harness.said().lines().filter(|line| line.starts_with("turn .")).map(str::to_owned).collect();
     insta::assert_snapshot!(ends.join("\n"), @r#"
     turn . "end_turn" model="m" usage={"input_tokens":1,"output_tokens":2,"total_tokens":3} cost=0.5
     turn . "end_turn" model="m" cost=0.25
@@ -253,23 +253,28 @@ fn the_cost_of_a_turn_is_a_difference_of_sums() {
 
 #[test]
 fn the_cli_takes_any_mode_and_effort_so_they_are_checked_here() {
-    let configure = |wish: Wish| Bench::ready().command(&Command::Configure(wish)).said();
-    let mode = |mode: &str| Wish { permission_mode: Some(mode.into()), ..Wish::default() };
+    let configure =
+        |requested: SettingsRequest| Harness::ready().command(&Command::Configure(requested)).said();
+    let mode =
+        |mode: &str| SettingsRequest { permission_mode: Some(mode.into()), ..SettingsRequest::default() };
     insta::assert_snapshot!(configure(mode("nonsense")), @r#"refused BadMode Claude Code has no mode nonsense; its modes are build, default, acceptEdits, plan, bypass, dontAsk, auto "use one of: default, acceptEdits, plan, bypass, dontAsk, auto""#);
     insta::assert_snapshot!(configure(mode("bypass")), @r#"send {"type":"control_request","request_id":"omniglot-2","request":{"subtype":"set_permission_mode","mode":"bypassPermissions"}}"#);
-    let effort =
-        |model: &str| Wish { model: Some(model.into()), variant: Some("high".into()), ..Wish::default() };
+    let effort = |model: &str| SettingsRequest {
+        model: Some(model.into()),
+        variant: Some("high".into()),
+        ..SettingsRequest::default()
+    };
     insta::assert_snapshot!(configure(effort("haiku")), @r#"refused BadMode the model haiku has no efforts, so high cannot be set "leave the variant out, or choose another model""#);
     insta::assert_snapshot!(configure(effort("default")), @r#"send {"type":"control_request","request_id":"omniglot-2","request":{"subtype":"apply_flag_settings","settings":{"effortLevel":"high"}}}"#);
 }
 
 #[test]
 fn a_command_that_failed_tells_its_exit_code_in_words() {
-    let mut bench = Bench::prompted();
-    bench.says("m1", r#"{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"false"}}"#);
-    bench.said();
-    bench.hear(r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"Exit code 3\nno","is_error":true}]},"parent_tool_use_id":null,"tool_use_result":"Error: Exit code 3\nno"}"#);
-    insta::assert_snapshot!(bench.said(), @r#"
+    let mut harness = Harness::prompted();
+    harness.says("m1", r#"{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"false"}}"#);
+    harness.said();
+    harness.hear(r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"Exit code 3\nno","is_error":true}]},"parent_tool_use_id":null,"tool_use_result":"Error: Exit code 3\nno"}"#);
+    insta::assert_snapshot!(harness.said(), @r#"
     item + result:1:t1 native=null tool_result of call:1:t1 ""
     item ! result:1:t1 tool_result of call:1:t1 "Exit code 3\nno" error=true exit=3
     "#);
@@ -277,11 +282,11 @@ fn a_command_that_failed_tells_its_exit_code_in_words() {
 
 #[test]
 fn an_edit_has_a_unified_diff_of_its_patch() {
-    let mut bench = Bench::prompted();
-    bench.says("m1", r#"{"type":"tool_use","id":"t1","name":"Edit","input":{"file_path":"/a"}}"#);
-    bench.said();
-    bench.hear(r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"ok"}]},"parent_tool_use_id":null,"tool_use_result":{"filePath":"/a","originalFile":"x\n","structuredPatch":[{"oldStart":1,"oldLines":1,"newStart":1,"newLines":1,"lines":["-x","+y"]}]}}"#);
-    insta::assert_snapshot!(bench.said(), @r#"
+    let mut harness = Harness::prompted();
+    harness.says("m1", r#"{"type":"tool_use","id":"t1","name":"Edit","input":{"file_path":"/a"}}"#);
+    harness.said();
+    harness.hear(r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"ok"}]},"parent_tool_use_id":null,"tool_use_result":{"filePath":"/a","originalFile":"x\n","structuredPatch":[{"oldStart":1,"oldLines":1,"newStart":1,"newLines":1,"lines":["-x","+y"]}]}}"#);
+    insta::assert_snapshot!(harness.said(), @r#"
     item + result:1:t1 native=null tool_result of call:1:t1 ""
     item . result:1:t1 tool_result of call:1:t1 "ok" error=false parts=[{"type":"file_ref","path":"/a","action":"patch","diff":"--- a/a\n+++ b/a\n@@ -1,1 +1,1 @@\n-x\n+y\n"}]
     "#);
@@ -289,9 +294,9 @@ fn an_edit_has_a_unified_diff_of_its_patch() {
 
 #[test]
 fn a_block_that_is_not_understood_leaves_the_rest_of_the_message() {
-    let mut bench = Bench::prompted();
-    bench.says("m1", r#"{"type":"hologram"},{"type":"text","text":"Still here."}"#);
-    insta::assert_snapshot!(bench.said(), @r#"
+    let mut harness = Harness::prompted();
+    harness.says("m1", r#"{"type":"hologram"},{"type":"text","text":"Still here."}"#);
+    insta::assert_snapshot!(harness.said(), @r#"
     item + message:1:1 native="m1" message "assistant" []
     item . message:1:1 message "assistant" [{"type":"text","text":"Still here."}]
     unparsed content: unknown kind of block: hologram

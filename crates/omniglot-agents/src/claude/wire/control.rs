@@ -17,7 +17,7 @@ pub(crate) struct ControlRequest<'a> {
 }
 
 #[derive(Debug)]
-pub(crate) enum Ask<'a> {
+pub(crate) enum RequestBody<'a> {
     CanUseTool(Box<CanUseTool>),
     Elicitation(Elicit<'a>),
     /// We register no hooks, so none can want more than that the work goes on.
@@ -94,14 +94,14 @@ struct Subtype {
 }
 
 impl<'a> ControlRequest<'a> {
-    pub(crate) fn ask(&self) -> Result<Ask<'a>, Unparsed> {
+    pub(crate) fn ask(&self) -> Result<RequestBody<'a>, Unparsed> {
         let Subtype { subtype } = decode("control_request", self.request)?;
         let location = format!("control_request.{subtype}");
         Ok(match subtype.as_str() {
-            "can_use_tool" => Ask::CanUseTool(decode(&location, self.request)?),
-            "elicitation" => Ask::Elicitation(decode(&location, self.request)?),
-            "hook_callback" => Ask::HookCallback(decode(&location, self.request)?),
-            _ => Ask::Unknown { subtype },
+            "can_use_tool" => RequestBody::CanUseTool(decode(&location, self.request)?),
+            "elicitation" => RequestBody::Elicitation(decode(&location, self.request)?),
+            "hook_callback" => RequestBody::HookCallback(decode(&location, self.request)?),
+            _ => RequestBody::Unknown { subtype },
         })
     }
 }

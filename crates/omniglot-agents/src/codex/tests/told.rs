@@ -27,7 +27,7 @@ fn a_warning_about_the_configuration_waits_until_the_session_is_open() {
 
 #[test]
 fn the_words_of_a_turn_that_codex_queued_itself_are_told_and_echoes_are_not() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.turn();
     let echo = session.item("completed", "t", &user_item("null", "go"));
     insta::assert_snapshot!(echo.join("\n"), @"dropped echo");
@@ -43,7 +43,7 @@ fn the_words_of_a_turn_that_codex_queued_itself_are_told_and_echoes_are_not() {
 
 #[test]
 fn what_has_a_name_is_known_by_it() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     let message_id = Some(MessageId("msg_1".into()));
     session.command(Command::Prompt(Prompt { message_id, text: "go".into(), attachments: vec![] }));
     assert!(has(&session.sent, r#""clientUserMessageId":"msg_1""#), "{:?}", session.sent);
@@ -56,7 +56,7 @@ fn what_has_a_name_is_known_by_it() {
 
 #[test]
 fn the_words_that_codex_has_for_a_review_are_no_message_of_the_user() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.prompt("/review");
     let told = session.item("completed", "t", &user_item("null", "Review the current code changes."));
     insta::assert_snapshot!(told.join("\n"), @"dropped echo");
@@ -64,7 +64,7 @@ fn the_words_that_codex_has_for_a_review_are_no_message_of_the_user() {
 
 #[test]
 fn trap_the_first_message_of_a_review_says_nothing_and_is_not_told() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.prompt("/review");
     let told = session.item("started", "t", r#"{"type":"agentMessage","id":"m","text":""}"#);
     insta::assert_snapshot!(told.join("\n"), @"dropped superseded");
@@ -72,7 +72,7 @@ fn trap_the_first_message_of_a_review_says_nothing_and_is_not_told() {
 
 #[test]
 fn trap_a_message_whose_stream_breaks_off_ends_with_the_retry() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.turn();
     session.item("started", "t", r#"{"type":"agentMessage","id":"m","text":""}"#);
     session.notice("item/agentMessage/delta", r#"{"threadId":"t","itemId":"m","delta":"Half"}"#);
@@ -88,7 +88,7 @@ fn trap_a_message_whose_stream_breaks_off_ends_with_the_retry() {
 
 #[test]
 fn why_a_plan_was_changed_stands_in_the_call_that_changed_it() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.turn();
     let told = session.notice(
         "turn/plan/updated",
@@ -105,7 +105,7 @@ fn why_a_plan_was_changed_stands_in_the_call_that_changed_it() {
 
 #[test]
 fn a_tool_that_asks_is_a_call_with_its_own_id_and_arguments_and_the_answer_is_its_result() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.turn();
     let told = session.hear(QUESTION);
     insta::assert_snapshot!(told.join("\n"), @r#"
@@ -124,7 +124,7 @@ fn a_tool_that_asks_is_a_call_with_its_own_id_and_arguments_and_the_answer_is_it
 
 #[test]
 fn more_rights_that_are_refused_are_told_as_refused() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.turn();
     let told = session.hear(MORE_RIGHTS);
     insta::assert_snapshot!(told.join("\n"), @r#"
@@ -144,7 +144,7 @@ fn more_rights_that_are_refused_are_told_as_refused() {
 
 #[test]
 fn a_question_that_the_server_closes_after_its_turn_says_nothing_more() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.turn();
     session.hear(QUESTION);
     session.end_turn("interrupted");
@@ -154,7 +154,7 @@ fn a_question_that_the_server_closes_after_its_turn_says_nothing_more() {
 
 #[test]
 fn how_a_child_agent_is_to_think_stands_in_its_call() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.turn();
     let told = session.item(
         "started",

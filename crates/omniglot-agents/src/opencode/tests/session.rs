@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use crate::contract::{Command, Input, Open, Output, Prompt, Translator as _, Wish};
+use crate::contract::{Command, Input, Open, Output, Prompt, SettingsRequest, Translator as _};
 use crate::http::{Request, ToServer};
 use crate::opencode::OpenCode;
 use crate::replay::show::show_output;
@@ -24,8 +24,8 @@ const AGENTS: &str = r#"[
 
 impl Session {
     /// A session `ses_1` in `/w`.
-    pub(super) fn open(wish: Wish) -> Self {
-        let mut session = Self::opening(Open { wish, ..Open::default() });
+    pub(super) fn open(requested: SettingsRequest) -> Self {
+        let mut session = Self::opening(Open { requested, ..Open::default() });
         let created = session.open.last().and_then(|request| request.body.clone());
         let created: serde_json::Value = serde_json::from_str(created.unwrap().get()).unwrap();
         let rules = created.get("permission").cloned().unwrap_or_else(|| serde_json::json!([]));
@@ -65,7 +65,7 @@ impl Session {
 
     /// One whose server works on a prompt, in the message `msg_2`.
     pub(super) fn in_turn(text: &str) -> Self {
-        let mut session = Self::open(Wish::default());
+        let mut session = Self::open(SettingsRequest::default());
         session.prompt(text);
         session.busy();
         let message = session.assistant("msg_2");

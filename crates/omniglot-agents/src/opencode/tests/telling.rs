@@ -2,7 +2,7 @@
 
 use super::PROMPT;
 use super::session::Session;
-use crate::contract::{Command, Wish};
+use crate::contract::{Command, SettingsRequest};
 
 fn error(name: &str) -> String {
     format!(r#"{{"sessionID":"ses_1","error":{{"name":"{name}","data":{{"message":"No luck."}}}}}}"#)
@@ -82,7 +82,7 @@ fn a_variant_that_is_not_asked_for_again_is_no_more() {
 
 #[test]
 fn another_agent_in_the_same_turn_is_a_change_of_mode_and_that_of_a_subtask_is_none() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.prompt(PROMPT);
     user(&mut session, "msg_1", "plan");
     let told = answer(&mut session, "msg_2", r#""agent":"plan","parentID":"msg_1""#);
@@ -140,7 +140,7 @@ fn a_call_that_could_not_be_made_has_no_arguments_and_its_error_for_a_result() {
 
 #[test]
 fn what_opencode_says_in_the_users_name_amid_a_turn_is_the_systems() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.prompt(PROMPT);
     user(&mut session, "msg_1", "build");
     let synthetic = |text: &str| format!(r#""text":"{text}","synthetic":true"#);
@@ -170,7 +170,7 @@ fn what_opencode_says_in_the_users_name_before_a_turn_of_its_own_is_told_in_it()
 
 #[test]
 fn what_is_taken_back_is_named_with_its_point_and_its_changes() {
-    let mut session = Session::open(Wish::default());
+    let mut session = Session::open(SettingsRequest::default());
     session.prompt(PROMPT);
     user(&mut session, "msg_1", "build");
     part(&mut session, "prt_1", "msg_1", "text", r#""text":"Speak.""#);

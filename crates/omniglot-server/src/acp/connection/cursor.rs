@@ -23,7 +23,7 @@ pub(crate) struct Cursor {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Spot {
     pub(crate) epoch: Epoch,
-    pub(crate) place: Place,
+    pub(crate) place: LogPosition,
 }
 
 /// The first half of the epoch of a log.
@@ -39,7 +39,7 @@ impl Epoch {
 
 impl Spot {
     /// Refused when it is in another log than that, or beyond its end.
-    pub(crate) fn within(self, record: &SessionRecord) -> Result<Place, RuntimeError> {
+    pub(crate) fn within(self, record: &SessionRecord) -> Result<LogPosition, RuntimeError> {
         let id = &record.id;
         if self.epoch != Epoch::of(record) {
             return Err(RuntimeError::Gone(format!("the cursor is of another log of session {id}")));
@@ -55,12 +55,12 @@ impl Spot {
 
 /// A place in one log: everything up to `sequence`, or before it and `part` of its messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct LogPosition {
     pub(crate) sequence: u64,
     pub(crate) part: Option<u32>,
 }
 
-impl Place {
+impl LogPosition {
     pub(crate) fn after(sequence: u64) -> Self {
         Self { sequence, part: None }
     }
@@ -108,7 +108,7 @@ fn spot(field: &str) -> Result<(SessionNo, Spot), NoCursor> {
         return Err(NoCursor);
     }
     let epoch = Epoch(u32::from_str_radix(epoch, 16).map_err(|_| NoCursor)?);
-    Ok((SessionNo(no), Spot { epoch, place: Place { sequence, part } }))
+    Ok((SessionNo(no), Spot { epoch, place: LogPosition { sequence, part } }))
 }
 
 fn number<T: FromStr>(text: &str) -> Result<T, NoCursor> {

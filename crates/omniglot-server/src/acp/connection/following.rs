@@ -6,22 +6,22 @@ use omniglot_schema::SessionId;
 use omniglot_store::{SessionNo, SessionRecord};
 use tokio::task::AbortHandle;
 
-use super::cursor::Place;
+use super::cursor::LogPosition;
 use super::outbox::{Follow, What};
 use super::waiting::Asker;
 use super::{Connection, Shared, lock};
-use crate::acp::errands;
+use crate::acp::client_host;
 
 pub(crate) struct Following {
     no: SessionNo,
-    /// Ends the errands that the client does for the session's agent.
-    errands: Option<AbortHandle>,
+    /// Ends the requests that the client does for the session's agent.
+    requests: Option<AbortHandle>,
 }
 
 impl Drop for Following {
     fn drop(&mut self) {
-        if let Some(errands) = &self.errands {
-            errands.abort();
+        if let Some(requests) = &self.requests {
+            requests.abort();
         }
     }
 }
@@ -36,16 +36,21 @@ pub(crate) enum From {
     /// Only what comes.
     Now,
     /// Where the client left off.
-    Place(Place),
+    LogPosition(LogPosition),
 }
 
 impl Connection {
     pub(crate) fn follow(self: &Shared, hub: &Hub, record: &SessionRecord, from: From) {
-        self.take_up(record, from, || self.lend(hub, &record.id));
+        self.take_up(record, from, || self.add_client_host(hub, &record.id));
     }
 
     /// A session that is followed already goes on where it is, unless it is to be told from somewhere else.
-    fn take_up(&self, record: &SessionRecord, from: From, lend: impl FnOnce() -> Option<AbortHandle>) {
+    fn take_up(
+        &self,
+        record: &SessionRecord,
+        from: From,
+        add_client_host: impl FnOnce() -> Option<AbortHandle>,
+    ) {
         let mut following = lock(&self.following);
         // Under the lock, which whoever ends the connection takes after it has said so.
         if self.gone.is_cancelled() {
@@ -55,25 +60,25 @@ impl Connection {
         match (known, from) {
             (Some(known), From::Now | From::Birth) => {
                 // The client may have said what it can do only after it was known again.
-                if known.errands.as_ref().is_none_or(AbortHandle::is_finished) {
-                    known.errands = lend();
+                if known.requests.as_ref().is_none_or(AbortHandle::is_finished) {
+                    known.requests = add_client_host();
                 }
             }
             (_, from) => {
-                let errands = lend();
-                following.insert(record.id.clone(), Following { no: record.no, errands });
+                let requests = add_client_host();
+                following.insert(record.id.clone(), Following { no: record.no, requests });
                 self.outbox.push(What::Follow(from.of(record)), None);
             }
         }
     }
 
-    fn lend(self: &Shared, hub: &Hub, id: &SessionId) -> Option<AbortHandle> {
-        let offer = errands::offer(&self.client());
+    fn add_client_host(self: &Shared, hub: &Hub, id: &SessionId) -> Option<AbortHandle> {
+        let offer = client_host::offer(&self.client());
         if offer.is_empty() {
             return None;
         }
-        let errands = errands::serve(hub.lend(id, offer), id.clone(), Asker(self.clone()));
-        Some(tokio::spawn(errands).abort_handle())
+        let requests = client_host::serve(hub.add_client_host(id, offer), id.clone(), Asker(self.clone()));
+        Some(tokio::spawn(requests).abort_handle())
     }
 
     pub(crate) fn follows(&self, id: &SessionId) -> bool {
@@ -98,10 +103,10 @@ impl Connection {
 impl From {
     fn of(self, record: &SessionRecord) -> Follow {
         let (from, told_until) = match self {
-            Self::Story => (Place::default(), record.last_seq),
-            Self::Birth => (Place::default(), 0),
-            Self::Now => (Place::after(record.last_seq), 0),
-            Self::Place(place) => (place, 0),
+            Self::Story => (LogPosition::default(), record.last_seq),
+            Self::Birth => (LogPosition::default(), 0),
+            Self::Now => (LogPosition::after(record.last_seq), 0),
+            Self::LogPosition(place) => (place, 0),
         };
         Follow { no: record.no, from, told_until }
     }

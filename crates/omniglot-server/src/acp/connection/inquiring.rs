@@ -7,7 +7,7 @@ use omniglot_schema::SessionId;
 
 use super::outbox::What;
 use super::{Connection, lock};
-use crate::acp::asked::{Ask, Inquiry};
+use crate::acp::inquiry::{ClientRequest, Inquiry};
 use crate::acp::rpc;
 
 /// An inquiry of a session's agent.
@@ -50,13 +50,13 @@ impl Connection {
     /// Somebody has answered. A client that was asked is told to put its dialog away.
     pub(crate) fn settled(&self, name: &str) {
         let Some(Inquired { inquiry, .. }) = lock(&self.inquiries).remove(name) else { return };
-        let Some(Ask { id, .. }) = inquiry.ask() else { return };
+        let Some(ClientRequest { id, .. }) = inquiry.ask() else { return };
         let taken_back = CancelRequestNotification::new(RequestId::Str(id));
         self.outbox.push(What::Copy(rpc::notification("$/cancel_request", &taken_back)), None);
     }
 }
 
-fn to_wire(ask: &Ask) -> Bytes {
+fn to_wire(ask: &ClientRequest) -> Bytes {
     rpc::request(&RequestId::Str(ask.id.clone()), ask.request.method(), &ask.request)
 }
 
@@ -76,7 +76,7 @@ mod tests {
         }));
         let mut told =
             Projector::new(Audience::default(), Echo::All).event(&event.unwrap(), &Blobs::default());
-        let Some(Outgoing::Ask(inquiry)) = told.pop() else { panic!("{told:?}") };
+        let Some(Outgoing::ClientRequest(inquiry)) = told.pop() else { panic!("{told:?}") };
         Inquired { session: SessionId::parse("s").unwrap(), inquiry: *inquiry }
     }
 

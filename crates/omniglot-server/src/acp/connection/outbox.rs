@@ -15,7 +15,7 @@ use bytes::Bytes;
 use omniglot_store::SessionNo;
 use tokio::sync::watch;
 
-use super::cursor::Place;
+use super::cursor::LogPosition;
 use super::lock;
 use super::readers::{Readers, Reading};
 
@@ -38,7 +38,7 @@ impl Entry {
 }
 
 /// How many bytes of answers are kept for a client that does not say that it has them.
-const MOST_OWED: usize = 16 << 20;
+const MAX_UNACKED_BYTES: usize = 16 << 20;
 
 #[derive(Debug)]
 pub(crate) enum What {
@@ -55,7 +55,7 @@ pub(crate) enum What {
 #[derive(Debug, Clone)]
 pub(crate) struct Follow {
     pub(crate) no: SessionNo,
-    pub(crate) from: Place,
+    pub(crate) from: LogPosition,
     /// Up to here it is a story that the client asked to hear, its own words included.
     pub(crate) told_until: u64,
 }
@@ -153,7 +153,7 @@ impl Outbox {
         let told = self.readers.slowest().unwrap_or(0);
         let kept = self.kept();
         let untold = kept.entries.iter().filter(|entry| entry.number > told);
-        untold.map(|entry| entry.owed()).sum::<usize>() > MOST_OWED
+        untold.map(|entry| entry.owed()).sum::<usize>() > MAX_UNACKED_BYTES
     }
 
     fn tidy(&self, kept: &mut Kept) {
@@ -173,7 +173,7 @@ impl Outbox {
         let known = |entry: &Entry| if entry.number <= told { entry.owed() } else { 0 };
         let mut all: usize = kept.entries.iter().map(|entry| known(entry)).sum();
         kept.entries.retain(|entry| {
-            let too_much = all > MOST_OWED && known(entry) > 0;
+            let too_much = all > MAX_UNACKED_BYTES && known(entry) > 0;
             all -= if too_much { known(entry) } else { 0 };
             !too_much
         });
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     fn follow(no: i64) -> What {
-        What::Follow(Follow { no: SessionNo(no), from: Place::default(), told_until: 0 })
+        What::Follow(Follow { no: SessionNo(no), from: LogPosition::default(), told_until: 0 })
     }
 
     fn answer() -> What {
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn a_client_is_owed_what_no_stream_has_told_it_and_old_answers_that_were_told_go() {
         let outbox = Outbox::new(0);
-        let large = || What::Message(Bytes::from(vec![b' '; MOST_OWED / 2 + 1]));
+        let large = || What::Message(Bytes::from(vec![b' '; MAX_UNACKED_BYTES / 2 + 1]));
         outbox.push(large(), None);
         assert!(!outbox.owes_too_much());
         outbox.push(large(), None);

@@ -22,7 +22,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::Shared;
-use super::cursor::{Cursor, Epoch, Place, Spot};
+use super::cursor::{Cursor, Epoch, LogPosition, Spot};
 use super::outbox::{After, Entry, What};
 use super::readers::Reading;
 use crate::app::{App, Limits};
@@ -40,7 +40,7 @@ pub(crate) struct Outflow {
     /// Copies up to this number are for streams that were there before.
     opened: u64,
     /// Where the client left off in sessions that are met again.
-    resume: BTreeMap<SessionNo, Place>,
+    resume: BTreeMap<SessionNo, LogPosition>,
     /// The cursor is of this connection before the daemon forgot it.
     earlier_life: bool,
     followed: Vec<Followed>,
@@ -175,7 +175,11 @@ impl Outflow {
         Ok(())
     }
 
-    async fn follow(&mut self, follow: &super::outbox::Follow, place: Place) -> Result<(), RuntimeError> {
+    async fn follow(
+        &mut self,
+        follow: &super::outbox::Follow,
+        place: LogPosition,
+    ) -> Result<(), RuntimeError> {
         self.leave(follow.no);
         let Some(record) = self.hub.record_numbered(follow.no).await? else { return Ok(()) };
         let epoch = Epoch::of(&record);

@@ -12,11 +12,11 @@ use uuid::Uuid;
 
 use super::outbox::What;
 use super::{Connection, Prompt, Shared, lock};
-use crate::acp::errands::{AskClient, Unanswered};
+use crate::acp::client_host::{AskClient, Unanswered};
 use crate::acp::rpc;
 
 /// How long a client may be without a stream that we have asked for something.
-const PATIENCE: Duration = Duration::from_secs(30);
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Connection {
     /// Posts a message of this client. No stream tells of its turn before it is known to be the client's own.
@@ -82,7 +82,7 @@ impl Connection {
         let mut asked = lock(&self.asked);
         // Under the lock, so that a new stream either finds it here or is told of it.
         let number = self.outbox.push(What::Copy(request.clone()), None);
-        asked.insert(id.clone(), Asked { number, request, answer });
+        asked.insert(id.clone(), OutboundRequest { number, request, answer });
         (Asking { connection: self.clone(), id }, answered)
     }
 }
@@ -90,7 +90,7 @@ impl Connection {
 type Answer = Result<Value, Error>;
 
 /// A request of ours on its way to the client, and who waits for its answer.
-pub(super) struct Asked {
+pub(super) struct OutboundRequest {
     number: u64,
     request: Bytes,
     answer: oneshot::Sender<Answer>,
@@ -122,7 +122,7 @@ impl AskClient for Asker {
         let answer = tokio::select! {
             answer = answer => answer.map_err(|_| Unanswered::Gone),
             () = connection.gone.cancelled() => Err(Unanswered::Gone),
-            () = connection.outbox.readers.deserted(PATIENCE) => Err(Unanswered::Gone),
+            () = connection.outbox.readers.deserted(CLIENT_TIMEOUT) => Err(Unanswered::Gone),
         };
         match answer? {
             Ok(result) => serde_json::value::to_raw_value(&result).map_err(|_| Unanswered::Gone),

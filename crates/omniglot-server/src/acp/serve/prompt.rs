@@ -134,7 +134,7 @@ impl Waiting {
             }
             Outgoing::TurnEnded(_)
             | Outgoing::Update(_)
-            | Outgoing::Ask(_)
+            | Outgoing::ClientRequest(_)
             | Outgoing::Settled(_)
             | Outgoing::Exited(_) => None,
         })

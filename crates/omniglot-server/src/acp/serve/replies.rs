@@ -4,8 +4,8 @@ use agent_client_protocol_schema::v1::{Error, RequestId};
 use omniglot_runtime::RuntimeError;
 use serde_json::Value;
 
-use crate::acp::asked::Verdict;
 use crate::acp::connection::{Inquired, Shared};
+use crate::acp::inquiry::Verdict;
 use crate::app::App;
 
 /// An answer to nothing, and the second of two, change nothing.

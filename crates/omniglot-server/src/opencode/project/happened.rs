@@ -42,7 +42,7 @@ impl Projector {
         let user = self.turn.as_ref().and_then(|turn| turn.user.clone()).or_else(|| self.user.clone());
         if let Some(user) = user {
             let auto = !self.asked_to_compact();
-            let is_drawn = self.book.message(user.as_str()).is_some_and(|message| {
+            let is_drawn = self.messages.message(user.as_str()).is_some_and(|message| {
                 message.parts.iter().any(|part| matches!(part.body, PartBody::Compaction { .. }))
             });
             if !is_drawn {
@@ -54,7 +54,7 @@ impl Projector {
 
     fn asked_to_compact(&self) -> bool {
         let user = self.turn.as_ref().and_then(|turn| turn.user.as_ref());
-        let message = user.and_then(|user| self.book.message(user.as_str()));
+        let message = user.and_then(|user| self.messages.message(user.as_str()));
         message.is_some_and(|message| {
             message
                 .parts
@@ -64,7 +64,7 @@ impl Projector {
     }
 
     fn noted(&mut self, message: String) {
-        let (title, variant) = (self.facts.agent.clone(), ToastVariant::Warning);
+        let (title, variant) = (self.summary.agent.clone(), ToastVariant::Warning);
         self.say(Payload::ToastShow { title, message, variant });
     }
 }

@@ -16,7 +16,7 @@ use crate::opencode::wire::{
 
 /// A request that waits, and our own name for it.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
+pub(super) struct PendingRequest {
     ours: String,
     request: Request,
 }
@@ -27,7 +27,7 @@ enum Request {
     Question(Box<QuestionRequest>),
 }
 
-impl Asked {
+impl PendingRequest {
     pub(super) fn permission(&self) -> Option<&PermissionRequest> {
         match &self.request {
             Request::Permission(request) => Some(request),
@@ -95,7 +95,7 @@ impl Projector {
     }
 
     fn ask(&mut self, ours: String, request: Request) {
-        let asked = Asked { ours, request };
+        let asked = PendingRequest { ours, request };
         self.say(asked.payload());
         self.asked.push(asked);
     }

@@ -64,7 +64,7 @@ impl Projector {
 
     pub(super) fn model(&self) -> MessageModel {
         MessageModel {
-            provider_id: self.facts.agent.clone(),
+            provider_id: self.summary.agent.clone(),
             model_id: self.state.model.clone().unwrap_or_else(|| DEFAULT_MODEL.to_owned()),
             variant: self.state.variant.clone(),
         }
@@ -81,19 +81,19 @@ pub(super) fn session(of: &Projector) -> Session {
     let summary = SessionSummary { additions, deletions, files: of.diffs.len() };
     Session {
         id: of.id.clone(),
-        slug: of.facts.session.to_string(),
-        project_id: of.facts.project.clone(),
-        directory: of.facts.directory.clone(),
+        slug: of.summary.session.to_string(),
+        project_id: of.summary.project.clone(),
+        directory: of.summary.directory.clone(),
         path: Some(String::new()),
         parent_id: None,
         summary: (summary.files > 0).then_some(summary),
         cost: of.state.cost_usd.unwrap_or(0.0),
         tokens: of.tokens.clone(),
-        title: of.state.title.clone().unwrap_or_else(|| untitled(of.facts.created)),
+        title: of.state.title.clone().unwrap_or_else(|| untitled(of.summary.created)),
         agent: Some(of.mode()),
         model: Some(SessionModel { id: model_id, provider_id, variant }),
         version: VERSION.to_owned(),
-        time: SessionTime { created: of.facts.created, updated: of.now, compacting: of.compacting },
+        time: SessionTime { created: of.summary.created, updated: of.now, compacting: of.compacting },
     }
 }
 

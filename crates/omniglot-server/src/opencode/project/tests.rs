@@ -3,17 +3,17 @@
 use omniglot_schema::{SessionId, UniversalEvent};
 use serde_json::{Value, json};
 
-use super::{Facts, Projector};
+use super::{Projector, SessionSummary};
 
 /// A session whose events are written by hand.
-struct Bench {
+struct Harness {
     projector: Projector,
     sequence: u64,
 }
 
-impl Bench {
+impl Harness {
     fn new() -> Self {
-        let facts = Facts {
+        let summary = SessionSummary {
             session: SessionId::parse("s").unwrap(),
             agent: "mock".into(),
             directory: "/work".into(),
@@ -23,7 +23,7 @@ impl Bench {
             model: None,
             agent_mode: None,
         };
-        Self { projector: Projector::new(facts), sequence: 0 }
+        Self { projector: Projector::new(summary), sequence: 0 }
     }
 
     /// What is told about one event, as JSON.
@@ -84,69 +84,69 @@ fn kinds(told: &[Value]) -> Vec<String> {
 
 #[test]
 fn a_message_that_waits_for_its_agent_is_shown_and_the_session_is_busy() {
-    let mut bench = Bench::new();
-    let told = bench.queue(&[("msg_1", "hi", &[])]);
+    let mut harness = Harness::new();
+    let told = harness.queue(&[("msg_1", "hi", &[])]);
     assert_eq!(kinds(&told), ["message.updated", "message.part.updated", "session.status busy"]);
-    assert_eq!(kinds(&bench.turn("msg_1", &[])), [""; 0], "it is busy already");
-    let told = bench.said("itm_1", "user", "hi");
+    assert_eq!(kinds(&harness.turn("msg_1", &[])), [""; 0], "it is busy already");
+    let told = harness.said("itm_1", "user", "hi");
     assert_eq!(kinds(&told), ["message.updated", "message.part.updated"], "only the assistant's is new");
     assert_eq!(told[0]["properties"]["info"]["role"], "assistant");
-    assert_eq!(kinds(&bench.queue(&[])), [""; 0]);
-    assert_eq!(bench.messages()[0]["parts"][0]["text"], "hi");
+    assert_eq!(kinds(&harness.queue(&[])), [""; 0]);
+    assert_eq!(harness.messages()[0]["parts"][0]["text"], "hi");
 }
 
 #[test]
 fn a_message_that_is_taken_back_disappears() {
-    let mut bench = Bench::new();
-    bench.turn("msg_1", &[]);
-    bench.said("itm_1", "user", "first");
-    bench.queue(&[("msg_2", "second", &[])]);
-    assert_eq!(bench.messages().as_array().unwrap().len(), 3);
-    let told = bench.queue(&[]);
+    let mut harness = Harness::new();
+    harness.turn("msg_1", &[]);
+    harness.said("itm_1", "user", "first");
+    harness.queue(&[("msg_2", "second", &[])]);
+    assert_eq!(harness.messages().as_array().unwrap().len(), 3);
+    let told = harness.queue(&[]);
     assert_eq!(kinds(&told), ["message.removed"]);
-    assert_eq!(bench.messages().as_array().unwrap().len(), 2);
-    let told = bench.end("end_turn");
+    assert_eq!(harness.messages().as_array().unwrap().len(), 2);
+    let told = harness.end("end_turn");
     assert_eq!(kinds(&told).iter().filter(|kind| **kind == "session.idle").count(), 1);
 }
 
 #[test]
 fn a_message_taken_back_before_its_agent_started_leaves_the_session_idle() {
-    let mut bench = Bench::new();
-    bench.queue(&[("msg_1", "hi", &[])]);
-    assert_eq!(kinds(&bench.queue(&[])), ["message.removed", "session.status idle"]);
+    let mut harness = Harness::new();
+    harness.queue(&[("msg_1", "hi", &[])]);
+    assert_eq!(kinds(&harness.queue(&[])), ["message.removed", "session.status idle"]);
 }
 
 #[test]
 fn a_client_s_own_ids_are_kept() {
     let ids = ["msg_1e0da09bd001byRTo4UfAiYmp8", "prt_1e0da09bd002byRTo4UfAiYmp8"];
     for queued in [false, true] {
-        let mut bench = Bench::new();
+        let mut harness = Harness::new();
         if queued {
-            bench.queue(&[("msg_1", "hi", &ids)]);
+            harness.queue(&[("msg_1", "hi", &ids)]);
         }
-        bench.turn("msg_1", &ids);
-        bench.said("itm_1", "user", "hi");
-        let message = &bench.messages()[0];
+        harness.turn("msg_1", &ids);
+        harness.said("itm_1", "user", "hi");
+        let message = &harness.messages()[0];
         assert_eq!((&message["info"]["id"], &message["parts"][0]["id"]), (&json!(ids[0]), &json!(ids[1])));
-        assert_eq!(bench.messages()[1]["info"]["parentID"], ids[0]);
-        bench.end("end_turn");
-        bench.turn("msg_2", &ids);
-        bench.said("itm_2", "user", "again");
-        assert_ne!(bench.messages()[2]["info"]["id"], ids[0], "an id that is taken is not taken twice");
+        assert_eq!(harness.messages()[1]["info"]["parentID"], ids[0]);
+        harness.end("end_turn");
+        harness.turn("msg_2", &ids);
+        harness.said("itm_2", "user", "again");
+        assert_ne!(harness.messages()[2]["info"]["id"], ids[0], "an id that is taken is not taken twice");
     }
 }
 
 #[test]
 fn a_message_into_the_running_turn_begins_a_new_answer() {
-    let mut bench = Bench::new();
-    bench.turn("msg_1", &[]);
-    bench.said("itm_1", "user", "first");
-    bench.said("itm_2", "assistant", "one");
-    bench.said("itm_3", "user", "and");
-    bench.said("itm_4", "assistant", "two");
-    let told = bench.end("end_turn");
+    let mut harness = Harness::new();
+    harness.turn("msg_1", &[]);
+    harness.said("itm_1", "user", "first");
+    harness.said("itm_2", "assistant", "one");
+    harness.said("itm_3", "user", "and");
+    harness.said("itm_4", "assistant", "two");
+    let told = harness.end("end_turn");
     assert_eq!(kinds(&told).iter().filter(|kind| *kind == "session.idle").count(), 1);
-    let messages = bench.messages();
+    let messages = harness.messages();
     let roles: Vec<&str> = messages
         .as_array()
         .unwrap()
@@ -170,90 +170,90 @@ fn a_turn_that_fails_before_it_says_anything_has_a_message_with_the_error_and_en
         ("daemon_restarted", "UnknownError"),
     ];
     for (code, name) in names {
-        let mut bench = Bench::new();
-        bench.turn("msg_1", &[]);
-        bench.said("itm_1", "user", "hi");
-        let told = bench.tell("error", json!({ "message": "broken", "code": code }));
+        let mut harness = Harness::new();
+        harness.turn("msg_1", &[]);
+        harness.said("itm_1", "user", "hi");
+        let told = harness.tell("error", json!({ "message": "broken", "code": code }));
         assert_eq!(kinds(&told), ["session.error"]);
         assert_eq!(told[0]["properties"]["error"]["name"], name);
         assert_eq!(told[0]["properties"]["error"]["data"]["message"], "broken");
-        let told = bench.end("error");
+        let told = harness.end("error");
         assert_eq!(
             kinds(&told),
             ["message.updated", "session.status idle", "session.idle", "session.updated"]
         );
-        assert_eq!(bench.messages()[1]["info"]["error"]["name"], name);
+        assert_eq!(harness.messages()[1]["info"]["error"]["name"], name);
         let ended = json!({ "reason": "error", "terminated_by": "agent" });
-        assert_eq!(kinds(&bench.tell("session.ended", ended)), [""; 0]);
+        assert_eq!(kinds(&harness.tell("session.ended", ended)), [""; 0]);
     }
 }
 
 #[test]
 fn a_turn_that_the_agent_began_by_itself_belongs_to_what_was_said_last() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     let begin = json!({ "phase": "started", "turn_id": "turn_1", "metadata": { "origin": "agent" } });
-    bench.tell("turn.started", begin.clone());
-    bench.said("itm_1", "assistant", "hello");
-    bench.end("end_turn");
-    assert_eq!(bench.messages()[1]["info"]["parentID"], bench.messages()[0]["info"]["id"]);
-    assert_eq!(bench.messages()[0]["parts"], json!([]), "nobody said anything");
-    bench.turn("msg_1", &[]);
-    bench.said("itm_2", "user", "hi");
-    bench.end("end_turn");
-    bench.tell("turn.started", begin);
-    bench.said("itm_3", "assistant", "by the way");
-    bench.end("end_turn");
-    assert_eq!(bench.messages()[4]["info"]["parentID"], bench.messages()[2]["info"]["id"]);
+    harness.tell("turn.started", begin.clone());
+    harness.said("itm_1", "assistant", "hello");
+    harness.end("end_turn");
+    assert_eq!(harness.messages()[1]["info"]["parentID"], harness.messages()[0]["info"]["id"]);
+    assert_eq!(harness.messages()[0]["parts"], json!([]), "nobody said anything");
+    harness.turn("msg_1", &[]);
+    harness.said("itm_2", "user", "hi");
+    harness.end("end_turn");
+    harness.tell("turn.started", begin);
+    harness.said("itm_3", "assistant", "by the way");
+    harness.end("end_turn");
+    assert_eq!(harness.messages()[4]["info"]["parentID"], harness.messages()[2]["info"]["id"]);
 }
 
 #[test]
 fn an_open_request_is_listed_and_asked_again_until_it_is_answered() {
-    let mut bench = Bench::new();
-    bench.turn("msg_1", &[]);
+    let mut harness = Harness::new();
+    harness.turn("msg_1", &[]);
     let permission = |status: &str| {
         json!({ "permission_id": "perm_s_1", "action": "touch a", "status": status,
             "metadata": { "tool": "Bash", "pattern": "touch *" } })
     };
-    let asked = bench.tell("permission.requested", permission("requested"));
-    let again = serde_json::to_value(bench.projector.pending()).unwrap();
+    let asked = harness.tell("permission.requested", permission("requested"));
+    let again = serde_json::to_value(harness.projector.pending()).unwrap();
     assert_eq!(again[0]["properties"], asked[0]["properties"]);
-    assert_eq!(bench.projector.permissions().len(), 1);
-    let told = bench.tell("permission.resolved", permission("accept_for_session"));
+    assert_eq!(harness.projector.permissions().len(), 1);
+    let told = harness.tell("permission.resolved", permission("accept_for_session"));
     assert_eq!(told[0]["properties"]["requestID"], asked[0]["properties"]["id"]);
     assert_eq!(told[0]["properties"]["reply"], "always");
-    assert!(bench.projector.pending().is_empty());
+    assert!(harness.projector.pending().is_empty());
     let question =
         json!({ "question_id": "qst_s_2", "prompt": "Which?", "options": ["a"], "status": "requested" });
-    bench.tell("question.requested", question);
-    assert_eq!(bench.projector.questions().len(), 1);
+    harness.tell("question.requested", question);
+    assert_eq!(harness.projector.questions().len(), 1);
     let rejected =
         json!({ "question_id": "qst_s_2", "prompt": "Which?", "options": ["a"], "status": "rejected" });
-    assert_eq!(kinds(&bench.tell("question.resolved", rejected)), ["question.rejected"]);
-    assert!(bench.projector.questions().is_empty());
+    assert_eq!(kinds(&harness.tell("question.resolved", rejected)), ["question.rejected"]);
+    assert!(harness.projector.questions().is_empty());
 }
 
 #[test]
 fn an_event_that_is_folded_already_tells_nothing() {
-    let mut bench = Bench::new();
-    bench.turn("msg_1", &[]);
-    bench.sequence = 0;
-    assert_eq!(kinds(&bench.turn("msg_1", &[])), [""; 0]);
+    let mut harness = Harness::new();
+    harness.turn("msg_1", &[]);
+    harness.sequence = 0;
+    assert_eq!(kinds(&harness.turn("msg_1", &[])), [""; 0]);
 }
 
 #[test]
 fn a_question_shows_what_it_asks_where_its_call_does_not_tell() {
-    let mut bench = Bench::new();
-    bench.turn("msg_1", &[]);
-    bench.said("itm_1", "user", "ask me");
+    let mut harness = Harness::new();
+    harness.turn("msg_1", &[]);
+    harness.said("itm_1", "user", "ask me");
     let call = |status| {
         json!({ "item": { "item_id": "itm_2", "kind": "tool_call", "role": "assistant", "status": status,
             "content": [{ "type": "tool_call", "name": "question", "arguments": "{}", "call_id": "call_1" }] } })
     };
-    bench.tell("item.started", call("in_progress"));
-    bench.tell("item.completed", call("completed"));
+    harness.tell("item.started", call("in_progress"));
+    harness.tell("item.completed", call("completed"));
     let asked = json!({ "question_id": "qst_1", "prompt": "First decide:\nWhich colour?", "options": ["Red"],
         "status": "requested", "metadata": { "item_id": "itm_2" } });
-    let told = bench.tell("question.requested", asked);
+    let told = harness.tell("question.requested", asked);
     assert_eq!(kinds(&told), ["message.part.updated", "question.asked"]);
     let shown = &told[0]["properties"]["part"]["state"]["input"]["questions"][0];
     assert_eq!((&shown["header"], &shown["options"][0]["label"]), (&json!("Which colour?"), &json!("Red")));
@@ -261,20 +261,20 @@ fn a_question_shows_what_it_asks_where_its_call_does_not_tell() {
 
 #[test]
 fn a_picture_that_waited_is_there_to_be_seen_when_it_is_delivered_and_keeps_its_name() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     let file = json!({ "path": "/kept/00-a.png", "mime": "image/png", "filename": "a.png" });
     let queued =
         json!([{ "message_id": "msg_1", "message": "look", "attachments": [file], "client_ids": [] }]);
-    bench.tell("session.updated", json!({ "queue": queued }));
-    let waiting = bench.messages()[0]["parts"][1].clone();
+    harness.tell("session.updated", json!({ "queue": queued }));
+    let waiting = harness.messages()[0]["parts"][1].clone();
     assert_eq!((&waiting["url"], &waiting["filename"]), (&json!("file:///kept/00-a.png"), &json!("a.png")));
-    bench.turn("msg_1", &[]);
+    harness.turn("msg_1", &[]);
     let item = json!({ "item": { "item_id": "itm_1", "kind": "message", "role": "user", "status": "completed",
         "content": [{ "type": "text", "text": "look" },
                     { "type": "image", "path": "data:image/png;base64,AAAA", "mime": "image/png" }] } });
-    bench.tell("item.started", item.clone());
-    bench.tell("item.completed", item);
-    let shown = bench.messages()[0]["parts"][1].clone();
+    harness.tell("item.started", item.clone());
+    harness.tell("item.completed", item);
+    let shown = harness.messages()[0]["parts"][1].clone();
     assert_eq!((&shown["id"], &shown["filename"]), (&waiting["id"], &json!("a.png")));
     assert_eq!(shown["url"], "data:image/png;base64,AAAA");
 }

@@ -4,12 +4,12 @@
 //! `result`.
 
 mod result;
-mod words;
+mod tool_names;
 
 use omniglot_schema::{CallId, ContentPart, ItemDeltaData, ItemId, ItemStatus, UniversalItem};
 use serde_json::json;
 
-pub(super) use self::words::word;
+pub(super) use self::tool_names::word;
 use super::Projector;
 use super::diffs::changes;
 use crate::opencode::ids::Id;
@@ -78,7 +78,7 @@ impl Projector {
         let Some(Called { arguments, call, title, .. }) = called(item) else { return };
         let Some(mut open) = self.calls.remove(call) else { return };
         open.title = title.map(str::to_owned);
-        open.input = words::input(&open.tool, arguments, title);
+        open.input = tool_names::input(&open.tool, arguments, title);
         open.start = self.now;
         // What failed here never ran; its result follows and says so.
         if item.status == ItemStatus::Completed {

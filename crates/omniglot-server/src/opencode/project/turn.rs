@@ -45,7 +45,7 @@ impl Projector {
     }
 
     pub(super) fn failed(&mut self, data: &ErrorData) {
-        let error = failure::error(&self.facts.agent, data);
+        let error = failure::error(&self.summary.agent, data);
         self.say(Payload::SessionError { session_id: self.id.clone(), error: error.clone() });
         if let Some(turn) = &mut self.turn {
             turn.error = Some(error);
@@ -111,7 +111,7 @@ impl Projector {
             provider_id: model.provider_id,
             mode: self.mode(),
             agent: self.mode(),
-            path: MessagePath { cwd: self.facts.directory.clone(), root: self.facts.directory.clone() },
+            path: MessagePath { cwd: self.summary.directory.clone(), root: self.summary.directory.clone() },
             summary: None,
             cost: 0.0,
             tokens: Tokens::default(),
@@ -157,7 +157,7 @@ impl Projector {
     }
 
     pub(super) fn change_assistant(&mut self, id: &Id, change: impl FnOnce(&mut AssistantMessage, i64)) {
-        let Some(MessageInfo::Assistant(known)) = self.book.info(id) else { return };
+        let Some(MessageInfo::Assistant(known)) = self.messages.info(id) else { return };
         let mut message = known.clone();
         change(&mut message, self.now);
         self.say_message(MessageInfo::Assistant(message));
@@ -169,7 +169,7 @@ impl Projector {
         if !diffs.is_empty() {
             self.say(Payload::SessionDiff { session_id: self.id.clone(), diff: self.diffs.all() });
         }
-        let known = turn.user.and_then(|id| self.book.info(&id).cloned());
+        let known = turn.user.and_then(|id| self.messages.info(&id).cloned());
         let Some(MessageInfo::User(known)) = known else { return };
         let mut user = known.clone();
         user.summary = (!diffs.is_empty()).then_some(UserSummary { diffs });

@@ -103,14 +103,14 @@ impl Projector {
 
     /// The client's own name for its message, unless it is taken.
     fn name_message(&mut self, client_ids: &[String]) -> Id {
-        let wished = client_ids.first().filter(|wished| self.book.message(wished).is_none());
+        let wished = client_ids.first().filter(|wished| self.messages.message(wished).is_none());
         let adopted = wished.and_then(|wished| self.ids.adopt("msg", wished, self.now));
         adopted.unwrap_or_else(|| self.ids.message(self.now))
     }
 
     /// Tells a message of the user, unless that is known.
     pub(super) fn say_user(&mut self, id: Id) {
-        let known = self.book.info(&id).cloned();
+        let known = self.messages.info(&id).cloned();
         let created = match &known {
             Some(MessageInfo::User(user)) => user.time.created,
             _ => self.now,
@@ -131,7 +131,7 @@ impl Projector {
     /// Tells the parts of a user's message, those that are new or different.
     fn say_parts(&mut self, message: &Id, bodies: Vec<PartBody>, client_ids: &[String]) {
         for (place, body) in bodies.into_iter().enumerate() {
-            let known = self.book.message(message.as_str()).and_then(|message| message.parts.get(place));
+            let known = self.messages.message(message.as_str()).and_then(|message| message.parts.get(place));
             let (known, body) = match known {
                 Some(known) => (Some(known.id.clone()), news(&known.body, body)),
                 None => (None, Some(body)),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::opencode::directory::Directory;
 use crate::opencode::find::{Entry, Kind, find};
-use crate::opencode::place::Place;
+use crate::opencode::project_info::ProjectInfo;
 use crate::opencode::refusal::Refusal;
 
 const USUAL: usize = 20;
@@ -44,7 +44,7 @@ pub(crate) async fn api_find(
     directory: Directory,
     Query(query): Query<FindQuery>,
 ) -> Result<Json<Found>, Refusal> {
-    let place = Place::of(&directory.path());
+    let place = ProjectInfo::of(&directory.path());
     let data = search(place.directory.clone(), query).await?;
     let project = LocationProject { id: place.project, directory: place.worktree };
     Ok(Json(Found { location: Location { directory: place.directory, project }, data }))

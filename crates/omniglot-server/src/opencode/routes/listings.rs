@@ -9,9 +9,9 @@ use serde::Serialize;
 
 use super::Preferred;
 use crate::opencode::Face;
-use crate::opencode::catalog::Offer;
+use crate::opencode::catalog::AgentLists;
 use crate::opencode::directory::Directory;
-use crate::opencode::offer::{Agent, Command, Provider};
+use crate::opencode::provider_list::{Agent, Command, Provider};
 use crate::opencode::refusal::Refusal;
 
 /// How many of the newest sessions are looked through for commands.
@@ -42,7 +42,7 @@ pub(crate) async fn config_providers(
 ) -> Json<ConfigProviders> {
     let offers = face.catalog.offers(preferred.0.as_deref()).await;
     Json(ConfigProviders {
-        providers: offers.iter().map(Offer::provider).collect(),
+        providers: offers.iter().map(AgentLists::provider).collect(),
         default: defaults(&offers),
     })
 }
@@ -57,13 +57,13 @@ pub(crate) struct Providers {
 pub(crate) async fn providers(State(face): State<Face>, preferred: Preferred) -> Json<Providers> {
     let offers = face.catalog.offers(preferred.0.as_deref()).await;
     Json(Providers {
-        all: offers.iter().map(Offer::provider).collect(),
+        all: offers.iter().map(AgentLists::provider).collect(),
         default: defaults(&offers),
         connected: offers.iter().map(|offer| offer.agent.id.clone()).collect(),
     })
 }
 
-fn defaults(offers: &[Offer]) -> BTreeMap<String, String> {
+fn defaults(offers: &[AgentLists]) -> BTreeMap<String, String> {
     offers.iter().map(|offer| (offer.agent.id.clone(), offer.model())).collect()
 }
 

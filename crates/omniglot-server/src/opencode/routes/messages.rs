@@ -6,8 +6,8 @@ use serde::Deserialize;
 
 use super::InSession;
 use crate::opencode::Face;
-use crate::opencode::live::Live;
 use crate::opencode::refusal::Refusal;
+use crate::opencode::session_view::SessionView;
 use crate::opencode::wire::{FileDiff, MessageWithParts, Todo};
 
 #[derive(Deserialize)]
@@ -23,7 +23,7 @@ pub(crate) async fn list(
     InSession(id): InSession,
     Query(query): Query<MessagesQuery>,
 ) -> Result<Json<Vec<MessageWithParts>>, Refusal> {
-    let page = |live: &Live| newest(live.projector().messages(), &query);
+    let page = |live: &SessionView| newest(live.projector().messages(), &query);
     Ok(Json(face.relay.view(&id, page).await?))
 }
 

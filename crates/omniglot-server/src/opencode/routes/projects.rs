@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::opencode::Face;
 use crate::opencode::directory::Directory;
-use crate::opencode::place::Place;
+use crate::opencode::project_info::ProjectInfo;
 use crate::opencode::refusal::Refusal;
 
 #[derive(Serialize)]
@@ -21,7 +21,7 @@ pub(crate) struct Paths {
 }
 
 pub(crate) async fn path(directory: Directory) -> Json<Paths> {
-    let Place { directory, worktree, .. } = Place::of(&directory.path());
+    let ProjectInfo { directory, worktree, .. } = ProjectInfo::of(&directory.path());
     let home = std::env::home_dir().unwrap_or_default().to_string_lossy().into_owned();
     // OpenCode's own folders, which clients only show, do not exist here.
     Json(Paths { state: home.clone(), config: home.clone(), home, worktree, directory })
@@ -45,14 +45,14 @@ struct ProjectTime {
 
 pub(crate) async fn current(State(face): State<Face>, directory: Directory) -> Json<Project> {
     let started = face.app.started.as_millisecond();
-    Json(project(Place::of(&directory.path()), ProjectTime { created: started, updated: started }))
+    Json(project(ProjectInfo::of(&directory.path()), ProjectTime { created: started, updated: started }))
 }
 
 /// Every place that has a session.
 pub(crate) async fn all(State(face): State<Face>) -> Result<Json<Vec<Project>>, Refusal> {
     let mut projects: BTreeMap<String, Project> = BTreeMap::new();
     for session in face.app.hub.list(Default::default()).await? {
-        let place = Place::of(&session.directory.unwrap_or_default());
+        let place = ProjectInfo::of(&session.directory.unwrap_or_default());
         let time = ProjectTime { created: session.created_at, updated: session.updated_at };
         let known = projects.entry(place.project.clone()).or_insert_with(|| project(place, time));
         known.time.created = known.time.created.min(session.created_at);
@@ -61,7 +61,7 @@ pub(crate) async fn all(State(face): State<Face>) -> Result<Json<Vec<Project>>, 
     Ok(Json(projects.into_values().collect()))
 }
 
-fn project(place: Place, time: ProjectTime) -> Project {
+fn project(place: ProjectInfo, time: ProjectTime) -> Project {
     let vcs = place.has_git().then_some("git");
     Project { id: place.project, worktree: place.worktree, vcs, time, sandboxes: [] }
 }
@@ -82,5 +82,5 @@ pub(crate) struct Vcs {
 }
 
 pub(crate) async fn vcs(directory: Directory) -> Json<Vcs> {
-    Json(Vcs { branch: Place::of(&directory.path()).branch() })
+    Json(Vcs { branch: ProjectInfo::of(&directory.path()).branch() })
 }

@@ -7,17 +7,17 @@ use axum::Json;
 use axum::extract::State;
 use http::header::USER_AGENT;
 use http::{HeaderMap, StatusCode};
-use omniglot_runtime::{Heir, Posted};
+use omniglot_runtime::{NewAgent, Posted};
 use omniglot_schema::SessionId;
 
 use super::InSession;
 use crate::app::complete;
 use crate::opencode::Face;
-use crate::opencode::asked::{Asked, ModelChoice, PartInput, Prompt, RunCommand};
-use crate::opencode::live::Live;
+use crate::opencode::bodies::{ModelChoice, OptionalBody, PartInput, Prompt, RunCommand};
 use crate::opencode::project::DEFAULT_MODEL;
 use crate::opencode::prompt::message;
 use crate::opencode::refusal::Refusal;
+use crate::opencode::session_view::SessionView;
 use crate::opencode::settings::{self, Wanted};
 use crate::opencode::turns::{Outcome, end_of};
 use crate::opencode::wire::{MessageInfo, MessageWithParts};
@@ -27,7 +27,7 @@ pub(crate) async fn prompt(
     State(face): State<Face>,
     InSession(id): InSession,
     headers: HeaderMap,
-    Asked(prompt): Asked<Prompt>,
+    OptionalBody(prompt): OptionalBody<Prompt>,
 ) -> Result<Json<MessageWithParts>, Refusal> {
     let name = name_of(prompt.message_id.as_deref());
     if is_program(&headers) {
@@ -40,7 +40,7 @@ pub(crate) async fn prompt(
 pub(crate) async fn prompt_async(
     State(face): State<Face>,
     InSession(id): InSession,
-    Asked(prompt): Asked<Prompt>,
+    OptionalBody(prompt): OptionalBody<Prompt>,
 ) -> Result<StatusCode, Refusal> {
     let name = name_of(prompt.message_id.as_deref());
     post_prompt(&face, &id, &name, prompt).await.map_err(|refusal| refusal.session(&id))?;
@@ -58,7 +58,7 @@ fn is_program(headers: &HeaderMap) -> bool {
 pub(crate) async fn command(
     State(face): State<Face>,
     InSession(id): InSession,
-    Asked(asked): Asked<RunCommand>,
+    OptionalBody(asked): OptionalBody<RunCommand>,
 ) -> Result<Json<MessageWithParts>, Refusal> {
     if asked.command.is_empty() {
         return Err(Refusal::invalid("`command` is missing").session(&id));
@@ -131,13 +131,13 @@ async fn post_prompt(face: &Face, id: &SessionId, name: &str, prompt: Prompt) ->
 /// its first prompt. A session with a turn behind it stays as it is; whether the prompt fits it is for
 /// `settings` to say.
 async fn give_to(face: &Face, id: &SessionId, model: &ModelChoice) -> Result<(), Refusal> {
-    let heir = Heir {
+    let new_agent = NewAgent {
         agent: model.provider_id.clone(),
         model: Some(model.model_id.clone()).filter(|model| model != DEFAULT_MODEL),
         variant: model.variant.clone(),
     };
     let (hub, id) = (face.app.hub.clone(), id.clone());
-    complete(async move { hub.exchange(&id, heir).await }).await?;
+    complete(async move { hub.reassign(&id, new_agent).await }).await?;
     Ok(())
 }
 
@@ -167,7 +167,7 @@ async fn answer(
 }
 
 /// The last message of the turn that `name` began.
-fn reply_to(live: &Live, name: &str) -> Option<MessageWithParts> {
+fn reply_to(live: &SessionView, name: &str) -> Option<MessageWithParts> {
     let replies = |message: &&MessageWithParts| match &message.info {
         MessageInfo::Assistant(assistant) => assistant.parent_id.as_str() == name,
         MessageInfo::User(_) => false,

@@ -6,18 +6,18 @@ use omniglot_schema::{SessionDetail, SessionId};
 
 use crate::app::complete;
 use crate::opencode::Face;
-use crate::opencode::asked::{Asked, PermissionAnswer, QuestionAnswer};
+use crate::opencode::bodies::{OptionalBody, PermissionAnswer, QuestionAnswer};
 use crate::opencode::directory::Directory;
 use crate::opencode::ids;
-use crate::opencode::live::Live;
 use crate::opencode::refusal::Refusal;
+use crate::opencode::session_view::SessionView;
 use crate::opencode::wire::{PermissionRequest, QuestionRequest};
 
 pub(crate) async fn permissions(
     State(face): State<Face>,
     directory: Directory,
 ) -> Result<Json<Vec<PermissionRequest>>, Refusal> {
-    let open = |live: &Live| live.projector().permissions().into_iter().cloned().collect();
+    let open = |live: &SessionView| live.projector().permissions().into_iter().cloned().collect();
     gather(&face, &directory, open).await
 }
 
@@ -25,14 +25,14 @@ pub(crate) async fn questions(
     State(face): State<Face>,
     directory: Directory,
 ) -> Result<Json<Vec<QuestionRequest>>, Refusal> {
-    let open = |live: &Live| live.projector().questions().into_iter().cloned().collect();
+    let open = |live: &SessionView| live.projector().questions().into_iter().cloned().collect();
     gather(&face, &directory, open).await
 }
 
 async fn gather<T>(
     face: &Face,
     directory: &Directory,
-    open: impl Fn(&Live) -> Vec<T>,
+    open: impl Fn(&SessionView) -> Vec<T>,
 ) -> Result<Json<Vec<T>>, Refusal> {
     let mut all = vec![];
     for SessionDetail { info, pending, .. } in face.app.hub.unfinished().await? {
@@ -46,7 +46,7 @@ async fn gather<T>(
 pub(crate) async fn reply_permission(
     State(face): State<Face>,
     Path(id): Path<String>,
-    Asked(answer): Asked<PermissionAnswer>,
+    OptionalBody(answer): OptionalBody<PermissionAnswer>,
 ) -> Result<Json<bool>, Refusal> {
     let (session, permission) = ids::permission_of(&id).ok_or_else(|| unknown(&id))?;
     let reply = answer.reply.ok_or_else(|| Refusal::invalid("`reply` is once, always or reject"))?;
@@ -63,7 +63,7 @@ pub(crate) async fn reply_permission(
 pub(crate) async fn reply_permission_in(
     state: State<Face>,
     Path((_, id)): Path<(String, String)>,
-    answer: Asked<PermissionAnswer>,
+    answer: OptionalBody<PermissionAnswer>,
 ) -> Result<Json<bool>, Refusal> {
     reply_permission(state, Path(id), answer).await
 }
@@ -71,7 +71,7 @@ pub(crate) async fn reply_permission_in(
 pub(crate) async fn reply_question(
     State(face): State<Face>,
     Path(id): Path<String>,
-    Asked(answer): Asked<QuestionAnswer>,
+    OptionalBody(answer): OptionalBody<QuestionAnswer>,
 ) -> Result<Json<bool>, Refusal> {
     resolve(face, id, Some(answer.answers)).await
 }

@@ -10,9 +10,9 @@ use serde::Serialize;
 use crate::opencode::Face;
 use crate::opencode::directory::Directory;
 use crate::opencode::ids::Id;
-use crate::opencode::live::quick_record;
 use crate::opencode::project::VERSION;
 use crate::opencode::refusal::Refusal;
+use crate::opencode::session_view::quick_record;
 use crate::opencode::stream::{EventStream, Form};
 use crate::opencode::wire::{Session, SessionModel, SessionTime, Tokens};
 

@@ -12,12 +12,12 @@ use serde::Deserialize;
 use super::{InSession, Preferred};
 use crate::app::complete;
 use crate::opencode::Face;
-use crate::opencode::asked::{Asked, Change, Fork, NewSession, may_ask};
+use crate::opencode::bodies::{Change, Fork, NewSession, OptionalBody, may_ask};
 use crate::opencode::directory::Directory;
 use crate::opencode::ids::Id;
-use crate::opencode::live::{Live, quick_record};
 use crate::opencode::project::{DEFAULT_MODE, DEFAULT_MODEL};
 use crate::opencode::refusal::Refusal;
+use crate::opencode::session_view::{SessionView, quick_record};
 use crate::opencode::wire::{Session, Status};
 
 #[derive(Deserialize)]
@@ -49,7 +49,7 @@ pub(crate) async fn create(
     State(face): State<Face>,
     directory: Directory,
     preferred: Preferred,
-    Asked(new): Asked<NewSession>,
+    OptionalBody(new): OptionalBody<NewSession>,
 ) -> Result<Json<Session>, Refusal> {
     if new.parent_id.is_some() {
         return Err(Refusal::invalid("sessions have no parents here; leave out `parentID`"));
@@ -94,7 +94,7 @@ async fn record(face: &Face, id: &SessionId) -> Result<Json<Session>, Refusal> {
 pub(crate) async fn change(
     State(face): State<Face>,
     InSession(id): InSession,
-    Asked(change): Asked<Change>,
+    OptionalBody(change): OptionalBody<Change>,
 ) -> Result<Json<Session>, Refusal> {
     if change.time.is_some_and(|time| time.archived.is_some()) {
         return Err(Refusal::invalid("sessions are not archived here; delete them").session(&id));
@@ -128,7 +128,7 @@ pub(crate) async fn children(
 pub(crate) async fn fork(
     State(face): State<Face>,
     InSession(origin): InSession,
-    Asked(fork): Asked<Fork>,
+    OptionalBody(fork): OptionalBody<Fork>,
 ) -> Result<Json<Session>, Refusal> {
     if fork.message_id.is_some() {
         let detail = "agents copy a session as a whole; fork it without choosing a message";
@@ -156,7 +156,8 @@ pub(crate) async fn status(
     for session in face.app.hub.unfinished().await? {
         let shown = directory.shows(session.info.directory.as_deref());
         if shown && session.status != SessionStatus::Idle {
-            let look = |live: &Live| (live.projector().session().id, live.projector().status().clone());
+            let look =
+                |live: &SessionView| (live.projector().session().id, live.projector().status().clone());
             let (id, status) = face.relay.view(&session.info.session_id, look).await?;
             busy.insert(id, status);
         }

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use omniglot_schema::{CreateSessionRequest, SessionStatus};
 use omniglot_testkit::daemon::{Daemon, Setup};
-use omniglot_testkit::drive::Driver;
+use omniglot_testkit::session_driver::SessionDriver;
 
 use crate::subject::{Agent, Programs, Subject};
 use crate::subscriber::Subscriber;
 
 pub(crate) struct Ours {
     daemon: Daemon,
-    session: Driver,
+    session: SessionDriver,
     /// The events of the session's opening.
     base: u64,
 }
@@ -46,7 +46,8 @@ impl Subject for Ours {
             Agent::Mock => "mock",
             Agent::Clock => "clock",
         };
-        let session = Driver::create_with(&daemon.client, "bench", &CreateSessionRequest::new(agent)).await;
+        let session =
+            SessionDriver::create_with(&daemon.client, "bench", &CreateSessionRequest::new(agent)).await;
         let base = daemon.client.detail(&session.id).await?.info.event_count;
         Ok(Self { daemon, session, base })
     }

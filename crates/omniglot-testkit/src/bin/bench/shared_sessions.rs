@@ -9,8 +9,8 @@ use futures_util::future::join_all;
 use omniglot_schema::{CreateSessionRequest, PermissionReply};
 use omniglot_testkit::agents::{RealAgent, is_installed};
 use omniglot_testkit::daemon::{Daemon, Setup};
-use omniglot_testkit::drive::Driver;
 use omniglot_testkit::models::{Model, Reply};
+use omniglot_testkit::session_driver::SessionDriver;
 
 use crate::process::{cpu_time, rss};
 use crate::progress;
@@ -53,8 +53,9 @@ pub(crate) async fn measure(programs: &Programs, table: &mut Table) -> anyhow::R
     Ok(())
 }
 
-async fn open(daemon: &Daemon, number: u64) -> Driver {
-    Driver::create_with(&daemon.client, &format!("s{number}"), &CreateSessionRequest::new("codex")).await
+async fn open(daemon: &Daemon, number: u64) -> SessionDriver {
+    SessionDriver::create_with(&daemon.client, &format!("s{number}"), &CreateSessionRequest::new("codex"))
+        .await
 }
 
 fn servers(daemon: &Daemon) -> u64 {

@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 /// Whoever gets nothing for so long after the end gets nothing any more.
-const PATIENCE: Duration = Duration::from_secs(2);
+const QUIET_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// What one subscriber has seen.
 #[derive(Debug, Clone, Copy)]
@@ -81,7 +81,7 @@ impl Subscriber {
             tokio::select! {
                 more = self.socket.read_buf(&mut self.buffer) => anyhow::ensure!(more? > 0, "the stream ended"),
                 changed = end.changed() => changed?,
-                () = tokio::time::sleep(PATIENCE), if known.is_some() => {
+                () = tokio::time::sleep(QUIET_TIMEOUT), if known.is_some() => {
                     self.seen.lost += known.unwrap_or_default().saturating_sub(self.last);
                     return Ok(self.seen);
                 }

@@ -8,17 +8,17 @@ use crate::draft::{ItemEnd, ItemStart, Outcome, SessionStarted};
 use crate::timeline::Identity;
 use crate::{Fold, ItemKey};
 
-struct Bench {
+struct Harness {
     timeline: Timeline,
     out: Vec<Emitted>,
 }
 
-impl Bench {
+impl Harness {
     fn new() -> Self {
         let identity = Identity { session_id: SessionId::parse("s").unwrap(), agent: "mock".to_owned() };
-        let mut bench = Self { timeline: Timeline::new(identity, "seed"), out: vec![] };
-        bench.say(Draft::SessionStarted(SessionStarted::default()));
-        bench
+        let mut harness = Self { timeline: Timeline::new(identity, "seed"), out: vec![] };
+        harness.say(Draft::SessionStarted(SessionStarted::default()));
+        harness
     }
 
     fn say(&mut self, draft: Draft) {
@@ -64,60 +64,60 @@ const PATH: &str =
 
 #[test]
 fn an_inline_image_becomes_a_path_and_a_blob_of_its_hash() {
-    let mut bench = Bench::new();
-    bench.ask(vec![ContentPart::text("look"), inline_image("image/png", "aGVsbG8=")]);
-    bench.show("a", inline_image("image/png", "aGVsbG8"));
-    assert_eq!(bench.images(), [PATH, PATH]);
-    let blobs = bench.timeline.take_blobs();
+    let mut harness = Harness::new();
+    harness.ask(vec![ContentPart::text("look"), inline_image("image/png", "aGVsbG8=")]);
+    harness.show("a", inline_image("image/png", "aGVsbG8"));
+    assert_eq!(harness.images(), [PATH, PATH]);
+    let blobs = harness.timeline.take_blobs();
     assert!(blobs.iter().all(|blob| blob.bytes == b"hello" && PATH.ends_with(&blob.name)));
-    assert!(bench.timeline.take_blobs().is_empty());
+    assert!(harness.timeline.take_blobs().is_empty());
 }
 
 #[test]
 fn an_image_that_cannot_be_decoded_is_told_and_the_rest_stays() {
-    let mut bench = Bench::new();
-    bench.ask(vec![ContentPart::text("look"), inline_image("image/png", "no base64!")]);
-    assert!(bench.images().is_empty());
-    assert_eq!(bench.timeline.stats().unparsed, 1);
+    let mut harness = Harness::new();
+    harness.ask(vec![ContentPart::text("look"), inline_image("image/png", "no base64!")]);
+    assert!(harness.images().is_empty());
+    assert_eq!(harness.timeline.stats().unparsed, 1);
 }
 
 #[test]
 fn what_is_no_image_is_never_served_as_a_page() {
-    let mut bench = Bench::new();
-    bench.ask(vec![inline_image("text/html", "aGVsbG8="), inline_image("image/x;a=b", "aGVsbG8=")]);
-    let blobs = bench.timeline.take_blobs();
+    let mut harness = Harness::new();
+    harness.ask(vec![inline_image("text/html", "aGVsbG8="), inline_image("image/x;a=b", "aGVsbG8=")]);
+    let blobs = harness.timeline.take_blobs();
     assert!(blobs.iter().all(|blob| blob.mime == "application/octet-stream" && blob.name.ends_with(".bin")));
 }
 
 #[test]
 fn a_long_list_stands_as_a_path_in_event_and_state_alike() {
-    let mut bench = Bench::new();
-    bench.commands(3);
-    assert!(bench.timeline.take_blobs().is_empty());
-    bench.commands(200);
-    bench.commands(200);
+    let mut harness = Harness::new();
+    harness.commands(3);
+    assert!(harness.timeline.take_blobs().is_empty());
+    harness.commands(200);
+    harness.commands(200);
     let mut folded = Fold::default();
-    bench.out.iter().for_each(|emitted| folded.apply(&emitted.event));
-    assert_eq!(&folded, bench.timeline.fold());
+    harness.out.iter().for_each(|emitted| folded.apply(&emitted.event));
+    assert_eq!(&folded, harness.timeline.fold());
     let commands = folded.state.commands.unwrap();
-    assert_eq!(bench.timeline.entries(&commands).unwrap().len(), 200);
-    let blobs = bench.timeline.take_blobs();
+    assert_eq!(harness.timeline.entries(&commands).unwrap().len(), 200);
+    let blobs = harness.timeline.take_blobs();
     assert_eq!(blobs.len(), 1, "a list that is said again is no news");
     assert_eq!(commands.path().unwrap(), blobs[0].path(&SessionId::parse("s").unwrap()));
-    bench.commands(2);
-    assert_eq!(bench.timeline.fold().state.commands.as_ref().unwrap().inline().unwrap().len(), 2);
+    harness.commands(2);
+    assert_eq!(harness.timeline.fold().state.commands.as_ref().unwrap().inline().unwrap().len(), 2);
 }
 
 #[test]
 fn sound_and_other_bytes_are_files_among_the_blobs() {
-    let mut bench = Bench::new();
-    bench.ask(vec![]);
-    bench.show("sound", inline_file("audio/wav", "AAEC"));
-    bench.show("page", inline_file("text/html", "PGI+"));
-    let blobs = bench.timeline.take_blobs();
+    let mut harness = Harness::new();
+    harness.ask(vec![]);
+    harness.show("sound", inline_file("audio/wav", "AAEC"));
+    harness.show("page", inline_file("text/html", "PGI+"));
+    let blobs = harness.timeline.take_blobs();
     let served: Vec<(&str, &str)> =
         blobs.iter().map(|blob| (blob.name.rsplit('.').next().unwrap(), blob.mime.as_str())).collect();
     assert_eq!(served, [("wav", "audio/wav"), ("bin", "application/octet-stream")]);
-    let shown = serde_json::to_string(&bench.out.last().unwrap().event).unwrap();
+    let shown = serde_json::to_string(&harness.out.last().unwrap().event).unwrap();
     assert!(shown.contains(&format!("/v1/sessions/s/blobs/{}", blobs[1].name)), "{shown}");
 }

@@ -6,12 +6,12 @@ use omniglot_schema::{Activity, EventData, ItemId, SessionId, StatePatch, StopRe
 use crate::draft::{Body, Draft, ItemEnd, ItemKey, ItemStart, Origin, Outcome, ToolResult, TurnEnd};
 use crate::timeline::{Emitted, Identity, SessionEnd, Stamp, Timeline};
 
-struct Bench {
+struct Harness {
     timeline: Timeline,
     out: Vec<Emitted>,
 }
 
-impl Bench {
+impl Harness {
     fn new() -> Self {
         let identity = Identity { session_id: SessionId::parse("s").unwrap(), agent: "claude".into() };
         Self { timeline: Timeline::new(identity, "t"), out: vec![] }
@@ -48,54 +48,54 @@ fn stamp() -> Stamp {
 
 #[test]
 fn what_a_call_began_in_the_background_belongs_to_it_in_any_later_turn() {
-    let mut bench = Bench::new();
+    let mut harness = Harness::new();
     let mut call = None;
-    bench.turn(|bench| {
-        bench.begin("call", None, Body::tool_call("Agent", "{}"));
-        call = Some(bench.last_item().0);
+    harness.turn(|harness| {
+        harness.begin("call", None, Body::tool_call("Agent", "{}"));
+        call = Some(harness.last_item().0);
         let result = ToolResult { goes_on: true, ..ToolResult::of(ItemKey("call".into())) };
         let (key, body) = (ItemKey("result".into()), Some(Body::ToolResult(result)));
-        bench.apply(Draft::ItemCompleted(ItemEnd { key, outcome: Outcome::Completed, body }));
+        harness.apply(Draft::ItemCompleted(ItemEnd { key, outcome: Outcome::Completed, body }));
     });
     for _ in 0..3 {
-        bench.turn(|_| {});
+        harness.turn(|_| {});
     }
-    bench.turn(|bench| {
-        bench.begin("words", Some("call"), Body::assistant_text("Done."));
-        assert_eq!(bench.last_item().1, call);
+    harness.turn(|harness| {
+        harness.begin("words", Some("call"), Body::assistant_text("Done."));
+        assert_eq!(harness.last_item().1, call);
     });
-    bench.timeline.forget_run(stamp(), &mut bench.out);
-    bench.turn(|bench| {
-        bench.begin("others", Some("call"), Body::assistant_text("Who?"));
-        assert_eq!(bench.last_item().1, None, "keys mean nothing to another process");
+    harness.timeline.forget_run(stamp(), &mut harness.out);
+    harness.turn(|harness| {
+        harness.begin("others", Some("call"), Body::assistant_text("Who?"));
+        assert_eq!(harness.last_item().1, None, "keys mean nothing to another process");
     });
 }
 
-fn busy() -> Bench {
-    let mut bench = Bench::new();
+fn busy() -> Harness {
+    let mut harness = Harness::new();
     let patch = StatePatch {
         activity: Some(Some(Activity::Retrying)),
         subagents: Some(Some(vec![serde_json::json!({ "id": "a" })].into())),
         ..StatePatch::default()
     };
-    bench.apply(Draft::State(Box::new(patch)));
-    bench
+    harness.apply(Draft::State(Box::new(patch)));
+    harness
 }
 
 #[test]
 fn what_an_agent_was_busy_with_is_over_when_its_process_has_died() {
-    let mut bench = busy();
+    let mut harness = busy();
     let crash = SessionEnd::Crashed { message: "gone".into(), exit_code: None, stderr: None };
-    bench.timeline.end_session(crash, stamp(), &mut bench.out);
-    let state = &bench.timeline.fold().state;
+    harness.timeline.end_session(crash, stamp(), &mut harness.out);
+    let state = &harness.timeline.fold().state;
     assert_eq!((state.activity, &state.subagents), (None, &None));
-    assert!(matches!(bench.out.last().unwrap().event.data, EventData::SessionEnded(_)));
+    assert!(matches!(harness.out.last().unwrap().event.data, EventData::SessionEnded(_)));
 }
 
 #[test]
 fn what_an_agent_was_busy_with_is_over_when_the_daemon_has_died() {
-    let mut bench = busy();
-    bench.timeline.recover(stamp(), &mut bench.out);
-    let state = &bench.timeline.fold().state;
+    let mut harness = busy();
+    harness.timeline.recover(stamp(), &mut harness.out);
+    let state = &harness.timeline.fold().state;
     assert_eq!((state.activity, &state.subagents), (None, &None));
 }

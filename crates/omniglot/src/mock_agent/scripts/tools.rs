@@ -98,8 +98,9 @@ fn announce(turn: &mut Turn<'_>, command: &str) -> Result<ToolCallId, Halt> {
 fn execute(turn: &mut Turn<'_>, id: &ToolCallId, command: &str) -> Result<Outcome, Halt> {
     let cwd = cwd(turn)?;
     turn.change_call(id, running())?;
-    let outcome =
-        shell::run(&cwd, command, |so_far| turn.change_call(id, running().content(vec![so_far.into()])))?;
+    let outcome = shell::run(&cwd, command, |carryover| {
+        turn.change_call(id, running().content(vec![carryover.into()]))
+    })?;
     let status =
         if outcome.exit_code == Some(0) { ToolCallStatus::Completed } else { ToolCallStatus::Failed };
     let fields = ended(status, format!("{}{}", outcome.stdout, outcome.stderr)).raw_output(json!(outcome));

@@ -2,7 +2,7 @@
 
 use omniglot_schema::{ContextFill, StopReason, TurnEndedData, Usage};
 
-use super::paint::{Ink, duration, grouped, rounded};
+use super::style::{Ink, duration, grouped, rounded};
 use super::{Last, Renderer, wire_name};
 
 impl Renderer {

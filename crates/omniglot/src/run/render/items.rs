@@ -4,7 +4,7 @@ use omniglot_schema::{
     CallId, ContentPart, DeltaPart, FileAction, ItemDeltaData, ItemId, ItemKind, ItemRole, UniversalItem,
 };
 
-use super::paint::{Ink, clean, one_line};
+use super::style::{Ink, clean, one_line};
 use super::{Last, Open, Renderer, Voice, tool};
 
 /// More than this of a detail is not read by anybody.

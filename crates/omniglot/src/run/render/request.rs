@@ -5,7 +5,7 @@ use omniglot_schema::{
     QuestionStatus, RequestMetadata, ResolvedBy,
 };
 
-use super::paint::{Ink, clean, one_line};
+use super::style::{Ink, clean, one_line};
 use super::{Renderer, wire_name};
 
 impl Renderer {

@@ -5,7 +5,7 @@
 use omniglot_schema::{ContentPart, FileAction, ItemStatus, UniversalItem};
 use serde_json::{Map, Value};
 
-use super::paint::{Ink, Style, broken, clean, cut, duration, one_line};
+use super::style::{Ink, Style, broken, clean, cut, duration, one_line};
 
 const OUTPUT_LINES: usize = 5;
 const DIFF_LINES: usize = 60;

@@ -8,10 +8,10 @@ use omniglot_runtime::{Hub, RuntimeError};
 use omniglot_schema::{EventData, UniversalEvent};
 use omniglot_store::{Next, SessionNo, SessionRecord, StoreError, StoredEvent, Subscription};
 
-use crate::acp::asked::Inquiry;
-use crate::acp::connection::cursor::Place;
+use crate::acp::connection::cursor::LogPosition;
 use crate::acp::connection::outbox::Follow;
 use crate::acp::connection::{Inquired, Shared};
+use crate::acp::inquiry::Inquiry;
 use crate::acp::project::{AgentExited, Blobs, Echo, Outgoing, Projector};
 use crate::acp::{fetch, meta, rpc};
 use crate::v1::raw;
@@ -25,7 +25,7 @@ pub(super) struct Followed {
     projector: Projector,
     subscription: Subscription,
     /// The client has everything up to here.
-    start: Place,
+    start: LogPosition,
     /// Up to here the client is told its own words too.
     told_until: u64,
     /// Requests that wait for a person and that the client was not told of: those of the past may be settled
@@ -36,7 +36,7 @@ pub(super) struct Followed {
 /// A message, and where the client is once it has it. Without a message only the place changes.
 pub(super) struct Told {
     pub(super) message: Option<Bytes>,
-    pub(super) place: Place,
+    pub(super) place: LogPosition,
 }
 
 impl Followed {
@@ -45,7 +45,7 @@ impl Followed {
         connection: &Shared,
         record: SessionRecord,
         follow: &Follow,
-        start: Place,
+        start: LogPosition,
     ) -> Self {
         let echo = if follow.told_until > 0 { Echo::All } else { Echo::Others };
         let client = connection.client();
@@ -97,7 +97,7 @@ impl Followed {
     async fn past(&mut self, stored: &StoredEvent) -> Result<(), RuntimeError> {
         for outgoing in self.outgoing(stored).await? {
             match outgoing {
-                Outgoing::Ask(inquiry) => drop(self.waiting.insert(stored.seq, *inquiry)),
+                Outgoing::ClientRequest(inquiry) => drop(self.waiting.insert(stored.seq, *inquiry)),
                 Outgoing::Settled(name) => self.settled(name.as_str()),
                 Outgoing::Update(_) | Outgoing::TurnEnded(_) | Outgoing::Exited(_) => {}
             }
@@ -120,7 +120,7 @@ impl Followed {
             match outgoing {
                 Outgoing::Update(update) => messages.push(rpc::notification("session/update", &*update)),
                 Outgoing::Exited(exited) => messages.push(rpc::notification(AgentExited::METHOD, &*exited)),
-                Outgoing::Ask(inquiry) => drop(self.waiting.insert(stored.seq, *inquiry)),
+                Outgoing::ClientRequest(inquiry) => drop(self.waiting.insert(stored.seq, *inquiry)),
                 Outgoing::Settled(name) => self.settled(name.as_str()),
                 // Whoever prompted waits for it by himself.
                 Outgoing::TurnEnded(_) => {}
@@ -129,13 +129,13 @@ impl Followed {
         let has = self.start.part.filter(|_| stored.seq == self.start.sequence).unwrap_or(0);
         for (part, message) in (1..).zip(messages) {
             if part > has {
-                let place = Place { sequence: stored.seq, part: Some(part) };
+                let place = LogPosition { sequence: stored.seq, part: Some(part) };
                 told.push(Told { message: Some(message), place });
             }
         }
         match told.last_mut() {
             Some(last) if last.place.sequence == stored.seq => last.place.part = None,
-            _ => told.push(Told { message: None, place: Place::after(stored.seq) }),
+            _ => told.push(Told { message: None, place: LogPosition::after(stored.seq) }),
         }
         Ok(())
     }
@@ -145,7 +145,7 @@ impl Followed {
         if !self.caught_up() {
             return vec![];
         }
-        let place = Place::after(self.read());
+        let place = LogPosition::after(self.read());
         let waiting = std::mem::take(&mut self.waiting).into_values();
         let asked = waiting.filter_map(|inquiry| {
             self.connection.inquire(Inquired { session: self.record.id.clone(), inquiry })

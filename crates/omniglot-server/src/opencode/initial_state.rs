@@ -1,0 +1,36 @@
+//! What a stream must hear of a session that it joins in the middle: that it works, what its turn has said so
+//! far, and what it asks. A client that was cut off for a moment is whole again by it.
+
+use super::project::Projector;
+use super::wire::{MessageInfo, MessageWithParts, OcEvent, Payload, Status};
+
+pub(super) fn initial_state(projector: &Projector) -> Vec<OcEvent> {
+    let now = jiff::Timestamp::now().as_millisecond();
+    let mut events = vec![];
+    if *projector.status() != Status::Idle {
+        let session_id = projector.session().id;
+        let status =
+            Payload::SessionStatus { session_id: session_id.clone(), status: projector.status().clone() };
+        events.push(OcEvent::loose(now, status));
+        for MessageWithParts { info, parts } in unfinished(projector.messages()) {
+            let info = Payload::MessageUpdated { session_id: session_id.clone(), info: info.clone() };
+            events.push(OcEvent::loose(now, info));
+            events.extend(parts.iter().map(|part| {
+                let part = Box::new(part.clone());
+                OcEvent::loose(now, Payload::PartUpdated { session_id: session_id.clone(), part, time: now })
+            }));
+        }
+    }
+    events.extend(projector.pending());
+    events
+}
+
+/// The messages of the turn that runs, and those that wait behind it.
+fn unfinished(messages: &[MessageWithParts]) -> &[MessageWithParts] {
+    let is_done = |message: &MessageWithParts| match &message.info {
+        MessageInfo::Assistant(assistant) => assistant.time.completed.is_some(),
+        MessageInfo::User(_) => false,
+    };
+    let start = messages.iter().rposition(is_done).map_or(0, |place| place + 1);
+    messages.get(start..).unwrap_or_default()
+}

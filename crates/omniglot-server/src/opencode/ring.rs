@@ -1,0 +1,173 @@
+//! The newest frames of this face, shared by all its streams: each reads at its own pace, and one that falls
+//! too far behind has lost its place.
+//!
+//! What a frame says is the relay's business, how it is sent the streams'.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use omniglot_store::SessionNo;
+use tokio::sync::watch;
+
+/// How much is kept for slow readers, of all sessions together.
+const MAX_BYTES: usize = 16 << 20;
+
+/// One event of one session, encoded once for all streams.
+#[derive(Debug, Clone)]
+pub(super) struct Frame {
+    /// `None` for news of the server itself.
+    pub(super) session: Option<SessionNo>,
+    /// The sequence of the event that it was made from; `None` when it says that the session is gone.
+    pub(super) sequence: Option<u64>,
+    pub(super) directory: Arc<str>,
+    /// `{"id", "type", "properties"}`.
+    pub(super) json: Bytes,
+}
+
+/// Positions count frames from the daemon's start.
+#[derive(Debug)]
+pub(super) struct SharedRing {
+    ring: Mutex<Ring>,
+    end: watch::Sender<u64>,
+}
+
+#[derive(Debug, Default)]
+struct Ring {
+    frames: VecDeque<Arc<Frame>>,
+    /// The position of the oldest frame.
+    first: u64,
+    bytes: usize,
+    /// The newest sequence of each session that has a frame here.
+    newest: HashMap<SessionNo, u64>,
+}
+
+/// The frames that a reader asked for are not kept any more.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Lost;
+
+impl Default for SharedRing {
+    fn default() -> Self {
+        Self { ring: Mutex::default(), end: watch::Sender::new(0) }
+    }
+}
+
+impl SharedRing {
+    /// Adds frames and wakes whoever waits.
+    pub(super) fn push(&self, frames: Vec<Frame>) {
+        if frames.is_empty() {
+            return;
+        }
+        let end = {
+            let mut ring = self.ring();
+            for frame in frames {
+                ring.push(frame);
+            }
+            ring.end()
+        };
+        // Two who push at once may tell in the other order; the end never goes back.
+        self.end.send_if_modified(|told| std::mem::replace(told, end.max(*told)) < end);
+    }
+
+    /// Where the next frame will stand.
+    pub(super) fn end(&self) -> u64 {
+        self.ring().end()
+    }
+
+    /// The sequence of the session's newest frame, as long as that is kept.
+    pub(super) fn newest(&self, session: SessionNo) -> Option<u64> {
+        self.ring().newest.get(&session).copied()
+    }
+
+    /// Rings whenever there is more.
+    pub(super) fn changes(&self) -> watch::Receiver<u64> {
+        self.end.subscribe()
+    }
+
+    /// The frames from `position` on that fit in `max_bytes`, at least one if there is one.
+    pub(super) fn from(&self, position: u64, max_bytes: usize) -> Result<Vec<Arc<Frame>>, Lost> {
+        let ring = self.ring();
+        let start = position.checked_sub(ring.first).ok_or(Lost)?;
+        let start = usize::try_from(start).unwrap_or(usize::MAX).min(ring.frames.len());
+        let mut bytes = 0;
+        let fits = |frame: &&Arc<Frame>| {
+            let empty = bytes == 0;
+            bytes += frame.json.len();
+            empty || bytes <= max_bytes
+        };
+        Ok(ring.frames.range(start..).take_while(fits).cloned().collect())
+    }
+
+    /// Lets go of everything; positions go on.
+    pub(super) fn clear(&self) {
+        let mut ring = self.ring();
+        *ring = Ring { first: ring.end(), ..Ring::default() };
+    }
+
+    fn ring(&self) -> MutexGuard<'_, Ring> {
+        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Ring {
+    fn push(&mut self, frame: Frame) {
+        self.bytes += frame.json.len();
+        if let (Some(session), Some(sequence)) = (frame.session, frame.sequence) {
+            self.newest.insert(session, sequence);
+        }
+        self.frames.push_back(Arc::new(frame));
+        while self.bytes > MAX_BYTES && self.frames.len() > 1 {
+            let Some(oldest) = self.frames.pop_front() else { break };
+            self.first += 1;
+            self.bytes -= oldest.json.len();
+            self.let_go(&oldest);
+        }
+    }
+
+    fn let_go(&mut self, frame: &Frame) {
+        if let Some(session) = frame.session
+            && self.newest.get(&session).copied() == frame.sequence
+        {
+            self.newest.remove(&session);
+        }
+    }
+
+    fn end(&self) -> u64 {
+        self.first + self.frames.len() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(size: usize) -> Frame {
+        Frame {
+            session: Some(SessionNo(1)),
+            sequence: Some(1),
+            directory: "/".into(),
+            json: vec![b'x'; size].into(),
+        }
+    }
+
+    #[test]
+    fn a_reader_gets_what_fits_and_one_frame_at_least() {
+        let ring = SharedRing::default();
+        ring.push(vec![frame(10), frame(10), frame(10)]);
+        assert_eq!(ring.from(0, 25).unwrap().len(), 2);
+        assert_eq!(ring.from(2, 1).unwrap().len(), 1);
+        assert_eq!(ring.from(3, 1).unwrap().len(), 0);
+        assert_eq!((ring.end(), *ring.changes().borrow()), (3, 3));
+    }
+
+    #[test]
+    fn a_reader_that_fell_behind_has_lost_its_place() {
+        let ring = SharedRing::default();
+        ring.push(vec![frame(MAX_BYTES), frame(10)]);
+        assert_eq!(ring.from(0, 100).unwrap_err(), Lost);
+        assert_eq!(ring.from(1, 100).unwrap().len(), 1);
+        ring.clear();
+        assert_eq!(ring.from(1, 100).unwrap_err(), Lost);
+        assert_eq!((ring.end(), ring.from(2, 100).unwrap().len()), (2, 0));
+    }
+}

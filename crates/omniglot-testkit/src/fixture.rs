@@ -1,0 +1,72 @@
+//! A real agent on its stage: a daemon that drives it, a scripted model that it talks to, one session.
+
+use omniglot_schema::{CreateSessionRequest, PermissionReply};
+use omniglot_timeline::check::Allow;
+
+use crate::agents::RealAgent;
+use crate::daemon::{Daemon, Setup};
+use crate::models::{Model, Reply, Script};
+use crate::session_driver::{SessionDriver, Turn};
+
+/// Everything that one test of a real agent needs. At its end every session is judged, an `agent.unparsed`
+/// fails it, and so does a request that no script foresaw.
+pub struct Fixture {
+    // In the order of their ends: the daemon stops its agent before the model goes.
+    pub daemon: Daemon,
+    pub session: SessionDriver,
+    pub model: Model,
+    pub agent: RealAgent,
+}
+
+/// What a real agent understands nothing of must never be silent.
+const REAL: Allow = Allow { open_turn: false, unparsed: false };
+
+impl Fixture {
+    /// Starts everything and creates a session.
+    pub async fn open(program: &str, script: Script, agent: impl FnOnce(&Model) -> RealAgent) -> Self {
+        Self::open_with(program, script, agent, |_| {}).await
+    }
+
+    /// As [`Self::open`], with wishes for the session.
+    pub async fn open_with(
+        program: &str,
+        script: Script,
+        agent: impl FnOnce(&Model) -> RealAgent,
+        wishes: impl FnOnce(&mut CreateSessionRequest),
+    ) -> Self {
+        let model = script.start();
+        let agent = agent(&model);
+        let mut daemon = Setup::new(program).config(agent.toml()).start();
+        daemon.allow = REAL;
+        let mut request = CreateSessionRequest::new(agent.name());
+        wishes(&mut request);
+        let session = SessionDriver::create_with(&daemon.client, "real", &request).await;
+        Self { daemon, session, model, agent }
+    }
+
+    /// Stops the daemon as a user does, and starts it anew on the same data.
+    pub fn restart(self) -> Self {
+        let Self { mut daemon, model, agent, .. } = self;
+        daemon.stop();
+        let mut daemon = daemon.restart();
+        daemon.allow = REAL;
+        let session = SessionDriver::of(&daemon.client, "real");
+        Self { daemon, session, model, agent }
+    }
+
+    /// One prompt with everything allowed once.
+    pub async fn turn(&self, text: &str) -> Turn {
+        self.session.turn(text, PermissionReply::Once).await
+    }
+
+    /// One prompt that the model answers so.
+    pub async fn answered(&self, text: &str, reply: Reply) -> Turn {
+        self.model.push(reply);
+        self.turn(text).await
+    }
+
+    /// A file of the session's directory.
+    pub fn file(&self, name: &str) -> std::path::PathBuf {
+        self.daemon.work().join(name)
+    }
+}

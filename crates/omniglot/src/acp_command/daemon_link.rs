@@ -1,0 +1,138 @@
+//! The way to the daemon: finds it, starts it when nobody has, and finds it again when it was lost.
+//!
+//! The daemon is one of its own in the background, so that sessions outlive the editor.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::bail;
+use omniglot_client::Client;
+use omniglot_runtime::config::Config;
+use omniglot_store::lock_holder;
+use tokio::sync::Mutex;
+use tokio::time::{Instant, sleep};
+
+use super::note;
+use crate::cli::DataDirArgs;
+use crate::connect::client;
+use crate::daemon_command::{begin, unasked};
+use crate::{data_dir, token};
+
+/// How long a daemon may be neither there nor startable.
+const DAEMON_TIMEOUT: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_millis(50);
+/// How often a daemon that nobody needs is looked for.
+const LOOKING: Duration = Duration::from_millis(300);
+
+/// A daemon that answered.
+#[derive(Clone)]
+pub(super) struct Attached {
+    pub(super) client: Client,
+    /// Tells one daemon from the next.
+    pub(super) pid: u32,
+    /// Counts how often the way was found.
+    turn: u64,
+}
+
+pub(super) struct DaemonLink {
+    location: DaemonLocation,
+    attached: Mutex<Attached>,
+}
+
+/// Where the daemon is found, and how it is started.
+struct DaemonLocation {
+    dir: PathBuf,
+    config: Config,
+    data: DataDirArgs,
+}
+
+impl DaemonLink {
+    pub(super) async fn open(data: DataDirArgs) -> anyhow::Result<Self> {
+        let dir = data_dir::prepare(&data)?;
+        let config = data_dir::config(&data, &dir)?;
+        let location = DaemonLocation { dir, config, data };
+        let attached = Mutex::new(location.find_or_start(0).await?);
+        Ok(Self { location, attached })
+    }
+
+    pub(super) async fn attached(&self) -> Attached {
+        self.attached.lock().await.clone()
+    }
+
+    /// Another way than `lost`, which somebody else may have found meanwhile.
+    pub(super) async fn again(&self, lost: &Attached) -> anyhow::Result<Attached> {
+        let mut attached = self.attached.lock().await;
+        if attached.turn == lost.turn {
+            *attached = self.location.find_or_start(lost.turn + 1).await?;
+            tell_of_another(lost, &attached);
+            if attached.pid == lost.pid {
+                // It answers but serves nobody: it is about to leave.
+                sleep(PAUSE).await;
+            }
+        }
+        Ok(attached.clone())
+    }
+
+    /// Waits for another way than `lost`: a daemon that somebody stopped stays stopped until it is needed.
+    pub(super) async fn another(&self, lost: &Attached, is_needed: impl Fn() -> bool) -> anyhow::Result<()> {
+        loop {
+            if is_needed() {
+                return self.again(lost).await.map(drop);
+            }
+            let mut attached = self.attached.lock().await;
+            if attached.turn != lost.turn {
+                return Ok(());
+            }
+            if let Some(found) = self.location.look(lost.turn + 1).await? {
+                tell_of_another(lost, &found);
+                *attached = found;
+                return Ok(());
+            }
+            drop(attached);
+            sleep(LOOKING).await;
+        }
+    }
+}
+
+fn tell_of_another(lost: &Attached, found: &Attached) {
+    if lost.pid != found.pid {
+        note("the daemon was started anew; going on with it");
+    }
+}
+
+impl DaemonLocation {
+    /// The daemon that owns the directory, if it answers.
+    async fn look(&self, turn: u64) -> anyhow::Result<Option<Attached>> {
+        let Some(holder) = lock_holder(&self.dir) else { return Ok(None) };
+        let secret = token::for_client(&self.dir, self.config.token_file.as_deref())?;
+        let client = client(&holder.url, secret)?;
+        Ok(client.health().await.is_ok().then_some(Attached { client, pid: holder.pid, turn }))
+    }
+
+    async fn find_or_start(&self, turn: u64) -> anyhow::Result<Attached> {
+        let deadline = Instant::now() + DAEMON_TIMEOUT;
+        loop {
+            if let Some(attached) = self.look(turn).await? {
+                return Ok(attached);
+            }
+            let Some(holder) = lock_holder(&self.dir) else {
+                self.start(deadline).await?;
+                continue;
+            };
+            if Instant::now() > deadline {
+                bail!("the daemon (pid {}) does not answer; `omniglot daemon stop` ends it", holder.pid);
+            }
+            // It comes or goes.
+            sleep(PAUSE).await;
+        }
+    }
+
+    async fn start(&self, deadline: Instant) -> anyhow::Result<()> {
+        match begin(&unasked(&self.data, &self.config), &self.dir).await {
+            Ok(_) => Ok(()),
+            // Another one was faster.
+            Err(_) if lock_holder(&self.dir).is_some() && Instant::now() < deadline => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
