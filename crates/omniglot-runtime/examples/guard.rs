@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::process::{Command, ExitCode};
 
-use omniglot_runtime::guard;
+use omniglot_runtime::process::guard;
 use omniglot_runtime::process::{Launch, Limits, Process, Supervisor};
 
 fn main() -> ExitCode {

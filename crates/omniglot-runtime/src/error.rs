@@ -43,7 +43,7 @@ pub enum RuntimeError {
     #[error("{0}")]
     Overloaded(String),
     #[error(transparent)]
-    Import(#[from] crate::import::ImportError),
+    Import(#[from] crate::hub::importer::ImportError),
     #[error("{0}")]
     Gone(String),
     #[error("the daemon is shutting down")]

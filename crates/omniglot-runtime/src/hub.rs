@@ -8,6 +8,7 @@ mod change;
 mod check;
 mod create;
 mod import;
+pub mod importer;
 mod lookup;
 mod overview;
 mod present;
@@ -15,6 +16,7 @@ mod probe;
 mod reassign;
 mod recover;
 mod retention;
+mod session_locks;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -33,18 +35,18 @@ use omniglot_store::{
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::attachments;
-use crate::catalog::Catalog;
-use crate::client_host::{ClientHost, ClientHostOffer, ClientHosts};
+use crate::agent::attachments;
+use crate::agent::catalog::Catalog;
+use crate::agent::client_host::{ClientHost, ClientHostOffer, ClientHosts};
+use crate::agent::credentials::Credentials;
+use crate::agent::server::{Servers, Terms};
+use crate::agent::session_start::Launcher;
 use crate::config::Config;
-use crate::credentials::Credentials;
 use crate::deadlines::Deadlines;
 use crate::error::RuntimeError;
+use crate::hub::session_locks::SessionLocks;
 use crate::process::{self, Supervisor};
-use crate::server::{Servers, Terms};
 use crate::session::{Retired, Session, SessionCommand, SessionHandle};
-use crate::session_locks::SessionLocks;
-use crate::session_start::Launcher;
 use probe::Probe;
 pub use reassign::{NewAgent, Reassigned};
 
@@ -134,7 +136,7 @@ impl Hub {
     pub async fn start(config: HubConfig) -> Result<Self, RuntimeError> {
         let HubConfig { data_dir, program, config, store, deadlines, backlog } = config;
         let run_dir = data_dir.join("run");
-        let swept = crate::sweep::sweep(&run_dir);
+        let swept = crate::process::sweep::sweep(&run_dir);
         if !swept.is_empty() {
             tracing::warn!(?swept, "ended processes that an earlier daemon had left");
         }
@@ -340,7 +342,7 @@ impl Hub {
 
     pub fn agents(&self) -> Vec<AgentInfo> {
         let probes = lock(&self.inner.probes);
-        let info = |entry: &crate::catalog::Entry| {
+        let info = |entry: &crate::agent::catalog::Entry| {
             let known = probes.get(&entry.name);
             let credentials = self.inner.credentials.available(&entry.name);
             let mut info = entry.info(known.and_then(|probe| probe.version.clone()), credentials);

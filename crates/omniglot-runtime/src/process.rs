@@ -17,13 +17,18 @@ use tokio::time::timeout;
 use self::pumps::SharedStderr;
 use self::start::Started;
 use self::supervise::Phase;
-use crate::guard::wire::{AgentStdio, Order, Report};
-use crate::lines;
+use crate::process::guard::wire::{AgentStdio, Order, Report};
 
+pub mod guard;
+pub(crate) mod handle;
 mod launch;
+pub mod lines;
+pub(crate) mod orphans;
 mod pumps;
 mod start;
 mod supervise;
+pub mod sweep;
+mod tree;
 
 pub use launch::Launch;
 pub use omniglot_agents::Exit;
@@ -33,9 +38,9 @@ pub(crate) use pumps::{LineSender, line_queue};
 /// How processes are started: the same for all of a daemon.
 #[derive(Debug, Clone)]
 pub struct Supervisor {
-    /// An absolute path; called as `<guard> guard -- <program> <args>`, see [`crate::guard::run`].
+    /// An absolute path; called as `<guard> guard -- <program> <args>`, see [`crate::process::guard::run`].
     pub guard: PathBuf,
-    /// Where the record of each guard is kept, for [`crate::sweep::sweep`].
+    /// Where the record of each guard is kept, for [`crate::process::sweep::sweep`].
     pub run_dir: PathBuf,
     pub limits: Limits,
 }

@@ -1,6 +1,5 @@
 //! What every route has at hand, and how a command outlives its client.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -8,8 +7,7 @@ use omniglot_runtime::{Hub, RuntimeError};
 use omniglot_schema::ErrorType;
 use tokio_util::sync::CancellationToken;
 
-use crate::acp::connection::registry::Connections;
-use crate::problem::Problem;
+use crate::http::problem::Problem;
 
 /// The state of all routes. Cheap to clone.
 #[derive(Clone)]
@@ -17,8 +15,6 @@ pub(crate) struct App {
     pub(crate) hub: Hub,
     pub(crate) limits: Limits,
     pub(crate) started: Timestamp,
-    /// The clients that speak ACP.
-    pub(crate) acp: Arc<Connections>,
     /// Ends every event stream when the server stops.
     pub(crate) stop: CancellationToken,
 }

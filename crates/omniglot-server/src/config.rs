@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use subtle::ConstantTimeEq as _;
 
-use crate::allow::{AllowedHost, AllowedOrigin};
+use crate::http::allow::{AllowedHost, AllowedOrigin};
 
 #[derive(Debug, Clone)]
 pub struct ServerConfig {

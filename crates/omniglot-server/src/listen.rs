@@ -6,7 +6,6 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -21,12 +20,11 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
-use crate::access::{Access, PeerAddr};
 use crate::app::{App, Limits};
 use crate::config::ServerConfig;
-use crate::opencode::{self, credentials};
-use crate::stall::StallGuard;
-use crate::v1;
+use crate::faces;
+use crate::http::access::{Access, PeerAddr};
+use crate::http::stall::StallGuard;
 
 /// What hyper may hold of a response; a stopped reader costs little more than this.
 const WRITE_BUFFER: usize = 32 << 10;
@@ -100,17 +98,8 @@ impl Server {
         let addr = listener.local_addr().map_err(listen)?;
         let stop = Stop::default();
         let limits = Limits { max_body: config.max_body, stall: config.stall, heartbeat: config.heartbeat };
-        let app = App {
-            hub,
-            limits,
-            started: jiff::Timestamp::now(),
-            acp: Arc::default(),
-            stop: stop.streams.clone(),
-        };
-        let faces = v1::router(app.clone())
-            .merge(opencode::probes())
-            .nest_service(credentials::PREFIX, opencode::router(app));
-        let router = Access::new(&config, addr).guard(faces);
+        let app = App { hub, limits, started: jiff::Timestamp::now(), stop: stop.streams.clone() };
+        let router = Access::new(&config, addr, faces::ACCESS).guard(faces::router(&app));
         Ok(Self { listener, addr, router, stop, stall: config.stall })
     }
 

@@ -24,7 +24,7 @@ mod rules;
 mod schema;
 
 use omniglot_schema::{UniversalEvent, UniversalEventType};
-use omniglot_server::acp::project::{Audience, Blobs, Echo, Outgoing, Projector};
+use omniglot_server::faces::acp::project::{Audience, Blobs, Echo, Outgoing, Projector};
 
 const PLAIN: Audience = Audience { forms: false, notices: false, compaction: false };
 const RICH: Audience = Audience { forms: true, notices: true, compaction: true };

@@ -21,8 +21,8 @@ mod schema;
 
 use client::Client;
 use omniglot_schema::{EventData, UniversalEvent};
-use omniglot_server::opencode::project::Projector;
-use omniglot_server::opencode::wire::{OcEvent, Payload, Status};
+use omniglot_server::faces::opencode::project::Projector;
+use omniglot_server::faces::opencode::wire::{OcEvent, Payload, Status};
 use recordings::{Recording, facts, recordings};
 use serde_json::{Value, json};
 

@@ -41,7 +41,7 @@ fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1).peekable();
     // A guard must be a single small thread, so it starts before anything else of the program does.
     if args.next_if(|first| first == "guard").is_some() {
-        return omniglot_runtime::guard::run(args);
+        return omniglot_runtime::process::guard::run(args);
     }
     let done = match Cli::parse().command {
         Command::MockAgent(args) => return mock_agent::run(&args),

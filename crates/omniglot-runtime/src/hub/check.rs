@@ -9,9 +9,9 @@ use omniglot_schema::{AgentCheck, EventSource, Finding, FindingKind, StderrOutpu
 
 use super::Hub;
 use crate::agent::Translated;
+use crate::agent::session_start::{StartError, StartErrorKind};
 use crate::error::RuntimeError;
 use crate::process::SpawnError;
-use crate::session_start::{StartError, StartErrorKind};
 
 /// So much of a line is enough to recognise who wrote it.
 const SAMPLE: usize = 200;

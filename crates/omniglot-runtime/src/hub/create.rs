@@ -12,10 +12,10 @@ use omniglot_store::{NewSession, SessionNo, SessionRecord, StoreError};
 use omniglot_timeline::{Draft, Identity, SessionStarted, Timeline};
 
 use super::{Hub, flatten};
+use crate::agent::session_start::{Opened, StartError, StartErrorKind, not_a_directory};
 use crate::agent::{Agent, Translated};
 use crate::error::RuntimeError;
 use crate::session::{Session, SessionSpec, Step, record_of, take_blobs};
-use crate::session_start::{Opened, StartError, StartErrorKind, not_a_directory};
 
 impl Hub {
     pub(super) async fn create_session(

@@ -10,7 +10,7 @@ use omniglot_timeline::{Draft, Failure, Identity, Snapshot, Timeline, TurnEnd};
 use super::create::{existing_directory, new_seed};
 use super::{Hub, flatten};
 use crate::error::RuntimeError;
-use crate::import::Export;
+use crate::hub::importer::Export;
 use crate::session::{Step, record_of};
 
 impl Hub {

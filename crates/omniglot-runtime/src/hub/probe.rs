@@ -10,10 +10,10 @@ use tokio::sync::OwnedMutexGuard;
 use super::check::Nonsense;
 use super::{Hub, lock};
 use crate::agent::Translated;
-use crate::credentials::Trial;
+use crate::agent::credentials::Trial;
+use crate::agent::session_start::{Opened, StartError, StartErrorKind};
 use crate::error::RuntimeError;
 use crate::session::Step;
-use crate::session_start::{Opened, StartError, StartErrorKind};
 
 /// What is known of an agent.
 #[derive(Debug, Default)]

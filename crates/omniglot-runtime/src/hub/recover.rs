@@ -10,7 +10,7 @@ use omniglot_timeline::{Draft, Identity, Restoring, Stamp, Timeline};
 use tokio::time::timeout;
 
 use super::{Backlog, Hub, PAGE_BYTES, present};
-use crate::attachments;
+use crate::agent::attachments;
 use crate::error::RuntimeError;
 use crate::session::{Session, SessionCommand, SessionHandle};
 

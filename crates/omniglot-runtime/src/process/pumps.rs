@@ -11,7 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::Limits;
-use crate::lines::{Line, LineReader};
+use crate::process::lines::{Line, LineReader};
 
 /// What the agent writes on stdout: batches of lines, in order, then the end.
 ///

@@ -18,8 +18,8 @@ use super::pumps::{self, SharedStderr};
 use super::supervise::{Phase, Reports, Supervision};
 use super::{Launch, Process, ProcessIo, Supervisor};
 use crate::files;
-use crate::guard::wire::{AgentStdio, send_stdio};
-use crate::sweep::Record;
+use crate::process::guard::wire::{AgentStdio, send_stdio};
+use crate::process::sweep::Record;
 
 /// A guard that was started. When this is dropped, it ends, and so does its agent.
 pub(super) struct Started<P> {

@@ -12,8 +12,8 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::Exit;
-use crate::guard::wire::Report;
-use crate::sweep::Record;
+use crate::process::guard::wire::Report;
+use crate::process::sweep::Record;
 
 /// How far the end of a process has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

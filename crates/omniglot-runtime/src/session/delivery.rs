@@ -13,10 +13,10 @@ use omniglot_timeline::{Draft, Failure, Origin, SessionEnd, TurnEnd, inline_imag
 use super::configure::requested_of_state;
 use super::{Queued, Session};
 use crate::agent::Translated;
+use crate::agent::session_start::{Opened, StartError};
 use crate::error::RuntimeError;
 use crate::hub::{IdempotencyKey, Posted};
 use crate::process::Exit;
-use crate::session_start::{Opened, StartError};
 
 /// Messages that may wait.
 const QUEUE_LIMIT: usize = 64;

@@ -9,7 +9,7 @@ use omniglot_timeline::{Draft, Emitted, Stamp, Timeline};
 
 use super::{Commit, InFlight, Session, SessionSpec};
 use crate::agent::Translated;
-use crate::credentials::Trial;
+use crate::agent::credentials::Trial;
 use crate::digest::sha256;
 
 /// What has happened since the last append.

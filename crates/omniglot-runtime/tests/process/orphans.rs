@@ -64,7 +64,7 @@ async fn a_runaway_dies_when_the_daemon_is_killed() {
     for process in all {
         process.ended().await;
     }
-    assert_eq!(omniglot_runtime::sweep::sweep(run_dir.path()), [0; 0], "nothing was left to sweep");
+    assert_eq!(omniglot_runtime::process::sweep::sweep(run_dir.path()), [0; 0], "nothing was left to sweep");
     assert_eq!(std::fs::read_dir(run_dir.path()).unwrap().count(), 0);
 }
 

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Instant;
 
 use bytes::Bytes;
-use omniglot_runtime::lines::Line;
+use omniglot_runtime::process::lines::Line;
 use omniglot_runtime::process::{Exit, Limits, SpawnError};
 
 use crate::support::{launch, shell, start, start_with, text, within};

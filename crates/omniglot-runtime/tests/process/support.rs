@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use omniglot_runtime::lines::Line;
+use omniglot_runtime::process::lines::Line;
 use omniglot_runtime::process::{Launch, Limits, Process, ProcessIo, SpawnError, Supervisor};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};

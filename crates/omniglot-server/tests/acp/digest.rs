@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use agent_client_protocol_schema::v1::{ContentBlock, ContentChunk, SessionUpdate, ToolCallUpdateFields};
-use omniglot_server::acp::project::Outgoing;
+use omniglot_server::faces::acp::project::Outgoing;
 use serde::Serialize;
 use serde_json::{Value, json};
 

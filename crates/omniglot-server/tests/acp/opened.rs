@@ -1,7 +1,7 @@
 //! What a client is told of a session that it lists or opens.
 
 use omniglot_schema::{AgentInfo, SessionInfo, SessionState};
-use omniglot_server::acp::setup::{self, Opened};
+use omniglot_server::faces::acp::setup::{self, Opened};
 use serde_json::{Value, json};
 
 use crate::schema;

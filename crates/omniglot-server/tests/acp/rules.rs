@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use agent_client_protocol_schema::v1::{ContentBlock, ContentChunk, SessionUpdate, ToolCallStatus};
 use omniglot_schema::{ContentPart, EventData, ItemKind, UniversalEvent};
-use omniglot_server::acp::project::Outgoing;
+use omniglot_server::faces::acp::project::Outgoing;
 
 #[track_caller]
 pub(crate) fn assert_kept(name: &str, events: &[UniversalEvent], told: &[Vec<Outgoing>]) {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use omniglot_server::opencode::wire::OcEvent;
+use omniglot_server::faces::opencode::wire::OcEvent;
 use serde_json::Value;
 
 use super::text;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use omniglot_agents::registry::{self, AGENTS, AgentEntry};
 use omniglot_agents::replay;
 use omniglot_schema::{SessionId, UniversalEvent};
-use omniglot_server::opencode::project::SessionSummary;
+use omniglot_server::faces::opencode::project::SessionSummary;
 use omniglot_timeline::Identity;
 
 /// One session of one recording.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use omniglot_client::{AcpMessage, ClientError};
-use omniglot_runtime::lines::{DEFAULT_CAP, Line, LineReader};
+use omniglot_runtime::process::lines::{DEFAULT_CAP, Line, LineReader};
 use tokio::io::AsyncRead;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;

@@ -1,0 +1,214 @@
+//! What an agent may ask of this machine: files and commands, inside its session's directory.
+//!
+//! Works beside the session's loop and within bounds: the loop hands a request over and hears what came
+//! of it. A client that offers its own machine is asked first. Knows no protocol; answers are the adapter's.
+//! Everything ends with it: dropped, it takes its commands and all their descendants along.
+
+mod beneath;
+mod client_side;
+mod files;
+mod terminal;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use omniglot_agents::{
+    HostAsk, HostError, HostErrorKind, HostKey, HostNews, HostRequest, ReadFile, TerminalStart,
+};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::client_host::ClientHostOffer;
+use crate::process::Supervisor;
+pub(crate) use client_side::ClientHostLookup;
+use client_side::{ClientCommand, ClientHostSender};
+use terminal::Terminal;
+
+/// What a host works with.
+#[derive(Debug, Clone)]
+pub(crate) struct HostContext {
+    /// The session's directory, which nothing leaves.
+    pub(crate) root: PathBuf,
+    /// What commands find in their environment, beside that of the daemon.
+    pub(crate) env: IndexMap<String, String>,
+    pub(crate) supervisor: Supervisor,
+    /// Hold output back until a line is whole, so that a secret is not torn before it is hidden.
+    pub(crate) whole_lines: bool,
+}
+
+pub(crate) type News = (HostKey, HostNews);
+
+#[derive(Debug)]
+pub(crate) struct Host {
+    context: Arc<HostContext>,
+    client_hosts: Option<ClientHostLookup>,
+    news: mpsc::Sender<News>,
+    inbox: mpsc::Receiver<News>,
+    /// How many files are worked on at once.
+    files: Arc<Semaphore>,
+    terminals: HashMap<HostKey, CancellationToken>,
+    /// What was refused at once.
+    refused: Vec<News>,
+    /// Work with files.
+    requests: JoinSet<()>,
+    /// Commands that run.
+    commands: JoinSet<()>,
+}
+
+/// News that may wait; over it commands wait.
+const NEWS: usize = 16;
+const FILES_AT_ONCE: usize = 4;
+/// Files that wait to be worked on.
+const MAX_FILE_REQUESTS: usize = 256;
+const MAX_TERMINALS: usize = 32;
+
+impl Host {
+    pub(crate) fn new(context: HostContext) -> Self {
+        let (news, inbox) = mpsc::channel(NEWS);
+        Self {
+            context: Arc::new(context),
+            client_hosts: None,
+            news,
+            inbox,
+            files: Arc::new(Semaphore::new(FILES_AT_ONCE)),
+            terminals: HashMap::new(),
+            refused: Vec::new(),
+            requests: JoinSet::new(),
+            commands: JoinSet::new(),
+        }
+    }
+
+    /// From here on clients are asked first.
+    pub(crate) fn use_client_hosts(&mut self, client_hosts: ClientHostLookup) {
+        self.client_hosts = Some(client_hosts);
+    }
+
+    /// Takes a request; what comes of it is told by [`next`](Self::next).
+    pub(crate) fn carry_out(&mut self, ask: HostAsk) {
+        while self.requests.try_join_next().is_some() {}
+        while self.commands.try_join_next().is_some() {}
+        let HostAsk { key, request } = ask;
+        if self.requests.len() >= MAX_FILE_REQUESTS && request != HostRequest::EndTerminal {
+            return self.refuse(key, &request, "too many requests at once; wait for some answers first");
+        }
+        match request {
+            HostRequest::ReadFile(file) => self.read(key, file),
+            HostRequest::WriteFile { path, content } => self.write(key, path, content),
+            HostRequest::StartTerminal(start) => self.start_terminal(key, start),
+            HostRequest::EndTerminal => {
+                if let Some(end) = self.terminals.get(&key) {
+                    end.cancel();
+                }
+            }
+        }
+    }
+
+    /// Says no without trying.
+    pub(crate) fn refuse(&mut self, key: HostKey, request: &HostRequest, why: &str) {
+        let error = HostError::new(HostErrorKind::Refused, why);
+        let news = match request {
+            HostRequest::ReadFile(_) => HostNews::Read(Err(error)),
+            HostRequest::WriteFile { .. } => HostNews::Written(Err(error)),
+            HostRequest::StartTerminal(_) => HostNews::Started(Err(error)),
+            HostRequest::EndTerminal => return,
+        };
+        self.refused.push((key, news));
+    }
+
+    /// The next that came of a request, or goes on in a terminal. Cancel-safe.
+    pub(crate) async fn next(&mut self) -> News {
+        let news = match self.refused.pop() {
+            Some(news) => Some(news),
+            None => self.inbox.recv().await,
+        };
+        // This end holds a sender itself: there is always more to wait for.
+        let Some((key, news)) = news else { return std::future::pending().await };
+        if matches!(news, HostNews::Ended(_) | HostNews::Started(Err(_))) {
+            self.terminals.remove(&key);
+        }
+        (key, news)
+    }
+
+    /// Ends every command and waits until all are gone. Nobody waits for files any more, least of all for those
+    /// that a client offers.
+    pub(crate) async fn end(&mut self) {
+        // Nobody listens any more: a task that has something to tell goes on to its end.
+        self.inbox.close();
+        for end in self.terminals.values() {
+            end.cancel();
+        }
+        self.requests.abort_all();
+        while self.commands.join_next().await.is_some() {}
+    }
+
+    fn client(&self, wanted: fn(&ClientHostOffer) -> bool) -> Option<ClientHostSender> {
+        self.client_hosts.as_ref()?.find(wanted)
+    }
+
+    fn read(&mut self, key: HostKey, file: ReadFile) {
+        let (context, files, news) = (self.context.clone(), self.files.clone(), self.news.clone());
+        let client = self.client(|offer| offer.reads_files);
+        self.requests.spawn(async move {
+            let _turn = files.acquire().await;
+            let client_side = match client.zip(client_side::within(&context.root, &file.path)) {
+                Some((client, path)) => client_side::read(&client, ReadFile { path, ..file.clone() }).await,
+                None => None,
+            };
+            let read = match client_side {
+                Some(read) => read,
+                None => blocking(move || files::read(&context.root, &file)).await,
+            };
+            tell(&news, key, HostNews::Read(read)).await;
+        });
+    }
+
+    fn write(&mut self, key: HostKey, path: PathBuf, content: String) {
+        let (context, files, news) = (self.context.clone(), self.files.clone(), self.news.clone());
+        let client = self.client(|offer| offer.writes_files);
+        self.requests.spawn(async move {
+            let _turn = files.acquire().await;
+            let client_side = match client.zip(client_side::within(&context.root, &path)) {
+                Some((client, asked)) => client_side::write(&client, asked, content.clone()).await,
+                None => None,
+            };
+            let written = match client_side {
+                Some(written) => written,
+                None => blocking(move || files::write(&context.root, &path, &content)).await,
+            };
+            tell(&news, key, HostNews::Written(written)).await;
+        });
+    }
+
+    fn start_terminal(&mut self, key: HostKey, start: TerminalStart) {
+        if self.terminals.len() >= MAX_TERMINALS {
+            let why = format!("{MAX_TERMINALS} terminals run already; release some first");
+            return self.refuse(key, &HostRequest::StartTerminal(start), &why);
+        }
+        let end = CancellationToken::new();
+        self.terminals.insert(key, end.clone());
+        let (context, news) = (self.context.clone(), self.news.clone());
+        match self.client(|offer| offer.runs_commands) {
+            Some(client) => self.commands.spawn(ClientCommand { key, context, news, end }.run(client, start)),
+            None => self.commands.spawn(Terminal { key, context, news, end }.run(start)),
+        };
+    }
+}
+
+/// A listener that has left wants to hear nothing.
+async fn tell(news: &mpsc::Sender<News>, key: HostKey, what: HostNews) {
+    drop(news.send((key, what)).await);
+}
+
+/// Work with files, on a thread where waiting harms nobody.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, HostError> + Send + 'static,
+) -> Result<T, HostError> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(broken()))
+}
+
+fn broken() -> HostError {
+    HostError::new(HostErrorKind::Failed, "an error of ours; the daemon's log has more")
+}

@@ -1,0 +1,220 @@
+//! Requests that a client does in our host's place, and how long we wait for it.
+//!
+//! A file that a client leaves undone is read or written by ourselves: twice does no harm. A command is
+//! never run a second time.
+
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use omniglot_agents::{
+    Exit, HostError, HostErrorKind, HostKey, HostNews, ReadFile, TerminalStart, TerminalText,
+};
+use omniglot_schema::SessionId;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::terminal::{Text, directory};
+use super::{HostContext, News, tell};
+use crate::agent::client_host::{
+    ClientHostOffer, ClientHostRequest, ClientHosts, ClientTerminal, TerminalUpdate,
+};
+
+/// Whom a session's host may send.
+#[derive(Debug, Clone)]
+pub(crate) struct ClientHostLookup {
+    pub(crate) client_hosts: ClientHosts,
+    pub(crate) session: SessionId,
+}
+
+pub(super) type ClientHostSender = mpsc::Sender<ClientHostRequest>;
+
+/// How long a client may take for a file, or to start a command.
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long it may take to end one.
+const END_TIMEOUT: Duration = Duration::from_secs(2);
+/// What a command may say before we listen.
+const NEWS: usize = 16;
+
+impl ClientHostLookup {
+    pub(super) fn find(&self, wanted: fn(&ClientHostOffer) -> bool) -> Option<ClientHostSender> {
+        self.client_hosts.client(&self.session, wanted)
+    }
+}
+
+/// The absolute path that a client is asked for; nobody is sent out of the session's directory, by no link
+/// either.
+pub(super) fn within(root: &Path, path: &Path) -> Option<PathBuf> {
+    let climbs = path.components().any(|part| part == Component::ParentDir);
+    let path = root.join(path);
+    if climbs || !path.starts_with(root) {
+        return None;
+    }
+    let existing = path.ancestors().find_map(|part| part.canonicalize().ok())?;
+    existing.starts_with(root.canonicalize().ok()?).then_some(path)
+}
+
+/// `None` when the client left it undone.
+pub(super) async fn read(client: &ClientHostSender, file: ReadFile) -> Option<Result<String, HostError>> {
+    let (done, answer) = oneshot::channel();
+    answered(client, ClientHostRequest::Read { file, done }, answer).await
+}
+
+/// `None` when the client left it undone.
+pub(super) async fn write(
+    client: &ClientHostSender,
+    path: PathBuf,
+    content: String,
+) -> Option<Result<(), HostError>> {
+    let (done, answer) = oneshot::channel();
+    answered(client, ClientHostRequest::Write { path, content, done }, answer).await
+}
+
+async fn answered<T>(
+    client: &ClientHostSender,
+    request: ClientHostRequest,
+    answer: oneshot::Receiver<T>,
+) -> Option<T> {
+    let done = async {
+        client.send(request).await.ok()?;
+        answer.await.ok()
+    };
+    timeout(CLIENT_TIMEOUT, done).await.ok().flatten()
+}
+
+/// A command that a client runs.
+pub(super) struct ClientCommand {
+    pub(super) key: HostKey,
+    pub(super) context: Arc<HostContext>,
+    pub(super) news: mpsc::Sender<News>,
+    /// Ends the command.
+    pub(super) end: CancellationToken,
+}
+
+impl ClientCommand {
+    pub(super) async fn run(self, client: ClientHostSender, start: TerminalStart) {
+        match self.begin(&client, start).await {
+            Err(error) => self.tell(HostNews::Started(Err(error))).await,
+            Ok(news) => {
+                self.tell(HostNews::Started(Ok(()))).await;
+                let exit = self.listen(news).await;
+                self.tell(HostNews::Ended(exit)).await;
+            }
+        }
+    }
+
+    async fn begin(
+        &self,
+        client: &ClientHostSender,
+        mut start: TerminalStart,
+    ) -> Result<mpsc::Receiver<TerminalUpdate>, HostError> {
+        start.cwd = Some(directory(&self.context.root, start.cwd)?);
+        let (sender, mut news) = mpsc::channel(NEWS);
+        let terminal = ClientTerminal { news: sender, end: self.end.clone() };
+        let begun = async {
+            client.send(ClientHostRequest::Run { start, terminal }).await.ok()?;
+            news.recv().await
+        };
+        let begun = timeout(CLIENT_TIMEOUT, begun);
+        let Some(begun) = self.end.run_until_cancelled(begun).await else {
+            return Err(failed("it was ended before the client had started it".to_owned()));
+        };
+        match begun {
+            Ok(Some(TerminalUpdate::Started(started))) => started.map(|()| news),
+            Ok(_) => Err(failed("the client left before it started the command".to_owned())),
+            Err(_) => {
+                Err(failed(format!("the client did not start it within {} s", CLIENT_TIMEOUT.as_secs())))
+            }
+        }
+    }
+
+    async fn listen(&self, mut news: mpsc::Receiver<TerminalUpdate>) -> Exit {
+        let mut text = Text::new(self.context.whole_lines);
+        let exit = loop {
+            let told = tokio::select! {
+                told = news.recv() => told,
+                () = overdue(&self.end) => None,
+            };
+            match told {
+                Some(TerminalUpdate::Said(more)) => self.say(text.push(more.as_bytes())).await,
+                Some(TerminalUpdate::Ended(exit)) => break exit,
+                Some(TerminalUpdate::Started(_)) => {}
+                // Nobody can tell any more how it ended.
+                None => break Exit { code: None, signal: None },
+            }
+        };
+        self.say(text.finish()).await;
+        exit
+    }
+
+    async fn say(&self, text: String) {
+        if !text.is_empty() {
+            self.tell(HostNews::Said(TerminalText { text, masked: None })).await;
+        }
+    }
+
+    async fn tell(&self, news: HostNews) {
+        tell(&self.news, self.key, news).await;
+    }
+}
+
+async fn overdue(end: &CancellationToken) {
+    end.cancelled().await;
+    sleep(END_TIMEOUT).await;
+}
+
+fn failed(message: String) -> HostError {
+    HostError::new(HostErrorKind::Failed, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_sent_out_of_the_sessions_directory() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().join("root");
+        std::fs::create_dir(&root).unwrap();
+        std::os::unix::fs::symlink(place.path(), root.join("link")).unwrap();
+        let asked = |path: &str| within(&root, Path::new(path));
+        assert_eq!(asked(root.join("b.rs").to_str().unwrap()), Some(root.join("b.rs")));
+        assert_eq!(asked("new/b.rs"), Some(root.join("new/b.rs")));
+        for outside in ["/etc/passwd", "../b", "a/../../b", "link", "link/new.txt"] {
+            assert_eq!(asked(outside), None, "{outside}");
+        }
+    }
+
+    fn client(offer: ClientHostOffer) -> (ClientHostSender, crate::agent::client_host::ClientHost) {
+        let client_hosts = ClientHosts::default();
+        let session = SessionId::parse("s").unwrap();
+        let client_host = client_hosts.add_client_host(session.clone(), offer);
+        (ClientHostLookup { client_hosts, session }.find(|_| true).unwrap(), client_host)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_file_is_left_undone_by_a_lender_that_goes_or_never_answers() {
+        let (gone, client_host) = client(ClientHostOffer::default());
+        drop(client_host);
+        assert_eq!(read(&gone, ReadFile::default()).await, None);
+        let (silent, mut client_host) = client(ClientHostOffer::default());
+        let (read, request) = tokio::join!(read(&silent, ReadFile::default()), client_host.next());
+        assert_eq!(read, None);
+        assert!(matches!(request, Some(ClientHostRequest::Read { .. })));
+    }
+
+    #[tokio::test]
+    async fn a_lender_answers_for_a_file() {
+        let (sender, mut client_host) = client(ClientHostOffer::default());
+        let work = async {
+            let Some(ClientHostRequest::Read { file, done }) = client_host.next().await else {
+                panic!("a request to read")
+            };
+            done.send(Ok(format!("text of {}", file.path.display()))).unwrap();
+        };
+        let file = ReadFile { path: "/w/a".into(), ..ReadFile::default() };
+        let (read, ()) = tokio::join!(read(&sender, file), work);
+        assert_eq!(read, Some(Ok("text of /w/a".to_owned())));
+    }
+}

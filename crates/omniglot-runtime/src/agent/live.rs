@@ -1,0 +1,349 @@
+//! A live agent: its process and the translator that speaks for it, as one.
+//!
+//! Feeds lines and commands to the translator and carries out what it asks to be sent. What it hears is
+//! returned in order; making events of it is the session's business.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use bytes::Bytes;
+use omniglot_agents::{
+    Carryover, Command, DropReason, HostAsk, HostNews, Input, LineFault, Output, Translator,
+};
+use omniglot_schema::{EventSource, StderrOutput};
+use serde_json::value::RawValue;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+use crate::agent::host::{Host, News};
+use crate::agent::mask::Mask;
+use crate::process::handle::ProcessHandle;
+use crate::process::lines::Line;
+use crate::process::{Exit, LineReceiver, ProcessIo};
+
+/// What came of one native message, in or out.
+#[derive(Debug)]
+pub(crate) struct Translated {
+    /// The message; `None` for what a command caused without one.
+    pub(crate) frame: Option<Bytes>,
+    pub(crate) source: EventSource,
+    /// Never holds what is sent or asked of this machine: that is carried out, and heard as a message of its
+    /// own.
+    pub(crate) outputs: Vec<Output>,
+}
+
+impl Translated {
+    /// Whether the agent said something that its translator knows.
+    pub(crate) fn is_understood(&self) -> bool {
+        let understood = |output: &Output| !matches!(output, Output::Unparsed(_));
+        self.source == EventSource::Agent && self.outputs.iter().any(understood)
+    }
+
+    /// A replay of history is counted but not kept: the log has it already.
+    pub(crate) fn without_replay(mut self) -> Self {
+        let replay = |output: &Output| matches!(output, Output::Dropped { reason: DropReason::Replay });
+        if !self.outputs.is_empty() && self.outputs.iter().all(replay) {
+            self.frame = None;
+        }
+        self
+    }
+
+    /// For those who only want to know what was understood.
+    pub(crate) fn without_nonsense(mut self) -> Self {
+        self.outputs.retain(|output| !matches!(output, Output::Unparsed(_)));
+        self
+    }
+
+    /// For those who tell the refusal themselves.
+    pub(crate) fn without_refusal(mut self) -> Self {
+        self.outputs.retain(|output| !matches!(output, Output::Refused(_)));
+        self
+    }
+}
+
+#[derive(Debug)]
+pub(crate) enum AgentEvent {
+    Lines(Vec<Line>),
+    /// Something that it wanted of this machine has come on.
+    Host(News),
+    /// The last thing that a process says.
+    Exited(Exit),
+}
+
+pub(crate) struct Agent {
+    translator: Box<dyn Translator>,
+    mask: Mask,
+    pub(crate) process: ProcessHandle,
+    pub(crate) host: Host,
+    lines: LineReceiver,
+    /// `None` once stdin is to be closed.
+    frames: Option<mpsc::Sender<Bytes>>,
+    /// What did not fit into the pipe yet.
+    unsent: VecDeque<Bytes>,
+    /// When it must be gone, once it has closed its stdout: an agent that cannot speak is of no use.
+    leaves: Option<Instant>,
+    /// When it is ended, once it has closed its stdin: an agent that cannot hear answers nothing.
+    deaf: Option<Instant>,
+}
+
+/// How much is taken from the agent before it is committed.
+const STEP_LINES: usize = 512;
+const STEP_BYTES: usize = 256 * 1024;
+
+/// An agent that does not read what we answer is not heard until it does.
+const UNSENT: usize = 256;
+
+/// How long a process may live on after it has closed its stdout or stdin.
+const HALF_CLOSED_TIMEOUT: Duration = Duration::from_secs(1);
+
+impl Agent {
+    pub(crate) fn new(
+        translator: Box<dyn Translator>,
+        mask: Mask,
+        (process, io): (ProcessHandle, ProcessIo),
+        host: Host,
+    ) -> Self {
+        Self {
+            translator,
+            mask,
+            process,
+            host,
+            lines: io.lines,
+            frames: Some(io.frames),
+            unsent: VecDeque::new(),
+            leaves: None,
+            deaf: None,
+        }
+    }
+
+    /// What is ready now, at least one line, or the end. Cancel-safe.
+    pub(crate) async fn next(&mut self) -> AgentEvent {
+        loop {
+            let lines = tokio::select! {
+                lines = self.lines.recv(), if self.unsent.len() < UNSENT => lines,
+                news = self.host.next(), if self.unsent.len() < UNSENT => return AgentEvent::Host(news),
+                () = flush(self.frames.as_ref(), &mut self.unsent) => continue,
+                () = reads_no_more(self.frames.as_ref()) => {
+                    self.close_stdin();
+                    self.deaf = Some(Instant::now() + HALF_CLOSED_TIMEOUT);
+                    continue;
+                }
+                () = overdue(self.deaf) => {
+                    self.deaf = None;
+                    // What it has said before is still heard.
+                    self.process.kill();
+                    continue;
+                }
+            };
+            return match lines {
+                Some(lines) => AgentEvent::Lines(self.drain(lines)),
+                None => AgentEvent::Exited(self.leave().await),
+            };
+        }
+    }
+
+    async fn leave(&mut self) -> Exit {
+        let leaves = *self.leaves.get_or_insert_with(|| Instant::now() + HALF_CLOSED_TIMEOUT);
+        if let Ok(exit) = timeout_at(leaves, self.process.wait()).await {
+            return exit;
+        }
+        self.process.kill();
+        self.process.wait().await
+    }
+
+    fn drain(&mut self, mut lines: Vec<Line>) -> Vec<Line> {
+        let mut bytes: usize = lines.iter().map(Line::size).sum();
+        while lines.len() < STEP_LINES
+            && bytes < STEP_BYTES
+            && let Some(more) = self.lines.try_recv()
+        {
+            bytes += more.iter().map(Line::size).sum::<usize>();
+            lines.extend(more);
+        }
+        lines
+    }
+
+    /// Whether something goes on in it although no turn runs.
+    pub(crate) fn tends_background(&self) -> bool {
+        self.translator.tends_background()
+    }
+
+    pub(crate) fn close_stdin(&mut self) {
+        self.frames = None;
+        self.unsent.clear();
+    }
+
+    pub(crate) fn started(&mut self, argv: &[String], carryover: &Carryover) -> Vec<Translated> {
+        self.handle(Input::Started { argv, carryover }, None)
+    }
+
+    pub(crate) fn command(&mut self, command: &Command) -> Vec<Translated> {
+        self.handle(Input::Command(command), None)
+    }
+
+    pub(crate) fn exited(&mut self, exit: Exit) -> Vec<Translated> {
+        let stderr = self.stderr();
+        self.handle(Input::Exited { code: exit.code, signal: exit.signal, stderr: &stderr }, None)
+    }
+
+    /// What it wrote on stderr so far, without secrets.
+    pub(crate) fn stderr(&self) -> StderrOutput {
+        let StderrOutput { head, tail, truncated, total_lines } = self.process.stderr();
+        let mask = |text: Option<String>| text.map(|text| self.mask.text(text));
+        StderrOutput { head: mask(head), tail: mask(tail), truncated, total_lines }
+    }
+
+    pub(crate) fn hear(&mut self, line: Line) -> Vec<Translated> {
+        let (bytes, fault) = match line {
+            Line::Whole(bytes) | Line::Partial(bytes) => (bytes, None),
+            Line::TooLong { head, length } => (head, Some(LineFault::TooLong(length))),
+        };
+        let said = bytes.clone();
+        let bytes = self.mask.bytes(bytes);
+        let text = std::str::from_utf8(&bytes).map_err(|_| LineFault::NotUtf8);
+        let raw =
+            text.and_then(|text| serde_json::from_str::<&RawValue>(text).map_err(|_| LineFault::NotJson));
+        let input = match (fault, raw) {
+            (Some(fault), _) | (None, Err(fault)) => Input::Garbage { line: &bytes, fault },
+            (None, Ok(raw)) => Input::Frame(raw),
+        };
+        let trust = if said == bytes { Trust::AsSaid } else { Trust::Masked };
+        self.handle_said(input, Some(bytes.clone()), trust)
+    }
+
+    pub(crate) fn host_news(&mut self, (key, mut news): News) -> Vec<Translated> {
+        if let HostNews::Said(said) = &mut news {
+            let masked = self.mask.text(said.text.clone());
+            said.masked = (masked != said.text).then_some(masked);
+        }
+        self.handle(Input::Host { key, news: &news }, None)
+    }
+
+    /// Tells it that its session is left, and waits a moment for its answer.
+    pub(crate) async fn close(&mut self, patience: Duration) -> Vec<Translated> {
+        let deadline = Instant::now() + patience;
+        let mut all = vec![];
+        let mut news = self.command(&Command::Close);
+        loop {
+            let closed = |output: &Output| matches!(output, Output::Closed);
+            let is_over = news.iter().any(|heard| heard.outputs.iter().any(closed));
+            all.append(&mut news);
+            if is_over {
+                return all;
+            }
+            news = match timeout_at(deadline, self.next()).await {
+                Ok(AgentEvent::Lines(lines)) => lines.into_iter().flat_map(|line| self.hear(line)).collect(),
+                Ok(AgentEvent::Host(news)) => self.host_news(news),
+                Ok(AgentEvent::Exited(_)) | Err(_) => return all,
+            };
+        }
+    }
+
+    fn handle(&mut self, input: Input<'_>, frame: Option<Bytes>) -> Vec<Translated> {
+        self.handle_said(input, frame, Trust::AsSaid)
+    }
+
+    /// Lets the translator handle one thing, then everything that it wants sent because of it.
+    fn handle_said(&mut self, input: Input<'_>, frame: Option<Bytes>, trust: Trust) -> Vec<Translated> {
+        let source = match input {
+            Input::Frame(_) | Input::Garbage { .. } => EventSource::Agent,
+            _ => EventSource::Daemon,
+        };
+        let mut outputs = Vec::new();
+        self.translator.handle(input, &mut outputs);
+        let mut to_send = VecDeque::new();
+        let outputs = self.carry_out(outputs, trust, &mut to_send);
+        let mut heard = vec![Translated { frame, source, outputs }];
+        while let Some(Outgoing { message, shown }) = to_send.pop_front() {
+            self.send(bytes_of(&message));
+            let shown = shown.unwrap_or(message);
+            let frame = self.mask.bytes(bytes_of(&shown));
+            let masked = serde_json::from_slice::<&RawValue>(&frame);
+            let mut outputs = Vec::new();
+            self.translator.handle(Input::Sent(masked.unwrap_or(&shown)), &mut outputs);
+            let outputs = self.carry_out(outputs, Trust::AsSaid, &mut to_send);
+            heard.push(Translated { frame: Some(frame), source: EventSource::Daemon, outputs });
+        }
+        heard
+    }
+
+    /// Does what can be done here; the rest is the session's.
+    fn carry_out(
+        &mut self,
+        outputs: Vec<Output>,
+        trust: Trust,
+        to_send: &mut VecDeque<Outgoing>,
+    ) -> Vec<Output> {
+        let mut rest = Vec::with_capacity(outputs.len());
+        for output in outputs {
+            match output {
+                Output::Send(message) => to_send.push_back(Outgoing { message, shown: None }),
+                Output::SendSecret { message, shown } => {
+                    to_send.push_back(Outgoing { message, shown: Some(shown) });
+                }
+                Output::Host(HostAsk { key, request }) if trust == Trust::Masked => {
+                    self.host.refuse(key, &request, HOLDS_A_SECRET);
+                }
+                Output::Host(ask) => self.host.carry_out(ask),
+                Output::Orphans(orphans) => self.process.end(orphans),
+                output => rest.push(output),
+            }
+        }
+        rest
+    }
+
+    fn send(&mut self, frame: Bytes) {
+        let Some(frames) = &self.frames else { return };
+        if !self.unsent.is_empty() {
+            return self.unsent.push_back(frame);
+        }
+        if let Err(mpsc::error::TrySendError::Full(frame)) = frames.try_send(frame) {
+            self.unsent.push_back(frame);
+        }
+    }
+}
+
+/// A message on its way, and what everybody else sees of it if that is something else.
+struct Outgoing {
+    message: Box<RawValue>,
+    shown: Option<Box<RawValue>>,
+}
+
+/// Whether a frame is what the agent said, to the letter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    AsSaid,
+    /// Secrets in it were hidden: a file or a command with `***` in their place would be wrong.
+    Masked,
+}
+
+const HOLDS_A_SECRET: &str = "the request holds a secret of this session's settings, which is hidden in all \
+    that the agent says; it was not carried out";
+
+fn bytes_of(message: &RawValue) -> Bytes {
+    Bytes::copy_from_slice(message.get().as_bytes())
+}
+
+async fn reads_no_more(frames: Option<&mpsc::Sender<Bytes>>) {
+    match frames {
+        Some(frames) => frames.closed().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn overdue(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Writes the first of what waits once there is room. Cancel-safe: it is taken only when it can go.
+async fn flush(frames: Option<&mpsc::Sender<Bytes>>, unsent: &mut VecDeque<Bytes>) {
+    let (Some(frames), false) = (frames, unsent.is_empty()) else { return std::future::pending().await };
+    match frames.reserve().await {
+        Ok(permit) => drop(unsent.pop_front().map(|frame| permit.send(frame))),
+        // The agent reads no more: its end will be told.
+        Err(_) => unsent.clear(),
+    }
+}

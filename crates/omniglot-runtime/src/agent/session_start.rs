@@ -1,0 +1,259 @@
+//! Starting an agent: process, handshake, session. Ends with an agent that takes prompts, or with the reason.
+//!
+//! Runs beside the session's loop, so that a session answers while its agent starts.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use indexmap::IndexMap;
+use omniglot_agents::{Command, Draft, Open, Output, Refusal, RefusalKind, registry};
+use omniglot_schema::{ErrorCode, StderrOutput};
+use omniglot_timeline::Failure;
+use tokio::time::{Instant, timeout_at};
+
+use crate::agent::catalog::Catalog;
+use crate::agent::host::{Host, HostContext};
+use crate::agent::mask::Mask;
+use crate::agent::mcp;
+use crate::agent::server::Servers;
+use crate::agent::{Agent, AgentEvent, Translated};
+use crate::error::RuntimeError;
+use crate::process::handle::ProcessHandle;
+use crate::process::{Exit, Launch, Process, SpawnError, Supervisor};
+
+/// What starting any agent of this daemon takes. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Launcher {
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) supervisor: Supervisor,
+    pub(crate) servers: Servers,
+    /// How long an agent may take for its next understandable word during the handshake.
+    pub(crate) patience: Duration,
+}
+
+pub(crate) struct Opened {
+    pub(crate) agent: Agent,
+    pub(crate) heard: Vec<Translated>,
+}
+
+#[derive(Debug)]
+pub(crate) struct StartError {
+    pub(crate) why: StartErrorKind,
+    pub(crate) agent: String,
+    /// What was said until then.
+    pub(crate) heard: Vec<Translated>,
+}
+
+#[derive(Debug)]
+pub(crate) enum StartErrorKind {
+    /// The configuration does not name it any more.
+    Unknown(RuntimeError),
+    Spawn(SpawnError),
+    Refused(Refusal),
+    Exited {
+        exit: Exit,
+        stderr: StderrOutput,
+    },
+    Silent {
+        seconds: u64,
+        stderr: StderrOutput,
+    },
+    /// It failed too often to be tried once more.
+    GaveUp(String),
+}
+
+impl Launcher {
+    /// Starts `agent` and opens a session. Dropping the future ends what was started.
+    pub(crate) async fn open(self, agent: String, mut open: Open) -> Result<Opened, StartError> {
+        open.new_id = uuid::Uuid::new_v4().to_string();
+        let mut heard = vec![];
+        let mut outcome = self.try_open(&agent, open.clone(), &mut heard).await;
+        if let Err(StartErrorKind::Refused(Refusal { kind: RefusalKind::Forgotten, message, .. })) = &outcome
+            && open.resume.is_some()
+            && !open.fork
+        {
+            // The session goes on without what its agent knew, and its stream will say so.
+            tracing::warn!(agent, message, "the agent has lost its session");
+            heard = heard.into_iter().map(Translated::without_refusal).collect();
+            open.resume = None;
+            // A late answer to the first try must not be taken for one to the second.
+            open.new_id = uuid::Uuid::new_v4().to_string();
+            outcome = self.try_open(&agent, open, &mut heard).await;
+        }
+        match outcome {
+            Ok(live) => Ok(Opened { agent: live, heard }),
+            Err(why) => Err(StartError { why, agent, heard }),
+        }
+    }
+
+    async fn try_open(
+        &self,
+        agent: &str,
+        mut open: Open,
+        heard: &mut Vec<Translated>,
+    ) -> Result<Agent, StartErrorKind> {
+        let entry = self.catalog.get(agent).map_err(StartErrorKind::Unknown)?;
+        open.mcp = mcp::ready(open.mcp, |name| variable(&entry.launch.env, name)).map_err(bad_request)?;
+        entry.may_resume(&open).await;
+        let launch = Launch::new(entry.launch_for(&open), open.cwd.clone());
+        let (process, io) = match registry::shared(entry.protocol) {
+            None => {
+                let spawned = Process::spawn(&self.supervisor, &launch).await;
+                spawned
+                    .map(|(process, io)| (ProcessHandle::Own(process), io))
+                    .map_err(StartErrorKind::Spawn)?
+            }
+            Some(shared) => {
+                let joined = self.servers.join(agent, entry.launch_for(&open), shared).await;
+                joined.map(|(lease, io)| (ProcessHandle::Shared(lease), io))?
+            }
+        };
+        let mask = Mask::of(&launch.env, &open.mcp);
+        let host = Host::new(HostContext {
+            root: open.cwd.clone(),
+            env: launch.env.clone(),
+            supervisor: self.supervisor.clone(),
+            whole_lines: !mask.is_empty(),
+        });
+        let mut live = Agent::new(entry.translator(), mask, (process, io), host);
+        let mut news = live.started(&launch.argv(), &open.carryover);
+        news.extend(live.command(&Command::Open(open)));
+        let mut deadline = Instant::now() + self.patience;
+        loop {
+            // Only what makes sense is progress: a banner that never ends must not hold the door open.
+            if news.iter().any(Translated::is_understood) {
+                deadline = Instant::now() + self.patience;
+            }
+            let verdict = verdict(&news);
+            heard.extend(news.into_iter().map(Translated::without_replay));
+            match verdict {
+                Verdict::Open => return Ok(live),
+                Verdict::Refused(refusal) => return Err(StartErrorKind::Refused(refusal)),
+                Verdict::NotYet => {}
+            }
+            news = match timeout_at(deadline, live.next()).await {
+                Ok(AgentEvent::Lines(lines)) => lines.into_iter().flat_map(|line| live.hear(line)).collect(),
+                Ok(AgentEvent::Host(news)) => live.host_news(news),
+                Ok(AgentEvent::Exited(exit)) => return Err(ended(&mut live, exit)),
+                Err(_) => {
+                    return Err(StartErrorKind::Silent {
+                        seconds: self.patience.as_secs(),
+                        stderr: live.stderr(),
+                    });
+                }
+            };
+        }
+    }
+}
+
+/// An end that comes too early, as the adapter explains it if it can.
+fn ended(live: &mut Agent, exit: Exit) -> StartErrorKind {
+    let stderr = live.stderr();
+    match verdict(&live.exited(exit)) {
+        Verdict::Refused(refusal) => StartErrorKind::Refused(refusal),
+        Verdict::Open | Verdict::NotYet => StartErrorKind::Exited { exit, stderr },
+    }
+}
+
+enum Verdict {
+    Open,
+    Refused(Refusal),
+    NotYet,
+}
+
+fn verdict(heard: &[Translated]) -> Verdict {
+    for output in heard.iter().flat_map(|heard| heard.outputs.iter()) {
+        match output {
+            Output::Refused(refusal) => return Verdict::Refused(refusal.clone()),
+            Output::Draft(Draft::SessionStarted(_)) => return Verdict::Open,
+            _ => {}
+        }
+    }
+    Verdict::NotYet
+}
+
+impl StartError {
+    /// What a caller who wanted a session is told.
+    pub(crate) fn into_error(self) -> RuntimeError {
+        let agent = self.agent;
+        match self.why {
+            StartErrorKind::Unknown(error) => error,
+            StartErrorKind::Spawn(SpawnError::NotFound { program }) => {
+                RuntimeError::AgentNotInstalled { agent, program }
+            }
+            StartErrorKind::Spawn(SpawnError::Directory(path)) => not_a_directory(&path),
+            StartErrorKind::Refused(Refusal { kind: RefusalKind::BadMode, message, .. }) => {
+                RuntimeError::ModeNotSupported(message)
+            }
+            StartErrorKind::Refused(Refusal { kind: RefusalKind::BadRequest, message, .. }) => {
+                RuntimeError::InvalidRequest(message)
+            }
+            StartErrorKind::Silent { seconds, .. } => {
+                RuntimeError::AgentSilent { agent, what: "handshake", seconds }
+            }
+            // It runs, or could, and says no.
+            why @ (StartErrorKind::Refused(_) | StartErrorKind::GaveUp(_)) => {
+                let (message, hint) = why.tell();
+                RuntimeError::AgentUnavailable { agent, message, hint }
+            }
+            why @ (StartErrorKind::Spawn(_) | StartErrorKind::Exited { .. }) => {
+                let (message, hint) = why.tell();
+                RuntimeError::AgentFailed { agent, message, hint }
+            }
+        }
+    }
+
+    /// What the turn whose prompt could not be sent is told (T4).
+    pub(crate) fn failure(&self) -> Failure {
+        let (message, hint) = self.why.tell();
+        let code = match &self.why {
+            StartErrorKind::Refused(Refusal { kind: RefusalKind::Auth, .. }) => ErrorCode::ProviderAuth,
+            _ => ErrorCode::AgentUnavailable,
+        };
+        let details = hint.map(|hint| serde_json::Map::from_iter([("hint".to_owned(), hint.into())]).into());
+        Failure { code, message: format!("agent {} did not start: {message}", self.agent), details }
+    }
+}
+
+/// What the agent's configuration sets, or the daemon has; its own settings are nobody's business.
+fn variable(configured: &IndexMap<String, String>, name: &str) -> Option<String> {
+    let inherited = || std::env::var(name).ok().filter(|_| !name.starts_with("OMNIGLOT_"));
+    configured.get(name).cloned().or_else(inherited)
+}
+
+fn bad_request(message: String) -> StartErrorKind {
+    StartErrorKind::Refused(Refusal { kind: RefusalKind::BadRequest, message, hint: None })
+}
+
+/// Nobody can work there.
+pub(crate) fn not_a_directory(path: &Path) -> RuntimeError {
+    let name = path.display();
+    RuntimeError::InvalidRequest(match path.exists() {
+        true => format!("{name} is not a directory"),
+        false => format!("directory {name} does not exist"),
+    })
+}
+
+impl StartErrorKind {
+    pub(crate) fn tell(&self) -> (String, Option<String>) {
+        match self {
+            Self::Unknown(error) => (error.to_string(), error.hint()),
+            Self::Spawn(error) => (with_causes(error), None),
+            Self::Refused(refusal) => (refusal.message.clone(), refusal.hint.clone()),
+            Self::Exited { exit, stderr } => (format!("it {exit} before it was ready"), stderr_hint(stderr)),
+            Self::Silent { seconds, .. } => (format!("it said nothing for {seconds} s"), None),
+            Self::GaveUp(why) => (why.clone(), None),
+        }
+    }
+}
+
+fn stderr_hint(stderr: &StderrOutput) -> Option<String> {
+    let last = stderr.tail.as_deref().or(stderr.head.as_deref())?.trim();
+    (!last.is_empty()).then(|| format!("its stderr ends with: {last}"))
+}
+
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}

@@ -1,0 +1,36 @@
+//! The faces of the daemon: each maps the universal stream to the wire of one kind of client.
+//!
+//! All have one shape: `routes` take requests, `project` maps events and is pure, `wire` has the records of the
+//! protocol. A face imports no other face; what two of them need is beneath them, in `http`. A new face is a
+//! folder and a line in [`router`].
+
+pub mod acp;
+pub mod opencode;
+mod rest;
+
+use axum::Router;
+use utoipa::openapi::OpenApi;
+
+use crate::app::App;
+use crate::http::access::FaceAccess;
+
+/// How faces read credentials and tell refusals that do so in their own way.
+pub(crate) const ACCESS: &[FaceAccess] = &[opencode::ACCESS];
+
+/// All routes, ready to be guarded and served.
+pub(crate) fn router(app: &App) -> Router {
+    let described = rest::table().with_state(app.clone());
+    let (router, _) = described.merge(acp::table().with_state(acp::Face::new(app.clone()))).split_for_parts();
+    router
+        .fallback(rest::no_route)
+        .method_not_allowed_fallback(rest::no_method)
+        .merge(opencode::probes())
+        .nest_service(opencode::PREFIX, opencode::router(app.clone()))
+}
+
+/// The description of the routes below `/v1`, OpenAPI 3.1.
+pub fn openapi() -> OpenApi {
+    let mut described = rest::table().into_openapi();
+    described.merge(acp::table().into_openapi());
+    described
+}

@@ -1,0 +1,114 @@
+//! Turns: what a failure and the end of a turn come to.
+
+use agent_client_protocol_schema::v1::{self as acp, Error, PromptResponse};
+use omniglot_schema::{
+    ErrorCode, ErrorData, MessageId, SessionEndReason, SessionEndedData, StderrOutput, StopReason,
+    TerminatedBy, TurnEndedData, TurnId, TurnStartedData, Usage,
+};
+use serde::Deserialize;
+
+use super::ended::SessionEnd;
+use super::{Out, Outgoing, Projector, TurnEnded};
+use crate::faces::acp::failure;
+use crate::faces::acp::meta::{self, Notes};
+
+/// The turn that runs.
+#[derive(Debug)]
+pub(super) struct Turn {
+    pub(super) id: TurnId,
+    message_id: Option<MessageId>,
+    /// The same, until its words were told.
+    pub(super) unsaid: Option<MessageId>,
+    failure: Option<ErrorData>,
+}
+
+impl Turn {
+    pub(super) fn started(data: &TurnStartedData) -> Self {
+        let message_id = data.metadata.message_id.clone();
+        Self { id: data.turn_id.clone(), unsaid: message_id.clone(), message_id, failure: None }
+    }
+}
+
+impl Projector {
+    /// A failure is told as the answer to the prompt, which follows; outside a turn nobody waits for one.
+    pub(super) fn failed(&mut self, data: &ErrorData, out: &mut Out<'_>) {
+        match &mut self.turn {
+            Some(turn) => turn.failure = Some(data.clone()),
+            None => super::status::failed_outside_a_turn(data, out),
+        }
+    }
+
+    pub(super) fn turn_ended(&mut self, data: &TurnEndedData, out: &mut Out<'_>) {
+        let turn = self.turn.take();
+        self.calls.forget();
+        self.speech.forget();
+        let notes =
+            Notes::default().with(meta::TURN_ID, Some(&data.turn_id)).with(meta::TURN, Some(&data.metadata));
+        let (message_id, failure) = turn.map(|turn| (turn.message_id, turn.failure)).unwrap_or_default();
+        let answer = match (failure, stop_reason(data.metadata.stop_reason)) {
+            (None, Some(stop)) => {
+                let usage = data.metadata.usage.as_ref().and_then(usage);
+                Ok(PromptResponse::new(stop).usage(usage).meta(notes.into_meta()))
+            }
+            (failure, _) => Err(error(failure, out.event.session_id.as_str(), notes)),
+        };
+        let ended = TurnEnded { turn_id: data.turn_id.clone(), message_id, answer };
+        out.sent.push(Outgoing::TurnEnded(Box::new(ended)));
+    }
+}
+
+/// `None` for a turn that failed.
+fn stop_reason(reason: StopReason) -> Option<acp::StopReason> {
+    match reason {
+        StopReason::EndTurn => Some(acp::StopReason::EndTurn),
+        StopReason::MaxTokens => Some(acp::StopReason::MaxTokens),
+        StopReason::MaxTurns | StopReason::MaxBudget => Some(acp::StopReason::MaxTurnRequests),
+        StopReason::Refusal => Some(acp::StopReason::Refusal),
+        StopReason::Cancelled => Some(acp::StopReason::Cancelled),
+        StopReason::Error => None,
+    }
+}
+
+/// Only whole: a total without its parts cannot be said.
+fn usage(usage: &Usage) -> Option<acp::Usage> {
+    let (input, output) = (usage.input_tokens?, usage.output_tokens?);
+    let cache = usage.cache_read_tokens.unwrap_or(0).saturating_add(usage.cache_write_tokens.unwrap_or(0));
+    let total = usage.total_tokens.unwrap_or_else(|| input.saturating_add(output).saturating_add(cache));
+    Some(
+        acp::Usage::new(total, input, output)
+            .thought_tokens(usage.reasoning_tokens)
+            .cached_read_tokens(usage.cache_read_tokens)
+            .cached_write_tokens(usage.cache_write_tokens),
+    )
+}
+
+fn error(failure: Option<ErrorData>, session: &str, notes: Notes) -> Error {
+    let failure = failure.unwrap_or_else(|| ErrorData {
+        message: "the turn failed".to_owned(),
+        code: Some(ErrorCode::Unknown),
+        details: None,
+    });
+    let notes = notes
+        .with(meta::SESSION_ID, Some(session))
+        .with(meta::SESSION_END, crash(&failure).as_ref().map(SessionEnd::from));
+    failure::of_turn(&failure, notes)
+}
+
+/// A crash ends the turn first and the session right after it; what the session's end will say stands in the
+/// failure already.
+fn crash(failure: &ErrorData) -> Option<SessionEndedData> {
+    #[derive(Deserialize)]
+    struct Details {
+        exit_code: Option<i32>,
+        stderr: Option<StderrOutput>,
+    }
+    let details = failure.details.as_ref().filter(|_| failure.code == Some(ErrorCode::AgentCrashed))?;
+    let Details { exit_code, stderr } = Details::deserialize(details).ok()?;
+    Some(SessionEndedData {
+        reason: SessionEndReason::Error,
+        terminated_by: TerminatedBy::Agent,
+        message: Some(failure.message.clone()),
+        exit_code,
+        stderr,
+    })
+}

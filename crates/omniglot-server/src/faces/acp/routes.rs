@@ -1,0 +1,305 @@
+//! ACP over HTTP, as the published SDK of sandbox-agent speaks it: one URL is one client.
+//!
+//! A POST brings one message of the client and is held until its answer is there; the GET is the stream of
+//! what it is told; DELETE ends the client and none of its sessions. Once a client is connected, everything
+//! that goes wrong is a JSON-RPC error under status 200: the SDK's process dies of any other.
+
+use std::time::Duration;
+
+use agent_client_protocol_schema::v1::Error;
+use axum::Json;
+use axum::extract::{FromRequest, Request, State};
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, StatusCode};
+use omniglot_schema::ErrorType;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::app::{App, Limits};
+use crate::faces::acp::Face;
+use crate::faces::acp::connection::cursor::Cursor;
+use crate::faces::acp::connection::registry::Listed;
+use crate::faces::acp::connection::stream::Outflow;
+use crate::faces::acp::connection::{From, Reply, Shared};
+use crate::faces::acp::headers::{accepts, last_event_id, wanted_reply};
+use crate::faces::acp::rpc::{self, Incoming, Unread};
+use crate::faces::acp::serve::{self, Call, Taken};
+use crate::http::body;
+use crate::http::extract::{NoQuery, PathOf, QueryOf};
+use crate::http::idempotency::idempotency_key;
+use crate::http::problem::Problem;
+use crate::http::refusals::Refusals;
+
+/// The longest message. Pictures come inside, a third longer than they are, and the SDK's process dies of a
+/// refusal; so this is more than other bodies may have.
+const LONGEST_MESSAGE: usize = 32 << 20;
+
+/// A GET and the first POST of a client are often under way at the same time.
+const FIRST_POST_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The routes of this face with their description.
+pub(crate) fn table() -> OpenApiRouter<Face> {
+    OpenApiRouter::new().routes(routes!(list_acp_servers)).routes(routes!(post_acp, get_acp, delete_acp))
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct AcpServerList {
+    servers: Vec<AcpServer>,
+}
+
+/// A client that speaks ACP over HTTP.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AcpServer {
+    server_id: String,
+    agent: String,
+    /// Milliseconds since 1970.
+    created_at_ms: i64,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct AgentQuery {
+    /// The agent of this client's sessions; the configured one when absent.
+    #[serde(default, deserialize_with = "crate::http::extract::text")]
+    agent: Option<String>,
+}
+
+/// The body of a POST as it came.
+pub(crate) struct Message(Bytes);
+
+impl FromRequest<Face> for Message {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, Face { app, .. }: &Face) -> Result<Self, Problem> {
+        let (head, body) = request.into_parts();
+        let limits = Limits { max_body: app.limits.max_body.max(LONGEST_MESSAGE), ..app.limits };
+        let bytes = body::read(&head.headers, body, limits).await?;
+        body::require_json(&head.headers)?;
+        Ok(Self(bytes))
+    }
+}
+
+/// List ACP Connections
+///
+/// Returns the clients that are connected, oldest first.
+#[utoipa::path(get, path = "/v1/acp", tag = "acp",
+    responses((status = 200, description = "Connected clients", body = AcpServerList), Refusals))]
+pub(crate) async fn list_acp_servers(State(face): State<Face>, _: NoQuery) -> Json<AcpServerList> {
+    let server = |Listed { id, agent, created }| AcpServer {
+        server_id: id,
+        agent: agent.unwrap_or_else(|| face.app.hub.default_agent().to_owned()),
+        created_at_ms: created.as_millisecond(),
+    };
+    Json(AcpServerList { servers: face.connections.list().into_iter().map(server).collect() })
+}
+
+/// Send ACP Message
+///
+/// Takes one JSON-RPC message of a client. A request is answered with its response, for as long as that takes;
+/// everything else with 202. The first message makes the connection.
+#[utoipa::path(post, path = "/v1/acp/{server_id}", tag = "acp",
+    params(
+        ("server_id" = String, Path, description = "Names the client; of its own choosing"),
+        AgentQuery,
+        ("Prefer" = Option<String>, Header,
+            description = "`respond-async`: 202 as soon as the message is taken, the answer only on the stream"),
+        ("Idempotency-Key" = Option<String>, Header,
+            description = "A repeated prompt with the same key and body is the same prompt, kept 24 hours; a \
+                session that is made or forked again so is the first one"),
+        ("Last-Event-ID" = Option<String>, Header,
+            description = "The id of the last event that was received: what came before it need not be kept"),
+    ),
+    request_body(content = Object, description = "A JSON-RPC 2.0 message of the Agent Client Protocol"),
+    responses(
+        (status = 200, description = "The JSON-RPC response, also when it is an error", body = Object),
+        (status = 202, description = "Taken"),
+        Refusals,
+    ))]
+pub(crate) async fn post_acp(
+    State(face): State<Face>,
+    PathOf(id): PathOf<String>,
+    QueryOf(query): QueryOf<AgentQuery>,
+    headers: HeaderMap,
+    Message(body): Message,
+) -> Result<Response, Problem> {
+    accepts(&headers, "application/json")?;
+    let message = match Incoming::parse(&body) {
+        Ok(message) => message,
+        Err(unread) => return unreadable(unread),
+    };
+    let connection = match connect(&face, &id, query.agent, &message)? {
+        Ok(connection) => connection,
+        Err(refused) => return Ok(json(refused)),
+    };
+    let app = face.app;
+    if let Incoming::Request { params, .. } | Incoming::Notification { params, .. } = &message {
+        serve::recall(&app, &connection, params).await;
+    }
+    if let Ok(Some(Cursor { beside, .. })) = last_event_id(&headers) {
+        connection.outbox.received(beside);
+    }
+    match message {
+        Incoming::Notification { method, params } => {
+            carry_out(async move { serve::notified(&app, &connection, &method, &params).await }).await
+        }
+        Incoming::Answer { id, result } => {
+            carry_out(async move { serve::answered(&app, &connection, id, result).await }).await
+        }
+        Incoming::Request { id, method, params } => {
+            let call = Call { id, method, params, key: idempotency_key(&headers, &body)? };
+            serve_request(app, connection, call, wanted_reply(&headers)).await
+        }
+    }
+}
+
+/// Waits for the answer, or until what the client says next comes after the request.
+async fn serve_request(app: App, connection: Shared, call: Call, reply: Reply) -> Result<Response, Problem> {
+    if reply == Reply::Stream && connection.outbox.owes_too_much() {
+        return Err(unread_answers());
+    }
+    let broken_off = rpc::answer::<()>(&call.id, &Err(Error::internal_error()));
+    let Taken { begun, answer } = serve::take(app, connection, call, reply);
+    match reply {
+        Reply::Stream => {
+            // Nothing is ever sent: that it has begun is said by dropping the sender.
+            drop(begun.await);
+            Ok(StatusCode::ACCEPTED.into_response())
+        }
+        Reply::Both => Ok(json(answer.await.unwrap_or(broken_off))),
+    }
+}
+
+/// Does what gets no answer, to its end, also when the client hangs up.
+async fn carry_out(work: impl Future<Output = ()> + Send + 'static) -> Result<Response, Problem> {
+    if let Err(error) = tokio::spawn(work).await {
+        tracing::error!(%error, "a message of an ACP client broke off");
+    }
+    Ok(StatusCode::ACCEPTED.into_response())
+}
+
+/// Follow ACP Connection
+///
+/// Everything that the client is told, as server-sent events whose data is one JSON-RPC message each. Their
+/// ids are places in the sessions' logs: a client that comes back with `Last-Event-ID` misses nothing, also
+/// after a restart of the daemon.
+#[utoipa::path(get, path = "/v1/acp/{server_id}", tag = "acp",
+    params(
+        ("server_id" = String, Path, description = "Names the client"),
+        ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that was received"),
+    ),
+    responses((status = 200, description = "SSE event stream", content_type = "text/event-stream", body = String),
+        Refusals))]
+pub(crate) async fn get_acp(
+    State(face): State<Face>,
+    PathOf(id): PathOf<String>,
+    _: NoQuery,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    accepts(&headers, "text/event-stream")?;
+    let cursor = last_event_id(&headers)?;
+    let connection = match &cursor {
+        Some(cursor) => revive(&face, &id, cursor).await?,
+        None => face.connections.expect(&id, FIRST_POST_TIMEOUT).await.ok_or_else(|| unknown(&id))?,
+    };
+    Ok(Outflow::new(face.app, connection, cursor).into_response())
+}
+
+/// End ACP Connection
+///
+/// Ends the client's stream. Its sessions go on and can be loaded again.
+#[utoipa::path(delete, path = "/v1/acp/{server_id}", tag = "acp",
+    params(("server_id" = String, Path, description = "Names the client")),
+    responses((status = 204, description = "Ended, or never known"), Refusals))]
+pub(crate) async fn delete_acp(
+    State(face): State<Face>,
+    PathOf(id): PathOf<String>,
+    _: NoQuery,
+) -> StatusCode {
+    face.connections.remove(&id);
+    StatusCode::NO_CONTENT
+}
+
+/// The connection of that name, made by its first message. An agent that is not there is an answer, so that
+/// the client can tell its user.
+fn connect(
+    face: &Face,
+    id: &str,
+    agent: Option<String>,
+    message: &Incoming,
+) -> Result<Result<Shared, Bytes>, Problem> {
+    let known = agent.as_deref().map_or(Ok(()), |agent| face.app.hub.knows_agent(agent));
+    match (known, message) {
+        (Ok(()), _) => {}
+        (Err(error), Incoming::Request { id, .. }) => {
+            return Ok(Err(rpc::answer::<()>(id, &Err(serve::error(error)))));
+        }
+        (Err(error), Incoming::Notification { .. } | Incoming::Answer { .. }) => return Err(error.into()),
+    }
+    let connection = face.connections.find_or_create(id);
+    if let Some(agent) = agent {
+        connection.choose(agent).map_err(|other| other_agent(id, other))?;
+    }
+    Ok(Ok(connection))
+}
+
+/// A client with a cursor needs nothing that we remember: it says itself what it follows.
+async fn revive(face: &Face, id: &str, cursor: &Cursor) -> Result<Shared, Problem> {
+    let mut records = vec![];
+    for (no, spot) in &cursor.sessions {
+        // One that is not there was deleted.
+        if let Some(record) = face.app.hub.record_numbered(*no).await? {
+            let place = spot.within(&record)?;
+            records.push((record, place));
+        }
+    }
+    let connection = face.connections.find_or_create(id);
+    if !connection.outbox.knows(cursor.beside) {
+        // The oldest of a client's sessions is most likely one of the agent that it chose.
+        if let Some((oldest, _)) = records.first() {
+            connection.recall(&oldest.agent);
+        }
+        for (record, place) in &records {
+            if !connection.follows(&record.id) {
+                connection.follow(&face.app.hub, record, From::LogPosition(*place));
+            }
+        }
+    }
+    Ok(connection)
+}
+
+/// What is no message cannot come from a library; but a request that is one in part gets its answer.
+fn unreadable(Unread { id, error }: Unread) -> Result<Response, Problem> {
+    match id {
+        Some(id) => Ok(json(rpc::answer::<()>(&id, &Err(*error)))),
+        None => {
+            let Error { message, data, .. } = *error;
+            let why = data.map(|data| format!(": {data}")).unwrap_or_default();
+            Err(Problem::invalid(format!("not one JSON-RPC message: {message}{why}")))
+        }
+    }
+}
+
+fn json(body: Bytes) -> Response {
+    ([(CONTENT_TYPE, "application/json")], body).into_response()
+}
+
+fn unread_answers() -> Problem {
+    Problem::new(ErrorType::Overloaded, "too many answers wait on the stream of this client").hint(
+        "read the stream, and say with Last-Event-ID what was read; or send requests without respond-async",
+    )
+}
+
+fn unknown(id: &str) -> Problem {
+    Problem::new(ErrorType::SessionNotFound, format!("no ACP connection {id}"))
+        .hint("the first POST to this address makes the connection")
+}
+
+fn other_agent(id: &str, agent: &str) -> Problem {
+    Problem::new(ErrorType::Conflict, format!("the ACP connection {id} is for agent {agent}"))
+        .hint("choose another id for another agent")
+}

@@ -1,0 +1,217 @@
+//! What a client's messages do: one table of methods, each typed in its own file.
+//!
+//! Every request gets exactly one answer, whatever becomes of the client: it is carried out to its end in a
+//! task of its own.
+
+mod files;
+mod prompt;
+mod replies;
+mod sessions;
+mod settings;
+
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
+use std::time::Duration;
+
+use agent_client_protocol_schema::v1::{
+    CancelNotification, CancelRequestNotification, Error, InitializeRequest, RequestId, SessionId as WireId,
+};
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use omniglot_runtime::{IdempotencyKey, RuntimeError};
+use omniglot_schema::SessionId;
+use omniglot_store::{SessionNo, SessionRecord};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+use super::connection::{From, Reply, Shared};
+use super::failure::{self, unfit};
+use super::rpc::{self, Params};
+use super::setup;
+use crate::app::App;
+use crate::http::problem::Problem;
+pub(crate) use replies::answered;
+
+/// A request of a client.
+pub(crate) struct Call {
+    pub(crate) id: RequestId,
+    pub(crate) method: String,
+    pub(crate) params: Params,
+    pub(crate) key: Option<IdempotencyKey>,
+}
+
+/// What a request came to.
+struct Served {
+    result: Result<Value, Error>,
+    /// The answer comes after everything up to this place of that session.
+    after: Option<(SessionNo, u64)>,
+    /// What the client follows once it has the answer.
+    then: Option<(SessionRecord, From)>,
+}
+
+impl Served {
+    fn new<T: Serialize>(result: Result<T, Error>) -> Self {
+        let result =
+            result.and_then(|value| serde_json::to_value(value).map_err(|_| Error::internal_error()));
+        Self { result, after: None, then: None }
+    }
+}
+
+impl<T: Serialize> std::convert::From<Result<T, Error>> for Served {
+    fn from(result: Result<T, Error>) -> Self {
+        Self::new(result)
+    }
+}
+
+/// What is not done by then waits for an agent, which has been asked; what comes next need not wait along.
+const ORDERED: Duration = Duration::from_millis(500);
+
+/// A request that is being carried out.
+pub(crate) struct Taken {
+    /// Resolves when what the client says next comes after it.
+    pub(crate) begun: oneshot::Receiver<()>,
+    pub(crate) answer: oneshot::Receiver<Bytes>,
+}
+
+/// Takes a request. One task carries it out and answers it, so that no client that hangs up can come between.
+pub(crate) fn take(app: App, connection: Shared, call: Call, reply: Reply) -> Taken {
+    let (begun, has_begun) = oneshot::channel();
+    let (answered, is_answered) = oneshot::channel();
+    tokio::spawn(async move {
+        let served = unbroken(serve(&app, &connection, &call, begun)).await;
+        let reply = if answered.is_closed() { connection.reply_without_post(reply) } else { reply };
+        drop(answered.send(answer(&app, &connection, &call.id, served, reply).await));
+    });
+    Taken { begun: has_begun, answer: is_answered }
+}
+
+async fn serve(app: &App, connection: &Shared, call: &Call, begun: oneshot::Sender<()>) -> Served {
+    match &*call.method {
+        "session/prompt" => {
+            let prompt = prompt::begin(app, connection, call).await;
+            drop(begun);
+            prompt::end(app, connection, prompt).await
+        }
+        _ => {
+            let mut serving = pin!(request(app, connection, call));
+            if let Ok(served) = timeout(ORDERED, serving.as_mut()).await {
+                return served;
+            }
+            drop(begun);
+            serving.await
+        }
+    }
+}
+
+/// Nobody waits for ever because we are at fault.
+async fn unbroken(serving: impl Future<Output = Served>) -> Served {
+    AssertUnwindSafe(serving).catch_unwind().await.unwrap_or_else(|_| {
+        tracing::error!("a request of an ACP client broke off");
+        Served::new::<()>(Err(Error::internal_error()))
+    })
+}
+
+async fn answer(app: &App, connection: &Shared, id: &RequestId, served: Served, reply: Reply) -> Bytes {
+    let Served { result, after, then } = served;
+    let answer = rpc::answer(id, &result);
+    let number = connection.say(answer.clone(), after, reply);
+    if let Some((record, from)) = then {
+        connection.follow(&app.hub, &record, from);
+    }
+    match (reply, after) {
+        (Reply::Stream, _) => {}
+        (Reply::Both, None) => connection.told(number).await,
+        (Reply::Both, Some(_)) => connection.heard(number).await,
+    }
+    answer
+}
+
+async fn request(app: &App, connection: &Shared, call: &Call) -> Served {
+    let params = &call.params;
+    match &*call.method {
+        "initialize" => initialize(app, connection, params).into(),
+        // There is nothing to log into: agents have their credentials from the daemon's configuration.
+        "authenticate" => Ok(serde_json::Map::new()).into(),
+        "session/new" => sessions::new(app, connection, call).await,
+        "session/load" => sessions::load(app, connection, params).await,
+        "session/resume" => sessions::resume(app, connection, params).await.into(),
+        "session/fork" => sessions::fork(app, connection, call).await,
+        "session/list" => sessions::list(app, params).await.into(),
+        "session/close" => sessions::close(app, connection, params).await.into(),
+        "session/delete" => sessions::delete(app, connection, params).await.into(),
+        "session/set_mode" => settings::set_mode(app, params).await.into(),
+        "session/set_model" => settings::set_model(app, params).await.into(),
+        "session/set_config_option" => settings::set_config_option(app, params).await.into(),
+        unknown => Err::<(), _>(Error::method_not_found().data(Value::from(unknown))).into(),
+    }
+}
+
+fn initialize(app: &App, connection: &Shared, params: &Params) -> Result<impl Serialize + use<>, Error> {
+    let request: InitializeRequest = params.read()?;
+    connection.introduce(request.client_capabilities);
+    let name = agent_of(app, connection);
+    let agent = app.hub.agents().into_iter().find(|agent| agent.id == name);
+    agent.map(|agent| setup::introduced(&agent)).ok_or_else(Error::internal_error)
+}
+
+/// A client that goes on after a restart of the daemon names a session, and its agent no more.
+pub(crate) async fn recall(app: &App, connection: &Shared, params: &Params) {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct OfSession {
+        session_id: WireId,
+    }
+    if connection.is_introduced() || connection.agent().is_some() {
+        return;
+    }
+    // Whether the session is there is for the method to say.
+    let Ok(OfSession { session_id: id }) = params.read() else { return };
+    let Ok(id) = session_id(&id) else { return };
+    if let Ok(record) = app.hub.record(&id).await {
+        connection.recall(&record.agent);
+    }
+}
+
+/// The agent of the client's sessions that name none.
+fn agent_of<'a>(app: &'a App, connection: &'a Shared) -> &'a str {
+    connection.agent().unwrap_or_else(|| app.hub.default_agent())
+}
+
+/// A notification gets no answer, so what cannot be done is for the log.
+pub(crate) async fn notified(app: &App, connection: &Shared, method: &str, params: &Params) {
+    let done = match method {
+        "session/cancel" => match params.read::<CancelNotification>() {
+            Ok(cancel) => prompt::cancel(app, connection, &cancel.session_id).await,
+            Err(error) => Err(error),
+        },
+        "$/cancel_request" => match params.read::<CancelRequestNotification>() {
+            Ok(cancel) => prompt::cancel_request(app, connection, &cancel.request_id).await,
+            Err(error) => Err(error),
+        },
+        _ => Err(Error::method_not_found()),
+    };
+    if let Err(error) = done {
+        tracing::debug!(connection = connection.id, method, %error, "a notification of an ACP client");
+    }
+}
+
+pub(crate) fn error(refused: impl Into<Problem>) -> Error {
+    failure::of_problem(refused.into().details())
+}
+
+fn session_id(id: &WireId) -> Result<SessionId, Error> {
+    SessionId::parse(&id.0).map_err(|_| error(RuntimeError::SessionNotFound(id.to_string())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_request_that_breaks_off_is_answered_with_an_error() {
+        let served = unbroken(async { panic!("on purpose") }).await;
+        assert_eq!(served.result, Err(Error::internal_error()));
+    }
+}

@@ -1,0 +1,179 @@
+//! The routes of OpenCode's server that its clients need, one file per resource.
+//!
+//! What is not here answers with a problem in JSON: clients take that for a server without the feature, while
+//! a page would break them.
+
+mod files;
+mod listings;
+mod messages;
+mod projects;
+mod prompts;
+mod requests;
+mod server;
+mod sessions;
+
+use axum::Router;
+use axum::extract::{FromRequestParts, Path, Request};
+use axum::routing::{get, post};
+use http::request::Parts;
+use http::{Method, StatusCode, Uri};
+use omniglot_schema::{ErrorType, SessionId};
+use tower::ServiceExt as _;
+use tower::util::MapRequest;
+
+use super::Face;
+use super::credentials::PROBES;
+use super::ids;
+use super::refusal::Refusal;
+use crate::app::App;
+use crate::http::problem::Problem;
+
+/// The whole face, to be served below its prefix.
+pub(crate) fn router(app: App) -> MapRequest<Router, fn(Request) -> Request> {
+    let router = Router::new()
+        .merge(server_table())
+        .merge(session_table())
+        .merge(request_table())
+        .fallback(no_route)
+        .method_not_allowed_fallback(no_method)
+        .with_state(Face::new(app));
+    router.map_request(prefer as fn(Request) -> Request)
+}
+
+/// By which the web page tells whether there is an OpenCode server, and which of its protocols it speaks.
+pub(crate) fn probes() -> Router {
+    let [global, api] = PROBES;
+    Router::new().route(global, get(server::health)).route(api, get(server::api_health))
+}
+
+/// What a client reads when it starts.
+fn server_table() -> Router<Face> {
+    Router::new()
+        .route("/event", get(server::event))
+        .route("/global/event", get(server::global_event))
+        .route("/global/health", get(server::health))
+        .route("/global/config", get(listings::config))
+        .route("/api/health", get(server::api_health))
+        .route("/api/session", get(server::api_sessions))
+        .route("/api/fs/find", get(files::api_find))
+        .route("/find/file", get(files::find_file))
+        .route("/config", get(listings::config))
+        .route("/config/providers", get(listings::config_providers))
+        .route("/provider", get(listings::providers))
+        .route("/agent", get(listings::agents))
+        .route("/command", get(listings::commands))
+        .route("/path", get(projects::path))
+        .route("/project", get(projects::all))
+        .route("/project/current", get(projects::current))
+        .route("/project/{id}/directories", get(projects::directories))
+        .route("/vcs", get(projects::vcs))
+        .route("/lsp", get(server::empty_list))
+        .route("/formatter", get(server::empty_list))
+        .route("/mcp", get(server::empty_record))
+        .route("/provider/auth", get(server::empty_record))
+        .route("/experimental/resource", get(server::empty_record))
+        .route("/experimental/capabilities", get(server::capabilities))
+        .route("/experimental/console", get(server::console))
+        .route("/experimental/workspace", get(server::empty_list))
+        .route("/experimental/workspace/status", get(server::empty_list))
+}
+
+fn session_table() -> Router<Face> {
+    Router::new()
+        .route("/session", get(sessions::list).post(sessions::create))
+        .route("/session/status", get(sessions::status))
+        .route("/session/{id}", get(sessions::show).patch(sessions::change).delete(sessions::delete))
+        .route("/session/{id}/children", get(sessions::children))
+        .route("/session/{id}/fork", post(sessions::fork))
+        .route("/session/{id}/abort", post(sessions::abort))
+        .route("/session/{id}/todo", get(messages::todos))
+        .route("/session/{id}/diff", get(messages::diff))
+        .route("/session/{id}/message", get(messages::list).post(prompts::prompt))
+        .route("/session/{id}/message/{message}", get(messages::show))
+        .route("/session/{id}/prompt_async", post(prompts::prompt_async))
+        .route("/session/{id}/command", post(prompts::command))
+        .route("/session/{id}/summarize", post(prompts::summarize))
+}
+
+/// What agents ask of people.
+fn request_table() -> Router<Face> {
+    Router::new()
+        .route("/permission", get(requests::permissions))
+        .route("/permission/{id}/reply", post(requests::reply_permission))
+        .route("/session/{session}/permissions/{id}", post(requests::reply_permission_in))
+        .route("/question", get(requests::questions))
+        .route("/question/{id}/reply", post(requests::reply_question))
+        .route("/question/{id}/reject", post(requests::reject_question))
+}
+
+async fn no_route(method: Method, uri: Uri) -> Refusal {
+    Refusal::not_found(format!("{method} {} is not served for OpenCode's clients", uri.path()))
+}
+
+async fn no_method(method: Method, uri: Uri) -> Refusal {
+    let detail = format!("{} has no {method}", uri.path());
+    Refusal::of(Problem::new(ErrorType::InvalidRequest, detail).status(StatusCode::METHOD_NOT_ALLOWED))
+}
+
+/// The agent that a client's address prefers: `…/opencode/agents/NAME` is the same face.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Preferred(pub(crate) Option<String>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Preferred {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
+        Ok(parts.extensions.get::<Self>().cloned().unwrap_or_default())
+    }
+}
+
+/// Takes the agent off the path.
+fn prefer(mut request: Request) -> Request {
+    let uri = request.uri();
+    let named = uri.path().strip_prefix("/agents/").map(|rest| rest.split_once('/').unwrap_or((rest, "")));
+    if let Some((agent, rest)) = named {
+        let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+        let agent = percent_encoding::percent_decode_str(agent).decode_utf8_lossy().into_owned();
+        if let Ok(uri) = format!("/{rest}{query}").parse() {
+            *request.uri_mut() = uri;
+            request.extensions_mut().insert(Preferred(Some(agent)));
+        }
+    }
+    request
+}
+
+/// The session that the path names.
+pub(crate) struct InSession(pub(crate) SessionId);
+
+impl<S: Send + Sync> FromRequestParts<S> for InSession {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+        let Path(names) = Path::<Vec<(String, String)>>::from_request_parts(parts, state)
+            .await
+            .map_err(|error| Refusal::invalid(error.body_text()))?;
+        let id = names.into_iter().find(|(name, _)| name == "id").map(|(_, id)| id).unwrap_or_default();
+        ids::session_of(&id).map(Self).ok_or_else(|| Refusal::no_session(&id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+
+    use super::*;
+
+    #[track_caller]
+    fn preferred(uri: &str) -> (String, Option<String>) {
+        let request = prefer(Request::builder().uri(uri).body(Body::empty()).unwrap());
+        let preferred = request.extensions().get::<Preferred>().and_then(|preferred| preferred.0.clone());
+        (request.uri().to_string(), preferred)
+    }
+
+    #[test]
+    fn an_address_may_prefer_an_agent() {
+        assert_eq!(preferred("/agents/claude/event?a=b"), ("/event?a=b".into(), Some("claude".into())));
+        assert_eq!(preferred("/agents/claude"), ("/".into(), Some("claude".into())));
+        assert_eq!(preferred("/agent?x"), ("/agent?x".into(), None));
+    }
+}

@@ -1,0 +1,66 @@
+//! Files that a person may attach, by a few letters of their path.
+
+use std::path::PathBuf;
+
+use axum::Json;
+use axum::extract::Query;
+use serde::{Deserialize, Serialize};
+
+use crate::faces::opencode::directory::Directory;
+use crate::faces::opencode::find::{Entry, Kind, find};
+use crate::faces::opencode::project_info::ProjectInfo;
+use crate::faces::opencode::refusal::Refusal;
+
+const USUAL: usize = 20;
+const MOST: usize = 200;
+
+#[derive(Deserialize)]
+pub(crate) struct FindQuery {
+    #[serde(default)]
+    query: String,
+    limit: Option<usize>,
+}
+
+/// The newer form: what was found, and where.
+#[derive(Serialize)]
+pub(crate) struct Found {
+    location: Location,
+    data: Vec<Entry>,
+}
+
+#[derive(Serialize)]
+struct Location {
+    directory: String,
+    project: LocationProject,
+}
+
+#[derive(Serialize)]
+struct LocationProject {
+    id: String,
+    directory: String,
+}
+
+pub(crate) async fn api_find(
+    directory: Directory,
+    Query(query): Query<FindQuery>,
+) -> Result<Json<Found>, Refusal> {
+    let place = ProjectInfo::of(&directory.path());
+    let data = search(place.directory.clone(), query).await?;
+    let project = LocationProject { id: place.project, directory: place.worktree };
+    Ok(Json(Found { location: Location { directory: place.directory, project }, data }))
+}
+
+/// The older form: paths alone.
+pub(crate) async fn find_file(
+    directory: Directory,
+    Query(query): Query<FindQuery>,
+) -> Result<Json<Vec<String>>, Refusal> {
+    let found = search(directory.path(), query).await?;
+    Ok(Json(found.into_iter().filter(|entry| entry.kind == Kind::File).map(|entry| entry.path).collect()))
+}
+
+async fn search(directory: String, query: FindQuery) -> Result<Vec<Entry>, Refusal> {
+    let limit = query.limit.unwrap_or(USUAL).min(MOST);
+    let work = tokio::task::spawn_blocking(move || find(&PathBuf::from(directory), &query.query, limit));
+    work.await.map_err(|error| Refusal::invalid(format!("the search broke off: {error}")))
+}

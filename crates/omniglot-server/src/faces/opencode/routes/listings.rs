@@ -1,0 +1,92 @@
+//! What a client can choose from: providers, models, agents, commands.
+
+use std::collections::{BTreeMap, HashSet};
+
+use axum::Json;
+use axum::extract::State;
+use omniglot_store::ListFilter;
+use serde::Serialize;
+
+use super::Preferred;
+use crate::faces::opencode::Face;
+use crate::faces::opencode::catalog::AgentLists;
+use crate::faces::opencode::directory::Directory;
+use crate::faces::opencode::provider_list::{Agent, Command, Provider};
+use crate::faces::opencode::refusal::Refusal;
+
+/// How many of the newest sessions are looked through for commands.
+const RECENT: usize = 16;
+
+/// The preselected model, and no other setting: those are the agents' own.
+#[derive(Serialize)]
+pub(crate) struct Config {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+}
+
+pub(crate) async fn config(State(face): State<Face>, preferred: Preferred) -> Json<Config> {
+    let offers = face.catalog.offers(preferred.0.as_deref()).await;
+    let model = offers.first().map(|offer| format!("{}/{}", offer.agent.id, offer.model()));
+    Json(Config { model })
+}
+
+#[derive(Serialize)]
+pub(crate) struct ConfigProviders {
+    providers: Vec<Provider>,
+    default: BTreeMap<String, String>,
+}
+
+pub(crate) async fn config_providers(
+    State(face): State<Face>,
+    preferred: Preferred,
+) -> Json<ConfigProviders> {
+    let offers = face.catalog.offers(preferred.0.as_deref()).await;
+    Json(ConfigProviders {
+        providers: offers.iter().map(AgentLists::provider).collect(),
+        default: defaults(&offers),
+    })
+}
+
+#[derive(Serialize)]
+pub(crate) struct Providers {
+    all: Vec<Provider>,
+    default: BTreeMap<String, String>,
+    connected: Vec<String>,
+}
+
+pub(crate) async fn providers(State(face): State<Face>, preferred: Preferred) -> Json<Providers> {
+    let offers = face.catalog.offers(preferred.0.as_deref()).await;
+    Json(Providers {
+        all: offers.iter().map(AgentLists::provider).collect(),
+        default: defaults(&offers),
+        connected: offers.iter().map(|offer| offer.agent.id.clone()).collect(),
+    })
+}
+
+fn defaults(offers: &[AgentLists]) -> BTreeMap<String, String> {
+    offers.iter().map(|offer| (offer.agent.id.clone(), offer.model())).collect()
+}
+
+pub(crate) async fn agents(State(face): State<Face>, preferred: Preferred) -> Json<Vec<Agent>> {
+    Json(face.catalog.modes(preferred.0.as_deref()).await)
+}
+
+/// Agents list their commands in their sessions, so what the newest ones of the directory know is offered.
+pub(crate) async fn commands(
+    State(face): State<Face>,
+    directory: Directory,
+) -> Result<Json<Vec<Command>>, Refusal> {
+    let sessions = face.app.hub.list(ListFilter { limit: Some(RECENT), ..ListFilter::default() }).await?;
+    let mut agents = HashSet::new();
+    let mut commands: Vec<Command> = vec![];
+    for session in sessions.iter().filter(|session| directory.shows(session.directory.as_deref())) {
+        if agents.insert(&session.agent) {
+            for command in face.app.hub.commands_of(&session.session_id).await? {
+                if !commands.iter().any(|known| known.name == command.name) {
+                    commands.push(command.into());
+                }
+            }
+        }
+    }
+    Ok(Json(commands))
+}

@@ -1,0 +1,177 @@
+//! What makes an agent work: prompts, commands, compaction.
+//!
+//! Scripts and `opencode run` take the answer of a prompt for the end of its turn, so it is held until every
+//! stream was given all of that turn.
+
+use axum::Json;
+use axum::extract::State;
+use http::header::USER_AGENT;
+use http::{HeaderMap, StatusCode};
+use omniglot_runtime::{NewAgent, Posted};
+use omniglot_schema::SessionId;
+
+use super::InSession;
+use crate::app::complete;
+use crate::faces::opencode::Face;
+use crate::faces::opencode::bodies::{ModelChoice, OptionalBody, PartInput, Prompt, RunCommand};
+use crate::faces::opencode::project::DEFAULT_MODEL;
+use crate::faces::opencode::prompt::message;
+use crate::faces::opencode::refusal::Refusal;
+use crate::faces::opencode::session_view::SessionView;
+use crate::faces::opencode::settings::{self, Wanted};
+use crate::faces::opencode::turns::{Outcome, end_of};
+use crate::faces::opencode::wire::{MessageInfo, MessageWithParts};
+use crate::http::problem::Problem;
+
+pub(crate) async fn prompt(
+    State(face): State<Face>,
+    InSession(id): InSession,
+    headers: HeaderMap,
+    OptionalBody(prompt): OptionalBody<Prompt>,
+) -> Result<Json<MessageWithParts>, Refusal> {
+    let name = name_of(prompt.message_id.as_deref());
+    if is_program(&headers) {
+        face.relay.audience().await;
+    }
+    let posted = post_prompt(&face, &id, &name, prompt).await.map_err(|refusal| refusal.session(&id))?;
+    answer(&face, &id, &name, &posted).await
+}
+
+pub(crate) async fn prompt_async(
+    State(face): State<Face>,
+    InSession(id): InSession,
+    OptionalBody(prompt): OptionalBody<Prompt>,
+) -> Result<StatusCode, Refusal> {
+    let name = name_of(prompt.message_id.as_deref());
+    post_prompt(&face, &id, &name, prompt).await.map_err(|refusal| refusal.session(&id))?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// `opencode run` sends its prompt at the moment at which it opens its stream, and prints only what it hears:
+/// a turn that is over before would be lost to it. Scripts may well do without a stream.
+fn is_program(headers: &HeaderMap) -> bool {
+    let name = headers.get(USER_AGENT).and_then(|name| name.to_str().ok());
+    name.is_some_and(|name| name.starts_with("opencode/"))
+}
+
+/// Agents take their commands as a message that begins with a slash.
+pub(crate) async fn command(
+    State(face): State<Face>,
+    InSession(id): InSession,
+    OptionalBody(asked): OptionalBody<RunCommand>,
+) -> Result<Json<MessageWithParts>, Refusal> {
+    if asked.command.is_empty() {
+        return Err(Refusal::invalid("`command` is missing").session(&id));
+    }
+    let name = name_of(asked.message_id.as_deref());
+    let text = format!("/{} {}", asked.command, asked.arguments).trim_end().to_owned();
+    let parts = std::iter::once(PartInput::Text { id: None, text }).chain(asked.parts);
+    let prompt = Prompt {
+        agent: asked.agent,
+        model: asked.model.as_deref().and_then(model_of),
+        variant: asked.variant,
+        parts: parts.collect(),
+        ..Prompt::default()
+    };
+    let posted = post_prompt(&face, &id, &name, prompt).await.map_err(|refusal| refusal.session(&id))?;
+    answer(&face, &id, &name, &posted).await
+}
+
+pub(crate) async fn summarize(
+    State(face): State<Face>,
+    InSession(id): InSession,
+) -> Result<Json<bool>, Refusal> {
+    let (hub, session) = (face.app.hub.clone(), id.clone());
+    let posted = complete(async move { hub.compact(&session).await }).await?;
+    ended(&face, &id, &posted).await?;
+    Ok(Json(true))
+}
+
+/// What the message is called: as its client says, or a name of the same kind.
+fn name_of(wished: Option<&str>) -> String {
+    let mint = || {
+        let milliseconds = jiff::Timestamp::now().as_millisecond();
+        let stamp = (milliseconds.unsigned_abs() << 12) & ((1 << 48) - 1);
+        let random: String = uuid::Uuid::new_v4().simple().to_string().chars().take(14).collect();
+        format!("msg_{stamp:012x}{random}")
+    };
+    wished.map_or_else(mint, str::to_owned)
+}
+
+fn model_of(text: &str) -> Option<ModelChoice> {
+    let (provider_id, model_id) = text.split_once('/')?;
+    Some(ModelChoice { provider_id: provider_id.into(), model_id: model_id.into(), variant: None })
+}
+
+async fn post_prompt(face: &Face, id: &SessionId, name: &str, prompt: Prompt) -> Result<Posted, Refusal> {
+    if prompt.no_reply {
+        return Err(Refusal::invalid("an agent always replies; leave out `noReply`"));
+    }
+    if prompt.system.is_some_and(|system| !system.is_empty()) {
+        return Err(Refusal::invalid("agents have their own system prompt; leave out `system`"));
+    }
+    if let Some(model) = &prompt.model {
+        give_to(face, id, model).await?;
+    }
+    let hub = &face.app.hub;
+    let wanted = Wanted { model: prompt.model, variant: prompt.variant, mode: prompt.agent };
+    let patch = settings::patch(&hub.detail(id).await?, wanted)?;
+    let message = message(hub, id, name.to_owned(), prompt.parts).await?;
+    let (hub, session) = (hub.clone(), id.clone());
+    let posted = complete(async move {
+        if let Some(patch) = patch {
+            hub.configure(&session, patch).await?;
+        }
+        hub.post(&session, message, None).await
+    });
+    Ok(posted.await?)
+}
+
+/// Scripts, `opencode run` and the web page create a session without saying for whom, and name the provider in
+/// its first prompt. A session with a turn behind it stays as it is; whether the prompt fits it is for
+/// `settings` to say.
+async fn give_to(face: &Face, id: &SessionId, model: &ModelChoice) -> Result<(), Refusal> {
+    let new_agent = NewAgent {
+        agent: model.provider_id.clone(),
+        model: Some(model.model_id.clone()).filter(|model| model != DEFAULT_MODEL),
+        variant: model.variant.clone(),
+    };
+    let (hub, id) = (face.app.hub.clone(), id.clone());
+    complete(async move { hub.reassign(&id, new_agent).await }).await?;
+    Ok(())
+}
+
+/// Waits for the end of the turn, and for the streams to have it.
+async fn ended(face: &Face, id: &SessionId, posted: &Posted) -> Result<(), Refusal> {
+    let outcome = tokio::select! {
+        outcome = end_of(&face.app.hub, id, posted) => outcome?,
+        () = face.app.stop.cancelled() => {
+            return Err(Refusal::of(Problem::unavailable("the daemon is shutting down")));
+        }
+    };
+    if outcome == Outcome::Dropped {
+        return Err(Refusal::invalid("the message was taken back before it was delivered").session(id));
+    }
+    Ok(face.relay.deliver(id, posted.after).await?)
+}
+
+async fn answer(
+    face: &Face,
+    id: &SessionId,
+    name: &str,
+    posted: &Posted,
+) -> Result<Json<MessageWithParts>, Refusal> {
+    ended(face, id, posted).await?;
+    let found = face.relay.view(id, |live| reply_to(live, name)).await?;
+    found.map(Json).ok_or_else(|| Refusal::not_found("the turn has no answer").session(id))
+}
+
+/// The last message of the turn that `name` began.
+fn reply_to(live: &SessionView, name: &str) -> Option<MessageWithParts> {
+    let replies = |message: &&MessageWithParts| match &message.info {
+        MessageInfo::Assistant(assistant) => assistant.parent_id.as_str() == name,
+        MessageInfo::User(_) => false,
+    };
+    let projector = live.projector();
+    projector.messages().iter().rev().find(replies).or_else(|| projector.answer()).cloned()
+}

@@ -1,0 +1,96 @@
+//! What agents ask of people: the open requests, and the answers.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use omniglot_schema::{SessionDetail, SessionId};
+
+use crate::app::complete;
+use crate::faces::opencode::Face;
+use crate::faces::opencode::bodies::{OptionalBody, PermissionAnswer, QuestionAnswer};
+use crate::faces::opencode::directory::Directory;
+use crate::faces::opencode::ids;
+use crate::faces::opencode::refusal::Refusal;
+use crate::faces::opencode::session_view::SessionView;
+use crate::faces::opencode::wire::{PermissionRequest, QuestionRequest};
+
+pub(crate) async fn permissions(
+    State(face): State<Face>,
+    directory: Directory,
+) -> Result<Json<Vec<PermissionRequest>>, Refusal> {
+    let open = |live: &SessionView| live.projector().permissions().into_iter().cloned().collect();
+    gather(&face, &directory, open).await
+}
+
+pub(crate) async fn questions(
+    State(face): State<Face>,
+    directory: Directory,
+) -> Result<Json<Vec<QuestionRequest>>, Refusal> {
+    let open = |live: &SessionView| live.projector().questions().into_iter().cloned().collect();
+    gather(&face, &directory, open).await
+}
+
+async fn gather<T>(
+    face: &Face,
+    directory: &Directory,
+    open: impl Fn(&SessionView) -> Vec<T>,
+) -> Result<Json<Vec<T>>, Refusal> {
+    let mut all = vec![];
+    for SessionDetail { info, pending, .. } in face.app.hub.unfinished().await? {
+        if !pending.is_empty() && directory.shows(info.directory.as_deref()) {
+            all.extend(face.relay.view(&info.session_id, &open).await?);
+        }
+    }
+    Ok(Json(all))
+}
+
+pub(crate) async fn reply_permission(
+    State(face): State<Face>,
+    Path(id): Path<String>,
+    OptionalBody(answer): OptionalBody<PermissionAnswer>,
+) -> Result<Json<bool>, Refusal> {
+    let (session, permission) = ids::permission_of(&id).ok_or_else(|| unknown(&id))?;
+    let reply = answer.reply.ok_or_else(|| Refusal::invalid("`reply` is once, always or reject"))?;
+    let (hub, asked) = (face.app.hub.clone(), session.clone());
+    let replied =
+        complete(
+            async move { hub.reply_permission(&asked, permission.as_str(), reply, answer.message).await },
+        );
+    replied.await.map_err(|problem| Refusal::of(problem.session(&session)))?;
+    Ok(Json(true))
+}
+
+/// The older route, which names the session too.
+pub(crate) async fn reply_permission_in(
+    state: State<Face>,
+    Path((_, id)): Path<(String, String)>,
+    answer: OptionalBody<PermissionAnswer>,
+) -> Result<Json<bool>, Refusal> {
+    reply_permission(state, Path(id), answer).await
+}
+
+pub(crate) async fn reply_question(
+    State(face): State<Face>,
+    Path(id): Path<String>,
+    OptionalBody(answer): OptionalBody<QuestionAnswer>,
+) -> Result<Json<bool>, Refusal> {
+    resolve(face, id, Some(answer.answers)).await
+}
+
+pub(crate) async fn reject_question(
+    State(face): State<Face>,
+    Path(id): Path<String>,
+) -> Result<Json<bool>, Refusal> {
+    resolve(face, id, None).await
+}
+
+async fn resolve(face: Face, id: String, answers: Option<Vec<Vec<String>>>) -> Result<Json<bool>, Refusal> {
+    let (session, question) = ids::question_of(&id).ok_or_else(|| unknown(&id))?;
+    let (hub, asked): (_, SessionId) = (face.app.hub.clone(), session.clone());
+    let replied = complete(async move { hub.reply_question(&asked, question.as_str(), answers).await });
+    replied.await.map_err(|problem| Refusal::of(problem.session(&session)))?;
+    Ok(Json(true))
+}
+
+fn unknown(id: &str) -> Refusal {
+    Refusal::not_found(format!("no request {id}"))
+}

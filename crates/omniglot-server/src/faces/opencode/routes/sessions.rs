@@ -1,0 +1,166 @@
+//! Sessions: list, create, show, rename, fork, abort, delete.
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::extract::{Query, State};
+use omniglot_schema::{
+    CreateSessionRequest, QuestionPolicy, QueueOnCancel, SessionId, SessionPatch, SessionStatus,
+};
+use serde::Deserialize;
+
+use super::{InSession, Preferred};
+use crate::app::complete;
+use crate::faces::opencode::Face;
+use crate::faces::opencode::bodies::{Change, Fork, NewSession, OptionalBody, may_ask};
+use crate::faces::opencode::directory::Directory;
+use crate::faces::opencode::ids::Id;
+use crate::faces::opencode::project::{DEFAULT_MODE, DEFAULT_MODEL};
+use crate::faces::opencode::refusal::Refusal;
+use crate::faces::opencode::session_view::{SessionView, quick_record};
+use crate::faces::opencode::wire::{Session, Status};
+
+#[derive(Deserialize)]
+pub(crate) struct ListQuery {
+    limit: Option<usize>,
+    search: Option<String>,
+    /// Only sessions that changed since, in milliseconds.
+    start: Option<f64>,
+}
+
+/// Newest first. All our sessions are roots.
+pub(crate) async fn list(
+    State(face): State<Face>,
+    directory: Directory,
+    Query(query): Query<ListQuery>,
+) -> Result<Json<Vec<Session>>, Refusal> {
+    let search = query.search.unwrap_or_default().to_lowercase();
+    let start = query.start.unwrap_or(0.0);
+    let sessions = face.app.hub.list(Default::default()).await?;
+    let shown = sessions
+        .into_iter()
+        .filter(|info| directory.shows(info.directory.as_deref()) && info.updated_at as f64 >= start)
+        .map(quick_record)
+        .filter(|session| session.title.to_lowercase().contains(&search));
+    Ok(Json(shown.take(query.limit.unwrap_or(usize::MAX)).collect()))
+}
+
+pub(crate) async fn create(
+    State(face): State<Face>,
+    directory: Directory,
+    preferred: Preferred,
+    OptionalBody(new): OptionalBody<NewSession>,
+) -> Result<Json<Session>, Refusal> {
+    if new.parent_id.is_some() {
+        return Err(Refusal::invalid("sessions have no parents here; leave out `parentID`"));
+    }
+    let chosen = new.model.as_ref().map(|model| model.provider_id.clone());
+    let agent = chosen
+        .or_else(|| face.catalog.default_agent(preferred.0.as_deref()))
+        .ok_or_else(|| Refusal::invalid("no agent is installed"))?;
+    let request = CreateSessionRequest {
+        agent_mode: new.agent.filter(|mode| mode != DEFAULT_MODE),
+        model: new.model.as_ref().map(|model| model.model_id.clone()).filter(|id| id != DEFAULT_MODEL),
+        variant: new.model.and_then(|model| model.variant),
+        directory: Some(directory.path()),
+        title: new.title,
+        questions: (!may_ask(&new.permission)).then_some(QuestionPolicy::Reject),
+        ..CreateSessionRequest::new(agent)
+    };
+    let id = new_session_id()?;
+    let (hub, session) = (face.app.hub.clone(), id.clone());
+    complete(async move { hub.create(session, request).await }).await?;
+    record(&face, &id).await
+}
+
+/// Ids that ascend with time, as OpenCode's do.
+fn new_session_id() -> Result<SessionId, Refusal> {
+    let text = uuid::Uuid::now_v7().simple().to_string();
+    SessionId::parse(&text).map_err(|error| Refusal::invalid(error.to_string()))
+}
+
+pub(crate) async fn show(
+    State(face): State<Face>,
+    InSession(id): InSession,
+) -> Result<Json<Session>, Refusal> {
+    record(&face, &id).await
+}
+
+async fn record(face: &Face, id: &SessionId) -> Result<Json<Session>, Refusal> {
+    let session = face.relay.view(id, |live| live.projector().session()).await;
+    session.map(Json).map_err(|error| Refusal::from(error).session(id))
+}
+
+pub(crate) async fn change(
+    State(face): State<Face>,
+    InSession(id): InSession,
+    OptionalBody(change): OptionalBody<Change>,
+) -> Result<Json<Session>, Refusal> {
+    if change.time.is_some_and(|time| time.archived.is_some()) {
+        return Err(Refusal::invalid("sessions are not archived here; delete them").session(&id));
+    }
+    if change.title.is_some() {
+        let patch = SessionPatch { title: change.title, ..SessionPatch::default() };
+        let (hub, session) = (face.app.hub.clone(), id.clone());
+        complete(async move { hub.configure(&session, patch).await }).await?;
+    }
+    record(&face, &id).await
+}
+
+pub(crate) async fn delete(
+    State(face): State<Face>,
+    InSession(id): InSession,
+) -> Result<Json<bool>, Refusal> {
+    let hub = face.app.hub.clone();
+    complete(async move { hub.delete(&id).await }).await?;
+    Ok(Json(true))
+}
+
+/// What a subagent does stands in its session, so there are no children.
+pub(crate) async fn children(
+    State(face): State<Face>,
+    InSession(id): InSession,
+) -> Result<Json<[(); 0]>, Refusal> {
+    face.app.hub.record(&id).await?;
+    Ok(Json([]))
+}
+
+pub(crate) async fn fork(
+    State(face): State<Face>,
+    InSession(origin): InSession,
+    OptionalBody(fork): OptionalBody<Fork>,
+) -> Result<Json<Session>, Refusal> {
+    if fork.message_id.is_some() {
+        let detail = "agents copy a session as a whole; fork it without choosing a message";
+        return Err(Refusal::invalid(detail).session(&origin));
+    }
+    let id = new_session_id()?;
+    let (hub, copy) = (face.app.hub.clone(), id.clone());
+    complete(async move { hub.fork(&origin, copy).await }).await?;
+    record(&face, &id).await
+}
+
+/// Whoever stops the agent does not want it to go on with what waits.
+pub(crate) async fn abort(State(face): State<Face>, InSession(id): InSession) -> Result<Json<bool>, Refusal> {
+    let hub = face.app.hub.clone();
+    complete(async move { hub.cancel(&id, QueueOnCancel::Drop).await }).await?;
+    Ok(Json(true))
+}
+
+/// The sessions that are not idle.
+pub(crate) async fn status(
+    State(face): State<Face>,
+    directory: Directory,
+) -> Result<Json<BTreeMap<Id, Status>>, Refusal> {
+    let mut busy = BTreeMap::new();
+    for session in face.app.hub.unfinished().await? {
+        let shown = directory.shows(session.info.directory.as_deref());
+        if shown && session.status != SessionStatus::Idle {
+            let look =
+                |live: &SessionView| (live.projector().session().id, live.projector().status().clone());
+            let (id, status) = face.relay.view(&session.info.session_id, look).await?;
+            busy.insert(id, status);
+        }
+    }
+    Ok(Json(busy))
+}

@@ -1,0 +1,97 @@
+//! The REST face: its route table and its description.
+//!
+//! Both come from the same list, so that no route can be served undescribed. What each route means is
+//! told where it is defined, under `routes/`.
+
+mod cursor;
+mod feed;
+mod query;
+mod routes;
+mod sse;
+
+use http::StatusCode;
+use omniglot_schema::{Delivered, DeltaPart, ErrorCode, ErrorType, ProblemDetails, RequestMetadata};
+use utoipa::OpenApi as _;
+use utoipa::openapi::OpenApi;
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::app::App;
+use crate::http::problem::Problem;
+use routes::{agents, blobs, events, health, import, messages, requests, sessions};
+
+/// The routes of this face with their description.
+pub(crate) fn table() -> OpenApiRouter<App> {
+    OpenApiRouter::with_openapi(Described::openapi())
+        .routes(routes!(sessions::list_sessions))
+        .routes(routes!(
+            sessions::create_session,
+            sessions::get_session,
+            sessions::patch_session,
+            sessions::delete_session
+        ))
+        .routes(routes!(sessions::fork_session))
+        .routes(routes!(import::import_session))
+        .routes(routes!(messages::compact_session))
+        .routes(routes!(sessions::cancel_session))
+        .routes(routes!(sessions::terminate_session))
+        .routes(routes!(messages::post_message))
+        .routes(routes!(messages::post_message_stream))
+        .routes(routes!(messages::delete_message))
+        .routes(routes!(events::get_events))
+        .routes(routes!(events::get_events_sse))
+        .routes(routes!(blobs::get_blob))
+        .routes(routes!(requests::reply_permission))
+        .routes(routes!(requests::reply_question))
+        .routes(routes!(requests::reject_question))
+        .routes(routes!(agents::list_agents))
+        .routes(routes!(agents::get_agent))
+        .routes(routes!(agents::get_agent_models))
+        .routes(routes!(agents::get_agent_modes))
+        .routes(routes!(agents::check_agent))
+        .routes(routes!(health::get_health))
+        .routes(routes!(health::get_daemon))
+        .routes(routes!(health::get_ready))
+        .routes(routes!(health::get_openapi))
+}
+
+#[derive(utoipa::OpenApi)]
+#[openapi(
+    info(
+        title = "Omniglot",
+        description = "One API for every coding agent: sessions, one event stream, people in the loop."
+    ),
+    tags(
+        (name = "meta", description = "The daemon itself"),
+        (name = "agents", description = "The agents that the daemon can drive"),
+        (name = "sessions", description = "Sessions, their messages, events and requests"),
+        (name = "acp", description = "The Agent Client Protocol over HTTP"),
+    ),
+    // What no body names but clients meet in headers, inside events and in problems.
+    components(schemas(
+        Delivered, DeltaPart, ErrorCode, ErrorType, ProblemDetails, RequestMetadata
+    )),
+    modifiers(&BearerToken),
+    security(("token" = [])),
+)]
+struct Described;
+
+struct BearerToken;
+
+impl utoipa::Modify for BearerToken {
+    fn modify(&self, openapi: &mut OpenApi) {
+        let scheme = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build();
+        let components = openapi.components.get_or_insert_default();
+        components.add_security_scheme("token", SecurityScheme::Http(scheme));
+    }
+}
+
+pub(crate) async fn no_route(uri: http::Uri) -> Problem {
+    Problem::new(ErrorType::NotFound, format!("no route {}", uri.path()))
+        .hint("GET /v1/openapi.json lists all routes")
+}
+
+pub(crate) async fn no_method(method: http::Method, uri: http::Uri) -> Problem {
+    Problem::invalid(format!("{} does not take {method}", uri.path())).status(StatusCode::METHOD_NOT_ALLOWED)
+}

@@ -1,0 +1,119 @@
+//! Where a client left off, and whether that place is in the log that it now reads (P2, P17).
+
+use http::HeaderMap;
+use omniglot_runtime::RuntimeError;
+use omniglot_store::SessionRecord;
+
+use crate::http::problem::Problem;
+
+/// `EPOCH.SEQUENCE` as in an SSE id, or a bare sequence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Cursor {
+    epoch: Option<String>,
+    sequence: u64,
+}
+
+impl Cursor {
+    /// `Last-Event-ID` wins over `offset`: a browser repeats its first address when it reconnects.
+    pub(crate) fn of(headers: &HeaderMap, offset: Option<u64>) -> Result<Self, Problem> {
+        match headers.get("last-event-id").map(|value| value.to_str().unwrap_or("?")) {
+            Some(id) if !id.is_empty() => Self::parse(id),
+            _ => Ok(Self::at(offset.unwrap_or(0))),
+        }
+    }
+
+    pub(crate) fn at(sequence: u64) -> Self {
+        Self { epoch: None, sequence }
+    }
+
+    fn parse(id: &str) -> Result<Self, Problem> {
+        let (epoch, sequence) = match id.rsplit_once('.') {
+            Some((epoch, sequence)) => (Some(epoch.to_owned()), sequence),
+            None => (None, id),
+        };
+        let sequence = sequence.parse().map_err(|_| {
+            Problem::invalid(format!("Last-Event-ID `{id}` is neither EPOCH.SEQUENCE nor a sequence"))
+        })?;
+        Ok(Self { epoch, sequence })
+    }
+
+    /// The sequence after which to read, if this cursor belongs to that log.
+    pub(crate) fn within(self, record: &SessionRecord) -> Result<u64, Problem> {
+        if self.epoch.is_some_and(|epoch| epoch != record.epoch) {
+            return Err(gone("the cursor is of another log of this session".into()));
+        }
+        if self.sequence > record.last_seq {
+            let (at, end) = (self.sequence, record.last_seq);
+            return Err(gone(format!("the offset {at} is beyond the end of the log, which is {end}")));
+        }
+        Ok(self.sequence)
+    }
+}
+
+fn gone(detail: String) -> Problem {
+    RuntimeError::Gone(detail).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use omniglot_schema::SessionId;
+    use omniglot_store::SessionNo;
+
+    use super::*;
+
+    fn record() -> SessionRecord {
+        SessionRecord {
+            no: SessionNo(1),
+            id: SessionId::parse("s").unwrap(),
+            epoch: "e1".into(),
+            agent: "mock".into(),
+            request: String::new(),
+            created_ms: 0,
+            updated_ms: 0,
+            fold: String::new(),
+            ended: false,
+            open_from: None,
+            last_seq: 10,
+            last_frame: 0,
+        }
+    }
+
+    #[track_caller]
+    fn read_from(id: Option<&str>, offset: Option<u64>) -> Result<u64, u16> {
+        let mut headers = HeaderMap::new();
+        if let Some(id) = id {
+            headers.insert("last-event-id", id.parse().unwrap());
+        }
+        Cursor::of(&headers, offset)
+            .and_then(|cursor| cursor.within(&record()))
+            .map_err(|problem| problem.details().status)
+    }
+
+    #[test]
+    fn a_cursor_of_this_log_is_taken() {
+        assert_eq!(read_from(None, None), Ok(0));
+        assert_eq!(read_from(None, Some(10)), Ok(10));
+        assert_eq!(read_from(Some("e1.7"), None), Ok(7));
+        assert_eq!(read_from(Some("7"), None), Ok(7));
+    }
+
+    #[test]
+    fn the_last_event_id_wins_over_the_offset() {
+        assert_eq!(read_from(Some("e1.7"), Some(3)), Ok(7));
+        assert_eq!(read_from(Some(""), Some(3)), Ok(3));
+    }
+
+    #[test]
+    fn another_epoch_or_a_place_beyond_the_end_is_gone() {
+        assert_eq!(read_from(Some("e2.7"), None), Err(410));
+        assert_eq!(read_from(Some("e1.11"), None), Err(410));
+        assert_eq!(read_from(None, Some(11)), Err(410));
+    }
+
+    #[test]
+    fn what_is_no_cursor_is_refused() {
+        for bad in ["e1.", "x", "e1.-1", "1.2.x"] {
+            assert_eq!(read_from(Some(bad), None), Err(400), "{bad}");
+        }
+    }
+}

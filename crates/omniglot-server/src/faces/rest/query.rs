@@ -1,0 +1,230 @@
+//! What routes take after the `?`. Both snake_case and camelCase names are accepted.
+//!
+//! A value that does not fit is told in words that follow the parameter's name (`limit must be …`).
+
+use std::fmt;
+use std::ops::RangeInclusive;
+
+use omniglot_schema::{SessionId, UniversalEventType};
+use omniglot_store::ListFilter;
+use serde::{Deserialize, Deserializer, de};
+use utoipa::IntoParams;
+
+use crate::http::extract::text;
+
+/// How many sessions or events one answer may hold.
+const LIMITS: RangeInclusive<u64> = 1..=10_000;
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ListQuery {
+    /// Max sessions to return, 1 to 10,000; all without it
+    #[serde(default, deserialize_with = "limit")]
+    #[param(value_type = Option<u64>, minimum = 1, maximum = 10_000)]
+    limit: Option<usize>,
+    /// Only sessions created before this one
+    #[serde(default, deserialize_with = "session")]
+    pub(crate) after: Option<SessionId>,
+    /// Only sessions of this agent
+    #[serde(default, deserialize_with = "text")]
+    agent: Option<String>,
+    /// Only ended sessions, or only those that are not
+    #[serde(default, deserialize_with = "choice")]
+    ended: Option<bool>,
+}
+
+impl From<ListQuery> for ListFilter {
+    fn from(query: ListQuery) -> Self {
+        Self { agent: query.agent, ended: query.ended, after: query.after, limit: query.limit }
+    }
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct EventsQuery {
+    /// Last seen event sequence (exclusive)
+    #[serde(default, deserialize_with = "sequence")]
+    pub(crate) offset: Option<u64>,
+    /// Max events to return, 1 to 10,000; 1,000 without it
+    #[serde(default, deserialize_with = "limit")]
+    #[param(value_type = Option<u64>, minimum = 1, maximum = 10_000)]
+    limit: Option<usize>,
+    /// Include raw provider payloads
+    #[serde(default, alias = "includeRaw", deserialize_with = "switch")]
+    #[param(value_type = Option<bool>)]
+    pub(crate) include_raw: bool,
+    /// Only events of these types, separated by commas
+    #[serde(default, deserialize_with = "types")]
+    #[param(value_type = Option<Vec<UniversalEventType>>, style = Form, explode = false)]
+    pub(crate) types: Vec<UniversalEventType>,
+}
+
+impl EventsQuery {
+    const DEFAULT_LIMIT: usize = 1_000;
+
+    pub(crate) fn limit(&self) -> usize {
+        self.limit.unwrap_or(Self::DEFAULT_LIMIT)
+    }
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ImportQuery {
+    /// Where the session works from now on; without it where it worked before
+    #[serde(default, deserialize_with = "text")]
+    pub(crate) directory: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct SseQuery {
+    /// Last seen event sequence (exclusive); `Last-Event-ID` wins over it
+    #[serde(default, deserialize_with = "sequence")]
+    pub(crate) offset: Option<u64>,
+    /// Include raw provider payloads
+    #[serde(default, alias = "includeRaw", deserialize_with = "switch")]
+    #[param(value_type = Option<bool>)]
+    pub(crate) include_raw: bool,
+    /// Only events of these types, separated by commas; ids stay those of the whole log
+    #[serde(default, deserialize_with = "types")]
+    #[param(value_type = Option<Vec<UniversalEventType>>, style = Form, explode = false)]
+    pub(crate) types: Vec<UniversalEventType>,
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct TurnQuery {
+    /// Include raw provider payloads
+    #[serde(default, alias = "includeRaw", deserialize_with = "switch")]
+    #[param(value_type = Option<bool>)]
+    pub(crate) include_raw: bool,
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct AgentQuery {
+    /// Add what a session of the agent can be set to, which may have to ask the agent
+    #[serde(default, deserialize_with = "switch")]
+    #[param(value_type = Option<bool>)]
+    pub(crate) config: bool,
+    /// Taken for the sake of clients that send it: what an agent offers is asked once
+    #[serde(default, rename = "no_cache", alias = "noCache", deserialize_with = "switch")]
+    #[param(value_type = Option<bool>)]
+    _no_cache: bool,
+}
+
+fn sequence<'de, D: Deserializer<'de>>(d: D) -> Result<Option<u64>, D::Error> {
+    let number = String::deserialize(d)?.parse();
+    number.map(Some).map_err(|_| must_be("a whole number from 0"))
+}
+
+fn limit<'de, D: Deserializer<'de>>(d: D) -> Result<Option<usize>, D::Error> {
+    let number = String::deserialize(d)?.parse().ok().filter(|number| LIMITS.contains(number));
+    let number = number.and_then(|number| usize::try_from(number).ok());
+    number.map(Some).ok_or_else(|| must_be("a whole number from 1 to 10,000"))
+}
+
+fn session<'de, D: Deserializer<'de>>(d: D) -> Result<Option<SessionId>, D::Error> {
+    let id = SessionId::parse(&String::deserialize(d)?);
+    id.map(Some).map_err(|error| must_be(format_args!("a session id; {error}")))
+}
+
+fn choice<'de, D: Deserializer<'de>>(d: D) -> Result<Option<bool>, D::Error> {
+    switch(d).map(Some)
+}
+
+fn switch<'de, D: Deserializer<'de>>(d: D) -> Result<bool, D::Error> {
+    match &*String::deserialize(d)? {
+        "true" | "1" => Ok(true),
+        "false" | "0" => Ok(false),
+        _ => Err(must_be("true or false")),
+    }
+}
+
+fn types<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<UniversalEventType>, D::Error> {
+    let list = String::deserialize(d)?;
+    let parse = |name: &str| UniversalEventType::parse(name).ok_or_else(|| name.to_owned());
+    let names = list.split(',').map(str::trim);
+    names.map(parse).collect::<Result<_, String>>().map_err(|name| {
+        let example = "event types separated by commas, such as item.delta,turn.ended";
+        if name.is_empty() {
+            must_be(example)
+        } else {
+            must_be(format_args!("{example}; there is no type `{name}`"))
+        }
+    })
+}
+
+fn must_be<E: de::Error>(what: impl fmt::Display) -> E {
+    E::custom(format_args!("must be {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::extract::FromRequestParts as _;
+    use serde::de::DeserializeOwned;
+
+    use super::*;
+    use crate::http::extract::{Nothing, QueryOf};
+
+    async fn parse<T: DeserializeOwned>(query: &str) -> Result<T, String> {
+        let request = http::Request::get(format!("/?{query}")).body(()).unwrap();
+        let result = QueryOf::from_request_parts(&mut request.into_parts().0, &()).await;
+        result.map(|QueryOf(value)| value).map_err(|problem| {
+            assert_eq!(problem.details().status, 400);
+            problem.details().detail.clone().unwrap()
+        })
+    }
+
+    async fn refused<T: DeserializeOwned>(query: &str) -> String {
+        parse::<T>(query).await.err().unwrap()
+    }
+
+    #[tokio::test]
+    async fn names_may_be_snake_or_camel() {
+        for name in ["include_raw", "includeRaw"] {
+            assert!(parse::<EventsQuery>(&format!("{name}=true")).await.unwrap().include_raw);
+            assert!(parse::<SseQuery>(&format!("{name}=1")).await.unwrap().include_raw);
+            assert!(!parse::<TurnQuery>(&format!("{name}=false")).await.unwrap().include_raw);
+        }
+    }
+
+    #[tokio::test]
+    async fn the_limit_has_a_default_and_a_range() {
+        assert_eq!(parse::<EventsQuery>("").await.unwrap().limit(), 1_000);
+        assert_eq!(parse::<EventsQuery>("limit=1").await.unwrap().limit(), 1);
+        assert_eq!(parse::<EventsQuery>("limit=10000").await.unwrap().limit(), 10_000);
+        for bad in ["0", "10001", "-1", "x", "", "99999999999999999999"] {
+            let expected = "limit must be a whole number from 1 to 10,000";
+            assert_eq!(refused::<EventsQuery>(&format!("limit={bad}")).await, expected, "{bad}");
+            assert_eq!(refused::<ListQuery>(&format!("limit={bad}")).await, expected, "{bad}");
+        }
+    }
+
+    #[tokio::test]
+    async fn types_are_a_list() {
+        let query: EventsQuery = parse("types=item.delta,turn.ended").await.unwrap();
+        assert_eq!(query.types, [UniversalEventType::ItemDelta, UniversalEventType::TurnEnded]);
+        for empty in ["types=", "types=,", "types=item.delta,"] {
+            let expected = "types must be event types separated by commas, such as item.delta,turn.ended";
+            assert_eq!(refused::<SseQuery>(empty).await, expected, "{empty}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_wrong_query_names_the_parameter() {
+        insta::assert_snapshot!(refused::<EventsQuery>("offset=-1").await, @"offset must be a whole number from 0");
+        insta::assert_snapshot!(refused::<EventsQuery>("types=nonsense").await, @"types must be event types separated by commas, such as item.delta,turn.ended; there is no type `nonsense`");
+        insta::assert_snapshot!(refused::<SseQuery>("include_raw=maybe").await, @"include_raw must be true or false");
+        insta::assert_snapshot!(refused::<ListQuery>("ended=x").await, @"ended must be true or false");
+        insta::assert_snapshot!(refused::<ListQuery>("after=a%20b").await, @"after must be a session id; a session id has 1 to 128 characters of A-Z a-z 0-9 . _ : -, and is not . or ..");
+        insta::assert_snapshot!(refused::<ListQuery>("limit=1&limit=2").await, @"query: duplicate field `limit`");
+    }
+
+    #[tokio::test]
+    async fn an_unknown_parameter_is_refused_with_those_that_are_known() {
+        insta::assert_snapshot!(refused::<SseQuery>("type=item.delta").await, @"no query parameter `type`; allowed are offset, includeRaw, include_raw, types");
+        insta::assert_snapshot!(refused::<Nothing>("x").await, @"no query parameter `x`; this route takes none");
+        assert!(parse::<Nothing>("").await.is_ok());
+    }
+}

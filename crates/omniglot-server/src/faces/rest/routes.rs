@@ -1,0 +1,10 @@
+//! One file per resource, one function per route. A handler reads, calls the hub, converts, answers.
+
+pub(crate) mod agents;
+pub(crate) mod blobs;
+pub(crate) mod events;
+pub(crate) mod health;
+pub(crate) mod import;
+pub(crate) mod messages;
+pub(crate) mod requests;
+pub(crate) mod sessions;

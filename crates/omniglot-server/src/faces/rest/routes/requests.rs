@@ -1,0 +1,85 @@
+//! Answers of people to what agents ask.
+
+use axum::extract::State;
+use http::StatusCode;
+use omniglot_schema::{PermissionReplyRequest, QuestionReplyRequest, SessionId};
+
+use crate::app::{App, complete};
+use crate::http::body::JsonBody;
+use crate::http::extract::{NoQuery, PathOf};
+use crate::http::problem::{InSession as _, Problem};
+use crate::http::refusals::Refusals;
+
+/// Reply to Permission
+///
+/// Approves or denies a permission request from the agent. Answered once the resolution is committed.
+#[utoipa::path(post, path = "/v1/sessions/{session_id}/permissions/{permission_id}/reply", tag = "sessions",
+    params(
+        ("session_id" = String, Path, description = "Session id"),
+        ("permission_id" = String, Path, description = "Permission id"),
+    ),
+    request_body = PermissionReplyRequest,
+    responses((status = 204, description = "Permission reply accepted"), Refusals))]
+pub(crate) async fn reply_permission(
+    State(app): State<App>,
+    PathOf((id, permission)): PathOf<(SessionId, String)>,
+    _: NoQuery,
+    body: JsonBody<PermissionReplyRequest>,
+) -> Result<StatusCode, Problem> {
+    let (session, request) = (id.clone(), body.value);
+    complete(
+        async move { app.hub.reply_permission(&session, &permission, request.reply, request.message).await },
+    )
+    .await
+    .in_session(&id)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Reply to Question
+///
+/// Replies to a human-in-the-loop question from the agent. Answered once the resolution is committed.
+#[utoipa::path(post, path = "/v1/sessions/{session_id}/questions/{question_id}/reply", tag = "sessions",
+    params(
+        ("session_id" = String, Path, description = "Session id"),
+        ("question_id" = String, Path, description = "Question id"),
+    ),
+    request_body = QuestionReplyRequest,
+    responses((status = 204, description = "Question answered"), Refusals))]
+pub(crate) async fn reply_question(
+    State(app): State<App>,
+    PathOf((id, question)): PathOf<(SessionId, String)>,
+    _: NoQuery,
+    body: JsonBody<QuestionReplyRequest>,
+) -> Result<StatusCode, Problem> {
+    answer(app, id, question, Some(body.value.answers)).await
+}
+
+/// Reject Question
+///
+/// Rejects a human-in-the-loop question from the agent.
+#[utoipa::path(post, path = "/v1/sessions/{session_id}/questions/{question_id}/reject", tag = "sessions",
+    params(
+        ("session_id" = String, Path, description = "Session id"),
+        ("question_id" = String, Path, description = "Question id"),
+    ),
+    responses((status = 204, description = "Question rejected"), Refusals))]
+pub(crate) async fn reject_question(
+    State(app): State<App>,
+    PathOf((id, question)): PathOf<(SessionId, String)>,
+    _: NoQuery,
+) -> Result<StatusCode, Problem> {
+    answer(app, id, question, None).await
+}
+
+async fn answer(
+    app: App,
+    id: SessionId,
+    question: String,
+    answers: Option<Vec<Vec<String>>>,
+) -> Result<StatusCode, Problem> {
+    let session = id.clone();
+    complete(async move { app.hub.reply_question(&session, &question, answers).await })
+        .await
+        .in_session(&id)?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,171 @@
+//! Sessions: create, list, show, change, fork, cancel, terminate, delete.
+
+use axum::Json;
+use axum::extract::State;
+use http::StatusCode;
+use omniglot_runtime::RuntimeError;
+use omniglot_schema::{
+    CancelRequest, CreateSessionRequest, CreateSessionResponse, ForkRequest, ProblemDetails, QueueOnCancel,
+    SessionDetail, SessionId, SessionListResponse, SessionPatch,
+};
+use omniglot_store::StoreError;
+
+use crate::app::{App, complete};
+use crate::faces::rest::query::ListQuery;
+use crate::http::body::{JsonBody, OptionalJson};
+use crate::http::extract::{NoQuery, PathOf, QueryOf};
+use crate::http::problem::{InSession as _, Problem};
+use crate::http::refusals::Refusals;
+
+/// List Sessions
+///
+/// Returns all sessions, also ended ones, newest first.
+#[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(ListQuery),
+    responses((status = 200, description = "List of sessions", body = SessionListResponse), Refusals))]
+pub(crate) async fn list_sessions(
+    State(app): State<App>,
+    QueryOf(query): QueryOf<ListQuery>,
+) -> Result<Json<SessionListResponse>, Problem> {
+    let after = query.after.clone();
+    let listed = app.hub.list(query.into()).await;
+    let sessions = listed.map_err(|error| match (error, after) {
+        (RuntimeError::Store(StoreError::NoSession), Some(after)) => {
+            Problem::invalid(format!("query: after: no session {after}"))
+                .hint("it may have been deleted; list again from the beginning")
+        }
+        (error, _) => error.into(),
+    })?;
+    Ok(Json(SessionListResponse { sessions }))
+}
+
+/// Create Session
+///
+/// Creates a new agent session with the given configuration.
+#[utoipa::path(post, path = "/v1/sessions/{session_id}", tag = "sessions",
+    params(("session_id" = String, Path, description = "Client session id")),
+    request_body = CreateSessionRequest,
+    responses(
+        (status = 200, description = "Session created", body = CreateSessionResponse),
+        (status = 409, description = "Session already exists", body = ProblemDetails,
+            content_type = "application/problem+json"),
+        Refusals,
+    ))]
+pub(crate) async fn create_session(
+    State(app): State<App>,
+    PathOf(id): PathOf<SessionId>,
+    _: NoQuery,
+    body: JsonBody<CreateSessionRequest>,
+) -> Result<Json<CreateSessionResponse>, Problem> {
+    let session = id.clone();
+    complete(async move { app.hub.create(session, body.value).await }).await.in_session(&id).map(Json)
+}
+
+/// Get Session
+///
+/// Returns one session with its state, open requests and counters.
+#[utoipa::path(get, path = "/v1/sessions/{session_id}", tag = "sessions",
+    params(("session_id" = String, Path, description = "Session id")),
+    responses((status = 200, description = "The session", body = SessionDetail), Refusals))]
+pub(crate) async fn get_session(
+    State(app): State<App>,
+    PathOf(id): PathOf<SessionId>,
+    _: NoQuery,
+) -> Result<Json<SessionDetail>, Problem> {
+    app.hub.detail(&id).await.in_session(&id).map(Json)
+}
+
+/// Change Session
+///
+/// Changes the title, the model, its effort or the modes, at once where the agent is there and free, else
+/// before its next prompt. What the agent cannot change is refused with what it can.
+#[utoipa::path(patch, path = "/v1/sessions/{session_id}", tag = "sessions",
+    params(("session_id" = String, Path, description = "Session id")),
+    request_body = SessionPatch,
+    responses((status = 200, description = "The session as it is now", body = SessionDetail), Refusals))]
+pub(crate) async fn patch_session(
+    State(app): State<App>,
+    PathOf(id): PathOf<SessionId>,
+    _: NoQuery,
+    body: JsonBody<SessionPatch>,
+) -> Result<Json<SessionDetail>, Problem> {
+    let session = id.clone();
+    complete(async move { app.hub.configure(&session, body.value).await }).await.in_session(&id).map(Json)
+}
+
+/// Fork Session
+///
+/// Makes a new session whose agent remembers what this one's does, where the agent can. Its events begin
+/// anew; `session.started` names the session that it was copied from.
+#[utoipa::path(post, path = "/v1/sessions/{session_id}/fork", tag = "sessions",
+    params(("session_id" = String, Path, description = "Session id")),
+    request_body = ForkRequest,
+    responses(
+        (status = 200, description = "Session created", body = CreateSessionResponse),
+        (status = 409, description = "Session already exists", body = ProblemDetails,
+            content_type = "application/problem+json"),
+        Refusals,
+    ))]
+pub(crate) async fn fork_session(
+    State(app): State<App>,
+    PathOf(id): PathOf<SessionId>,
+    _: NoQuery,
+    body: JsonBody<ForkRequest>,
+) -> Result<Json<CreateSessionResponse>, Problem> {
+    let session = id.clone();
+    complete(async move { app.hub.fork(&session, body.value.session_id).await })
+        .await
+        .in_session(&id)
+        .map(Json)
+}
+
+/// Delete Session
+///
+/// Terminates the session and removes everything that is kept of it. The id may be used again.
+#[utoipa::path(delete, path = "/v1/sessions/{session_id}", tag = "sessions",
+    params(("session_id" = String, Path, description = "Session id")),
+    responses((status = 204, description = "Session deleted"), Refusals))]
+pub(crate) async fn delete_session(
+    State(app): State<App>,
+    PathOf(id): PathOf<SessionId>,
+    _: NoQuery,
+) -> Result<StatusCode, Problem> {
+    let session = id.clone();
+    complete(async move { app.hub.delete(&session).await }).await.in_session(&id)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Cancel Turn
+///
+/// Resolves open requests and interrupts the running turn; does nothing when there is none. Queued
+/// messages stay unless `queue` is `drop`.
+#[utoipa::path(post, path = "/v1/sessions/{session_id}/cancel", tag = "sessions",
+    params(("session_id" = String, Path, description = "Session id")),
+    request_body = Option<CancelRequest>,
+    responses((status = 204, description = "The turn is being cancelled"), Refusals))]
+pub(crate) async fn cancel_session(
+    State(app): State<App>,
+    PathOf(id): PathOf<SessionId>,
+    _: NoQuery,
+    OptionalJson(request): OptionalJson<CancelRequest>,
+) -> Result<StatusCode, Problem> {
+    let queue = request.and_then(|request| request.queue).unwrap_or(QueueOnCancel::Keep);
+    let session = id.clone();
+    complete(async move { app.hub.cancel(&session, queue).await }).await.in_session(&id)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Terminate Session
+///
+/// Terminates a running session and cleans up resources.
+#[utoipa::path(post, path = "/v1/sessions/{session_id}/terminate", tag = "sessions",
+    params(("session_id" = String, Path, description = "Session id")),
+    responses((status = 204, description = "Session terminated"), Refusals))]
+pub(crate) async fn terminate_session(
+    State(app): State<App>,
+    PathOf(id): PathOf<SessionId>,
+    _: NoQuery,
+) -> Result<StatusCode, Problem> {
+    let session = id.clone();
+    complete(async move { app.hub.terminate(&session).await }).await.in_session(&id)?;
+    Ok(StatusCode::NO_CONTENT)
+}

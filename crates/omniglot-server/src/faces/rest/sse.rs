@@ -1,0 +1,213 @@
+//! Event streams: the log of a session as `text/event-stream`, built only as fast as the client reads.
+//!
+//! Each poll makes chunks of many events by copying stored bytes; nothing is decoded but the turn events
+//! of a `messages/stream`. Cutting a client that stopped reading is the connection's duty (`stall`).
+
+mod chunk;
+mod gate;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use futures_util::{Stream, stream};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use omniglot_runtime::RuntimeError;
+use omniglot_schema::UniversalEventType;
+use omniglot_store::{Next, StoreError, StoredEvent, StoredFrame};
+use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use crate::faces::rest::feed::Feed;
+use crate::http::raw;
+use chunk::{CHUNK, Chunks};
+pub(crate) use gate::Gate;
+use gate::Pass;
+
+/// Frames can be far larger than the events made from them, so few are fetched at a time.
+const RAW_BATCH: usize = 4 << 10;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Raw {
+    Include,
+    Omit,
+}
+
+impl From<bool> for Raw {
+    fn from(include: bool) -> Self {
+        if include { Self::Include } else { Self::Omit }
+    }
+}
+
+/// What one client asked for.
+pub(crate) struct Wanted {
+    pub(crate) epoch: String,
+    /// The last sequence that the client has.
+    pub(crate) after: u64,
+    /// `caught_up` is said after this sequence; `None` says it never.
+    pub(crate) replay_until: Option<u64>,
+    pub(crate) gate: Gate,
+    /// All types when empty.
+    pub(crate) types: Vec<UniversalEventType>,
+    pub(crate) raw: Raw,
+    pub(crate) heartbeat: Duration,
+}
+
+/// One client's stream.
+pub(crate) struct EventStream<F> {
+    feed: F,
+    wanted: Wanted,
+    /// The last sequence that was read.
+    position: u64,
+    chunks: Chunks,
+    /// Something must have been said by then.
+    beat_at: Instant,
+    /// Ends the stream, once it has sent what is committed, when the server stops.
+    stop: CancellationToken,
+    over: bool,
+}
+
+impl<F: Feed> EventStream<F> {
+    pub(crate) fn new(feed: F, wanted: Wanted, stop: CancellationToken) -> Self {
+        let beat_at = Instant::now() + wanted.heartbeat;
+        let position = wanted.after;
+        Self { feed, wanted, position, chunks: Chunks::default(), beat_at, stop, over: false }
+    }
+
+    pub(crate) fn into_response(self) -> Response {
+        let headers = [
+            (CONTENT_TYPE, "text/event-stream"),
+            (CACHE_CONTROL, "no-cache, no-transform"),
+            // Proxies of the nginx family would hold events back otherwise.
+            (http::HeaderName::from_static("x-accel-buffering"), "no"),
+        ];
+        (headers, Body::from_stream(self.into_chunks())).into_response()
+    }
+
+    fn into_chunks(self) -> impl Stream<Item = Result<Bytes, RuntimeError>> {
+        stream::try_unfold(self, |mut stream| async move {
+            match stream.next().await {
+                Ok(chunk) => Ok(chunk.map(|chunk| (chunk, stream))),
+                Err(error) => {
+                    // The answer has begun: breaking it off tells the client to resume from its cursor.
+                    tracing::error!(error = &error as &dyn std::error::Error, "an event stream breaks off");
+                    Err(error)
+                }
+            }
+        })
+    }
+
+    async fn next(&mut self) -> Result<Option<Bytes>, RuntimeError> {
+        self.say_caught_up();
+        loop {
+            if let Some(chunk) = self.chunks.pop() {
+                self.beat_at = Instant::now() + self.wanted.heartbeat;
+                return Ok(Some(chunk));
+            }
+            if self.over {
+                return Ok(None);
+            }
+            // Events that this client does not want may come without a pause.
+            if self.beat_at <= Instant::now() {
+                self.chunks.heartbeat();
+                continue;
+            }
+            self.fill().await?;
+        }
+    }
+
+    async fn fill(&mut self) -> Result<(), RuntimeError> {
+        let batch = match self.wanted.raw {
+            Raw::Include => RAW_BATCH,
+            Raw::Omit => CHUNK,
+        };
+        let stopping = self.stop.is_cancelled();
+        if stopping && self.feed.caught_up() {
+            self.over = true;
+            return Ok(());
+        }
+        let next = tokio::select! {
+            next = timeout_at(self.beat_at, self.feed.next(batch)) => next,
+            () = self.stop.cancelled(), if !stopping => return Ok(()),
+        };
+        match next {
+            Ok(Ok(Next::Events(events))) => return self.events(&events).await,
+            Ok(Ok(Next::Deleted)) => {
+                self.chunks.named("deleted", self.position);
+                self.over = true;
+            }
+            Ok(Err(RuntimeError::Store(StoreError::Closed))) => self.over = true,
+            Ok(Err(error)) => return Err(error),
+            Err(_) => {
+                self.chunks.heartbeat();
+                self.give_up_if_removed().await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn events(&mut self, events: &[Arc<StoredEvent>]) -> Result<(), RuntimeError> {
+        let frames = self.frames(events).await?;
+        let mut queue_changed = false;
+        self.chunks.expect(events.iter().map(|event| event.json.len() + chunk::HEAD).sum());
+        for event in events {
+            self.position = event.seq;
+            match self.wanted.gate.pass(event) {
+                Pass::Skip => queue_changed |= gate::may_change_queue(event),
+                Pass::Send if !self.wants(event) => {}
+                Pass::Send => self.event(event, &frames),
+                Pass::Last => {
+                    self.event(event, &frames);
+                    self.over = true;
+                    return Ok(());
+                }
+            }
+            self.say_caught_up();
+        }
+        if queue_changed { self.give_up_if_removed().await } else { Ok(()) }
+    }
+
+    fn wants(&self, event: &StoredEvent) -> bool {
+        self.wanted.types.is_empty() || self.wanted.types.contains(&event.kind)
+    }
+
+    fn event(&mut self, event: &StoredEvent, frames: &HashMap<u64, StoredFrame>) {
+        match self.wanted.raw {
+            Raw::Omit => self.chunks.event(&self.wanted.epoch, event.seq, &event.json),
+            Raw::Include => self.chunks.event(&self.wanted.epoch, event.seq, &raw::with_raw(event, frames)),
+        }
+    }
+
+    async fn frames(&self, events: &[Arc<StoredEvent>]) -> Result<HashMap<u64, StoredFrame>, RuntimeError> {
+        match self.wanted.raw {
+            Raw::Omit => Ok(HashMap::new()),
+            Raw::Include => {
+                let numbers =
+                    raw::frame_numbers(events.iter().map(|event| &**event).filter(|event| self.wants(event)));
+                if numbers.is_empty() { Ok(HashMap::new()) } else { self.feed.frames(numbers).await }
+            }
+        }
+    }
+
+    fn say_caught_up(&mut self) {
+        if self.wanted.replay_until.take_if(|until| *until <= self.position).is_some() {
+            self.chunks.named("caught_up", self.position);
+        }
+    }
+
+    /// Ends a stream whose message was taken out of the queue: no turn will ever answer it.
+    async fn give_up_if_removed(&mut self) -> Result<(), RuntimeError> {
+        if let Some(message) = self.wanted.gate.waits_for() {
+            // The row leaves the queue in the transaction of its `turn.started`, so once all of the log up to
+            // a state without the message is read, a turn for it would have been seen.
+            let queued = self.feed.queued(message).await?;
+            self.over = !queued.waits && queued.as_of <= self.position;
+        }
+        Ok(())
+    }
+}

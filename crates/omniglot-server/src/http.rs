@@ -1,0 +1,14 @@
+//! What all faces share of HTTP: who may call, how requests are read, how refusals and native frames are
+//! written. Knows no face.
+
+pub(crate) mod access;
+pub(crate) mod allow;
+pub(crate) mod body;
+mod cors;
+pub(crate) mod extract;
+pub(crate) mod idempotency;
+pub(crate) mod members;
+pub(crate) mod problem;
+pub(crate) mod raw;
+pub(crate) mod refusals;
+pub(crate) mod stall;

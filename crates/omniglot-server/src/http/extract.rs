@@ -1,0 +1,78 @@
+//! Path and query of a request as types; what does not fit is a problem, never plain text.
+
+use axum::extract::path::ErrorKind;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{FromRequestParts, Path, Query};
+use http::request::Parts;
+use serde::de::DeserializeOwned;
+use serde::de::value::{Error, MapDeserializer};
+use serde::{Deserialize, Deserializer};
+
+use crate::http::members;
+use crate::http::problem::Problem;
+
+/// The variable segments of the path, in order.
+pub(crate) struct PathOf<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for PathOf<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let Path(value) = Path::from_request_parts(parts, state).await.map_err(bad_path)?;
+        Ok(Self(value))
+    }
+}
+
+fn bad_path(rejection: PathRejection) -> Problem {
+    Problem::invalid(match rejection {
+        PathRejection::FailedToDeserializePathParams(error) => match error.into_kind() {
+            // The type's own words name what it wants; axum's around them say only that it is a URL.
+            ErrorKind::DeserializeError { message, .. } => message,
+            other => other.to_string(),
+        },
+        other => other.body_text(),
+    })
+}
+
+/// What comes after the `?`; a parameter that the route does not take is refused.
+pub(crate) struct QueryOf<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for QueryOf<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(&parts.uri)
+            .map_err(|error| Problem::invalid(format!("query: {}", error.body_text())))?;
+        refuse_unknown(&pairs, members::names_of::<T>())?;
+        let values = MapDeserializer::<_, Error>::new(pairs.into_iter());
+        serde_path_to_error::deserialize(values).map(Self).map_err(|error| {
+            let name = error.path().to_string();
+            let inner = error.into_inner();
+            // Each parameter's complaint goes on from its name: `limit must be …`.
+            Problem::invalid(if name == "." { format!("query: {inner}") } else { format!("{name} {inner}") })
+        })
+    }
+}
+
+/// For routes that take nothing after the `?`.
+pub(crate) type NoQuery = QueryOf<Nothing>;
+
+#[derive(Deserialize)]
+pub(crate) struct Nothing {}
+
+/// Reads a parameter that is any text.
+pub(crate) fn text<'de, D: Deserializer<'de>>(d: D) -> Result<Option<String>, D::Error> {
+    String::deserialize(d).map(Some)
+}
+
+fn refuse_unknown(pairs: &[(String, String)], known: Option<&[&str]>) -> Result<(), Problem> {
+    let Some(known) = known else { return Ok(()) };
+    let Some((unknown, _)) = pairs.iter().find(|(name, _)| !known.contains(&name.as_str())) else {
+        return Ok(());
+    };
+    let allowed = match known {
+        [] => "this route takes none".to_owned(),
+        names => format!("allowed are {}", names.join(", ")),
+    };
+    Err(Problem::invalid(format!("no query parameter `{unknown}`; {allowed}")))
+}

@@ -1,0 +1,32 @@
+//! The refusals that any described route may answer with.
+
+use std::collections::BTreeMap;
+
+use omniglot_schema::ProblemDetails;
+use utoipa::openapi::response::Response;
+use utoipa::openapi::{Content, Ref, RefOr, ResponseBuilder};
+use utoipa::{IntoResponses, ToSchema as _};
+
+/// The refusals that any route may answer with, for the description.
+pub(crate) struct Refusals;
+
+impl IntoResponses for Refusals {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        let table = [
+            ("400", "The request is not valid"),
+            ("401", "The token is missing or wrong"),
+            ("403", "The host or origin is not allowed"),
+            ("404", "What the path names does not exist"),
+            ("default", "Any other refusal"),
+        ];
+        table.into_iter().map(|(status, text)| (status.to_owned(), refusal(text).into())).collect()
+    }
+}
+
+fn refusal(description: &str) -> Response {
+    let schema = Ref::from_schema_name(ProblemDetails::name());
+    ResponseBuilder::new()
+        .description(description)
+        .content("application/problem+json", Content::new(Some(schema)))
+        .build()
+}
