@@ -5,7 +5,9 @@
 //! repeats it.
 
 mod edges;
+mod layers;
 mod sources;
+mod words;
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
@@ -46,6 +48,7 @@ const STEPS: &[Step] = &[
     Step { name: "fmt", work: Work::Command(|| Ok(Line::new("cargo fmt --all --check"))) },
     Step { name: "sources", work: Work::Own(sources::check) },
     Step { name: "edges", work: Work::Own(edges::check) },
+    Step { name: "layers", work: Work::Own(layers::check) },
     Step {
         name: "clippy",
         work: Work::Command(|| Ok(Line::new("cargo clippy --workspace --all-targets -- -D warnings"))),

@@ -26,8 +26,8 @@ use std::time::Duration;
 
 use omniglot_schema::{
     AgentInfo, AgentModelsResponse, AgentModesResponse, CreateSessionRequest, CreateSessionResponse,
-    Delivered, MessageId, MessageRequest, PermissionReply, QueueOnCancel, SessionDetail, SessionId,
-    SessionInfo, UniversalEventType,
+    MessageId, MessageRequest, PermissionReply, QueueOnCancel, SessionDetail, SessionId, SessionInfo,
+    UniversalEventType,
 };
 use omniglot_store::{
     ListFilter, Page, ReadQuery, SessionNo, SessionRecord, Store, StoredFrame, Subscription,
@@ -46,7 +46,7 @@ use crate::deadlines::Deadlines;
 use crate::error::RuntimeError;
 use crate::hub::session_locks::SessionLocks;
 use crate::process::{self, Supervisor};
-use crate::session::{Retired, Session, SessionCommand, SessionHandle};
+use crate::session::{IdempotencyKey, Posted, Retired, Session, SessionCommand, SessionHandle};
 use probe::Probe;
 pub use reassign::{NewAgent, Reassigned};
 
@@ -104,15 +104,6 @@ struct Inner {
     leaving: CancellationToken,
 }
 
-/// The receipt of a message: it is committed.
-#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
-pub struct Posted {
-    pub message_id: MessageId,
-    pub delivered: Delivered,
-    /// The last sequence before the message; its turn begins after it.
-    pub after: u64,
-}
-
 /// Sessions, counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
@@ -121,14 +112,6 @@ pub struct Load {
     pub live: usize,
     /// Those with a turn that runs or a message that waits.
     pub busy: usize,
-}
-
-/// A message's idempotency key and the hash of the body it came with.
-#[derive(Debug, Clone)]
-pub struct IdempotencyKey {
-    pub key: String,
-    /// sha256 in hex.
-    pub body_hash: String,
 }
 
 impl Hub {

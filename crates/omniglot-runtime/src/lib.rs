@@ -14,4 +14,5 @@ mod session;
 
 pub use deadlines::Deadlines;
 pub use error::RuntimeError;
-pub use hub::{Backlog, Hub, HubConfig, IdempotencyKey, Load, NewAgent, Posted, Reassigned};
+pub use hub::{Backlog, Hub, HubConfig, Load, NewAgent, Reassigned};
+pub use session::{IdempotencyKey, Posted};

@@ -19,8 +19,8 @@ use std::pin::Pin;
 
 use omniglot_agents::{Attachment, Open};
 use omniglot_schema::{
-    MessageId, MessageRequest, PermissionReply, QuestionPolicy, QueueOnCancel, SessionId, SessionPatch,
-    StatePatch,
+    Delivered, MessageId, MessageRequest, PermissionReply, QuestionPolicy, QueueOnCancel, SessionId,
+    SessionPatch, StatePatch,
 };
 use omniglot_store::{SessionNo, Store, StoreError};
 use omniglot_timeline::{Emitted, Fold, Timeline};
@@ -34,12 +34,28 @@ use crate::agent::session_start::{Launcher, Opened, StartError};
 use crate::agent::{Agent, AgentEvent};
 use crate::deadlines::Deadlines;
 use crate::error::RuntimeError;
-use crate::hub::{IdempotencyKey, Posted};
 use crate::process::lines::Line;
 use cancel::Ladder;
 use configure::Configuring;
 pub(crate) use idle::Activity;
 pub(crate) use step::{Step, record_of, take_blobs};
+
+/// The receipt of a message: it is committed.
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
+pub struct Posted {
+    pub message_id: MessageId,
+    pub delivered: Delivered,
+    /// The last sequence before the message; its turn begins after it.
+    pub after: u64,
+}
+
+/// A message's idempotency key and the hash of the body it came with.
+#[derive(Debug, Clone)]
+pub struct IdempotencyKey {
+    pub key: String,
+    /// sha256 in hex.
+    pub body_hash: String,
+}
 
 /// Resolves when what was said before is committed.
 pub(crate) type Commit = oneshot::Receiver<Result<(), StoreError>>;

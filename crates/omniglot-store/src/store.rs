@@ -129,15 +129,15 @@ impl Store {
 
     /// Makes a session with a fresh epoch; the answer comes once it survives a loss of power.
     pub fn create(&self, new: NewSession) -> Receiver<SessionRecord> {
-        self.bring_in(new, None)
+        self.insert(new, None)
     }
 
     /// Makes a session in the place of one of the same id, which is deleted in the same moment.
     pub fn replace(&self, old: SessionNo, new: NewSession) -> Receiver<SessionRecord> {
-        self.bring_in(new, Some(old))
+        self.insert(new, Some(old))
     }
 
-    fn bring_in(&self, mut new: NewSession, replaces: Option<SessionNo>) -> Receiver<SessionRecord> {
+    fn insert(&self, mut new: NewSession, replaces: Option<SessionNo>) -> Receiver<SessionRecord> {
         let (answer, created) = Answer::record();
         let frames = std::mem::take(&mut new.frames);
         match Pack::several(&frames).and_then(|packs| Ok((packs, epoch()?))) {

@@ -6,12 +6,12 @@
     reason = "a test that cannot go on panics"
 )]
 
-#[path = "real_codex/asks.rs"]
-mod asks;
 #[path = "real_codex/control.rs"]
 mod control;
 #[path = "real_codex/refusals.rs"]
 mod refusals;
+#[path = "real_codex/requests.rs"]
+mod requests;
 #[path = "real_codex/sharing.rs"]
 mod sharing;
 #[path = "real_codex/work.rs"]

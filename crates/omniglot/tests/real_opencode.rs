@@ -6,8 +6,6 @@
     reason = "a test that cannot go on panics"
 )]
 
-#[path = "real_opencode/asks.rs"]
-mod asks;
 #[path = "real_opencode/control.rs"]
 mod control;
 #[path = "real_opencode/cut.rs"]
@@ -16,6 +14,8 @@ mod cut;
 mod failures;
 #[path = "real_opencode/rare.rs"]
 mod rare;
+#[path = "real_opencode/requests.rs"]
+mod requests;
 #[path = "real_opencode/sharing.rs"]
 mod sharing;
 #[path = "real_opencode/work.rs"]

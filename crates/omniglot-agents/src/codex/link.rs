@@ -33,7 +33,7 @@ const OPTED_OUT: &[&str] = &[
 #[derive(Debug, Default)]
 pub struct CodexLink {
     /// The id of our `initialize`, until it is answered.
-    greeting: Option<RpcId>,
+    initialize: Option<RpcId>,
     /// Who asked, and whether the answer names a thread.
     asked: HashMap<RpcId, (SlotId, Opens)>,
     threads: HashMap<String, SlotId>,
@@ -92,7 +92,7 @@ impl Link for CodexLink {
             capabilities: Capabilities { experimental_api: true, opt_out_notification_methods: OPTED_OUT },
         };
         let frame = request(&id, "initialize", &params);
-        self.greeting = Some(id);
+        self.initialize = Some(id);
         frame.into_iter().collect()
     }
 
@@ -120,8 +120,8 @@ impl Link for CodexLink {
 
     fn route(&mut self, frame: &RawValue, reply: &mut Vec<Box<RawValue>>) -> Route {
         match Message::parse(frame) {
-            Ok(Message::Answer { id, result }) if self.greeting.as_ref() == Some(&id) => {
-                self.greeting = None;
+            Ok(Message::Answer { id, result }) if self.initialize.as_ref() == Some(&id) => {
+                self.initialize = None;
                 greeted(result, reply)
             }
             Ok(Message::Answer { id, result }) => self.answered(&id, result),
@@ -142,7 +142,7 @@ impl Link for CodexLink {
     fn recorded(&mut self, frame: &RawValue) -> Option<SlotId> {
         let slot = match Message::parse(frame).ok()? {
             Message::Request { id, method, .. } if method == "initialize" => {
-                self.greeting = Some(id);
+                self.initialize = Some(id);
                 return None;
             }
             Message::Request { method, params, .. } => self.speaker(&method, params)?,

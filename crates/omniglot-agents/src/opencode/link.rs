@@ -59,8 +59,8 @@ struct Named {
 impl Link for OpenCodeLink {
     fn hello(&mut self) -> Vec<Box<RawValue>> {
         let (id, path) = (GREETING.to_owned(), "/global/health".to_owned());
-        let greeting = ToServer::Request(Request { id, method: Method::Get, path, body: None });
-        greeting.to_frame().into_iter().collect()
+        let health_check = ToServer::Request(Request { id, method: Method::Get, path, body: None });
+        health_check.to_frame().into_iter().collect()
     }
 
     fn sent(&mut self, from: SlotId, frame: &RawValue) {

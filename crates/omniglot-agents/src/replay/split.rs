@@ -25,7 +25,7 @@ fn split(link: &mut dyn Link, capture: &str) -> Result<Vec<String>, ReplayError>
     let mut unheard = Vec::new();
     for row in capture::read(capture)? {
         let all = |kept: &BTreeMap<SlotId, Vec<usize>>| kept.keys().copied().collect::<Vec<_>>();
-        let hearers = match &row.step {
+        let recipients = match &row.step {
             Step::Sent(frame) => link.recorded(frame).into_iter().collect(),
             // In a recording the answers are there already.
             Step::Frame(frame) => match link.route(frame, &mut Vec::new()) {
@@ -39,7 +39,7 @@ fn split(link: &mut dyn Link, capture: &str) -> Result<Vec<String>, ReplayError>
             },
             Step::Garbage(_) | Step::Started { .. } | Step::Exited(_) | Step::Remark => all(&kept),
         };
-        for slot in hearers {
+        for slot in recipients {
             kept.entry(slot).or_insert_with(|| std::mem::take(&mut unheard)).push(row.line);
         }
     }

@@ -25,7 +25,7 @@ pub(super) struct Ladder {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rung {
-    Asked,
+    Interrupt,
     Interrupted,
     Terminated,
     Killed,
@@ -34,7 +34,7 @@ enum Rung {
 impl Ladder {
     fn new(turn: TurnId, deadlines: &Deadlines) -> Self {
         let began = Instant::now();
-        Self { turn, rung: Rung::Asked, began, heard: None, due: began + deadlines.interrupt_producing }
+        Self { turn, rung: Rung::Interrupt, began, heard: None, due: began + deadlines.interrupt_producing }
     }
 
     pub(super) fn heard(&mut self) {
@@ -53,7 +53,7 @@ impl Ladder {
     fn deserves_patience(&self, deadlines: &Deadlines, is_shared: bool) -> bool {
         let producing = self.heard.is_some_and(|heard| heard.elapsed() < deadlines.interrupt_producing);
         let may_wait = is_shared || !producing;
-        self.rung == Rung::Asked && may_wait && self.began.elapsed() < deadlines.interrupt_silent
+        self.rung == Rung::Interrupt && may_wait && self.began.elapsed() < deadlines.interrupt_silent
     }
 }
 
@@ -91,7 +91,7 @@ impl Session {
     pub(super) fn leave_the_next_alone(&mut self) {
         let another = |ladder: &Ladder| {
             let open = self.timeline.fold().open_turn.as_ref();
-            ladder.rung == Rung::Asked && open.is_some_and(|turn| turn.turn_id != ladder.turn)
+            ladder.rung == Rung::Interrupt && open.is_some_and(|turn| turn.turn_id != ladder.turn)
         };
         if self.cancelling.as_ref().is_some_and(another) {
             self.cancelling = None;
@@ -102,7 +102,7 @@ impl Session {
     /// its way out: it is ended, and its end is no crash.
     pub(super) fn cancel_is_over(&mut self) -> bool {
         match (&self.cancelling, &self.agent) {
-            (Some(ladder), Some(agent)) if ladder.rung != Rung::Asked => {
+            (Some(ladder), Some(agent)) if ladder.rung != Rung::Interrupt => {
                 agent.process.kill();
                 false
             }
@@ -128,7 +128,7 @@ impl Session {
             return self.give_up_turn();
         }
         ladder.rung = match ladder.rung {
-            Rung::Asked => {
+            Rung::Interrupt => {
                 agent.process.interrupt();
                 Rung::Interrupted
             }

@@ -6,10 +6,9 @@ use omniglot_store::Durability;
 use omniglot_timeline::{Failure, SessionEnd, TurnEnd};
 use tokio::time::timeout;
 
-use super::{Answer, Flow, InFlight, Request, Session, SessionCommand, Waiting, answer};
+use super::{Answer, Flow, InFlight, Posted, Request, Session, SessionCommand, Waiting, answer};
 use crate::agent::AgentEvent;
 use crate::error::RuntimeError;
-use crate::hub::Posted;
 
 impl Session {
     pub(super) async fn request(&mut self, request: Request) -> Flow {

@@ -11,11 +11,10 @@ use omniglot_store::{QueueOp, Receipt};
 use omniglot_timeline::{Draft, Failure, Origin, SessionEnd, TurnEnd, inline_image};
 
 use super::configure::requested_of_state;
-use super::{Queued, Session};
+use super::{IdempotencyKey, Posted, Queued, Session};
 use crate::agent::Translated;
 use crate::agent::session_start::{Opened, StartError};
 use crate::error::RuntimeError;
-use crate::hub::{IdempotencyKey, Posted};
 use crate::process::Exit;
 
 /// Messages that may wait.

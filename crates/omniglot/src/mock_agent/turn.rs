@@ -261,7 +261,7 @@ impl<'a> Turn<'a> {
             if let Some(answer) = self.agent.take_answer() {
                 return Ok(answer.and_then(|params| params.parse()));
             }
-            self.heed_cancel()?;
+            self.check_cancelled()?;
             self.agent.receive(Wait::Forever)?;
         }
     }
@@ -270,7 +270,7 @@ impl<'a> Turn<'a> {
     pub(super) fn wait(&mut self, limit: Option<Duration>) -> Flow {
         let wait = limit.map_or(Wait::Forever, |limit| Wait::Until(Instant::now() + limit));
         loop {
-            self.heed_cancel()?;
+            self.check_cancelled()?;
             if !self.agent.receive(wait)? {
                 return Ok(());
             }
@@ -283,10 +283,10 @@ impl<'a> Turn<'a> {
             return self.wait(Some(self.pace));
         }
         while self.agent.receive(Wait::Not)? {}
-        self.heed_cancel()
+        self.check_cancelled()
     }
 
-    fn heed_cancel(&self) -> Flow {
+    fn check_cancelled(&self) -> Flow {
         if self.agent.cancelled() && !self.deaf { Err(Halt::Cancelled) } else { Ok(()) }
     }
 }

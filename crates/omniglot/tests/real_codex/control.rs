@@ -14,7 +14,7 @@ use omniglot_testkit::models::{Model, Reply, Request};
 use omniglot_testkit::scenarios::Dialect;
 use omniglot_testkit::session_driver::{SessionDriver, labels, message, session_id};
 
-use crate::asks::with_tiny_server;
+use crate::requests::with_tiny_server;
 use crate::{CODEX, ended_so, shell};
 
 /// Whether a process below the daemon runs this command.

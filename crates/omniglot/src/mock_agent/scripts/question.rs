@@ -13,7 +13,7 @@ use super::tools::ended;
 use crate::mock_agent::turn::{Flow, Halt, Turn};
 
 /// What came of asking.
-enum Heard {
+enum Elicited {
     Answers(String),
     Declined,
     Refused(Error),
@@ -29,9 +29,9 @@ pub(in crate::mock_agent) fn three(turn: &mut Turn<'_>, _: u64) -> Flow {
     let scope = ElicitationSessionScope::new(turn.session.clone()).tool_call_id(id.clone());
     let heard = ask(turn, scope, three_fields(), "Before I start, please decide:")?;
     let (status, text) = match &heard {
-        Heard::Answers(answers) => (ToolCallStatus::Completed, answers.clone()),
-        Heard::Declined => (ToolCallStatus::Completed, "No answer.".to_owned()),
-        Heard::Refused(error) => (ToolCallStatus::Failed, error.message.clone()),
+        Elicited::Answers(answers) => (ToolCallStatus::Completed, answers.clone()),
+        Elicited::Declined => (ToolCallStatus::Completed, "No answer.".to_owned()),
+        Elicited::Refused(error) => (ToolCallStatus::Failed, error.message.clone()),
     };
     turn.change_call(&id, ended(status, text))?;
     tell(turn, heard)
@@ -73,7 +73,7 @@ fn ask(
     scope: ElicitationSessionScope,
     schema: ElicitationSchema,
     message: &str,
-) -> Result<Heard, Halt> {
+) -> Result<Elicited, Halt> {
     let request = CreateElicitationRequest::new(ElicitationFormMode::new(scope, schema), message);
     let answer: Result<CreateElicitationResponse, Error> =
         turn.call_client(CLIENT_METHOD_NAMES.elicitation_create, &request)?;
@@ -82,21 +82,21 @@ fn ask(
             let content = accepted.content.unwrap_or_default();
             let fields: Vec<String> =
                 content.iter().map(|(field, value)| format!("{field} = {}", text_of(value))).collect();
-            Ok(Heard::Answers(fields.join("; ")))
+            Ok(Elicited::Answers(fields.join("; ")))
         }
-        Ok(ElicitationAction::Decline) => Ok(Heard::Declined),
+        Ok(ElicitationAction::Decline) => Ok(Elicited::Declined),
         // A client answers so when it cancels the turn; its cancel may still be on the way.
         Ok(_) => Err(Halt::Cancelled),
-        Err(error) => Ok(Heard::Refused(error)),
+        Err(error) => Ok(Elicited::Refused(error)),
     }
 }
 
-fn tell(turn: &mut Turn<'_>, heard: Heard) -> Flow {
+fn tell(turn: &mut Turn<'_>, heard: Elicited) -> Flow {
     let text = match heard {
-        Heard::Answers(answers) if answers.is_empty() => "You answered nothing.".to_owned(),
-        Heard::Answers(answers) => format!("You answered: {answers}."),
-        Heard::Declined => "You did not want to answer, so I decide myself.".to_owned(),
-        Heard::Refused(error) => {
+        Elicited::Answers(answers) if answers.is_empty() => "You answered nothing.".to_owned(),
+        Elicited::Answers(answers) => format!("You answered: {answers}."),
+        Elicited::Declined => "You did not want to answer, so I decide myself.".to_owned(),
+        Elicited::Refused(error) => {
             format!("The client answered with error {}: {}", i32::from(error.code), error.message)
         }
     };
