@@ -1,4 +1,4 @@
-//! The routes as REST.md means them, over a real daemon and a real agent process.
+//! The routes as docs/REST.md means them, over a real daemon and a real agent process.
 
 #![allow(
     clippy::unwrap_used,
