@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::ids::{CallId, ItemId};
+use crate::tool::{ToolKind, ToolSubject};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct UniversalItem {
@@ -66,6 +67,10 @@ pub enum ContentPart {
         /// The agent's own words for what the call does.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kind: Option<ToolKind>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        subject: Option<Box<ToolSubject>>,
     },
     ToolResult {
         call_id: CallId,

@@ -19,6 +19,7 @@ pub mod problem;
 pub mod request;
 pub mod session;
 pub mod state;
+pub mod tool;
 pub mod usage;
 
 pub use agent::*;
@@ -36,4 +37,5 @@ pub use problem::*;
 pub use request::*;
 pub use session::*;
 pub use state::*;
+pub use tool::*;
 pub use usage::*;

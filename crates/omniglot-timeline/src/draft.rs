@@ -5,7 +5,8 @@
 
 use omniglot_schema::{
     ContentPart, ErrorCode, ItemKind, ItemRole, MessageId, PermissionOption, PermissionStatus, QuestionInfo,
-    ReasoningVisibility, ResolvedBy, Resume, StatePatch, StatusLabel, StopReason, Usage,
+    ReasoningVisibility, ResolvedBy, Resume, StatePatch, StatusLabel, StopReason, ToolKind, ToolSubject,
+    Usage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -153,12 +154,7 @@ pub enum Body {
         text: String,
         visibility: ReasoningVisibility,
     },
-    /// `arguments` is JSON text; `title` is what the agent says that the call does.
-    ToolCall {
-        name: String,
-        arguments: String,
-        title: Option<String>,
-    },
+    ToolCall(ToolCall),
     ToolResult(ToolResult),
     System {
         parts: Vec<ContentPart>,
@@ -170,6 +166,25 @@ pub enum Body {
     Unknown {
         parts: Vec<ContentPart>,
     },
+}
+
+/// A call of a tool, before it runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolCall {
+    pub name: String,
+    /// JSON text.
+    pub arguments: String,
+    /// The agent's own words for what the call does.
+    pub title: Option<String>,
+    pub kind: Option<ToolKind>,
+    pub subject: Option<Box<ToolSubject>>,
+}
+
+impl ToolCall {
+    /// A call of which nothing but its name and arguments is known.
+    pub fn new(name: impl Into<String>, arguments: impl Into<String>) -> Self {
+        Self { name: name.into(), arguments: arguments.into(), title: None, kind: None, subject: None }
+    }
 }
 
 /// The result of the call named `call`.
@@ -213,13 +228,13 @@ impl Body {
 
     /// A call of which nothing but its name and arguments is known.
     pub fn tool_call(name: impl Into<String>, arguments: impl Into<String>) -> Self {
-        Self::ToolCall { name: name.into(), arguments: arguments.into(), title: None }
+        Self::ToolCall(ToolCall::new(name, arguments))
     }
 
     pub fn kind(&self) -> ItemKind {
         match self {
             Self::Message { .. } | Self::Reasoning { .. } => ItemKind::Message,
-            Self::ToolCall { .. } => ItemKind::ToolCall,
+            Self::ToolCall(_) => ItemKind::ToolCall,
             Self::ToolResult(_) => ItemKind::ToolResult,
             Self::System { .. } => ItemKind::System,
             Self::Status { .. } => ItemKind::Status,
@@ -230,7 +245,7 @@ impl Body {
     pub fn role(&self) -> Option<ItemRole> {
         match self {
             Self::Message { role, .. } => Some(*role),
-            Self::Reasoning { .. } | Self::ToolCall { .. } => Some(ItemRole::Assistant),
+            Self::Reasoning { .. } | Self::ToolCall(_) => Some(ItemRole::Assistant),
             Self::ToolResult(_) => Some(ItemRole::Tool),
             Self::System { .. } | Self::Status { .. } | Self::Unknown { .. } => None,
         }

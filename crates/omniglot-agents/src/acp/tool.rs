@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use agent_client_protocol_schema::v1::{ToolCallStatus, ToolKind};
 use omniglot_schema::ContentPart;
-use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome, ToolResult};
+use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome, ToolCall, ToolResult};
 
 use super::output::{Content, RawOutput, unfenced};
 use super::quirks::Quirks;
@@ -369,7 +369,10 @@ impl Tool {
     fn call_body(&self) -> Body {
         let (name, arguments) = (self.name(), self.name_and_arguments().1);
         let title = self.title.clone().filter(|title| *title != name);
-        Body::ToolCall { name, arguments: arguments.unwrap_or_else(|| "{}".to_owned()), title }
+        Body::ToolCall(ToolCall {
+            title,
+            ..ToolCall::new(name, arguments.unwrap_or_else(|| "{}".to_owned()))
+        })
     }
 
     fn result_body(&mut self, outcome: Outcome) -> ToolResult {

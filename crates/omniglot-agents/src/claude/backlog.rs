@@ -201,7 +201,7 @@ impl Claude {
 
 /// The native id of the call that begins here.
 fn call_in(output: &Output) -> Option<String> {
-    let Output::Draft(Draft::ItemStarted(ItemStart { body: Body::ToolCall { .. }, native_id, .. })) = output
+    let Output::Draft(Draft::ItemStarted(ItemStart { body: Body::ToolCall(_), native_id, .. })) = output
     else {
         return None;
     };

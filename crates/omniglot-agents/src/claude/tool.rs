@@ -5,7 +5,7 @@
 
 use indexmap::IndexMap;
 use omniglot_schema::{ContentPart, Plan, StatePatch};
-use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome, ToolResult};
+use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome, ToolCall, ToolResult};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -137,7 +137,7 @@ impl Claude {
         // Other tools have descriptions too, which are what they work on.
         let told = matches!(name.as_str(), "Bash" | "Agent" | "Task");
         let title = told.then(|| serde_json::from_str::<Described>(input.get()).ok()?.description).flatten();
-        let body = Body::ToolCall { name, arguments: input.get().to_owned(), title };
+        let body = Body::ToolCall(ToolCall { title, ..ToolCall::new(name, input.get()) });
         known.input = Some(input);
         let end = ItemEnd { key: known.key.clone(), outcome: Outcome::Completed, body: Some(body) };
         out.push(Draft::ItemCompleted(end).into());

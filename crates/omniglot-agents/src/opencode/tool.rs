@@ -1,7 +1,7 @@
 //! Tool parts: pending, running, completed or failed, as a call and its result (T5).
 
 use omniglot_schema::{ContentPart, FileAction};
-use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome, ToolResult};
+use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome, ToolCall, ToolResult};
 use serde::Deserialize;
 
 use super::edit::edited;
@@ -162,7 +162,7 @@ impl Call {
         self.phase = Phase::Running;
         let arguments = state.input.as_ref().map_or("{}", |input| input.get()).to_owned();
         let title = state.title.clone().filter(|title| !title.is_empty());
-        let body = Some(Body::ToolCall { name: self.name.clone(), arguments, title });
+        let body = Some(Body::ToolCall(ToolCall { title, ..ToolCall::new(self.name.clone(), arguments) }));
         let end = ItemEnd { key: self.key.clone(), outcome: Outcome::Completed, body };
         out.push(Draft::ItemCompleted(end).into());
         let start = ItemStart {

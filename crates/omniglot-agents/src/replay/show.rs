@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 
 use omniglot_schema::{ContentPart, UniversalEvent};
 use omniglot_timeline::{
-    Body, Draft, Failure, ItemEnd, ItemStart, Origin, Outcome, PermissionAsk, SessionStarted, ToolResult,
-    TurnEnd,
+    Body, Draft, Failure, ItemEnd, ItemStart, Origin, Outcome, PermissionAsk, SessionStarted, ToolCall,
+    ToolResult, TurnEnd,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -99,9 +99,11 @@ fn show_body(body: &Body) -> String {
     match body {
         Body::Message { role, parts } => format!("message {} {}", short(role), short(parts)),
         Body::Reasoning { text, visibility } => format!("reasoning {} {}", short(visibility), short(text)),
-        Body::ToolCall { name, arguments, title } => {
+        Body::ToolCall(ToolCall { name, arguments, title, kind, subject }) => {
             let title = title.as_deref().map(|title| format!(" {:?}", cut(title))).unwrap_or_default();
-            format!("tool_call {name} {}{title}", cut(arguments))
+            let kind = kind.as_ref().map(|kind| format!(" kind={}", short(kind))).unwrap_or_default();
+            let subject = subject.as_ref().map(|subject| format!(" {}", short(subject))).unwrap_or_default();
+            format!("tool_call {name} {}{title}{kind}{subject}", cut(arguments))
         }
         Body::ToolResult(result) => show_result(result),
         Body::System { parts } => format!("system {}", short(parts)),

@@ -5,7 +5,7 @@ use omniglot_schema::{CallId, ContentPart, ItemStatus, UniversalItem};
 use super::Timeline;
 use super::bodies::{json_text, with_text};
 use super::items::OpenItem;
-use crate::draft::{Body, ItemKey, ToolResult};
+use crate::draft::{Body, ItemKey, ToolCall, ToolResult};
 
 impl Timeline {
     pub(super) fn item(
@@ -38,12 +38,19 @@ impl Timeline {
             Body::Reasoning { visibility, .. } => {
                 vec![ContentPart::Reasoning { text: streamed.to_owned(), visibility }]
             }
-            Body::ToolCall { name, arguments, title } => {
+            Body::ToolCall(ToolCall { name, arguments, title, kind, subject }) => {
                 let arguments = match status {
                     ItemStatus::InProgress => arguments,
                     ItemStatus::Completed | ItemStatus::Failed => json_text(&arguments, streamed),
                 };
-                vec![ContentPart::ToolCall { name, arguments, call_id: self.call_id(key), title }]
+                vec![ContentPart::ToolCall {
+                    name,
+                    arguments,
+                    call_id: self.call_id(key),
+                    title,
+                    kind,
+                    subject,
+                }]
             }
             Body::ToolResult(result) => {
                 let ToolResult { call, output, is_error, exit_code, duration_ms, parts, goes_on: _ } = result;

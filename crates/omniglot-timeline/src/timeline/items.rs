@@ -77,7 +77,7 @@ impl Timeline {
         out: &mut Vec<Emitted>,
     ) {
         let id = ItemId(self.mint("itm"));
-        if let Body::ToolCall { .. } = body {
+        if let Body::ToolCall(_) = body {
             let call = CallId(self.mint("call"));
             let (native_id, parent) = (native_id.clone(), parent.clone());
             self.calls.insert(
@@ -129,7 +129,7 @@ impl Timeline {
         open.streamed.push_str(&delta);
         let part_type = match open.body {
             Body::Reasoning { .. } => Some(DeltaPart::Reasoning),
-            Body::ToolCall { .. } => Some(DeltaPart::ToolInput),
+            Body::ToolCall(_) => Some(DeltaPart::ToolInput),
             Body::ToolResult(_) => Some(DeltaPart::ToolOutput),
             Body::Message { .. } | Body::System { .. } | Body::Status { .. } | Body::Unknown { .. } => None,
         };

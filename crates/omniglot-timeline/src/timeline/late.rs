@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::bodies::text_of;
 use super::{Emitted, Stamp, Timeline};
-use crate::draft::{Body, DropReason, ItemKey, ItemStart, ToolResult};
+use crate::draft::{Body, DropReason, ItemKey, ItemStart, ToolCall, ToolResult};
 
 /// What a body tells when it has no place of its own any more.
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ struct Facts {
 impl Timeline {
     /// An item begins after the end of its turn. What comes of such a call is late, too.
     pub(super) fn begun_late(&mut self, start: ItemStart, stamp: Stamp, out: &mut Vec<Emitted>) {
-        if matches!(start.body, Body::ToolCall { .. }) && self.ended_item(&start.key).is_none() {
+        if matches!(start.body, Body::ToolCall(_)) && self.ended_item(&start.key).is_none() {
             self.owed.insert(start.key.clone(), ItemId(self.mint("itm")));
         }
         self.told_late(&start.key, start.body, stamp, out);
@@ -87,7 +87,7 @@ impl Told {
                 Self { words: texts.into_iter().filter_map(text_of).collect(), parts }
             }
             Body::Reasoning { text, .. } => Self::words(text),
-            Body::ToolCall { name, arguments, .. } => Self::words(format!("{name} {arguments}")),
+            Body::ToolCall(ToolCall { name, arguments, .. }) => Self::words(format!("{name} {arguments}")),
             Body::ToolResult(result) => Self::of_result(result),
             Body::Status { detail, .. } => Self::words(detail.unwrap_or_default()),
         }

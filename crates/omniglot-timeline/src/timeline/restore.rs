@@ -11,7 +11,7 @@ use super::items::{Call, OpenItem};
 use super::requests::{InboundRequest, OpenRequest};
 use super::turns::Turn;
 use super::{Emitted, Identity, Stamp, Timeline};
-use crate::draft::{Body, Failure, ItemKey, RequestKey, ToolResult, TurnEnd};
+use crate::draft::{Body, Failure, ItemKey, RequestKey, ToolCall, ToolResult, TurnEnd};
 use crate::fold::Snapshot;
 
 /// A Timeline that is told what happened before it was.
@@ -132,9 +132,16 @@ impl Timeline {
                 Body::Reasoning { text: String::new(), visibility: *visibility }
             }
             (ItemKind::Message, _) => Body::Message { role: item.role.unwrap_or(ItemRole::Assistant), parts },
-            (ItemKind::ToolCall, Some(ContentPart::ToolCall { name, arguments, title, .. })) => {
-                Body::ToolCall { name: name.clone(), arguments: arguments.clone(), title: title.clone() }
-            }
+            (
+                ItemKind::ToolCall,
+                Some(ContentPart::ToolCall { name, arguments, title, kind, subject, .. }),
+            ) => Body::ToolCall(ToolCall {
+                name: name.clone(),
+                arguments: arguments.clone(),
+                title: title.clone(),
+                kind: *kind,
+                subject: subject.clone(),
+            }),
             (ItemKind::ToolResult, Some(ContentPart::ToolResult { call_id, .. })) => {
                 let call =
                     self.calls.iter().find(|(_, call)| call.id == *call_id).map(|(key, _)| key.clone());

@@ -100,7 +100,7 @@ impl Renderer {
     fn call_completed(&mut self, item: &UniversalItem) -> String {
         let mut out = String::new();
         for part in &item.content {
-            if let ContentPart::ToolCall { name, arguments, call_id, title } = part {
+            if let ContentPart::ToolCall { name, arguments, call_id, title, .. } = part {
                 let width = self.width.saturating_sub(2);
                 let label = tool::label(name, &self.relative(arguments), title.as_deref(), width);
                 out.push_str(&self.block(&self.style.paint(Ink::Cyan, &format!("● {label}"))));

@@ -375,7 +375,7 @@ fn delta_of(id: &str, part_type: Option<DeltaPart>, delta: &str) -> EventData {
 
 fn call(id: &str, name: &str, arguments: &str) -> EventData {
     let (name, arguments, call_id) = (name.into(), arguments.into(), CallId(id.into()));
-    let part = ContentPart::ToolCall { name, arguments, call_id, title: None };
+    let part = ContentPart::ToolCall { name, arguments, call_id, title: None, kind: None, subject: None };
     completed(item(id, ItemKind::ToolCall, Some(ItemRole::Assistant), vec![part]))
 }
 

@@ -115,7 +115,7 @@ impl Calls {
 impl Call {
     fn of(item: &UniversalItem) -> Option<Self> {
         let part = item.content.iter().find_map(|part| match part {
-            ContentPart::ToolCall { name, arguments, call_id, title } => {
+            ContentPart::ToolCall { name, arguments, call_id, title, .. } => {
                 Some((name, arguments, call_id, title))
             }
             _ => None,

@@ -47,7 +47,7 @@ struct Called<'a> {
 
 fn called(item: &UniversalItem) -> Option<Called<'_>> {
     item.content.iter().find_map(|part| match part {
-        ContentPart::ToolCall { name, arguments, call_id, title } => {
+        ContentPart::ToolCall { name, arguments, call_id, title, .. } => {
             Some(Called { name, arguments, call: call_id, title: title.as_deref() })
         }
         _ => None,
