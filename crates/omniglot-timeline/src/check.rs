@@ -131,7 +131,7 @@ codes! {
     EventId = "event_id",
     /// Every id of ours begins with its prefix.
     IdPrefix = "id_prefix",
-    /// What the agent said is not synthetic; what the daemon made is.
+    /// What the agent said is not synthetic; what the daemon made is, and `agent.unparsed` always.
     Synthetic = "synthetic",
     /// Time never goes backwards.
     Time = "time",

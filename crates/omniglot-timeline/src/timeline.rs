@@ -258,7 +258,8 @@ impl Timeline {
         }
     }
 
-    /// Records a native message that was not understood.
+    /// Records a native message that was not understood. That is the daemon's statement about the frame, not
+    /// the agent's.
     pub fn unparsed(&mut self, unparsed: Unparsed, stamp: Stamp, out: &mut Vec<Emitted>) {
         if self.fold.ended {
             return self.dropped(DropReason::Superseded);
@@ -266,7 +267,8 @@ impl Timeline {
         self.ensure_started(stamp, out);
         self.stats.unparsed += 1;
         let Unparsed { error, location, raw_hash } = unparsed;
-        self.emit(EventData::AgentUnparsed(AgentUnparsedData { error, location, raw_hash }), stamp, out);
+        let data = AgentUnparsedData { error, location, raw_hash };
+        self.emit(EventData::AgentUnparsed(data), stamp.synthetic(), out);
     }
 
     /// Counts a native message that carries nothing for the stream.

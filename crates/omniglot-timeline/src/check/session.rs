@@ -98,6 +98,9 @@ impl Session {
         if event.synthetic != (event.source == EventSource::Daemon) {
             self.say(Code::Synthetic, format!("synthetic={} by {:?}", event.synthetic, event.source));
         }
+        if event.source == EventSource::Agent && matches!(event.data, EventData::AgentUnparsed(_)) {
+            self.say(Code::Synthetic, "agent.unparsed by the agent");
+        }
         if self.time.is_some_and(|time| event.time < time) {
             self.say(Code::Time, format!("goes backwards to {}", event.time));
         }

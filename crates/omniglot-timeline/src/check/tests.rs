@@ -1,6 +1,6 @@
 //! A small lawful stream, and for every code a change to it that breaks that rule and no other.
 
-use omniglot_schema::{UniversalEvent, UniversalEventType};
+use omniglot_schema::{EventSource, UniversalEvent, UniversalEventType};
 use serde_json::{Value, json};
 
 use super::{Allow, Code, Report, check};
@@ -287,6 +287,19 @@ fn each_broken_rule_is_found_and_no_other_is_blamed() {
         assert!(!report.is_lawful(), "{} was not found", code.as_str());
         assert!(report.violations.iter().all(|v| v.code == code), "{}:\n{report}", code.as_str());
     }
+}
+
+#[test]
+fn a_frame_that_was_not_understood_is_the_daemons_word() {
+    let mut stream = lawful();
+    stream.push("agent.unparsed", json!({"error": "e", "location": "stdout"}));
+    let mut events = stream.events();
+    let allow = Allow { unparsed: true, ..Allow::default() };
+    assert!(check(&events, allow).is_lawful());
+    let last = events.last_mut().unwrap();
+    (last.source, last.synthetic) = (EventSource::Agent, false);
+    let report = check(&events, allow);
+    assert!(report.violations.iter().map(|v| v.code).eq([Code::Synthetic]), "{report}");
 }
 
 #[test]

@@ -44,14 +44,23 @@ impl Timeline {
         if self.items.contains_key(&start.key) {
             return self.dropped(DropReason::Duplicate);
         }
-        if self.ended_item(&start.key).is_some() || (self.turn.is_none() && needs_turn(&start.body)) {
+        if self.comes_late(&start.key, &start.body, stamp, out) {
             return self.begun_late(start, stamp, out);
         }
-        if let Body::ToolResult(result) = &start.body
-            && !self.claim_call(&result.call.clone(), stamp, out)
-        {
-            return self.begun_late(start, stamp, out);
+        self.admit(start, stamp, out);
+    }
+
+    /// Whether an item has no place in the running turn. A result that has one takes it.
+    fn comes_late(&mut self, key: &ItemKey, body: &Body, stamp: Stamp, out: &mut Vec<Emitted>) -> bool {
+        if self.ended_item(key).is_some() || (self.turn.is_none() && needs_turn(body)) {
+            return true;
         }
+        let Body::ToolResult(result) = body else { return false };
+        !self.claim_call(&result.call.clone(), stamp, out)
+    }
+
+    /// Begins an item that has its place; outside a turn it is complete at once.
+    fn admit(&mut self, start: ItemStart, stamp: Stamp, out: &mut Vec<Emitted>) {
         let parent =
             start.parent.as_ref().and_then(|key| self.item_id(key)).or_else(|| self.inherited(&start.body));
         if self.turn.is_none() {
@@ -155,8 +164,13 @@ impl Timeline {
             };
         }
         let Some(body) = body else { return self.dropped(DropReason::Superseded) };
+        if self.comes_late(&key, &body, stamp, out) {
+            return self.told_late(&key, body, stamp, out);
+        }
         let start = ItemStart { key: key.clone(), native_id: None, parent: None, body: body.clone() };
-        self.item_started(start, stamp.synthetic(), out);
+        // Its start is a stub of ours; an item that is complete at once has none.
+        let started = if self.turn.is_some() { stamp.synthetic() } else { stamp };
+        self.admit(start, started, out);
         if self.items.contains_key(&key) {
             self.close_item(&key, outcome, Some(body), stamp, out);
         }

@@ -30,16 +30,17 @@ struct Facts {
 }
 
 impl Timeline {
-    /// An item begins after the end of its turn. What comes of such a call is late, too.
+    /// An item begins after the end of its turn.
     pub(super) fn begun_late(&mut self, start: ItemStart, stamp: Stamp, out: &mut Vec<Emitted>) {
-        if matches!(start.body, Body::ToolCall(_)) && self.ended_item(&start.key).is_none() {
-            self.owed.insert(start.key.clone(), ItemId(self.mint("itm")));
-        }
         self.told_late(&start.key, start.body, stamp, out);
     }
 
-    /// The content of an item comes after its end, or after that of its turn.
+    /// The content of an item comes after its end, or after that of its turn. What comes of a call that begins
+    /// so late is late, too.
     pub(super) fn told_late(&mut self, key: &ItemKey, body: Body, stamp: Stamp, out: &mut Vec<Emitted>) {
+        if matches!(body, Body::ToolCall { .. }) && self.ended_item(key).is_none() {
+            self.owed.insert(key.clone(), ItemId(self.mint("itm")));
+        }
         let call = if let Body::ToolResult(result) = &body { Some(&result.call) } else { None };
         let of_call = |call| self.owed.get(call).or_else(|| self.ended_item(call));
         let parent = self.ended_item(key).or_else(|| of_call(call?)).cloned();

@@ -2,6 +2,7 @@
 //! breaks them is in `tests/properties.rs`.
 
 mod lasting;
+mod sources;
 
 use jiff::Timestamp;
 use omniglot_schema::{
