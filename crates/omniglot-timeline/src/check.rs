@@ -184,7 +184,7 @@ codes! {
     ItemStartedTwice = "item_started_twice",
     ItemCompletedTwice = "item_completed_twice",
     CompletedBeforeStart = "completed_before_start",
-    /// No item outlives its turn.
+    /// No item outlives its turn; late text that comes between two turns ends before the next begins.
     ItemOpen = "item_open",
     /// What a person, the model or a tool says belongs to a turn.
     ItemOutsideTurn = "item_outside_turn",

@@ -6,8 +6,9 @@
 use indexmap::IndexMap;
 use jiff::Timestamp;
 use omniglot_schema::{
-    EventData, EventSource, MessageId, PendingRequest, PermissionStatus, RequestMetadata, SessionState,
-    SessionStats, SessionStatus, TurnId, UniversalEvent,
+    ContentPart, EventData, EventSource, ItemId, ItemKind, MessageId, PendingRequest, PermissionStatus,
+    RequestMetadata, SessionState, SessionStats, SessionStatus, StatusLabel, TurnId, UniversalEvent,
+    UniversalItem,
 };
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +33,9 @@ pub struct Fold {
     /// Open permissions and questions by id, oldest first.
     pub pending: IndexMap<String, PendingRequest>,
     pub grants: Vec<Grant>,
+    /// Late items that are open, with their text so far (T9): they alone may be open while no turn is.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub late: IndexMap<ItemId, UniversalItem>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -119,6 +123,19 @@ impl Fold {
             EventData::QuestionResolved(answer) => {
                 self.pending.shift_remove(answer.question_id.as_str());
             }
+            EventData::ItemStarted(data) if is_late(&data.item) => {
+                self.late.insert(data.item.item_id.clone(), data.item.clone());
+            }
+            EventData::ItemDelta(data) if !self.late.is_empty() => {
+                if let Some(ContentPart::Status { detail, .. }) =
+                    self.late.get_mut(&data.item_id).and_then(|item| item.content.first_mut())
+                {
+                    detail.get_or_insert_default().push_str(&data.delta);
+                }
+            }
+            EventData::ItemCompleted(data) if !self.late.is_empty() => {
+                self.late.shift_remove(&data.item.item_id);
+            }
             EventData::ItemStarted(_)
             | EventData::ItemDelta(_)
             | EventData::ItemCompleted(_)
@@ -136,6 +153,12 @@ impl Fold {
             self.grants.push(grant);
         }
     }
+}
+
+/// Whether an item tells what came too late.
+pub(crate) fn is_late(item: &UniversalItem) -> bool {
+    let Some(ContentPart::Status { label, .. }) = item.content.first() else { return false };
+    item.kind == ItemKind::Status && StatusLabel::of_label(label) == Some(StatusLabel::Late)
 }
 
 #[cfg(test)]

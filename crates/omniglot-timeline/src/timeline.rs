@@ -17,7 +17,7 @@ mod turns;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use indexmap::IndexMap;
 use jiff::Timestamp;
@@ -34,6 +34,7 @@ use crate::fold::{Fold, Snapshot};
 
 pub use blobs::{Blob, inline_file, inline_image};
 use items::{Call, OpenItem};
+use late::LateItem;
 use requests::OpenRequest;
 pub use restore::Restoring;
 use turns::Turn;
@@ -111,8 +112,11 @@ pub struct Timeline {
     earlier: HashMap<ItemKey, ItemId>,
     /// Calls that have begun something which goes on for as long as the agent's process may.
     lasting: HashMap<ItemKey, ItemId>,
-    /// Items that ended with the last turn, not by the agent's word: that may still come.
-    cut: HashSet<ItemKey>,
+    /// Items that ended with the last turn, not by the agent's word, with what was streamed of them: the rest may
+    /// still come.
+    cut: HashMap<ItemKey, String>,
+    /// Items of the agent that are heard of too late, until the agent ends them or a turn begins or ends.
+    late: IndexMap<ItemKey, LateItem>,
     /// Calls that a turn left without the agent's own result, or that began after it, each with the item that
     /// stands for them: a command may outlive many turns.
     owed: HashMap<ItemKey, ItemId>,
@@ -159,7 +163,8 @@ impl Timeline {
             closed: HashMap::new(),
             earlier: HashMap::new(),
             lasting: HashMap::new(),
-            cut: HashSet::new(),
+            cut: HashMap::new(),
+            late: IndexMap::new(),
             owed: HashMap::new(),
             requests: IndexMap::new(),
             granted: Vec::new(),
@@ -331,6 +336,7 @@ impl Timeline {
     /// busy with is over.
     pub fn forget_run(&mut self, stamp: Stamp, out: &mut Vec<Emitted>) {
         if self.turn.is_none() {
+            self.close_late(stamp.synthetic(), out);
             if self.fold.started {
                 let over =
                     StatePatch { activity: Some(None), subagents: Some(None), ..StatePatch::default() };

@@ -116,10 +116,11 @@ async fn odd_tool_calls_and_late_words_stay_lawful() {
         .await;
     session.turn("[[late]]", PermissionReply::Once).await;
     let late = |event: &UniversalEvent| {
-        matches!(&event.data, EventData::ItemCompleted(data)
+        matches!(&event.data, EventData::ItemStarted(data)
             if serde_json::to_string(&data.item.content).unwrap().contains("mock.late"))
     };
-    session.wait_for(0, late).await;
+    let late = session.wait_for(0, late).await;
+    session.wait_for(late.sequence, is(UniversalEventType::ItemDelta)).await;
     let detail = daemon.client.detail(&session.id).await.unwrap();
     assert!(detail.state.todos.is_some() && detail.state.commands.is_some() && detail.state.title.is_some());
     assert!(detail.state.context.is_some() && detail.state.cost_usd.is_some());

@@ -9,8 +9,8 @@
 
 use omniglot_client::StreamFrom;
 use omniglot_schema::{
-    ContentPart, CreateSessionRequest, Delivery, ErrorCode, EventData, MessageRequest, PermissionReply,
-    QueueOnCancel, StopReason, UniversalEvent, UniversalEventType,
+    ContentPart, CreateSessionRequest, Delivery, ErrorCode, EventData, ItemId, MessageRequest,
+    PermissionReply, QueueOnCancel, StopReason, UniversalEvent, UniversalEventType,
 };
 use omniglot_testkit::daemon::{Daemon, Setup, wait_gone};
 use omniglot_testkit::session_driver::{SessionDriver, message, session_id, status_of};
@@ -49,12 +49,12 @@ fn is(kind: UniversalEventType) -> impl Fn(&UniversalEvent) -> bool {
     move |event| event.kind() == kind
 }
 
-fn late(event: &UniversalEvent) -> Option<String> {
-    let EventData::ItemCompleted(data) = &event.data else { return None };
-    data.item.content.iter().find_map(|part| match part {
-        ContentPart::Status { label, detail } if label == "odd.late" => detail.clone(),
-        _ => None,
-    })
+/// The late item that begins here.
+fn late(event: &UniversalEvent) -> Option<ItemId> {
+    let EventData::ItemStarted(data) = &event.data else { return None };
+    let is_late =
+        |part: &ContentPart| matches!(part, ContentPart::Status { label, .. } if label == "odd.late");
+    data.item.content.iter().any(is_late).then(|| data.item.item_id.clone())
 }
 
 #[tokio::test]
@@ -84,8 +84,10 @@ async fn a_request_that_the_turn_outlived_is_answered_to_the_agent() {
     let daemon = daemon(&script, "");
     let session = odd(&daemon).await;
     session.post("hello").await;
-    let told = session.wait_for(0, |event| late(event).is_some()).await;
-    assert_eq!(late(&told).as_deref(), Some("told"));
+    let begun = session.wait_for(0, |event| late(event).is_some()).await;
+    let told = session.wait_for(begun.sequence, is(UniversalEventType::ItemDelta)).await;
+    let EventData::ItemDelta(told) = &told.data else { unreachable!() };
+    assert_eq!((Some(&told.item_id), told.delta.as_str()), (late(&begun).as_ref(), "told"));
     session.history().await;
 }
 

@@ -32,6 +32,7 @@ struct Seen {
     text: String,
     reasoning: String,
     deltas: Vec<DeltaPart>,
+    late: bool,
 }
 
 impl Seen {
@@ -45,6 +46,7 @@ impl Seen {
             text: String::new(),
             reasoning: String::new(),
             deltas: vec![],
+            late: is_late(item),
         }
     }
 }
@@ -60,6 +62,11 @@ impl Items {
 
     pub(super) fn report_open(&mut self) -> IndexSet<ItemId> {
         std::mem::take(&mut self.open)
+    }
+
+    /// Late text that no turn holds may still grow.
+    pub(super) fn allow_open_late(&mut self) {
+        self.open.retain(|id| self.seen.get(id).is_none_or(|seen| !seen.late));
     }
 
     pub(super) fn report_unanswered(&mut self) -> IndexSet<CallId> {
@@ -286,6 +293,11 @@ impl Session {
             self.say(Code::DeltaText, format!("{}: the deltas are not its text", item.item_id));
         }
     }
+}
+
+fn is_late(item: &UniversalItem) -> bool {
+    let Some(ContentPart::Status { label, .. }) = item.content.first() else { return false };
+    item.kind == ItemKind::Status && StatusLabel::of_label(label) == Some(StatusLabel::Late)
 }
 
 fn is_json(text: &str) -> bool {

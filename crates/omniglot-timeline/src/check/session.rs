@@ -62,6 +62,8 @@ impl Session {
         if !allow.open_turn {
             if self.turns.open.is_some() {
                 self.say(Code::TurnOpen, "the stream ends inside a turn");
+            } else {
+                self.items.allow_open_late();
             }
             self.nothing_open("the end of the stream");
         }

@@ -303,6 +303,20 @@ fn a_frame_that_was_not_understood_is_the_daemons_word() {
 }
 
 #[test]
+fn late_text_may_grow_between_two_turns_and_ends_before_the_next() {
+    let mut stream = lawful();
+    stream.push("item.started", status("a.late", "in_progress"));
+    stream.push("item.delta", json!({"item_id": "itm_9", "delta": "more"}));
+    let report = check(&stream.events(), Allow::default());
+    assert!(report.is_lawful(), "{report}");
+    let turn = json!({"phase": "started", "turn_id": "turn_2", "metadata": {"origin": "agent"}});
+    stream.push("turn.started", turn);
+    stream.push("turn.ended", turn_ended("turn_2", "cancelled"));
+    let report = check(&stream.events(), Allow::default());
+    assert!(report.violations.iter().map(|v| v.code).eq([Code::ItemOpen]), "{report}");
+}
+
+#[test]
 fn a_failed_turn_with_one_error_and_state_after_it_is_lawful() {
     let mut stream = lawful();
     stream.set(ENDED, "/metadata/stop_reason", json!("error"));

@@ -38,6 +38,8 @@ impl Session {
     pub(super) fn turn_started(&mut self, data: &TurnStartedData) {
         if self.turns.open.is_some() {
             self.say(Code::TurnAlternation, "turn.started inside a turn");
+        } else {
+            self.nothing_open("turn.started");
         }
         if data.phase != TurnPhase::Started {
             self.say(Code::Phase, "turn.started with another phase");

@@ -44,7 +44,7 @@ pub(super) fn fit(begun: &Body, streamed: &str, body: Body) -> Fit {
 }
 
 /// The deltas of these concatenate to their text.
-fn is_streamed(body: &Body) -> bool {
+pub(super) fn is_streamed(body: &Body) -> bool {
     matches!(body, Body::Message { .. } | Body::Reasoning { .. })
 }
 

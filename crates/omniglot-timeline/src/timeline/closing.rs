@@ -25,8 +25,9 @@ impl Timeline {
                         .flat_map(|item| [(result.call.clone(), item.clone()), (key.clone(), item.clone())]),
                 );
             }
+            let streamed = self.items.get(&key).map(|open| open.streamed.clone()).unwrap_or_default();
             self.finish(&key, Outcome::Failed, body, stamp, out);
-            self.cut.insert(key);
+            self.cut.insert(key, streamed);
         }
         let unanswered = self.calls.iter().filter(|(_, call)| !call.has_result);
         let unanswered: Vec<_> = unanswered.map(|(key, call)| (key.clone(), call.why_no_result())).collect();

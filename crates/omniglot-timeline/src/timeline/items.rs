@@ -5,7 +5,6 @@ use omniglot_schema::{
 };
 
 use super::bodies::{Fit, fit, needs_turn, settled, split_streamed};
-use super::late::Told;
 use super::{Emitted, Stamp, Timeline};
 use crate::draft::{Body, DropReason, ItemEnd, ItemKey, ItemStart, Outcome, ToolResult};
 
@@ -33,15 +32,21 @@ pub(super) struct Call {
 impl Timeline {
     pub(super) fn item_id(&self, key: &ItemKey) -> Option<ItemId> {
         let open = self.items.get(key).map(|open| &open.id);
-        open.or_else(|| self.ended_item(key)).or_else(|| self.lasting.get(key)).cloned()
+        let late = || self.late.get(key).and_then(|late| late.item.as_ref());
+        open.or_else(|| self.ended_item(key)).or_else(|| self.lasting.get(key)).or_else(late).cloned()
     }
 
     pub(super) fn ended_item(&self, key: &ItemKey) -> Option<&ItemId> {
         self.closed.get(key).or_else(|| self.earlier.get(key))
     }
 
+    /// Whether what comes for this item comes after its end.
+    fn is_late(&self, key: &ItemKey) -> bool {
+        self.late.contains_key(key) || self.ended_item(key).is_some() || self.owed.contains_key(key)
+    }
+
     pub(super) fn item_started(&mut self, start: ItemStart, stamp: Stamp, out: &mut Vec<Emitted>) {
-        if self.items.contains_key(&start.key) {
+        if self.items.contains_key(&start.key) || self.late.contains_key(&start.key) {
             return self.dropped(DropReason::Duplicate);
         }
         if self.comes_late(&start.key, &start.body, stamp, out) {
@@ -123,9 +128,8 @@ impl Timeline {
             return self.dropped(DropReason::Internal);
         }
         if !self.items.contains_key(key) {
-            let parent = self.ended_item(key).or_else(|| self.owed.get(key)).cloned();
-            if parent.is_some() || self.turn.is_none() {
-                return self.late(parent, Told::words(delta), stamp, out);
+            if self.turn.is_none() || self.is_late(key) {
+                return self.late_delta(key, delta, stamp, out);
             }
             let body = Body::Message { role: ItemRole::Assistant, parts: vec![] };
             self.open_item(key.clone(), None, None, body, stamp.synthetic(), out);
@@ -157,8 +161,11 @@ impl Timeline {
         if self.items.contains_key(&key) {
             return self.close_item(&key, outcome, body, stamp, out);
         }
+        if self.late.contains_key(&key) {
+            return self.ended_late(&key, body, stamp, out);
+        }
         if self.ended_item(&key).is_some() {
-            return match body.filter(|_| self.cut.remove(&key)) {
+            return match body.filter(|_| self.cut.remove(&key).is_some()) {
                 Some(body) => self.told_late(&key, body, stamp, out),
                 None => self.dropped(DropReason::Duplicate),
             };

@@ -1,13 +1,37 @@
-//! What an agent says about something that has ended (T9): a status item with all that was said. Nothing reopens.
+//! Late output (T9): what an agent says about something that has ended is a status item. Nothing reopens.
+//!
+//! Late text is one item however many deltas bring it: the item starts with the first words, grows by
+//! `item.delta` and completes once (T5). The alternative, to hold the text back until it is whole, would keep it
+//! from everybody: many agents never end what a cancel has cut, and then nothing tells that no more will come.
+//!
+//! ```text
+//! not heard of ── words ──▶ growing ── the agent ends the item ─────────────────────▶ completed
+//!                              └────── a turn begins or ends, the process is gone ──▶ completed, by the daemon
+//! ```
+//!
+//! So a late item may be open while no turn is; it is the only one that may. The fold holds it, with its text:
+//! after a restart of the daemon nobody reads the events between two turns again.
+//! A final text that goes on where the late text stopped gives the rest as a delta; one that contradicts it fails
+//! the late item and is told as another (T6). The final arguments or output of a tool take the place of the late
+//! text, which was a preview (T7).
 
 use omniglot_schema::{
-    ContentPart, EventData, ItemEventData, ItemId, ItemKind, ItemStatus, StatusLabel, UniversalItem,
+    ContentPart, EventData, ItemDeltaData, ItemEventData, ItemId, ItemKind, ItemStatus, StatusLabel,
+    UniversalItem,
 };
 use serde::Serialize;
 
-use super::bodies::text_of;
+use super::bodies::{is_streamed, text_of};
 use super::{Emitted, Stamp, Timeline};
 use crate::draft::{Body, DropReason, ItemKey, ItemStart, ToolCall, ToolResult};
+
+/// An item of the agent that is heard of too late.
+#[derive(Debug)]
+pub(super) struct LateItem {
+    parent: Option<ItemId>,
+    /// The status item that tells it, once there are words.
+    pub(super) item: Option<ItemId>,
+}
 
 /// What a body tells when it has no place of its own any more.
 #[derive(Debug, Default)]
@@ -32,51 +56,214 @@ struct Facts {
 impl Timeline {
     /// An item begins after the end of its turn.
     pub(super) fn begun_late(&mut self, start: ItemStart, stamp: Stamp, out: &mut Vec<Emitted>) {
-        self.told_late(&start.key, start.body, stamp, out);
+        let ItemStart { key, body, .. } = start;
+        if !grows(&body) {
+            return self.told_late(&key, body, stamp, out);
+        }
+        let parent = self.late_parent(&key, &body);
+        self.owe(&key, &body);
+        let told = Told::of(body);
+        let item =
+            if told.is_empty() { None } else { Some(self.open_late(parent.clone(), told, stamp, out)) };
+        if item.is_none() {
+            self.dropped(DropReason::Superseded);
+        }
+        self.late.insert(key, LateItem { parent, item });
     }
 
-    /// The content of an item comes after its end, or after that of its turn. What comes of a call that begins
-    /// so late is late, too.
+    /// Words for an item that has ended, or that began after the end of its turn.
+    pub(super) fn late_delta(&mut self, key: &ItemKey, delta: String, stamp: Stamp, out: &mut Vec<Emitted>) {
+        let known = self.late.get(key);
+        let (parent, item) = match known {
+            Some(late) => (late.parent.clone(), late.item.clone()),
+            None => (self.ended_item(key).or_else(|| self.owed.get(key)).cloned(), None),
+        };
+        let item = item.unwrap_or_else(|| self.open_late(parent.clone(), Told::default(), stamp, out));
+        self.late.insert(key.clone(), LateItem { parent, item: Some(item.clone()) });
+        self.extend_late(item, delta, stamp, out);
+    }
+
+    /// The agent ends an item that was heard of too late.
+    pub(super) fn ended_late(
+        &mut self,
+        key: &ItemKey,
+        body: Option<Body>,
+        stamp: Stamp,
+        out: &mut Vec<Emitted>,
+    ) {
+        let Some(LateItem { parent, item }) = self.late.shift_remove(key) else { return };
+        let cut = self.cut.remove(key);
+        // The agent has ended it before: what it says of its content is no news.
+        let is_repeated = self.ended_item(key).is_some() && cut.is_none();
+        let body = body.filter(|_| !is_repeated);
+        let Some(id) = item else {
+            return match body {
+                Some(body) => self.late_whole(parent, Told::of(body), stamp, out),
+                None => self.dropped(DropReason::Superseded),
+            };
+        };
+        if self.ended_item(key).is_none() {
+            self.closed.insert(key.clone(), id.clone());
+        }
+        match body {
+            None => self.complete_late(&id, ItemStatus::Completed, None, stamp, out),
+            Some(body) => self.settle_late(&id, parent, &cut.unwrap_or_default(), body, stamp, out),
+        }
+    }
+
+    /// Completes a late item with the final content; `before` is the text that was told in time.
+    fn settle_late(
+        &mut self,
+        id: &ItemId,
+        parent: Option<ItemId>,
+        before: &str,
+        body: Body,
+        stamp: Stamp,
+        out: &mut Vec<Emitted>,
+    ) {
+        let is_text = is_streamed(&body);
+        let told = Told::of(body);
+        let late = self.fold.late.get(id).and_then(detail_of).unwrap_or_default().to_owned();
+        let rest = told.words.strip_prefix(before).and_then(|words| words.strip_prefix(late.as_str()));
+        match rest.map(str::to_owned) {
+            _ if !is_text && !told.is_empty() => {
+                self.complete_late(id, ItemStatus::Completed, Some(told), stamp, out);
+            }
+            Some(rest) => {
+                if !rest.is_empty() {
+                    self.extend_late(id.clone(), rest, stamp.synthetic(), out);
+                }
+                let words = self.fold.late.get(id).and_then(detail_of).unwrap_or_default().to_owned();
+                let told = Told { words, ..told };
+                self.complete_late(id, ItemStatus::Completed, Some(told), stamp, out);
+            }
+            None if told.words.is_empty() => {
+                let told = Told { words: late, ..told };
+                self.complete_late(id, ItemStatus::Completed, Some(told), stamp, out);
+            }
+            None => {
+                self.complete_late(id, ItemStatus::Failed, None, stamp.synthetic(), out);
+                self.stats.rewritten += 1;
+                self.late_whole(parent, told, stamp, out);
+            }
+        }
+    }
+
+    /// Completes every late item: the agent has not ended it by now.
+    pub(super) fn close_late(&mut self, stamp: Stamp, out: &mut Vec<Emitted>) {
+        for (key, late) in std::mem::take(&mut self.late) {
+            if self.ended_item(&key).is_none()
+                && let Some(id) = late.item.or(late.parent)
+            {
+                self.closed.insert(key, id);
+            }
+        }
+        // A late item of an adapter's own ends with the other items of its turn.
+        let is_ours = |id: &&ItemId| !self.items.values().any(|open| open.id == **id);
+        for id in self.fold.late.keys().filter(is_ours).cloned().collect::<Vec<_>>() {
+            self.complete_late(&id, ItemStatus::Completed, None, stamp, out);
+        }
+    }
+
+    /// The content of an item comes whole, after its end or after that of its turn.
     pub(super) fn told_late(&mut self, key: &ItemKey, body: Body, stamp: Stamp, out: &mut Vec<Emitted>) {
+        let parent = self.late_parent(key, &body);
+        self.owe(key, &body);
+        self.late_whole(parent, Told::of(body), stamp, out);
+    }
+
+    fn late_parent(&self, key: &ItemKey, body: &Body) -> Option<ItemId> {
+        let call = if let Body::ToolResult(result) = body { Some(&result.call) } else { None };
+        let of_call = |call| self.owed.get(call).or_else(|| self.ended_item(call));
+        self.ended_item(key).or_else(|| of_call(call?)).cloned()
+    }
+
+    /// What comes of a call that begins too late is late, too. The next item stands for the call.
+    fn owe(&mut self, key: &ItemKey, body: &Body) {
         if matches!(body, Body::ToolCall { .. }) && self.ended_item(key).is_none() {
             self.owed.insert(key.clone(), ItemId(self.mint("itm")));
         }
-        let call = if let Body::ToolResult(result) = &body { Some(&result.call) } else { None };
-        let of_call = |call| self.owed.get(call).or_else(|| self.ended_item(call));
-        let parent = self.ended_item(key).or_else(|| of_call(call?)).cloned();
-        self.late(parent, Told::of(body), stamp, out);
     }
 
-    pub(super) fn late(
+    fn late_whole(&mut self, parent: Option<ItemId>, told: Told, stamp: Stamp, out: &mut Vec<Emitted>) {
+        if told.is_empty() {
+            return self.dropped(DropReason::Superseded);
+        }
+        let id = self.open_late(parent, told, stamp, out);
+        self.complete_late(&id, ItemStatus::Completed, None, stamp, out);
+    }
+
+    fn open_late(
         &mut self,
         parent_id: Option<ItemId>,
         told: Told,
         stamp: Stamp,
         out: &mut Vec<Emitted>,
-    ) {
-        let Told { words, parts } = told;
-        if words.is_empty() && parts.is_empty() {
-            return self.dropped(DropReason::Superseded);
-        }
-        let label = format!("{}.{}", self.identity.agent, StatusLabel::Late.as_str());
-        let status = ContentPart::Status { label, detail: Some(words).filter(|words| !words.is_empty()) };
+    ) -> ItemId {
+        let item_id = ItemId(self.mint("itm"));
         let item = UniversalItem {
-            item_id: ItemId(self.mint("itm")),
+            item_id: item_id.clone(),
             native_item_id: None,
             parent_id,
             kind: ItemKind::Status,
             role: None,
             status: ItemStatus::InProgress,
-            content: std::iter::once(status).chain(parts).collect(),
+            content: self.late_content(told),
         };
-        self.emit(EventData::ItemStarted(ItemEventData { item: item.clone() }), stamp, out);
-        let item = UniversalItem { status: ItemStatus::Completed, ..item };
+        self.emit(EventData::ItemStarted(ItemEventData { item }), stamp, out);
+        item_id
+    }
+
+    fn extend_late(&mut self, item_id: ItemId, delta: String, stamp: Stamp, out: &mut Vec<Emitted>) {
+        let data = ItemDeltaData { item_id, native_item_id: None, delta, part_type: None };
+        self.emit(EventData::ItemDelta(data), stamp, out);
+    }
+
+    /// `told` is all that there is of it; `None` means what was started and streamed.
+    fn complete_late(
+        &mut self,
+        id: &ItemId,
+        status: ItemStatus,
+        told: Option<Told>,
+        stamp: Stamp,
+        out: &mut Vec<Emitted>,
+    ) {
+        let Some(item) = self.fold.late.get(id).cloned() else { return };
+        let content = told.map_or_else(|| item.content.clone(), |told| self.late_content(told));
+        let item = UniversalItem { status, content, ..item };
         self.emit(EventData::ItemCompleted(ItemEventData { item }), stamp, out);
+    }
+
+    fn late_content(&self, Told { words, parts }: Told) -> Vec<ContentPart> {
+        let label = format!("{}.{}", self.identity.agent, StatusLabel::Late.as_str());
+        let status = ContentPart::Status { label, detail: Some(words).filter(|words| !words.is_empty()) };
+        std::iter::once(status).chain(parts).collect()
+    }
+}
+
+/// Whether the agent may tell more of it, and says when it is done.
+fn grows(body: &Body) -> bool {
+    use omniglot_schema::ItemRole::Assistant;
+    match body {
+        Body::Message { role, .. } => *role == Assistant,
+        Body::Reasoning { .. } | Body::ToolCall { .. } | Body::ToolResult(_) => true,
+        Body::System { .. } | Body::Status { .. } | Body::Unknown { .. } => false,
+    }
+}
+
+fn detail_of(item: &UniversalItem) -> Option<&str> {
+    match item.content.first() {
+        Some(ContentPart::Status { detail, .. }) => detail.as_deref(),
+        _ => None,
     }
 }
 
 impl Told {
-    pub(super) fn words(words: String) -> Self {
+    fn is_empty(&self) -> bool {
+        self.words.is_empty() && self.parts.is_empty()
+    }
+
+    fn words(words: String) -> Self {
         Self { words, parts: vec![] }
     }
 

@@ -126,7 +126,7 @@ impl Timeline {
         if let Some(call) = call.as_ref().and_then(|key| self.calls.get(key)) {
             return (Some(call.item.clone()), None);
         }
-        let call = call.filter(|key| self.item_id(key).is_none());
+        let call = call.filter(|key| self.item_id(key).is_none() && !self.late.contains_key(key));
         let made = call.is_none();
         let key = call.unwrap_or_else(|| ItemKey(format!("request:{}:{}", request.0, self.next_seq())));
         let body = Body::tool_call(name, "{}");

@@ -97,6 +97,10 @@ impl Timeline {
     }
 
     fn absorb_start(&mut self, item: &UniversalItem) {
+        if crate::fold::is_late(item) {
+            // The fold holds it.
+            return;
+        }
         let key = ItemKey(item.item_id.to_string());
         let body = self.body_of(item);
         if let Some(ContentPart::ToolCall { call_id, .. }) = item.content.first() {

@@ -2,6 +2,7 @@
 //! breaks them is in `tests/properties.rs`.
 
 mod lasting;
+mod late;
 mod sources;
 
 use jiff::Timestamp;
@@ -19,13 +20,15 @@ use crate::draft::{
 
 struct Session {
     timeline: Timeline,
+    /// What was said before, where a test looks only at what came then.
+    earlier: Vec<Emitted>,
     said: Vec<Emitted>,
 }
 
 impl Session {
     fn new() -> Self {
         let identity = Identity { session_id: SessionId::parse("s").unwrap(), agent: "mock".into() };
-        let mut session = Self { timeline: Timeline::new(identity, "x"), said: vec![] };
+        let mut session = Self { timeline: Timeline::new(identity, "x"), earlier: vec![], said: vec![] };
         session.turn();
         session
     }
@@ -76,14 +79,15 @@ impl Session {
 
     /// The items that have ended, in their order; the stream so far is lawful.
     fn ended(&mut self) -> Vec<UniversalItem> {
-        let events: Vec<_> = self.said.iter().map(|emitted| emitted.event.clone()).collect();
+        let said = || self.earlier.iter().chain(&self.said);
+        let events: Vec<_> = said().map(|emitted| emitted.event.clone()).collect();
         let report = check(&events, Allow { open_turn: true, ..Allow::default() });
         assert!(report.violations.is_empty(), "{:#?}", report.violations);
         let ended = |event: &Emitted| match &event.event.data {
             EventData::ItemCompleted(data) => Some(data.item.clone()),
             _ => None,
         };
-        self.said.iter().filter_map(ended).collect()
+        said().filter_map(ended).collect()
     }
 
     fn last(&mut self) -> UniversalItem {
@@ -268,6 +272,7 @@ fn what_a_command_says_that_has_outlived_many_turns_is_late() {
     }
     session.turn();
     session.draft(Draft::ItemDelta { key: "r".into(), delta: "more".into() });
+    session.end_turn();
     let late = session.last();
     assert_eq!(late.parent_id, Some(cut.item_id));
     assert_eq!(shown(&late), r#"[{"type":"status","label":"mock.late","detail":"more"}]"#);

@@ -40,6 +40,7 @@ impl Timeline {
         stamp: Stamp,
         out: &mut Vec<Emitted>,
     ) {
+        self.close_late(stamp.synthetic(), out);
         self.earlier = std::mem::take(&mut self.closed);
         let id = TurnId(self.mint("turn"));
         let (origin, message_id, said) = match origin {
@@ -68,8 +69,10 @@ impl Timeline {
         self.close_turn(end, by, stamp, out);
     }
 
-    /// Ends the open turn, if there is one: requests, items, error, end, in this order.
+    /// Ends the open turn, if there is one: requests, items, error, end, in this order. Late text is complete
+    /// before that, with or without a turn.
     pub fn close_turn(&mut self, end: TurnEnd, by: ResolvedBy, stamp: Stamp, out: &mut Vec<Emitted>) {
+        self.close_late(stamp.synthetic(), out);
         // Resolving the last request would end a turn that was opened for it; here the caller ends it.
         let Some(turn) = self.turn.as_mut() else { return };
         turn.for_requests = false;
