@@ -1,4 +1,7 @@
 //! Approvals: what the server wants to do, what a person may say to it, and what was said (T10, T11).
+//!
+//! The action is the command, the files or the rights themselves. The model's reason is a detail: whoever sees the
+//! action alone must not be shown a sentence in its place.
 
 use omniglot_schema::{ContentPart, PermissionOption, PermissionReply, PermissionStatus, ResolvedBy};
 use omniglot_timeline::{ItemKey, PermissionAsk};
@@ -19,12 +22,19 @@ use crate::rpc::{self, RpcId, send};
 impl Codex {
     pub(crate) fn ask_command(&mut self, id: RpcId, ask: CommandApproval, out: &mut Vec<Output>) {
         let asked = self.tools.asked(&ask.thread_id, &ask.item_id);
-        let network = ask.network_approval_context.map(|context| context.to_string());
-        let pattern = network.or(ask.command);
-        let action = ask.reason.or_else(|| pattern.clone()).unwrap_or_else(|| "run a command".to_owned());
+        let CommandApproval { reason, command, network_approval_context: network, .. } = ask;
+        let (action, pattern, detail) = match (network.map(|context| context.to_string()), command) {
+            (Some(network), command) => {
+                let lines: Vec<String> = reason.into_iter().chain(command).collect();
+                let detail = (!lines.is_empty()).then(|| lines.join("\n"));
+                (format!("use the network: {network}"), Some(network), detail)
+            }
+            (None, Some(command)) => (command.clone(), Some(command), reason),
+            (None, None) => ("run a command".to_owned(), None, reason),
+        };
         let tool = asked.as_ref().map_or_else(|| "shell".to_owned(), |asked| asked.name.clone());
         let call = asked.map(|asked| asked.call);
-        let wanted = Wanted { action, tool, pattern, call, files: vec![] };
+        let wanted = Wanted { action, detail, tool, pattern, call, files: vec![] };
         self.ask(id, Kind::Approval, None, wanted, out);
     }
 
@@ -38,10 +48,10 @@ impl Codex {
         let files = asked.as_ref().map(|asked| asked.files.clone()).unwrap_or_default();
         let paths: Vec<&str> = files.iter().filter_map(path_of).collect();
         let pattern = (!paths.is_empty()).then(|| paths.join(", "));
-        let change = || format!("change {}", pattern.as_deref().unwrap_or("files"));
-        let action = ask.reason.unwrap_or_else(change);
+        let action = format!("change {}", pattern.as_deref().unwrap_or("files"));
         let call = asked.map(|asked| asked.call);
-        let wanted = Wanted { action, tool: "apply_patch".to_owned(), pattern, call, files };
+        let wanted =
+            Wanted { action, detail: ask.reason, tool: "apply_patch".to_owned(), pattern, call, files };
         self.ask(id, Kind::Approval, None, wanted, out);
     }
 
@@ -49,10 +59,11 @@ impl Codex {
         let call = unnamed::permissions(&ask);
         let asking = self.asking_tool(ask.thread_id, ask.item_id, call, out);
         let pattern = ask.permissions.to_string();
-        let action = ask.reason.unwrap_or_else(|| format!("more permissions: {pattern}"));
+        let action = format!("more permissions: {pattern}");
         let tool = "request_permissions".to_owned();
         let call = asking.as_ref().map(|asking| asking.call.clone());
-        let wanted = Wanted { action, tool, pattern: Some(pattern), call, files: vec![] };
+        let (detail, pattern) = (ask.reason, Some(pattern));
+        let wanted = Wanted { action, detail, tool, pattern, call, files: vec![] };
         self.ask(id, Kind::Permissions(ask.permissions), asking, wanted, out);
     }
 
@@ -63,13 +74,8 @@ impl Codex {
         let action = ask.message.unwrap_or_else(|| format!("run {tool}"));
         let persists = ask.meta.unwrap_or_default().persists();
         let (pattern, call) = (Some(tool.clone()), asked.map(|asked| asked.call));
-        self.ask(
-            id,
-            Kind::McpTool { persists },
-            None,
-            Wanted { action, tool, pattern, call, files: vec![] },
-            out,
-        );
+        let wanted = Wanted { action, detail: None, tool, pattern, call, files: vec![] };
+        self.ask(id, Kind::McpTool { persists }, None, wanted, out);
     }
 
     fn ask(
@@ -82,10 +88,10 @@ impl Codex {
     ) {
         let native_id = serde_json::to_value(&id).ok();
         let key = self.requests.add(id, kind, asking);
-        let Wanted { action, tool, pattern, call, files } = wanted;
+        let Wanted { action, detail, tool, pattern, call, files } = wanted;
         let options = options();
         let tool = Some(tool);
-        let ask = PermissionAsk { key, native_id, action, call, tool, pattern, options, files, detail: None };
+        let ask = PermissionAsk { key, native_id, action, call, tool, pattern, options, files, detail };
         out.push(Draft::PermissionRequested(ask).into());
     }
 }
@@ -159,6 +165,8 @@ impl OpenRequest {
 /// What a permission is asked for.
 struct Wanted {
     action: String,
+    /// Why, in the model's words.
+    detail: Option<String>,
     tool: String,
     pattern: Option<String>,
     call: Option<ItemKey>,

@@ -1,6 +1,7 @@
 //! Commands, answers and the traps of Codex, each by its name. What must not be lost of what it says is in `told`.
 //! Whole recordings are in `tests/captures.rs`.
 
+mod asked;
 mod told;
 
 use omniglot_schema::{MessageAttachment, PermissionReply, SessionId};

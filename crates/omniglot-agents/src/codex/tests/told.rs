@@ -130,7 +130,7 @@ fn more_rights_that_are_refused_are_told_as_refused() {
     insta::assert_snapshot!(told.join("\n"), @r#"
     item + call:1:call_2 native="call_2" tool_call request_permissions {"reason":"more","permissions":{"network":{"enabled":true}}}
     item . call:1:call_2
-    permission + 1:1 native=1 "more" tool="request_permissions" call="call:1:call_2" options=[{"id":"accept","name":"Allow once","kind":"allow_once"},{"id":"acceptForSession","name":"Allow for this session","kind":"allow_always"},{"id":"decline","name":"Reject","kind":"reject_once"}] files=[]
+    permission + 1:1 native=1 "more permissions: {\"network\":{\"enabled\":true}}" tool="request_permissions" call="call:1:call_2" options=[{"id":"accept","name":"Allow once","kind":"allow_once"},{"id":"acceptForSession","name":"Allow for this session","kind":"allow_always"},{"id":"decline","name":"Reject","kind":"reject_once"}] files=[]
     "#);
     let (key, reply) = (RequestKey("1:1".into()), PermissionReply::Reject);
     let told = session.command(Command::ReplyPermission { key, reply, message: None });
