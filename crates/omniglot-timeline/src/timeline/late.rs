@@ -180,7 +180,7 @@ impl Timeline {
 
     /// What comes of a call that begins too late is late, too. The next item stands for the call.
     fn owe(&mut self, key: &ItemKey, body: &Body) {
-        if matches!(body, Body::ToolCall { .. }) && self.ended_item(key).is_none() {
+        if matches!(body, Body::ToolCall(_)) && self.ended_item(key).is_none() {
             self.owed.insert(key.clone(), ItemId(self.mint("itm")));
         }
     }
@@ -246,7 +246,7 @@ fn grows(body: &Body) -> bool {
     use omniglot_schema::ItemRole::Assistant;
     match body {
         Body::Message { role, .. } => *role == Assistant,
-        Body::Reasoning { .. } | Body::ToolCall { .. } | Body::ToolResult(_) => true,
+        Body::Reasoning { .. } | Body::ToolCall(_) | Body::ToolResult(_) => true,
         Body::System { .. } | Body::Status { .. } | Body::Unknown { .. } => false,
     }
 }
