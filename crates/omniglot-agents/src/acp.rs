@@ -7,6 +7,7 @@
 //! The answer to `session/prompt` is the only end of a turn. Requests that we do not serve are refused
 //! at once, and nothing that we do not serve is advertised.
 
+mod adapter;
 mod attach;
 mod auth;
 mod command;
@@ -32,6 +33,7 @@ mod text;
 mod tool;
 mod translate;
 mod turn;
+pub mod unverified;
 mod update;
 mod uri;
 mod usage;
@@ -42,6 +44,8 @@ mod tests;
 
 use omniglot_schema::Resume;
 
+pub(crate) use adapter::with_quirks;
+pub use adapter::{MOCK, PLAIN, PROTOCOL};
 pub use compaction::compact_prompt;
 pub use launch::{custom, mock};
 pub use settings_change::preview_settings;

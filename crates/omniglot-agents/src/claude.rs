@@ -9,6 +9,7 @@
 //! by itself, when something that runs in the background ends. What it says of itself at the start of every turn
 //! (`init`) is the only sign of such a turn.
 
+mod adapter;
 mod background;
 mod backlog;
 mod blocks;
@@ -43,9 +44,7 @@ use omniglot_schema::{StatePatch, StatusLabel};
 use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome};
 use serde_json::value::RawValue;
 
-pub use history::HISTORY;
-pub use launch::{START, launch};
-pub use settings::preview_settings;
+pub use adapter::ADAPTER;
 
 use crate::contract::{Carryover, Draft, DropReason, Input, Output, Translator, Unparsed};
 use crate::fault::garbage;
@@ -61,7 +60,7 @@ use turn::Turns;
 use usage::Account;
 
 /// What makes it compact its context.
-pub const COMPACT: &str = "/compact";
+const COMPACT: &str = "/compact";
 
 /// One session with Claude Code. What is remembered lasts as long as its process.
 #[derive(Debug, Default)]

@@ -17,6 +17,7 @@
 //!   (`agents`);
 //! - a message may come from a queue of Codex's own (`echo`).
 
+mod adapter;
 mod agents;
 mod approval;
 mod command;
@@ -49,9 +50,7 @@ use std::collections::HashMap;
 
 use omniglot_schema::{CommandInfo, Resume};
 
-pub use launch::START;
-pub use link::CodexLink;
-pub use settings::preview_settings;
+pub use adapter::ADAPTER;
 
 use crate::contract::{DropReason, Input, Output, Prompt, Translator};
 use crate::fault::garbage;
@@ -124,7 +123,7 @@ impl Translator for Codex {
 }
 
 /// The prompt that compacts a thread: one of the commands below.
-pub const COMPACT: &str = "/compact";
+const COMPACT: &str = "/compact";
 
 /// The protocol has methods where Codex's own terminal has commands; these are ours for them.
 fn commands() -> Vec<CommandInfo> {

@@ -5,7 +5,7 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 
 pub mod acp;
-mod caps;
+pub mod adapter;
 pub mod claude;
 pub mod codex;
 pub mod contract;
@@ -23,9 +23,11 @@ pub mod replay;
 mod rpc;
 pub mod stderr;
 
+pub use adapter::{Adapter, Lifetime};
 pub use contract::*;
 pub use exit::Exit;
 pub use host::{
     HostAsk, HostError, HostErrorKind, HostKey, HostNews, HostRequest, ReadFile, TerminalStart, TerminalText,
 };
 pub use launch::LaunchSpec;
+pub use registry::Registry;

@@ -8,6 +8,7 @@
 //! The first `idle` after `busy` ends a turn; a second one says nothing. An aborted turn ends when its abort
 //! is answered and its messages were read once more, because its last words come after its first `idle`.
 
+mod adapter;
 mod background;
 mod command;
 mod edit;
@@ -42,11 +43,9 @@ use omniglot_schema::{Activity, MessageId};
 use serde_json::value::RawValue;
 
 /// The prompt that makes OpenCode compact its context.
-pub const COMPACT: &str = "/compact";
+const COMPACT: &str = "/compact";
 
-pub use launch::{SERVING, START, launch};
-pub use link::OpenCodeLink;
-pub use settings::preview_settings;
+pub use adapter::ADAPTER;
 
 use crate::contract::{DropReason, Input, LineFault, Output, SettingsRequest, Translator, Unparsed};
 use message::Author;

@@ -15,9 +15,9 @@ use omniglot_timeline::{Emitted, Identity, SessionEnd, Stamp, Timeline, TurnEnd}
 pub use capture::{CaptureError, Ending, Row, Step};
 pub use split::sessions;
 
+use crate::adapter::Adapter;
 use crate::contract::{Carryover, Draft, Input, LineFault, Output, Translator};
 use crate::history::{Source, Told};
-use crate::registry::{self, AgentEntry};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
@@ -84,13 +84,13 @@ pub fn events(
 /// The transcript of a recording of this agent, as the session `id`. The same input gives the same bytes:
 /// ids hold that of the session, and the time is the recording's own, on a day of no meaning. A file in which
 /// the agent itself keeps a session does as well, and tells the true time.
-pub fn convert(agent: &AgentEntry, id: SessionId, capture: &str) -> Result<Vec<UniversalEvent>, ReplayError> {
+pub fn convert(agent: &Adapter, id: SessionId, capture: &str) -> Result<Vec<UniversalEvent>, ReplayError> {
     let seed = id.to_string();
     let identity = Identity { session_id: id, agent: agent.id.to_owned() };
-    if let Some(history) = registry::history(agent.protocol).filter(|files| (files.recognises)(capture)) {
+    if let Some(history) = agent.history.filter(|files| (files.recognises)(capture)) {
         return Ok(events_of_history((history.read)(capture), Timeline::new(identity, seed)));
     }
-    let mut translator = registry::translator(agent.protocol, agent.quirks);
+    let mut translator = (agent.translator)();
     events_of(&mut *translator, capture, Timeline::new(identity, seed))
 }
 

@@ -8,9 +8,8 @@
 use std::fs;
 use std::path::Path;
 
-use omniglot_agents::Translator;
-use omniglot_agents::registry::{self, AGENTS, AgentEntry};
 use omniglot_agents::replay::{self, show};
+use omniglot_agents::{Adapter, Registry, Translator};
 use omniglot_schema::{SessionId, UniversalEventType};
 use omniglot_testkit::validate::assert_lawful_but;
 use omniglot_timeline::Identity;
@@ -48,7 +47,7 @@ fn not_understood(capture: &Path) -> usize {
 
 /// The sessions of a recording: several, where they share a connection.
 fn sessions(capture: &Path) -> Vec<String> {
-    replay::sessions(agent(capture), &fs::read_to_string(capture).unwrap()).unwrap()
+    replay::sessions(&agent(capture), &fs::read_to_string(capture).unwrap()).unwrap()
 }
 
 /// One after the other, with a heading where there are several.
@@ -63,16 +62,16 @@ fn told(sessions: impl ExactSizeIterator<Item = String>) -> String {
 
 /// The adapter for a recording.
 fn translator(capture: &Path) -> Box<dyn Translator> {
-    let agent = agent(capture);
-    registry::translator(agent.protocol, agent.quirks)
+    (agent(capture).translator)()
 }
 
 /// A folder is named after its agent, with a version where there are several.
-fn agent(capture: &Path) -> &'static AgentEntry {
+fn agent(capture: &Path) -> Adapter {
     let folder = folder(capture);
     let is_of =
         |id: &str| folder.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
-    AGENTS.iter().filter(|agent| is_of(agent.id)).max_by_key(|agent| agent.id.len()).unwrap()
+    let registry = Registry::default();
+    *registry.iter().filter(|agent| is_of(agent.id)).max_by_key(|agent| agent.id.len()).unwrap()
 }
 
 fn folder(capture: &Path) -> String {

@@ -6,14 +6,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests; the exemption sees only the tests themselves")]
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use omniglot_agents::registry::{AGENTS, Protocol, translator};
 use omniglot_agents::replay::capture::{self, Step};
 use omniglot_agents::replay::show::show_output;
-use omniglot_agents::{Carryover, Input, LineFault, Translator};
+use omniglot_agents::{Adapter, Carryover, Input, LineFault, Registry, Translator, acp};
 use omniglot_schema::StderrOutput;
 use serde_json::value::RawValue;
 
@@ -34,52 +32,47 @@ const NONSENSE: &[&str] = &[
 
 #[test]
 fn every_frame_of_every_corpus_yields_an_output() {
-    for_every_adapter(|(protocol, quirks), corpus| {
-        let mut translator = translator(protocol, quirks);
+    for_every_adapter(|adapter, corpus| {
+        let mut translator = (adapter.translator)();
         for (number, step) in corpus.iter().enumerate() {
             let said = say(&mut *translator, step);
             let owed = matches!(step, Step::Frame(_) | Step::Garbage(_));
-            assert!(!owed || !said.is_empty(), "{protocol:?}: nothing came of step {number}: {step:?}");
+            assert!(!owed || !said.is_empty(), "{}: nothing came of step {number}: {step:?}", adapter.id);
         }
     });
 }
 
 #[test]
 fn equal_inputs_give_equal_outputs() {
-    for_every_adapter(|(protocol, quirks), corpus| {
-        let run = || run(&mut *translator(protocol, quirks), corpus);
+    for_every_adapter(|adapter, corpus| {
+        let run = || run(&mut *(adapter.translator)(), corpus);
         assert_eq!(run(), run());
     });
 }
 
 #[test]
 fn the_end_of_a_process_is_the_end_of_what_is_remembered() {
-    for_every_adapter(|(protocol, quirks), corpus| {
-        let fresh = run(&mut *translator(protocol, quirks), corpus);
+    for_every_adapter(|adapter, corpus| {
+        let fresh = run(&mut *(adapter.translator)(), corpus);
         for cut in [corpus.len() / 3, corpus.len() / 2, corpus.len()] {
-            let mut translator = translator(protocol, quirks);
+            let mut translator = (adapter.translator)();
             run(&mut *translator, corpus.get(..cut).unwrap());
             let stderr = StderrOutput::default();
             translator.handle(Input::Exited { code: None, signal: Some(9), stderr: &stderr }, &mut vec![]);
             let again = run(&mut *translator, corpus);
-            assert_eq!(again, fresh, "{protocol:?}, cut at step {cut}");
+            assert_eq!(again, fresh, "{}, cut at step {cut}", adapter.id);
         }
     });
 }
 
-/// How an agent is spoken to, and the set of its quirks.
-type Adapter = (Protocol, Option<&'static str>);
-
-/// Every corpus goes through every adapter: an agent may say anything, also what only another one would.
-/// With its quirks an adapter hears what has that agent's name.
-fn for_every_adapter(test: impl Fn(Adapter, &[Step])) {
-    let known = AGENTS.iter().map(|agent| (agent.protocol, agent.quirks));
-    let plain = Protocol::ALL.iter().map(|protocol| (*protocol, None));
-    let adapters: BTreeSet<Adapter> = known.chain(plain).collect();
-    let corpora = corpora();
-    for adapter in adapters {
-        let heard = |name: &str| adapter.1.is_none_or(|quirks| name.starts_with(quirks) || name.is_empty());
-        for (_, corpus) in corpora.iter().filter(|(name, _)| heard(name)) {
+/// Every corpus goes through every adapter that is not one agent's alone: an agent may say anything, also what
+/// only another one would. An adapter with quirks gets what has its agent's name.
+fn for_every_adapter(test: impl Fn(&Adapter, &[Step])) {
+    let (registry, corpora) = (Registry::default(), corpora());
+    for adapter in registry.iter().chain([&acp::PLAIN]) {
+        let has_quirks = registry.quirks(adapter.id).is_some();
+        let fits = |name: &str| !has_quirks || name.starts_with(adapter.id) || name.is_empty();
+        for (_, corpus) in corpora.iter().filter(|(name, _)| fits(name)) {
             test(adapter, corpus);
         }
     }

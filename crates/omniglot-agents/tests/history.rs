@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use omniglot_agents::registry;
+use omniglot_agents::Registry;
 use omniglot_agents::replay::{self, show};
 use omniglot_schema::{SessionId, UniversalEvent, UniversalEventType};
 use omniglot_testkit::validate::assert_lawful_but;
@@ -43,7 +43,7 @@ fn a_session_on_disk_tells_the_true_time() {
 
 fn converted(text: &str) -> Vec<UniversalEvent> {
     let id = SessionId::parse("kept").unwrap();
-    let events = replay::convert(registry::agent("claude").unwrap(), id, text).unwrap();
+    let events = replay::convert(Registry::default().get("claude").unwrap(), id, text).unwrap();
     assert_lawful_but(&events, Allow::default());
     let unparsed = events.iter().filter(|event| event.kind() == UniversalEventType::AgentUnparsed);
     assert_eq!(unparsed.count(), 0);

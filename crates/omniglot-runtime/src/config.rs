@@ -14,8 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use indexmap::IndexMap;
-use omniglot_agents::registry;
-pub use omniglot_agents::registry::Protocol;
+use omniglot_agents::Registry;
 use serde::Deserialize;
 
 use fault::Fault;
@@ -59,7 +58,8 @@ pub struct Written {
 /// How one agent is started and spoken to.
 #[derive(Clone, PartialEq, Eq)]
 pub struct AgentConfig {
-    pub protocol: Protocol,
+    /// One of [`Registry::protocols`].
+    pub protocol: String,
     /// Program and arguments: at least the program.
     pub command: Vec<String>,
     /// Added to the inherited environment.
@@ -176,12 +176,12 @@ impl Config {
 
     /// Whether the default agent exists; if not, what to say behind the name of the key.
     pub fn check_default_agent(&self) -> Result<(), String> {
-        let name = self.default_agent();
-        if self.agents.contains_key(name) || registry::agent(name).is_some() {
+        let (name, registry) = (self.default_agent(), Registry::default());
+        if self.agents.contains_key(name) || registry.get(name).is_some() {
             return Ok(());
         }
-        let registered = registry::AGENTS.iter().map(|agent| agent.id);
-        let known: Vec<_> = registered.chain(self.agents.keys().map(String::as_str)).collect();
+        let mut known: Vec<&str> = registry.ids().collect();
+        known.extend(self.agents.keys().map(String::as_str));
         let known = known.join(", ");
         Err(format!("names `{name}`, which does not exist; add [agents.{name}] or use one of: {known}"))
     }

@@ -1,6 +1,6 @@
 //! What can go wrong with a command to a session; faces convert it to their own errors.
 
-use omniglot_agents::registry::{self, AgentEntry};
+use omniglot_agents::{Adapter, Registry};
 use omniglot_schema::{ErrorType, ResolvedBy};
 use omniglot_store::StoreError;
 use serde::Serialize;
@@ -99,7 +99,7 @@ impl RuntimeError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::AgentNotInstalled { agent, .. } => {
-                let start = registry::agent(agent).and_then(AgentEntry::start);
+                let start = Registry::default().get(agent).and_then(Adapter::start);
                 let install = start.map_or("install the program".to_owned(), |start| match start.install {
                     page if page.starts_with("see ") => format!("install it ({page})"),
                     command => format!("install it with `{command}`"),

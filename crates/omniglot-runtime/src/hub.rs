@@ -24,6 +24,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use omniglot_agents::Registry;
 use omniglot_schema::{
     AgentInfo, AgentModelsResponse, AgentModesResponse, CreateSessionRequest, CreateSessionResponse,
     MessageId, MessageRequest, PermissionReply, QueueOnCancel, SessionDetail, SessionId, SessionInfo,
@@ -63,6 +64,8 @@ pub struct HubConfig {
     /// This binary: the guard of every agent, and the built-in agent itself.
     pub program: PathBuf,
     pub config: Config,
+    /// The agents that need no configuration.
+    pub registry: Registry,
     pub store: Store,
     pub deadlines: Deadlines,
     pub backlog: Backlog,
@@ -117,14 +120,14 @@ pub struct Load {
 impl Hub {
     /// Opens for business: ends what a dead daemon has left, closes its turns, delivers its queues if it shall.
     pub async fn start(config: HubConfig) -> Result<Self, RuntimeError> {
-        let HubConfig { data_dir, program, config, store, deadlines, backlog } = config;
+        let HubConfig { data_dir, program, config, registry, store, deadlines, backlog } = config;
         let run_dir = data_dir.join("run");
         let swept = crate::process::sweep::sweep(&run_dir);
         if !swept.is_empty() {
             tracing::warn!(?swept, "ended processes that an earlier daemon had left");
         }
         let limits = process::Limits { line_cap: config.limits.max_line_bytes, ..process::Limits::default() };
-        let catalog = Arc::new(Catalog::new(&config, &program, &data_dir));
+        let catalog = Arc::new(Catalog::new(&config, &registry, &program, &data_dir));
         let supervisor = Supervisor { guard: program, run_dir, limits };
         let terms = Terms {
             handshake: Duration::from_secs(config.limits.handshake_seconds),

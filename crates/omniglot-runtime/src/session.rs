@@ -11,6 +11,7 @@ mod delivery;
 mod idle;
 mod silence;
 mod step;
+mod turn_process;
 mod undo;
 
 use std::collections::{HashMap, VecDeque};
@@ -39,6 +40,7 @@ use cancel::Ladder;
 use configure::Configuring;
 pub(crate) use idle::Activity;
 pub(crate) use step::{Step, record_of, take_blobs};
+use turn_process::TurnProcess;
 
 /// The receipt of a message: it is committed.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
@@ -175,6 +177,8 @@ pub(crate) struct Session {
     idle_deadline: Option<Instant>,
     /// When the agent will have been silent for too long; `None` while it may be.
     silence_deadline: Option<Instant>,
+    /// For an agent with a process for each turn.
+    turn_process: TurnProcess,
     /// The log has refused what this session said.
     broken: bool,
 }
@@ -255,6 +259,7 @@ impl Session {
             activity: activity.clone(),
             idle_deadline: None,
             silence_deadline: None,
+            turn_process: TurnProcess::default(),
             broken: false,
         };
         (session, SessionHandle { requests: sender, activity })
@@ -338,6 +343,7 @@ impl Session {
             () = Ladder::due(self.cancelling.as_ref()) => self.next_rung(),
             () = Configuring::due(settings_due) => self.settings_overdue(),
             () = idle::reached(self.idle_deadline) => self.idle_too_long().await,
+            () = idle::reached(self.turn_process.deadline()) => self.end_turn_process().await,
             () = idle::reached(self.silence_deadline) => self.silent_too_long().await,
         }
         self.commit_in_flight();
@@ -409,6 +415,7 @@ impl Session {
         self.answer_withdrawn();
         self.apply_settings();
         self.leave_the_next_alone();
+        self.release_turn_process();
         if self.timeline.fold().open_turn.is_none() && self.cancel_is_over() && !self.settings_first() {
             self.deliver_next();
         }

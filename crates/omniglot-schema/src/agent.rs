@@ -20,6 +20,9 @@ pub struct AgentInfo {
     /// How the daemon comes to know it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<AgentSource>,
+    /// Whether the agent was driven and recorded, or is taken at its word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stability: Option<AgentStability>,
     pub capabilities: AgentCapabilities,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_status: Option<ServerStatusInfo>,
@@ -33,7 +36,16 @@ pub enum AgentSource {
     Configured,
 }
 
-#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentStability {
+    /// Tests drive the real agent, and its recordings are replayed.
+    Verified,
+    /// Nobody has tested it.
+    Unverified,
+}
+
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentCapabilities {
     pub plan_mode: bool,

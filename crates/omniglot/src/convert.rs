@@ -10,15 +10,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
-use omniglot_agents::registry::{self, AGENTS, AgentEntry};
 use omniglot_agents::replay::{self, ReplayError, show};
+use omniglot_agents::{Adapter, Registry, acp};
 use omniglot_schema::{SessionId, UniversalEvent};
 
 use crate::cli::ConvertArgs;
 use crate::usage::UsageError;
-
-/// The name for an ACP agent that is in no list.
-const ANY_ACP: &str = "acp";
 
 pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
     let agent = recorded_agent(&args.from)?;
@@ -39,19 +36,20 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn recorded_agent(name: &str) -> Result<AgentEntry, UsageError> {
-    let plain = registry::agent("mock").map(|mock| AgentEntry { id: ANY_ACP, ..*mock });
-    let agent = registry::agent(name).copied().or(plain.filter(|_| name == ANY_ACP));
-    agent.ok_or_else(|| {
-        let known = AGENTS.iter().map(|agent| agent.id).collect::<Vec<_>>().join(", ");
-        UsageError::new(format!("no agent {name}; use one of: {known}, or {ANY_ACP} for any other ACP agent"))
+fn recorded_agent(name: &str) -> Result<Adapter, UsageError> {
+    let registry = Registry::default();
+    let any_acp = registry.of_protocol(acp::PROTOCOL).filter(|any| any.id == name);
+    registry.get(name).or(any_acp).copied().ok_or_else(|| {
+        let known = registry.ids().collect::<Vec<_>>().join(", ");
+        let any = acp::PROTOCOL;
+        UsageError::new(format!("no agent {name}; use one of: {known}, or {any} for any other ACP agent"))
     })
 }
 
 /// A file with those that belong to it: an agent keeps what its subagents say in files of their own.
-fn whole(agent: &AgentEntry, file: &Path) -> Result<String, UsageError> {
+fn whole(agent: &Adapter, file: &Path) -> Result<String, UsageError> {
     let mut text = read(file)?;
-    let history = registry::history(agent.protocol).filter(|files| (files.recognises)(&text));
+    let history = agent.history.filter(|files| (files.recognises)(&text));
     if let Some(history) = history.filter(|_| !is_stdin(file)) {
         for beside in files_in(&file.with_extension("").join(history.beside)) {
             text.push('\n');

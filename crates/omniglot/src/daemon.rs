@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Context as _, anyhow};
+use omniglot_agents::Registry;
 use omniglot_runtime::config::{Config, Written};
 use omniglot_runtime::{Backlog, Deadlines, Hub, HubConfig};
 use omniglot_server::{AllowedHost, AllowedOrigin, ServeError, Server, ServerConfig, Token};
@@ -66,8 +67,15 @@ impl Daemon {
         let token = token::for_daemon(&token, config.token_file.as_deref(), &dir)?;
         let program = std::env::current_exe().context("this program does not find itself")?;
         let deadlines = Deadlines::of(&config.limits);
-        let hub_config =
-            HubConfig { data_dir: dir.clone(), program, config, store: store.clone(), deadlines, backlog };
+        let hub_config = HubConfig {
+            data_dir: dir.clone(),
+            program,
+            config,
+            registry: Registry::default(),
+            store: store.clone(),
+            deadlines,
+            backlog,
+        };
         let hub = Hub::start(hub_config).await?;
         let server_config = ServerConfig {
             token: token.secret.as_ref().map(|secret| Token::new(secret.reveal())),

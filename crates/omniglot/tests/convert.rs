@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use omniglot_agents::registry::AGENTS;
+use omniglot_agents::Registry;
 use omniglot_schema::UniversalEvent;
 use omniglot_testkit::validate::assert_lawful_but;
 use omniglot_timeline::check::Allow;
@@ -105,7 +105,7 @@ fn recordings(folder: &Path) -> Vec<PathBuf> {
 fn agent_of(folder: &str) -> &'static str {
     let is_of =
         |id: &str| folder.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
-    AGENTS.iter().map(|agent| agent.id).filter(|id| is_of(id)).max_by_key(|id| id.len()).unwrap()
+    Registry::default().ids().filter(|id| is_of(id)).max_by_key(|id| id.len()).unwrap()
 }
 
 fn converted(agent: &str, files: &[PathBuf]) -> String {

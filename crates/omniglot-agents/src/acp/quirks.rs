@@ -4,11 +4,11 @@
 //! agent gives itself in the handshake. Each entry was seen in a recording; an agent without a set is taken
 //! at its word. Nothing here acts: the modules that read a field do what it says.
 
-mod claude_acp;
-mod codex_acp;
-mod copilot;
-mod gemini;
-mod qwen;
+pub mod claude_acp;
+pub mod codex_acp;
+pub mod copilot;
+pub mod gemini;
+pub mod qwen;
 
 pub use claude_acp::CLAUDE_ACP;
 pub use codex_acp::CODEX_ACP;

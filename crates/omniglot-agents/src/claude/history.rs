@@ -29,7 +29,7 @@ use said::Said;
 use turn::Turn;
 use wire::{AssistantLine, AttachmentLine, Line, SystemLine, UserLine};
 
-pub const HISTORY: History = History { recognises, read, beside: "subagents" };
+pub(crate) const HISTORY: History = History { recognises, read, beside: "subagents" };
 
 /// A line of a transcript has a type; a row of a recording has a channel.
 fn recognises(text: &str) -> bool {

@@ -5,7 +5,7 @@ use crate::contract::Open;
 use crate::launch::{LaunchSpec, Start};
 
 /// The program itself, without what a session adds.
-pub const START: Start = Start {
+pub(crate) const START: Start = Start {
     command: &["claude"],
     env: &[
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
@@ -22,7 +22,7 @@ pub const START: Start = Start {
 };
 
 /// The whole command for a session: `base`, the protocol's switches, and the session's own.
-pub fn launch(base: &LaunchSpec, open: &Open) -> LaunchSpec {
+pub(crate) fn launch(base: &LaunchSpec, open: &Open) -> LaunchSpec {
     let mut spec = base.clone();
     for (name, value) in START.env {
         spec.env.entry((*name).to_owned()).or_insert_with(|| (*value).to_owned());

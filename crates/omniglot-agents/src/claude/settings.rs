@@ -143,7 +143,7 @@ impl Settings {
 }
 
 /// What a settings request comes to for a session whose agent is not asked now.
-pub fn preview_settings(
+pub(crate) fn preview_settings(
     state: &SessionState,
     requested: &SettingsRequest,
 ) -> Result<SettingsPreview, Refusal> {

@@ -4,7 +4,7 @@ use crate::launch::Start;
 
 /// The plugin catalogue, updates, analytics and feedback are calls to the vendor that no session needs. A thread
 /// that its session has left is unloaded soon, and the MCP servers that it started with it.
-pub const START: Start = Start {
+pub(crate) const START: Start = Start {
     command: &[
         "codex",
         "app-server",

@@ -31,7 +31,7 @@ const OPTED_OUT: &[&str] = &[
 ];
 
 #[derive(Debug, Default)]
-pub struct CodexLink {
+pub(crate) struct CodexLink {
     /// The id of our `initialize`, until it is answered.
     initialize: Option<RpcId>,
     /// Who asked, and whether the answer names a thread.

@@ -253,7 +253,7 @@ pub(crate) enum Purpose {
 }
 
 /// What a settings request comes to for a session in this state, without asking its agent.
-pub fn preview_settings(
+pub(crate) fn preview_settings(
     state: &SessionState,
     requested: &SettingsRequest,
 ) -> Result<SettingsPreview, Refusal> {

@@ -9,7 +9,8 @@ use omniglot_timeline::Identity;
 use omniglot_timeline::check::{Allow, check};
 use serde_json::value::RawValue;
 
-use super::{Codex, CodexLink};
+use super::Codex;
+use super::link::CodexLink;
 use crate::contract::{
     Attachment, Command, FileContent, Handshake, Input, Link, Open, Output, Prompt, RequestKey, Route,
     SettingsRequest, SlotId, Translator,

@@ -7,7 +7,7 @@ use crate::contract::Open;
 use crate::http::Serving;
 use crate::launch::{LaunchSpec, Start};
 
-pub const SERVING: Serving = Serving {
+pub(crate) const SERVING: Serving = Serving {
     port_argument: "--port",
     password_variable: "OPENCODE_SERVER_PASSWORD",
     user: "opencode",
@@ -15,7 +15,7 @@ pub const SERVING: Serving = Serving {
     events_path: "/event",
 };
 
-pub const START: Start = Start {
+pub(crate) const START: Start = Start {
     command: &["opencode"],
     env: QUIET,
     settings: None,
@@ -36,7 +36,7 @@ const QUIET: &[(&str, &str)] = &[
 const CONFIG: &str = "OPENCODE_CONFIG_CONTENT";
 
 /// The session's MCP servers are part of the server's configuration, and so of what makes two servers the same.
-pub fn launch(base: &LaunchSpec, open: &Open) -> LaunchSpec {
+pub(crate) fn launch(base: &LaunchSpec, open: &Open) -> LaunchSpec {
     let mut launch = base.clone();
     launch.args.extend(["serve", "--hostname", "127.0.0.1"].map(str::to_owned));
     if !open.mcp.is_empty() {

@@ -10,7 +10,7 @@ use crate::contract::{Handshake, Link, Refusal, RefusalKind, Route, SlotId};
 use crate::http::{Answer, FromServer, Method, Request, ToServer};
 
 #[derive(Debug, Default)]
-pub struct OpenCodeLink {
+pub(crate) struct OpenCodeLink {
     /// Who asked, and whether the answer is a session of theirs.
     asked: HashMap<String, (SlotId, bool)>,
     /// Sessions and those of their subagents.

@@ -170,7 +170,7 @@ pub(crate) fn judge(
     Ok(SettingsPreview { patch, warnings })
 }
 
-pub fn preview_settings(
+pub(crate) fn preview_settings(
     state: &SessionState,
     requested: &SettingsRequest,
 ) -> Result<SettingsPreview, Refusal> {

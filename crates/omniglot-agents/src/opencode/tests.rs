@@ -7,7 +7,7 @@ mod telling;
 
 use session::{Session, raw};
 
-use super::OpenCodeLink;
+use super::link::OpenCodeLink;
 use crate::contract::{Command, Link as _, Route, SettingsRequest, SlotId};
 
 const PROMPT: &str = "Speak.";

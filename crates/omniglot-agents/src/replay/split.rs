@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 
 use super::ReplayError;
 use super::capture::{self, Step};
+use crate::adapter::Adapter;
 use crate::contract::{Link, Route, SlotId};
-use crate::registry::{self, AgentEntry};
 
 /// The recordings of the sessions in a recording of this agent, in the order of their beginning.
-pub fn sessions(agent: &AgentEntry, capture: &str) -> Result<Vec<String>, ReplayError> {
-    match registry::shared(agent.protocol) {
+pub fn sessions(agent: &Adapter, capture: &str) -> Result<Vec<String>, ReplayError> {
+    match agent.shared() {
         Some(mut shared) => split(shared.link.as_mut(), capture),
         None => Ok(vec![capture.to_owned()]),
     }

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
 use jiff::Timestamp;
+use omniglot_agents::adapter::{Adapter, Program};
 use omniglot_agents::launch::{SettingsFile, Start};
-use omniglot_agents::registry::{self, AgentEntry, Program, Protocol};
-use omniglot_agents::{LaunchSpec, Open, Translator, acp};
+use omniglot_agents::{LaunchSpec, Open, Registry, Translator, acp};
 use omniglot_schema::{AgentInfo, AgentSource};
 
 use crate::config::{AgentConfig, Config};
@@ -21,11 +21,9 @@ use crate::process::Launch;
 #[derive(Debug, Clone)]
 pub struct Entry {
     pub name: String,
-    pub protocol: Protocol,
+    pub adapter: Adapter,
     pub launch: LaunchSpec,
     pub source: AgentSource,
-    /// The set of quirks that it has.
-    pub quirks: Option<String>,
     /// What is known about installing it and logging in.
     pub start: Option<&'static Start>,
     /// Where the file is kept that the agent reads its settings from, if it needs one.
@@ -39,11 +37,12 @@ pub struct Catalog {
 
 impl Catalog {
     /// `own_program` is this binary, which is also the built-in agent; it keeps its sessions below `data_dir`.
-    pub fn new(config: &Config, own_program: &Path, data_dir: &Path) -> Self {
-        let registered =
-            registry::AGENTS.iter().filter_map(|agent| Entry::registered(agent, own_program, data_dir));
-        let configured =
-            config.agents.iter().filter_map(|(name, agent)| Entry::configured(name, agent, data_dir));
+    pub fn new(config: &Config, registry: &Registry, own_program: &Path, data_dir: &Path) -> Self {
+        let registered = registry.iter().filter_map(|agent| Entry::registered(agent, own_program, data_dir));
+        let configured = config
+            .agents
+            .iter()
+            .filter_map(|(name, agent)| Entry::configured(registry, name, agent, data_dir));
         let mut entries: IndexMap<String, Entry> =
             registered.chain(configured).map(|entry| (entry.name.clone(), entry)).collect();
         if config.sandbox {
@@ -65,7 +64,7 @@ impl Catalog {
 }
 
 impl Entry {
-    fn registered(agent: &AgentEntry, own_program: &Path, data_dir: &Path) -> Option<Self> {
+    fn registered(agent: &Adapter, own_program: &Path, data_dir: &Path) -> Option<Self> {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let launch = match agent.program {
             Program::Own => acp::mock(text(own_program), text(&data_dir.join("mock-agent"))),
@@ -73,10 +72,9 @@ impl Entry {
         };
         Some(Self {
             name: agent.id.to_owned(),
-            protocol: agent.protocol,
+            adapter: *agent,
             launch,
             source: AgentSource::BuiltIn,
-            quirks: agent.quirks.map(str::to_owned),
             start: agent.start(),
             settings: settings_of(agent.start(), agent.id, data_dir),
         })
@@ -84,19 +82,19 @@ impl Entry {
 
     /// What is configured replaces what is registered under that name. The switches of a known agent stay,
     /// where the configuration does not set the same variable.
-    fn configured(name: &str, agent: &AgentConfig, data_dir: &Path) -> Option<Self> {
+    fn configured(registry: &Registry, name: &str, agent: &AgentConfig, data_dir: &Path) -> Option<Self> {
         let mut launch = acp::custom(&agent.command, agent.env.clone())?;
-        let namesake = registry::agent(name).filter(|known| known.protocol == agent.protocol);
-        let quirks = agent.quirks.as_deref().or(namesake.and_then(|known| known.quirks));
-        let start = namesake.and_then(AgentEntry::start).or_else(|| registry::start_of(quirks));
+        let with_quirks = agent.quirks.as_deref().and_then(|quirks| registry.quirks(quirks));
+        let namesake = registry.get(name).filter(|known| known.protocol == agent.protocol);
+        let known = with_quirks.or(namesake);
+        let start = namesake.or(with_quirks).and_then(Adapter::start);
         for (variable, value) in start.map_or(&[][..], |start| start.env) {
             launch.env.entry((*variable).to_owned()).or_insert_with(|| (*value).to_owned());
         }
         Some(Self {
             name: name.to_owned(),
-            protocol: agent.protocol,
+            adapter: *known.or_else(|| registry.of_protocol(&agent.protocol))?,
             source: AgentSource::Configured,
-            quirks: quirks.map(str::to_owned),
             start,
             settings: settings_of(start, name, data_dir)
                 .filter(|(file, _)| !launch.env.contains_key(file.variable)),
@@ -110,12 +108,12 @@ impl Entry {
     }
 
     pub fn translator(&self) -> Box<dyn Translator> {
-        registry::translator(self.protocol, self.quirks.as_deref())
+        (self.adapter.translator)()
     }
 
     /// What starts it for this session.
     pub(crate) fn launch_for(&self, open: &Open) -> LaunchSpec {
-        let mut launch = registry::launch(self.protocol, &self.launch, open);
+        let mut launch = (self.adapter.launch)(&self.launch, open);
         if let Some((file, path)) = &self.settings {
             match write_settings(file, path) {
                 Ok(()) => drop(launch.env.insert(file.variable.to_owned(), path.to_string_lossy().into())),
@@ -128,7 +126,7 @@ impl Entry {
     /// Waits until the agent can continue the session without harm to it.
     pub(crate) async fn may_resume(&self, open: &Open) {
         let since = open.resume_since.filter(|_| open.resume.is_some());
-        let from = since.and_then(|since| registry::resumable_from(self.quirks.as_deref(), since));
+        let from = since.and_then(|since| (self.adapter.resumable_from)(since));
         let wait = from.and_then(|from| from.duration_since(Timestamp::now()).try_into().ok());
         if let Some(wait) = wait {
             tracing::info!(agent = self.name, ?wait, "its session is too young to be loaded");
@@ -150,7 +148,8 @@ impl Entry {
             version,
             path: path.map(|path| path.to_string_lossy().into_owned()),
             source: Some(self.source),
-            capabilities: registry::capabilities(self.protocol),
+            stability: Some(self.adapter.stability),
+            capabilities: self.adapter.capabilities,
             server_status: None,
         }
     }
@@ -176,7 +175,7 @@ mod tests {
 
     fn catalog(toml: &str, data_dir: &Path) -> Catalog {
         let config = Config::parse(Path::new("omniglot.toml"), toml).unwrap();
-        Catalog::new(&config, Path::new("omniglot"), data_dir)
+        Catalog::new(&config, &Registry::default(), Path::new("omniglot"), data_dir)
     }
 
     #[test]
@@ -186,8 +185,8 @@ mod tests {
         assert_eq!(gemini.launch.program, "gemini");
         assert_eq!(gemini.launch.args, ["--acp"]);
         assert_eq!(gemini.launch.env["GEMINI_TELEMETRY_ENABLED"], "false");
-        assert_eq!(gemini.quirks.as_deref(), Some("gemini"));
-        for agent in registry::AGENTS {
+        assert_eq!(gemini.adapter.id, "gemini");
+        for agent in Registry::default().iter() {
             assert!(catalog.get(agent.id).is_ok(), "{}", agent.id);
         }
     }
@@ -201,7 +200,7 @@ mod tests {
         assert_eq!(gemini.launch.program, "/opt/gemini");
         assert_eq!(gemini.launch.env["GEMINI_TELEMETRY_ENABLED"], "true");
         assert_eq!(gemini.launch.env["GEMINI_CLI_NO_RELAUNCH"], "true");
-        assert_eq!(gemini.quirks.as_deref(), Some("gemini"));
+        assert_eq!(gemini.adapter.id, "gemini");
         assert_eq!(gemini.source, AgentSource::Configured);
     }
 
@@ -210,7 +209,7 @@ mod tests {
         let toml = "[agents.mine]\nprotocol = \"acp\"\ncommand = [\"x\"]\nquirks = \"gemini\"\n";
         let catalog = catalog(toml, Path::new("data"));
         let mine = catalog.get("mine").unwrap();
-        assert_eq!(mine.quirks.as_deref(), Some("gemini"));
+        assert_eq!(mine.adapter.id, "gemini");
         assert_eq!(mine.launch.env["GEMINI_CLI_NO_RELAUNCH"], "true");
     }
 

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use omniglot_agents::LaunchSpec;
-use omniglot_agents::registry::Shared;
+use omniglot_agents::adapter::Shared;
 use omniglot_schema::ServerStatusInfo;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;

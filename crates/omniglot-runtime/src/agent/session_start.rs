@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use indexmap::IndexMap;
-use omniglot_agents::{Command, Draft, Open, Output, Refusal, RefusalKind, registry};
+use omniglot_agents::{Command, Draft, Open, Output, Refusal, RefusalKind};
 use omniglot_schema::{ErrorCode, StderrOutput};
 use omniglot_timeline::Failure;
 use tokio::time::{Instant, timeout_at};
@@ -97,7 +97,7 @@ impl Launcher {
         open.mcp = mcp::ready(open.mcp, |name| variable(&entry.launch.env, name)).map_err(bad_request)?;
         entry.may_resume(&open).await;
         let launch = Launch::new(entry.launch_for(&open), open.cwd.clone());
-        let (process, io) = match registry::shared(entry.protocol) {
+        let (process, io) = match entry.adapter.shared() {
             None => {
                 let spawned = Process::spawn(&self.supervisor, &launch).await;
                 spawned

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use indexmap::IndexMap;
-use omniglot_agents::registry::{self, Protocol};
+use omniglot_agents::{Registry, acp};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -35,16 +35,11 @@ pub(super) struct File {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AgentTable {
-    #[serde(default = "acp")]
-    protocol: Protocol,
+    protocol: Option<Spanned<String>>,
     command: Spanned<Vec<String>>,
     #[serde(default)]
     env: IndexMap<Spanned<String>, Spanned<String>>,
     quirks: Option<Spanned<String>>,
-}
-
-fn acp() -> Protocol {
-    Protocol::Acp
 }
 
 impl File {
@@ -115,12 +110,23 @@ fn check_agent((name, table): (Spanned<String>, AgentTable)) -> Result<(String, 
     }
     let env = table.env.into_iter().map(check_variable).collect::<Result<_, _>>()?;
     let quirks = table.quirks.map(check_quirks).transpose()?;
-    let agent = AgentConfig { protocol: table.protocol, command: table.command.into_inner(), env, quirks };
+    let protocol = table.protocol.map_or_else(|| Ok(acp::PROTOCOL.to_owned()), check_protocol)?;
+    let agent = AgentConfig { protocol, command: table.command.into_inner(), env, quirks };
     Ok((name.into_inner(), agent))
 }
 
+fn check_protocol(name: Spanned<String>) -> Result<String, Fault> {
+    let known = Registry::default().protocols();
+    if known.contains(&name.get_ref().as_str()) {
+        return Ok(name.into_inner());
+    }
+    let meant = nearest(name.get_ref(), &known).map(|name| format!("; did you mean \"{name}\"?"));
+    let (meant, known) = (meant.unwrap_or_default(), known.join(", "));
+    Err(Fault::new(name.span(), format!("there is no protocol of that name{meant} (known: {known})")))
+}
+
 fn check_quirks(name: Spanned<String>) -> Result<String, Fault> {
-    let known: Vec<_> = registry::quirk_names().collect();
+    let known: Vec<_> = Registry::default().quirk_names().collect();
     if known.contains(&name.get_ref().as_str()) {
         return Ok(name.into_inner());
     }

@@ -169,7 +169,7 @@ fn debug_output_hides_the_environment() {
 fn three_lines_make_an_agent() {
     let config =
         parse("[agents.mine]\ncommand = [\"my-agent\", \"--acp\"]\nenv = { KEY = \"v\" }\n").unwrap();
-    assert_eq!(config.agents["mine"].protocol, Protocol::Acp);
+    assert_eq!(config.agents["mine"].protocol, "acp");
     assert_eq!(config.agents["mine"].command, ["my-agent", "--acp"]);
 }
 

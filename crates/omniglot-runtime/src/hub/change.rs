@@ -1,6 +1,6 @@
 //! Changing a session: its settings, a compact context, a copy that goes its own way.
 
-use omniglot_agents::{Open, registry};
+use omniglot_agents::Open;
 use omniglot_schema::{
     CommandInfo, CreateSessionRequest, CreateSessionResponse, Listed, MessageRequest, SessionDetail,
     SessionId, SessionPatch,
@@ -27,9 +27,9 @@ impl Hub {
     /// A turn in which the agent shortens what it remembers, where it can.
     pub async fn compact(&self, id: &SessionId) -> Result<Posted, RuntimeError> {
         let record = self.record(id).await?;
-        let protocol = self.inner.launcher.catalog.get(&record.agent)?.protocol;
+        let compact = self.inner.launcher.catalog.get(&record.agent)?.adapter.compact;
         let commands = self.commands(&record).await?;
-        let message = registry::compact_prompt(protocol, &commands).ok_or_else(|| {
+        let message = compact.prompt(&commands).ok_or_else(|| {
             let agent = &record.agent;
             RuntimeError::ModeNotSupported(format!(
                 "agent {agent} lists no command that compacts its context"

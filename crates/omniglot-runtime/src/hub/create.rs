@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use omniglot_agents::{Open, RefusalKind, SettingsRequest};
+use omniglot_agents::{Lifetime, Open, RefusalKind, SettingsRequest};
 use omniglot_schema::{
     AgentError, AuthState, AuthStatus, Connection, CreateSessionRequest, CreateSessionResponse, ErrorType,
     MessageRequest, QuestionPolicy, SessionId, StatePatch,
@@ -54,6 +54,11 @@ impl Hub {
     ) -> Result<PendingSession, RuntimeError> {
         let is_copy = origin.is_some();
         let mut pending = PendingSession::new(id, request, origin);
+        if !is_copy && self.starts_with_its_turn(&request.agent)? {
+            pending.step.draft(&mut pending.timeline, Draft::SessionStarted(SessionStarted::default()));
+            pending.settle(request);
+            return Ok(pending);
+        }
         match self.inner.launcher.clone().open(request.agent.clone(), open).await {
             Ok(Opened { agent, heard }) => {
                 pending.step.absorb(&mut pending.timeline, heard);
@@ -66,6 +71,21 @@ impl Hub {
         self.check_open()?;
         self.learn(request, &pending.timeline, pending.refused.is_none());
         Ok(pending)
+    }
+
+    /// Whether the agent has a process for each turn, and so none before the first; its program must be there.
+    fn starts_with_its_turn(&self, agent: &str) -> Result<bool, RuntimeError> {
+        let entry = self.inner.launcher.catalog.get(agent)?;
+        if !matches!(entry.adapter.lifetime, Lifetime::Turn) {
+            return Ok(false);
+        }
+        match entry.path() {
+            Some(_) => Ok(true),
+            None => Err(RuntimeError::AgentNotInstalled {
+                agent: agent.to_owned(),
+                program: entry.launch.program.clone(),
+            }),
+        }
     }
 
     /// Gives a session its row, in the place of `old` if there is one, and lets it live. Called with its door

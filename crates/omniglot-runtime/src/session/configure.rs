@@ -3,7 +3,7 @@
 
 use std::future::pending;
 
-use omniglot_agents::{Command, Output, Refusal, SettingsPreview, SettingsRequest, registry};
+use omniglot_agents::{Command, Output, Refusal, SettingsPreview, SettingsRequest};
 use omniglot_schema::{ErrorCode, SessionPatch, SessionState, StatePatch, StatusLabel};
 use omniglot_store::Durability;
 use omniglot_timeline::{Draft, Failure};
@@ -126,7 +126,7 @@ impl Session {
             return Ok(SettingsPreview { patch: as_requested(requested), warnings: vec![] });
         }
         let entry = self.spec.launcher.catalog.get(&self.spec.agent)?;
-        registry::preview_settings(entry.protocol, entry.quirks.as_deref(), &fold.state, requested)
+        (entry.adapter.preview_settings)(&fold.state, requested)
             .map_err(|refusal| RuntimeError::ModeNotSupported(refusal.message))
     }
 

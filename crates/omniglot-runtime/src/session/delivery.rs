@@ -2,7 +2,8 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use omniglot_agents::{Attachment, Carryover, Command, FileContent, Prompt, registry};
+use omniglot_agents::adapter::Steer;
+use omniglot_agents::{Attachment, Carryover, Command, FileContent, Prompt};
 use omniglot_schema::{
     Connection, ContentPart, Delivered, Delivery, FileAction, MessageId, MessageRequest, QueuedMessage,
     StatePatch,
@@ -11,7 +12,7 @@ use omniglot_store::{QueueOp, Receipt};
 use omniglot_timeline::{Draft, Failure, Origin, SessionEnd, TurnEnd, inline_image};
 
 use super::configure::requested_of_state;
-use super::{IdempotencyKey, Posted, Queued, Session};
+use super::{IdempotencyKey, Posted, Queued, Session, TurnProcess};
 use crate::agent::Translated;
 use crate::agent::session_start::{Opened, StartError};
 use crate::error::RuntimeError;
@@ -73,7 +74,7 @@ impl Session {
     /// Whether the agent takes a prompt into the turn that runs. One that is being cancelled takes nothing.
     fn can_steer(&self) -> bool {
         let entry = self.spec.launcher.catalog.get(&self.spec.agent);
-        let can = entry.is_ok_and(|entry| registry::can_steer(entry.protocol));
+        let can = entry.is_ok_and(|entry| entry.adapter.steer == Steer::Native);
         can && self.agent.is_some() && self.cancelling.is_none() && self.queue.is_empty()
     }
 
@@ -142,6 +143,9 @@ impl Session {
     /// Sends the first message that waits, if the agent is free; starts the agent if there is none.
     pub(super) fn deliver_next(&mut self) {
         let Some(queued) = self.queue.front() else { return };
+        if self.turn_process.is_used() {
+            return;
+        }
         let Some(agent) = &mut self.agent else { return self.ensure_opening() };
         let command = Command::Prompt(Prompt {
             message_id: Some(queued.message_id.clone()),
@@ -152,6 +156,7 @@ impl Session {
         let heard = agent.command(&command);
         self.absorb(heard);
         self.taken_off_the_queue();
+        self.turn_process.prompted(self.spec.lifetime());
     }
 
     fn taken_off_the_queue(&mut self) {
@@ -233,6 +238,8 @@ impl Session {
             let end = TurnEnd::new(omniglot_schema::StopReason::Cancelled);
             self.step
                 .with(|stamp, out| timeline.close_turn(end, omniglot_schema::ResolvedBy::Cancel, stamp, out));
+        } else if self.turn_process.is_used() {
+            self.turn_process_exited(exit);
         } else if agent.process.is_shared() && timeline.fold().open_turn.is_none() {
             tracing::info!(session = %self.spec.id, agent = self.spec.agent, %exit, "its server is gone");
         } else {
@@ -242,6 +249,7 @@ impl Session {
             let end = SessionEnd::Crashed { message, exit_code: exit.code, stderr };
             self.step.with(|stamp, out| timeline.end_session(end, stamp, out));
         }
+        self.turn_process = TurnProcess::default();
         self.forget_run();
     }
 

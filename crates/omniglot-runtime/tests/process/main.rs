@@ -6,3 +6,4 @@ mod orders;
 mod orphans;
 mod output;
 mod support;
+mod toy_agent;

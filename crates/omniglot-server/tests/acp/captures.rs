@@ -5,8 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use omniglot_agents::registry::{self, AGENTS, AgentEntry};
-use omniglot_agents::replay;
+use omniglot_agents::{Adapter, Registry, replay};
 use omniglot_schema::{SessionId, UniversalEvent};
 use omniglot_timeline::Identity;
 
@@ -55,10 +54,10 @@ fn replayed(file: &Path) -> Capture {
     let events = |text: &String| {
         let identity =
             Identity { session_id: SessionId::parse("recorded").unwrap(), agent: folder.to_owned() };
-        let mut translator = registry::translator(agent.protocol, agent.quirks);
+        let mut translator = (agent.translator)();
         replay::events(&mut *translator, text, identity).unwrap()
     };
-    let sessions = replay::sessions(agent, &fs::read_to_string(file).unwrap()).unwrap();
+    let sessions = replay::sessions(&agent, &fs::read_to_string(file).unwrap()).unwrap();
     Capture {
         name: format!("{folder}/{}", file.file_stem().unwrap().to_str().unwrap()),
         sessions: sessions.iter().map(events).collect(),
@@ -66,8 +65,9 @@ fn replayed(file: &Path) -> Capture {
 }
 
 /// A folder is named after its agent, with a version where there are several.
-fn agent(folder: &str) -> &'static AgentEntry {
+fn agent(folder: &str) -> Adapter {
     let is_of =
         |id: &str| folder.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
-    AGENTS.iter().filter(|agent| is_of(agent.id)).max_by_key(|agent| agent.id.len()).unwrap()
+    let registry = Registry::default();
+    *registry.iter().filter(|agent| is_of(agent.id)).max_by_key(|agent| agent.id.len()).unwrap()
 }

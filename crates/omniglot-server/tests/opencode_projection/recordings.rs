@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use omniglot_agents::registry::{self, AGENTS, AgentEntry};
-use omniglot_agents::replay;
+use omniglot_agents::{Adapter, Registry, replay};
 use omniglot_schema::{SessionId, UniversalEvent};
 use omniglot_server::faces::opencode::project::SessionSummary;
 use omniglot_timeline::Identity;
@@ -45,12 +44,12 @@ pub(crate) fn facts() -> SessionSummary {
 
 fn sessions(folder: &str, file: &Path) -> Vec<Recording> {
     let agent = agent(folder);
-    let sessions = replay::sessions(agent, &fs::read_to_string(file).unwrap()).unwrap();
+    let sessions = replay::sessions(&agent, &fs::read_to_string(file).unwrap()).unwrap();
     let several = sessions.len() > 1;
     let read = |(number, text): (usize, &String)| {
         let identity =
             Identity { session_id: SessionId::parse("recorded").unwrap(), agent: folder.to_owned() };
-        let mut translator = registry::translator(agent.protocol, agent.quirks);
+        let mut translator = (agent.translator)();
         let events = replay::events(&mut *translator, text, identity).unwrap();
         let stem = file.file_stem().unwrap().to_str().unwrap();
         let number = if several { format!(" session {}", number + 1) } else { String::new() };
@@ -60,10 +59,11 @@ fn sessions(folder: &str, file: &Path) -> Vec<Recording> {
 }
 
 /// A folder is named after its agent, with a version where there are several.
-fn agent(folder: &str) -> &'static AgentEntry {
+fn agent(folder: &str) -> Adapter {
     let is_of =
         |id: &str| folder.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
-    AGENTS.iter().filter(|agent| is_of(agent.id)).max_by_key(|agent| agent.id.len()).unwrap()
+    let registry = Registry::default();
+    *registry.iter().filter(|agent| is_of(agent.id)).max_by_key(|agent| agent.id.len()).unwrap()
 }
 
 fn sorted(folder: &Path) -> Vec<PathBuf> {

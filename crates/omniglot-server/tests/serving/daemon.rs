@@ -1,6 +1,7 @@
 //! A server over a real log, without agents: the test itself writes what an agent would have caused.
 
 use bytes::Bytes;
+use omniglot_agents::Registry;
 use omniglot_client::Client;
 use omniglot_runtime::config::Config;
 use omniglot_runtime::{Backlog, Deadlines, Hub, HubConfig};
@@ -36,6 +37,7 @@ impl Daemon {
             data_dir: dir.path().to_owned(),
             program: "/bin/false".into(),
             config: Config::default(),
+            registry: Registry::default(),
             store: store.clone(),
             deadlines: Deadlines::default(),
             backlog: Backlog::Deliver,

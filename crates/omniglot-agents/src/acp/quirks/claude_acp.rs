@@ -1,7 +1,11 @@
 //! claude-agent-acp 0.49 and 0.99, the wrapper of the Claude Agent SDK. The agent `claude` is the native one.
 
 use super::{Offers, Quirks, Repairs, Resumable};
+use crate::acp::with_quirks;
+use crate::adapter::Adapter;
 use crate::launch::Start;
+
+pub const ADAPTER: Adapter = with_quirks!(CLAUDE_ACP);
 
 pub const CLAUDE_ACP: Quirks = Quirks {
     name: "claude-acp",

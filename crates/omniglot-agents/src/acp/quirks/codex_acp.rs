@@ -5,7 +5,11 @@
 //! `turn` makes an error of it.
 
 use super::{Offers, Quirks, Repairs, Resumable};
+use crate::acp::with_quirks;
+use crate::adapter::Adapter;
 use crate::launch::Start;
+
+pub const ADAPTER: Adapter = with_quirks!(CODEX_ACP);
 
 pub const CODEX_ACP: Quirks = Quirks {
     name: "codex-acp",

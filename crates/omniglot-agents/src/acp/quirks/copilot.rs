@@ -1,7 +1,11 @@
 //! GitHub Copilot CLI 1.0 in ACP mode. Its modes have addresses for names.
 
 use super::{Offers, Quirks, Repairs, Resumable};
+use crate::acp::with_quirks;
+use crate::adapter::Adapter;
 use crate::launch::Start;
+
+pub const ADAPTER: Adapter = with_quirks!(COPILOT);
 
 pub const COPILOT: Quirks = Quirks {
     name: "copilot",

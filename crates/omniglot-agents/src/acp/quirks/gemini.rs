@@ -5,7 +5,11 @@
 //! adapter to take it from any agent.
 
 use super::{Offers, Quirks, Repairs, Resumable};
+use crate::acp::with_quirks;
+use crate::adapter::Adapter;
 use crate::launch::{SettingsFile, Start};
+
+pub const ADAPTER: Adapter = with_quirks!(GEMINI);
 
 pub const GEMINI: Quirks = Quirks {
     name: "gemini",

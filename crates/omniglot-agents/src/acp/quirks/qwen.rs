@@ -2,7 +2,11 @@
 //! any agent, and lists its commands in one line of half a megabyte.
 
 use super::{Offers, Quirks, Repairs, Resumable};
+use crate::acp::with_quirks;
+use crate::adapter::Adapter;
 use crate::launch::Start;
+
+pub const ADAPTER: Adapter = with_quirks!(QWEN);
 
 pub const QWEN: Quirks = Quirks {
     name: "qwen",

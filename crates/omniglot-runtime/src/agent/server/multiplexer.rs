@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use omniglot_agents::{Handshake, Link, Route, SlotId, registry};
+use omniglot_agents::adapter::Shared as Wiring;
+use omniglot_agents::{Handshake, Link, Route, SlotId};
 use serde_json::value::RawValue;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
@@ -62,11 +63,11 @@ impl Multiplexer {
     pub(super) async fn start(
         supervisor: &Supervisor,
         launch: &Launch,
-        wiring: registry::Shared,
+        wiring: Wiring,
         terms: &Terms,
         restarts: Arc<Mutex<RestartPolicy>>,
     ) -> Result<Self, StartErrorKind> {
-        let registry::Shared { mut link, serving } = wiring;
+        let Wiring { mut link, serving } = wiring;
         let (process, mut io) = match serving {
             None => Process::spawn(supervisor, launch).await.map_err(StartErrorKind::Spawn)?,
             Some(serving) => http::start(supervisor, launch, serving, terms.handshake).await?,

@@ -149,6 +149,7 @@ mod tests {
             version: None,
             path: None,
             source: None,
+            stability: None,
             capabilities: AgentCapabilities::default(),
             server_status: None,
         }

@@ -212,6 +212,7 @@ mod tests {
             version: None,
             path: None,
             source: None,
+            stability: None,
             capabilities: AgentCapabilities { images: true, ..AgentCapabilities::default() },
             server_status: None,
         }

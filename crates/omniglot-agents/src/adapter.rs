@@ -1,0 +1,143 @@
+//! An agent as a value: everything that the daemon has to know of it before it runs.
+//!
+//! Each agent's folder has one constant of this type, and the registry lists them. Whoever needs to know
+//! something of an agent reads a field here; nobody matches on which agent it is.
+
+use jiff::Timestamp;
+use omniglot_schema::{AgentCapabilities, AgentStability, CommandInfo, SessionState};
+
+use crate::contract::{Link, Open, Refusal, SettingsPreview, SettingsRequest, Translator};
+use crate::history::History;
+use crate::http::Serving;
+use crate::launch::{LaunchSpec, Start};
+
+/// How one agent is started, spoken to and described.
+#[derive(Debug, Clone, Copy)]
+pub struct Adapter {
+    pub id: &'static str,
+    /// The `protocol` by which a configuration names an agent like this one.
+    pub protocol: &'static str,
+    pub stability: AgentStability,
+    pub lifetime: Lifetime,
+    pub program: Program,
+    /// Makes the command for one session of the base command.
+    pub launch: fn(&LaunchSpec, &Open) -> LaunchSpec,
+    /// Makes the translator of one session.
+    pub translator: fn() -> Box<dyn Translator>,
+    /// The capabilities that the agent has before its handshake tells more.
+    pub capabilities: AgentCapabilities,
+    /// Returns what requested settings come to for a session in this state, without asking the agent.
+    pub preview_settings: fn(&SessionState, &SettingsRequest) -> Result<SettingsPreview, Refusal>,
+    pub steer: Steer,
+    pub compact: Compact,
+    /// Reads the files in which the agent itself keeps its sessions, where they are known.
+    pub history: Option<History>,
+    /// Returns when a session that was created then may be resumed; `None` for at once.
+    pub resumable_from: fn(Timestamp) -> Option<Timestamp>,
+}
+
+/// How long a process of the agent lives.
+#[derive(Debug, Clone, Copy)]
+pub enum Lifetime {
+    /// One process for each session, for as long as the session is in use.
+    Session,
+    /// One process for each turn; its exit ends the turn and not the session (T3).
+    Turn,
+    /// One server for all sessions.
+    Shared(fn() -> Shared),
+}
+
+/// The connection of a session to a server that others share.
+pub struct Shared {
+    /// The fresh link of a connection to the server.
+    pub link: Box<dyn Link>,
+    /// For a server that speaks HTTP; others speak on their stdio.
+    pub serving: Option<Serving>,
+}
+
+/// The program that starts an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Program {
+    /// Omniglot's own program, with [`acp::mock`](crate::acp::mock)'s arguments.
+    Own,
+    /// A program that somebody installs.
+    Installed(&'static Start),
+}
+
+/// How a prompt reaches an agent while a turn runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Steer {
+    /// The agent takes it into the running turn.
+    Native,
+    /// It waits for the end of the turn.
+    Queued,
+}
+
+/// How an agent is made to compact its context.
+#[derive(Debug, Clone, Copy)]
+pub enum Compact {
+    /// By this prompt.
+    Prompt(&'static str),
+    /// By one of the commands that it lists, if any does.
+    Command(fn(&[CommandInfo]) -> Option<String>),
+}
+
+impl Compact {
+    /// Returns the prompt that compacts the context of an agent with these commands.
+    pub fn prompt(self, commands: &[CommandInfo]) -> Option<String> {
+        match self {
+            Self::Prompt(prompt) => Some(prompt.to_owned()),
+            Self::Command(find) => find(commands),
+        }
+    }
+}
+
+impl Adapter {
+    /// Returns how the agent is started, if it is a program that somebody installs.
+    pub fn start(&self) -> Option<&'static Start> {
+        match self.program {
+            Program::Own => None,
+            Program::Installed(start) => Some(start),
+        }
+    }
+
+    /// Returns a fresh connection to the server of this agent, if its sessions share one.
+    pub fn shared(&self) -> Option<Shared> {
+        match self.lifetime {
+            Lifetime::Session | Lifetime::Turn => None,
+            Lifetime::Shared(connect) => Some(connect()),
+        }
+    }
+}
+
+/// Leaves the command as it is: everything is said over the connection.
+pub(crate) fn same_command(base: &LaunchSpec, _: &Open) -> LaunchSpec {
+    base.clone()
+}
+
+/// Lets a session be resumed at any time.
+pub(crate) fn at_once(_: Timestamp) -> Option<Timestamp> {
+    None
+}
+
+/// Every capability, for an agent with a process for each session.
+pub(crate) const EVERYTHING: AgentCapabilities = AgentCapabilities {
+    plan_mode: true,
+    permissions: true,
+    questions: true,
+    tool_calls: true,
+    tool_results: true,
+    text_messages: true,
+    images: true,
+    file_attachments: true,
+    session_lifecycle: true,
+    error_events: true,
+    reasoning: true,
+    status: true,
+    command_execution: true,
+    file_changes: true,
+    mcp_tools: true,
+    streaming_deltas: true,
+    item_started: true,
+    shared_process: false,
+};
