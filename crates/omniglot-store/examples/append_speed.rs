@@ -1,4 +1,4 @@
-//! How many small events per second the log commits, in batches of 200 from one and from ten sessions.
+//! Measures the small events per second that the log commits, in batches of 200 from one and ten sessions.
 //!
 //! `cargo run --release -p omniglot-store --example append_speed [EVENTS]`
 #![expect(clippy::print_stdout, reason = "prints what it measured")]
@@ -41,7 +41,7 @@ fn create(store: &Store, n: u64) -> Result<SessionNo, Box<dyn Error>> {
     Ok(store.create(new).blocking_recv()??.no)
 }
 
-/// Four batches in flight per session, as the runtime has.
+/// Keeps four batches in flight per session, as the runtime does.
 fn append(store: &Store, sessions: &[SessionNo], events: u64, frames: bool) -> Result<(), Box<dyn Error>> {
     let mut in_flight = std::collections::VecDeque::new();
     for round in 0..events / BATCH / sessions.len() as u64 {

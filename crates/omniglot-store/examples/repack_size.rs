@@ -1,4 +1,4 @@
-//! How small the frames of a turn become when it ends, and what reading them costs before and after.
+//! Measures how small the frames of a turn become at its end, and the cost of reading before and after.
 //!
 //! `cargo run --release -p omniglot-store --example repack_size [FRAMES]`
 #![expect(clippy::print_stdout, reason = "prints what it measured")]
@@ -93,7 +93,7 @@ fn size(dir: &Path) -> Result<String, Box<dyn Error>> {
     Ok(database.query_row(sql, [], row)?)
 }
 
-/// As a page of events with raw frames does: a hundred at a time.
+/// Reads a hundred frames at a time, as a page of events with raw frames does.
 fn read(store: &Store, session: SessionNo, frames: u64) -> Result<Duration, Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let numbers: Vec<u64> = (1..=frames).collect();

@@ -1,7 +1,7 @@
-//! Which sessions have changed, for those who follow all of them at once.
+//! Reports which sessions have changed to followers of all sessions at once.
 //!
-//! Carries no events: a follower is told whose log grew and from where on, and reads it like any other
-//! subscriber. What it has not taken yet is one entry per session at most, however slow it is.
+//! Carries no events: a follower receives the session whose log grew and the sequence from which to read, and
+//! reads like any other subscriber. A follower has at most one pending entry per session, however slow it is.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -10,14 +10,14 @@ use tokio::sync::Notify;
 
 use crate::types::{SessionNo, SessionRecord};
 
-/// What became of a session since its follower last asked.
+/// The change of a session since its follower's last call of [`Changes::next`].
 #[derive(Debug, Clone)]
 pub enum SessionChange {
     /// There are events after this sequence; a new session has them after 0.
     Grown { after: u64 },
-    /// With its last row, since nobody can ask for it any more; `None` when that was damaged.
+    /// Carries the last row, since it can no longer be read; `None` when that row was damaged.
     Deleted(Option<Arc<SessionRecord>>),
-    /// Another session has its id since; that one is told as any new one.
+    /// Another session has this id since; that session is reported like any new one.
     Replaced,
 }
 
@@ -28,7 +28,7 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// All sessions that changed since the last call, at least one; `None` once the store is closed.
+    /// Returns all sessions that changed since the last call, at least one; `None` once the store is closed.
     ///
     /// Cancel-safe: nothing is taken before it is returned.
     pub async fn next(&mut self) -> Option<Vec<(SessionNo, SessionChange)>> {
@@ -68,7 +68,7 @@ impl Pending {
     }
 }
 
-/// Everybody who follows.
+/// All followers.
 #[derive(Debug, Default)]
 pub(crate) struct Followers {
     followers: Mutex<Vec<Weak<Pending>>>,
@@ -83,7 +83,7 @@ impl Followers {
 
     pub(crate) fn grown(&self, no: SessionNo, after: u64) {
         self.tell(|heap| {
-            // The first growth that was not taken yet says where to read on.
+            // The first growth that was not taken yet gives the position to read from.
             heap.changed.entry(no).or_insert(SessionChange::Grown { after });
         });
     }
@@ -114,7 +114,7 @@ impl Followers {
 mod tests {
     use super::*;
 
-    /// Numbers, and after which sequence each has grown; `None` for one that is no more.
+    /// The session numbers, and after which sequence each has grown; `None` for a deleted session.
     async fn told(news: &mut Changes) -> Vec<(i64, Option<u64>)> {
         let told = |(no, change): (SessionNo, SessionChange)| match change {
             SessionChange::Grown { after } => (no.0, Some(after)),

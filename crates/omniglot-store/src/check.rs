@@ -1,6 +1,6 @@
-//! Looking for damage in a whole log: every row of every table, also while a daemon writes it.
+//! Searches a whole log for damage: every row of every table, also while a daemon writes it.
 //!
-//! Finds and names; mending is left to people. How rows are walked is the engine's business.
+//! Finds and names damage; repair is left to people. The engine decides how rows are walked.
 
 use std::fmt;
 use std::path::Path;
@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::sqlite;
 use crate::types::StoreError;
 
-/// What a check tells while it goes on.
+/// The progress and findings that a running check reports.
 #[derive(Debug)]
 pub enum CheckNews<'a> {
     Fault(&'a CheckFault),
@@ -18,15 +18,15 @@ pub enum CheckNews<'a> {
     Progress(u64),
 }
 
-/// One thing that is not as it was written.
+/// One row or file that is not as it was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CheckFault {
-    /// `database` when it concerns the file as a whole.
+    /// `database` when the fault concerns the file as a whole.
     pub table: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// Which row of the session: the sequence of an event, the number of a pack's first frame, the
-    /// position of a queued message.
+    /// The row of the session: the sequence of an event, the number of a pack's first frame, the position of
+    /// a queued message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sequence: Option<u64>,
     pub fault: String,
@@ -45,7 +45,7 @@ impl fmt::Display for CheckFault {
     }
 }
 
-/// How much was looked at, and how much of it is wrong.
+/// Counts the rows that were checked, and the faults among them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct CheckSummary {
     pub sessions: u64,
@@ -57,7 +57,7 @@ pub struct CheckSummary {
     pub faults: u64,
 }
 
-/// Checks the log in `dir` without changing or locking it. Blocks; tells `news` what it finds.
+/// Checks the log in `dir` without changing or locking it. Blocks; reports findings and progress to `news`.
 ///
 /// Each session is seen as it is at one moment. An error means that the log cannot be read at all.
 pub fn check(dir: &Path, news: &mut dyn FnMut(CheckNews<'_>)) -> Result<CheckSummary, StoreError> {

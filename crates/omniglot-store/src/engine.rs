@@ -1,7 +1,7 @@
-//! The seam between the log and what keeps it: everything a storage engine must do.
+//! The interface between the log and its storage: everything that a storage engine must do.
 //!
-//! An engine stores and reads; grouping, retries, durability promises and subscribers are the
-//! writer's and the feeds' business. All functions block.
+//! An engine stores and reads; the writer does grouping, retries and durability, the feeds serve subscribers.
+//! All functions block.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use crate::types::{
     StoreError, StoredFrame,
 };
 
-/// One thing to write. `frames` of the batch or session inside are empty: they are in the pack.
+/// One write. `frames` of the batch or session inside are empty: they are in the pack.
 #[derive(Debug)]
 pub(crate) enum Change {
     Append {
@@ -24,59 +24,59 @@ pub(crate) enum Change {
     },
     Create(Box<Creation>),
     Delete(SessionNo),
-    /// Drops the oldest frames of a session, up to this one.
+    /// Drops the oldest frames of a session, up to and including `to`.
     Trim {
         session: SessionNo,
         to: u64,
     },
 }
 
-/// A new session and what the store adds to it.
+/// A new session and the data that the store adds to it.
 #[derive(Debug)]
 pub(crate) struct Creation {
     pub(crate) new: NewSession,
     pub(crate) packs: Vec<Pack>,
     pub(crate) uuid: String,
     pub(crate) epoch: String,
-    /// The session of the same id that makes room for it.
+    /// The session of the same id that the new session replaces.
     pub(crate) replaces: Option<SessionNo>,
 }
 
-/// What was done.
+/// The result of a change.
 #[derive(Debug)]
 pub(crate) enum Done {
     Appended,
     Created(Box<SessionRecord>),
-    /// The row as it was; `None` when it was damaged.
+    /// The row before its deletion; `None` when it was damaged.
     Deleted(Option<Box<SessionRecord>>),
     Trimmed,
     Limited,
     Closed,
 }
 
-/// Whether a long work needs another call.
+/// Whether a long operation needs another call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
     More,
     Finished,
 }
 
-/// The fate of each change of a committed group: a change refused alone leaves no trace.
+/// The result of each change of a committed group: a change that is refused alone leaves no trace.
 pub(crate) type Outcomes = Vec<Result<Done, StoreError>>;
 
 pub(crate) trait Engine: Send + Sync + 'static {
     /// Writes all changes as one transaction that survives the death of this process.
     ///
-    /// An error means that nothing was written and the same call may be made again; a change that
-    /// is at fault itself fails alone, inside the outcomes.
+    /// An error means that nothing was written and that the same call may be repeated; a change that is at
+    /// fault itself fails alone, inside the outcomes.
     fn commit(&self, changes: &[Change], now_ms: i64) -> Result<Outcomes, StoreError>;
 
-    /// Returns once all that was committed survives the loss of power.
+    /// Returns once everything that was committed survives the loss of power.
     fn sync(&self) -> Result<(), StoreError>;
 
     fn set_limit(&self, max_bytes: Option<u64>) -> Result<(), StoreError>;
 
-    /// What a person should know and do about an error of `commit` or `sync`.
+    /// Explains an error of `commit` or `sync` to a person, with the remedy.
     fn explain(&self, error: &StoreError) -> String;
 
     /// Does a small piece of packing the frames of a session's ended turns more tightly.
@@ -84,19 +84,19 @@ pub(crate) trait Engine: Send + Sync + 'static {
     /// Readers see the old rows or the new one, with the same frames; so does a start after a crash.
     fn repack(&self, session: SessionNo) -> Result<Progress, StoreError>;
 
-    /// The deleted sessions of which rows are left.
+    /// Returns the deleted sessions that still have rows.
     fn pending_deletes(&self) -> Result<Vec<SessionNo>, StoreError>;
 
-    /// Does a small piece of removing the rows that a deleted session has left.
+    /// Does a small piece of removing the remaining rows of a deleted session.
     fn clear(&self, session: SessionNo) -> Result<Progress, StoreError>;
 
-    /// Notes, durably, that everything was written; the last call before `close`.
+    /// Records durably that everything was written; the last call before `close`.
     fn mark_clean(&self) -> Result<(), StoreError>;
 
-    /// Lets go of the files; whatever is called later answers [`StoreError::Closed`].
+    /// Closes the files; later calls return [`StoreError::Closed`].
     fn close(&self);
 
-    /// Every session and its last sequence.
+    /// Returns every session and its last sequence.
     fn heads(&self) -> Result<Vec<Known>, StoreError>;
 
     fn session(&self, id: &SessionId) -> Result<Option<SessionRecord>, StoreError>;
@@ -109,16 +109,16 @@ pub(crate) trait Engine: Send + Sync + 'static {
     fn queue(&self, session: SessionNo) -> Result<Vec<QueuedRow>, StoreError>;
     fn receipt(&self, session: SessionNo, key: &str, now_ms: i64) -> Result<Option<Receipt>, StoreError>;
 
-    /// Tells `visit` of every pack of the session, oldest first.
+    /// Calls `visit` with every pack of the session, oldest first.
     fn packs(&self, session: SessionNo, visit: &mut dyn FnMut(PackFacts)) -> Result<(), StoreError>;
-    /// The sessions that have ended and that nothing waits for, the longest unchanged first.
+    /// Returns the sessions that have ended and have no queued message, the longest unchanged first.
     fn ended(&self) -> Result<Vec<EndedSession>, StoreError>;
-    /// About how many bytes a session takes.
+    /// Estimates how many bytes a session takes.
     fn measure(&self, session: SessionNo, last_seq: u64) -> Result<u64, StoreError>;
 }
 
 impl Change {
-    /// About how much it adds to a transaction.
+    /// Estimates how many bytes the change adds to a transaction.
     pub(crate) fn weight(&self) -> usize {
         const ROW: usize = 64;
         let events = |events: &[crate::NewEvent]| events.iter().map(|e| e.json.len() + ROW).sum::<usize>();
@@ -137,7 +137,7 @@ impl Change {
         }
     }
 
-    /// Whether its answer promises that a loss of power does not undo it.
+    /// Whether the answer promises that a loss of power does not undo the change.
     pub(crate) fn needs_sync(&self) -> bool {
         match self {
             Self::Append { batch, .. } => batch.durability == crate::Durability::Power,
@@ -146,7 +146,7 @@ impl Change {
         }
     }
 
-    /// The session that is no more after it.
+    /// The session that this change removes.
     pub(crate) fn removes(&self) -> Option<SessionNo> {
         match self {
             Self::Delete(session) => Some(*session),
@@ -155,7 +155,7 @@ impl Change {
         }
     }
 
-    /// Whether it helps a log that has no room left.
+    /// Whether the change frees space in a full log.
     pub(crate) fn makes_room(&self) -> bool {
         matches!(self, Self::Delete(_) | Self::Trim { .. })
     }

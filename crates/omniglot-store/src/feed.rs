@@ -1,7 +1,7 @@
-//! What subscribers share: how far each session is committed, and its most recent events.
+//! The state that subscribers share: how far each session is committed, and its most recent events.
 //!
-//! The writer publishes here after each commit. A feed lives as long as somebody subscribes to its
-//! session; reading what a ring no longer holds is the subscription's business.
+//! The writer publishes here after each commit. A feed exists as long as its session has a subscriber; a
+//! subscription reads from the database the events that the ring no longer holds.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -12,10 +12,10 @@ use tokio::sync::watch;
 use crate::changes::{Changes, Followers, SessionChange};
 use crate::types::{NewEvent, SessionNo, StoredEvent};
 
-/// A ring that got nothing for this long is emptied; its subscribers have read it, or read the database.
+/// A ring that received nothing for this long is emptied; its subscribers have read it, or read the database.
 pub(crate) const RING_IDLE: Duration = Duration::from_secs(10);
 
-/// Where a session's log ends.
+/// The end of a session's log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) committed: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Head {
 pub(crate) enum Life {
     Growing,
     Deleted,
-    /// The store was closed; nothing comes any more.
+    /// The store was closed; no further events follow.
     Closed,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Feeds {
     followers: Followers,
 }
 
-/// A session as the log was found with it.
+/// A session as it was found when the log was opened.
 #[derive(Debug)]
 pub(crate) struct Known {
     pub(crate) no: SessionNo,
@@ -58,7 +58,7 @@ impl Feeds {
         Self { ring_bytes, sessions, followers: Followers::default() }
     }
 
-    /// Whoever wants to hear of every session that changes from now on.
+    /// Returns a receiver of every session that changes from now on.
     pub(crate) fn follow(&self) -> Changes {
         self.followers.join()
     }
@@ -71,7 +71,7 @@ impl Feeds {
         lock(&self.sessions).get(&session).map(|entry| entry.committed)
     }
 
-    /// The feed of a session; of one that does not exist, a feed that says so.
+    /// Returns the feed of a session; for a session that does not exist, a feed with [`Life::Deleted`].
     pub(crate) fn join(&self, session: SessionNo) -> Arc<Feed> {
         let mut sessions = lock(&self.sessions);
         let Some(entry) = sessions.get_mut(&session) else {
@@ -108,7 +108,7 @@ impl Feeds {
         has_feed
     }
 
-    /// The session is no more, for the reason that `fate` gives.
+    /// Removes the session and publishes `change` to its followers.
     pub(crate) fn removed(&self, session: SessionNo, change: SessionChange) {
         let Some(Entry { feed, .. }) = lock(&self.sessions).remove(&session) else { return };
         if let Some(feed) = feed.upgrade() {
@@ -124,7 +124,7 @@ impl Feeds {
         self.followers.close();
     }
 
-    /// Empties the rings that got nothing for a while. Returns whether some still hold events.
+    /// Empties the rings that received nothing for a while. Returns whether some still hold events.
     pub(crate) fn sweep(&self, now: Instant) -> bool {
         let kept = |feed: Arc<Feed>| lock(&feed.ring).clear_if_idle(now);
         self.alive().into_iter().map(kept).fold(false, |any, kept| any | kept)
@@ -135,7 +135,7 @@ impl Feeds {
     }
 }
 
-/// One session's recent events, and the bell that rings when there are more.
+/// One session's recent events, and the watch channel that signals new ones.
 #[derive(Debug)]
 pub(crate) struct Feed {
     ring: Mutex<Ring>,
@@ -151,7 +151,7 @@ impl Feed {
         self.head.subscribe()
     }
 
-    /// The events after `cursor`, at least one; `None` when the ring does not reach back that far.
+    /// Returns the events after `cursor`, at least one; `None` when the ring does not reach back that far.
     pub(crate) fn recent(&self, cursor: u64, max_bytes: usize) -> Option<Vec<Arc<StoredEvent>>> {
         lock(&self.ring).after(cursor, max_bytes)
     }
@@ -161,7 +161,7 @@ impl Feed {
     }
 }
 
-/// Consecutive events, the newest of a session.
+/// Consecutive events, the newest ones of a session.
 #[derive(Debug, Default)]
 struct Ring {
     events: VecDeque<Arc<StoredEvent>>,

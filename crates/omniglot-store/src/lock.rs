@@ -1,6 +1,6 @@
-//! Who owns a data directory: one process at a time, found through its lock file.
+//! Ownership of a data directory: one process at a time, found through its lock file.
 //!
-//! The kernel's lock counts, not the file: what a dead owner left in it is ignored.
+//! The kernel's lock counts, not the file: content that a dead owner left in the file is ignored.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
@@ -22,12 +22,12 @@ const NAME: &str = "omniglot.lock";
 pub struct LockHolder {
     pub pid: u32,
     pub url: String,
-    /// Where the token is that it asks for, if it is in a file.
+    /// The path of the token that the daemon requires, if the token is in a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_file: Option<PathBuf>,
 }
 
-/// The daemon that owns `dir` now; `None` when nobody does, or it has not announced itself yet.
+/// Returns the daemon that owns `dir`; `None` when the directory is free or its owner not yet announced.
 pub fn lock_holder(dir: &Path) -> Option<LockHolder> {
     let file = File::open(dir.join(NAME)).ok()?;
     match flock(&file, FlockOperation::NonBlockingLockShared) {
@@ -36,7 +36,7 @@ pub fn lock_holder(dir: &Path) -> Option<LockHolder> {
     }
 }
 
-/// The lock; held until it is dropped.
+/// The lock on a data directory; held until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Lock {
     file: File,
@@ -76,8 +76,8 @@ impl Drop for Lock {
     }
 }
 
-/// Whether the lock is ours. [`lock_holder`] takes it for a moment to see whether it is free, so one refusal
-/// proves nothing.
+/// Takes the lock; `false` when another process holds it. [`lock_holder`] takes the lock for a moment to see
+/// whether it is free, so one refusal proves nothing.
 fn lock_patiently(file: &File) -> io::Result<bool> {
     const TRIES: usize = 10;
     for _ in 0..TRIES {
@@ -90,7 +90,7 @@ fn lock_patiently(file: &File) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Who the file says it is; nobody while the owner has not announced itself.
+/// Reads the owner from the file; `None` while the owner has not announced itself.
 fn holder(file: &File) -> Option<LockHolder> {
     serde_json::from_str(&content(file)).ok()
 }

@@ -1,7 +1,7 @@
 //! Native frames as one compressed block: first those of a batch, later those of a turn.
 //!
 //! Agents repeat themselves from frame to frame, so packing them together saves most of the space.
-//! Where packs are kept is the engine's business.
+//! The engine decides where packs are stored.
 
 use std::cell::RefCell;
 use std::io::Write as _;
@@ -10,15 +10,15 @@ use bytes::{BufMut as _, Bytes};
 
 use crate::types::{Frame, StoreError};
 
-/// Of a batch, while its session waits for it.
+/// The compression level of a batch, while its session waits for the commit.
 const LEVEL: i32 = 1;
-/// Of a turn, when nobody waits.
+/// The compression level of a turn, when no caller waits.
 const TURN_LEVEL: i32 = 3;
 
-/// To read one frame all of its pack are unpacked, so many frames get several packs; beyond this many
-/// small ones a pack saves hardly more.
+/// Reading one frame unpacks its whole pack, so many frames get several packs; beyond this many small frames
+/// a pack saves hardly more.
 pub(crate) const MAX_FRAMES: usize = 4096;
-/// The same for large frames.
+/// The same limit for large frames.
 pub(crate) const MAX_BYTES: usize = 8 << 20;
 
 /// Consecutive frames: zstd of each frame's length (4 bytes, little endian) and bytes.
@@ -30,12 +30,12 @@ pub(crate) struct Pack {
 }
 
 thread_local! {
-    /// A compressor's tables are large; making them anew for every delta would cost more than the work.
+    /// A compressor's tables are large; allocating them for every delta would cost more than the compression.
     static COMPRESSOR: RefCell<Option<zstd::bulk::Compressor<'static>>> = const { RefCell::new(None) };
 }
 
 impl Pack {
-    /// `None` without frames.
+    /// Returns `None` without frames.
     pub(crate) fn new(frames: &[Frame]) -> Result<Option<Self>, StoreError> {
         let Some(first) = frames.first().map(|f| f.no) else { return Ok(None) };
         let mut plain = Vec::with_capacity(frames.iter().map(|f| f.bytes.len() + 4).sum());
@@ -51,7 +51,7 @@ impl Pack {
         Ok(Some(Self { first, count: frames.len() as u64, data: compress(&plain)? }))
     }
 
-    /// As many packs as these frames need, each small enough to be read for one frame.
+    /// Makes as many packs as these frames need, each small enough to be unpacked for one frame.
     pub(crate) fn several(frames: &[Frame]) -> Result<Vec<Self>, StoreError> {
         let mut packs = vec![];
         let mut rest = frames;
@@ -72,7 +72,7 @@ impl Pack {
         self.first + self.count.saturating_sub(1)
     }
 
-    /// Its frames; `None` when the block does not hold what it should.
+    /// Unpacks the frames; `None` when the block does not hold the frames that it should.
     pub(crate) fn open(&self) -> Option<OpenPack> {
         let plain = Bytes::from(zstd::stream::decode_all(&*self.data).ok()?);
         let mut rest = plain.clone();
@@ -96,7 +96,7 @@ pub(crate) struct OpenPack {
 }
 
 impl OpenPack {
-    /// The frame of this number, if it is one of these. It keeps all of them in memory.
+    /// Returns the frame of this number, if the pack has it. The frame keeps the whole pack in memory.
     pub(crate) fn frame(&self, no: u64) -> Option<&Bytes> {
         self.frames.get(usize::try_from(no.checked_sub(self.first)?).ok()?)
     }
@@ -119,13 +119,13 @@ pub(crate) struct Repacker {
 }
 
 impl Repacker {
-    /// The numbers of what it will be given begin with `first`.
+    /// The numbers of the frames to add begin with `first`.
     pub(crate) fn new(first: u64) -> std::io::Result<Self> {
         let encoder = zstd::stream::write::Encoder::new(Vec::new(), TURN_LEVEL)?;
         Ok(Self { first, count: 0, plain_bytes: 0, encoder })
     }
 
-    /// The number that must come next.
+    /// The number of the frame that must be added next.
     pub(crate) fn next(&self) -> u64 {
         self.first + self.count
     }

@@ -7,7 +7,7 @@ use tokio::sync::Semaphore;
 use crate::engine::Engine;
 use crate::types::StoreError;
 
-/// How many reads run at once; more would only compete for the disk and hold memory.
+/// The number of concurrent reads; more would only compete for the disk and hold memory.
 const AT_ONCE: usize = 4;
 
 #[derive(Clone)]
@@ -21,7 +21,7 @@ impl Reads {
         Self { engine, permits: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 
-    /// Cancel-safe: a read whose caller is gone still ends, and only then gives its place free.
+    /// Cancel-safe: a read whose caller is gone still ends, and only then releases its permit.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         read: impl FnOnce(&dyn Engine) -> Result<T, StoreError> + Send + 'static,

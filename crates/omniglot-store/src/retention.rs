@@ -1,37 +1,37 @@
-//! What of a log is too old or too much: pure arithmetic over what the engine tells.
+//! Selects the frames and sessions of a log that are too old or too large: pure arithmetic.
 //!
-//! When to look, and how sessions are deleted, is left to others; dropping frames to `store`.
+//! The caller decides when to look and deletes the sessions; `store` drops the frames.
 
 use omniglot_schema::SessionId;
 
 use crate::types::SessionNo;
 
-/// Which native frames to keep. `None` keeps all.
+/// The limits for native frames. `None` keeps all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RawLimits {
-    /// Frames that were stored before this moment may go.
+    /// Frames that were stored before this moment may be dropped.
     pub before_ms: Option<i64>,
-    /// How many bytes all frames may take, compressed as they are; the oldest go first.
+    /// The number of bytes that all frames may take, compressed; the oldest are dropped first.
     pub max_bytes: Option<u64>,
 }
 
-/// What was dropped.
+/// The number and size of the frames that were dropped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Dropped {
     pub frames: u64,
     pub bytes: u64,
 }
 
-/// Which ended sessions to keep. `None` keeps all.
+/// The limits for ended sessions. `None` keeps all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EndedLimits {
-    /// Sessions whose last event is from before this moment may go.
+    /// Sessions whose last event is older than this moment may be deleted.
     pub before_ms: Option<i64>,
-    /// About how many bytes all ended sessions may take; the longest unchanged go first.
+    /// About how many bytes all ended sessions may take; the longest unchanged are deleted first.
     pub max_bytes: Option<u64>,
 }
 
-/// A session that has ended, and that no message waits for.
+/// A session that has ended and has no queued message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndedSession {
     pub no: SessionNo,
@@ -40,7 +40,7 @@ pub struct EndedSession {
     pub last_seq: u64,
 }
 
-/// A pack as far as retention is concerned.
+/// The facts of a pack that retention needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PackFacts {
     pub(crate) last: u64,
@@ -62,7 +62,7 @@ pub(crate) struct Slice {
 
 const SLICE_PACKS: usize = 256;
 const SLICE_BYTES: u64 = 4 << 20;
-/// A slice is at most this part of what may be kept, so that a small budget is not missed by far.
+/// A slice is at most this part of the budget, so that a small budget is not missed by far.
 const SLICES_PER_BUDGET: u64 = 64;
 
 /// Cuts the packs of all sessions into slices.
@@ -79,7 +79,7 @@ impl Slicer {
     /// Takes the packs of a session in their order.
     pub(crate) fn push(&mut self, session: SessionNo, pack: PackFacts) {
         let before = self.slices.last().filter(|slice| slice.session == session);
-        // A clock that was set back must not make what came later older than what it follows.
+        // A clock that was set back must not make later packs older than the packs before them.
         let newest_ms = before.map_or(pack.stored_ms, |slice| slice.newest_ms.max(pack.stored_ms));
         let fits = before.is_some_and(|slice| self.fits(slice, pack.bytes, newest_ms));
         match self.slices.last_mut() {
@@ -108,7 +108,7 @@ impl Slicer {
         self.limits.before_ms.is_some_and(|before| stored_ms < before)
     }
 
-    /// What is too old or too much, oldest first.
+    /// Returns the slices that are too old or exceed the budget, oldest first.
     pub(crate) fn surplus(mut self) -> Vec<Slice> {
         let mut slices = std::mem::take(&mut self.slices);
         // Stable, so that the slices of one session stay in their order.
@@ -123,7 +123,7 @@ impl Slicer {
     }
 }
 
-/// Which of the ended sessions, the longest unchanged first and each with its size, are too old or too much.
+/// Selects the ended sessions that are too old or too large; `sessions` has the longest unchanged first.
 pub(crate) fn surplus_sessions(sessions: Vec<(EndedSession, u64)>, limits: EndedLimits) -> Vec<EndedSession> {
     let mut total: u64 = sessions.iter().map(|(_, bytes)| bytes).sum();
     let goes = |(session, bytes): &(EndedSession, u64)| {

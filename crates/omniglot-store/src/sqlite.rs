@@ -1,8 +1,8 @@
 //! The log in one SQLite file: WAL mode, one connection that writes, a few that read.
 //!
-//! A commit with `synchronous=NORMAL` writes the WAL but does not flush it, so it survives the death of
-//! this process; [`Engine::sync`] flushes it, so it survives the loss of power. Who is told when is the
-//! writer's business.
+//! A commit with `synchronous=NORMAL` writes the WAL but does not flush it, so it survives the death of this
+//! process; [`Engine::sync`] flushes it, so it survives the loss of power. The writer decides when to answer
+//! its callers.
 
 mod blobs;
 pub(crate) mod check;
@@ -52,7 +52,7 @@ pub(crate) struct Sqlite {
     /// `None` once closed.
     writing: Mutex<Option<Writing>>,
     readers: Pool,
-    /// Sessions whose damaged rows were reported; once is enough for a log.
+    /// Sessions whose damaged rows were reported; each is logged once.
     reported: Mutex<BTreeSet<String>>,
     measured: Measured,
 }
@@ -62,7 +62,7 @@ struct Writing {
     connection: Connection,
     wal: Wal,
     limit: Option<u64>,
-    /// Under way between two calls of [`Engine::repack`].
+    /// The repacking in progress between two calls of [`Engine::repack`].
     repack: Option<Repack>,
 }
 
@@ -74,7 +74,7 @@ impl Sqlite {
         open::set_limit(&connection, limit)?;
         let mut wal = Wal::of(&path).map_err(StoreError::file(&path))?;
         wal.sync(&connection)?;
-        // The first flush of a new file is worth nothing while its name is not on disk.
+        // The first flush of a new file is worth nothing while its directory entry is not on disk.
         std::fs::File::open(dir).and_then(|dir| dir.sync_all()).map_err(StoreError::file(dir))?;
         let writing = Mutex::new(Some(Writing { connection, wal, limit, repack: None }));
         let (reported, measured) = (Mutex::default(), Measured::default());
@@ -92,7 +92,7 @@ impl Sqlite {
         work(self.writing().as_mut().ok_or(StoreError::Closed)?)
     }
 
-    /// One damaged row must not hide the others, so a list goes on without it, and says so.
+    /// One damaged row must not hide the others, so a list continues without it and logs a warning.
     fn report(&self, listed: Listed) -> Vec<SessionRecord> {
         let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
         for session in listed.damaged {
@@ -110,7 +110,7 @@ impl Sqlite {
 impl Engine for Sqlite {
     fn commit(&self, changes: &[Change], now_ms: i64) -> Result<Outcomes, StoreError> {
         self.with_writing(|w| {
-            // What a repacking has read of a session may be gone after this.
+            // Rows that a repacking has read may be gone after this.
             w.repack.take_if(|repack| changes.iter().any(|change| repack.is_disturbed_by(change)));
             write::commit(&mut w.connection, changes, now_ms)
         })

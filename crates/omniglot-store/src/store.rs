@@ -1,5 +1,5 @@
-//! The log as the rest of the program sees it: opens a data directory, hands work to the writer and the
-//! readers. How it is kept is the engine's business, when it is written the writer's.
+//! The public interface of the log: opens a data directory, passes work to the writer and the readers. The
+//! engine decides how the log is stored, the writer when it is written.
 
 mod retention;
 
@@ -29,11 +29,11 @@ use crate::writer::{Answer, Fault, Op, Writer, now_ms};
 
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Appends wait, and [`Store::fault`] speaks, while the database would grow beyond this.
+    /// Appends wait, and [`Store::fault`] gives the reason, while the database would grow beyond this.
     pub max_database_bytes: Option<u64>,
-    /// How much of a session's newest events its subscribers share in memory.
+    /// The bytes of a session's newest events that its subscribers share in memory.
     pub ring_bytes: usize,
-    /// Tells one run of the machine from the next; `None` when unknown.
+    /// Identifies one boot of the machine; `None` when unknown.
     pub boot_id: Option<String>,
 }
 
@@ -45,13 +45,13 @@ impl Default for Options {
     }
 }
 
-/// What comes back once a change is committed.
+/// Receives the result once a change is committed.
 type Receiver<T> = oneshot::Receiver<Result<T, StoreError>>;
 
 /// The event log of one data directory. Cheap to clone.
 ///
-/// Dropping the last clone writes what was appended and waits for it; only [`Store::close`] marks the
-/// end as clean.
+/// Dropping the last clone writes everything that was appended and waits for it; only [`Store::close`] marks
+/// the end as clean.
 #[derive(Clone)]
 pub struct Store {
     inner: Arc<Inner>,
@@ -67,7 +67,7 @@ struct Inner {
 }
 
 impl Store {
-    /// Opens or makes the log in `dir`. Blocks: for migrations, and once per start to read all heads.
+    /// Opens or creates the log in `dir`. Blocks: for migrations, and once per start to read all heads.
     pub fn open(dir: &Path, options: Options) -> Result<Self, StoreError> {
         DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(StoreError::file(dir))?;
         let lock = Lock::take(dir)?;
@@ -80,14 +80,14 @@ impl Store {
         Ok(Self { inner: Arc::new(Inner { writer, lock, feeds, fault, reads: Reads::new(engine) }) })
     }
 
-    /// Tells others who owns the data directory and where to reach them.
+    /// Publishes the owner of the data directory and its address to other processes.
     pub fn announce(&self, holder: &LockHolder) -> Result<(), StoreError> {
         let lock = self.inner.lock.lock().unwrap_or_else(PoisonError::into_inner);
         let lock = lock.as_ref().ok_or(StoreError::Closed)?;
         lock.announce(holder)
     }
 
-    /// Writes everything appended so far, marks the end as clean and gives the data directory free.
+    /// Writes everything appended so far, marks the end as clean and releases the data directory.
     pub async fn close(&self) -> Result<(), StoreError> {
         let (answer, closed) = Answer::unit();
         self.inner.writer.send(Op::Close(answer));
@@ -96,17 +96,17 @@ impl Store {
         result
     }
 
-    /// Why nothing can be written at the moment, and what to do about it.
+    /// Returns why nothing can be written at the moment, with the remedy.
     pub fn fault(&self) -> Option<String> {
         self.inner.fault.get()
     }
 
-    /// [`Store::fault`], and every change of it.
+    /// Watches [`Store::fault`].
     pub fn watch_fault(&self) -> watch::Receiver<Option<String>> {
         self.inner.fault.watch()
     }
 
-    /// Changes [`Options::max_database_bytes`]; appends that wait for room are tried at once.
+    /// Changes [`Options::max_database_bytes`]; appends that wait for room are retried at once.
     pub fn set_max_database_bytes(&self, max: Option<u64>) -> Receiver<()> {
         let (answer, set) = Answer::unit();
         self.inner.writer.send(Op::Limit(max, answer));
@@ -115,7 +115,7 @@ impl Store {
 
     /// Commits a batch; batches are committed in the order of these calls. Never blocks.
     ///
-    /// The answer comes once the batch is as durable as it asks. It need not be awaited.
+    /// The answer arrives once the batch is as durable as it requests. It need not be awaited.
     pub fn append(&self, mut batch: Batch) -> Receiver<()> {
         let (answer, committed) = Answer::unit();
         match Pack::new(&std::mem::take(&mut batch.frames)) {
@@ -127,12 +127,12 @@ impl Store {
         committed
     }
 
-    /// Makes a session with a fresh epoch; the answer comes once it survives a loss of power.
+    /// Creates a session with a fresh epoch; the answer arrives once the session survives a loss of power.
     pub fn create(&self, new: NewSession) -> Receiver<SessionRecord> {
         self.insert(new, None)
     }
 
-    /// Makes a session in the place of one of the same id, which is deleted in the same moment.
+    /// Creates a session that replaces one of the same id; the old one is deleted in the same transaction.
     pub fn replace(&self, old: SessionNo, new: NewSession) -> Receiver<SessionRecord> {
         self.insert(new, Some(old))
     }
@@ -151,30 +151,30 @@ impl Store {
         created
     }
 
-    /// Removes a session and all that belongs to it; its id may be used again. Its rows go a little at a time,
-    /// when nothing else is to be written.
+    /// Deletes a session and everything that belongs to it; its id may be used again. Its rows are removed in
+    /// small pieces, when nothing else is to be written.
     pub fn delete(&self, session: SessionNo) -> Receiver<()> {
         let (answer, deleted) = Answer::unit();
         self.inner.writer.send(Op::Change(Change::Delete(session), answer));
         deleted
     }
 
-    /// How many sessions there are.
+    /// Returns the number of sessions.
     pub fn count(&self) -> usize {
         self.inner.feeds.count()
     }
 
-    /// The last committed sequence; `None` when there is no such session.
+    /// Returns the last committed sequence; `None` when there is no such session.
     pub fn committed(&self, session: SessionNo) -> Option<u64> {
         self.inner.feeds.committed(session)
     }
 
-    /// The rows of a deleted session may still be there; nobody shall see them.
+    /// Whether the session was deleted: its rows may still exist, but no reader shall see them.
     fn is_gone(&self, session: SessionNo) -> bool {
         self.committed(session).is_none()
     }
 
-    /// Follows all sessions: tells which of them change from now on.
+    /// Follows all sessions: reports which of them change from now on.
     pub fn follow(&self) -> Changes {
         self.inner.feeds.follow()
     }
@@ -189,27 +189,27 @@ impl Store {
         self.inner.reads.run(move |engine| engine.session(&id)).await
     }
 
-    /// Numbers are never used again: that of a deleted session finds nothing.
+    /// Returns the session with this number. Numbers are never reused, so a deleted one finds nothing.
     pub async fn session_numbered(&self, no: SessionNo) -> Result<Option<SessionRecord>, StoreError> {
         self.inner.reads.run(move |engine| engine.session_numbered(no)).await
     }
 
-    /// Newest first. [`StoreError::NoSession`] when the session to begin after is gone.
+    /// Lists sessions, newest first. [`StoreError::NoSession`] when the session to begin after is gone.
     pub async fn list(&self, filter: ListFilter) -> Result<Vec<SessionRecord>, StoreError> {
         self.inner.reads.run(move |engine| engine.list(&filter)).await
     }
 
-    /// The sessions that something is open in, or that messages wait for.
+    /// Returns the sessions that have something open or a queued message.
     pub async fn unfinished(&self) -> Result<Vec<SessionRecord>, StoreError> {
         self.inner.reads.run(|engine| engine.unfinished()).await
     }
 
-    /// A page of events. It ends before a damaged event; if that comes first it is the error.
+    /// Reads a page of events. It ends before a damaged event; if that is the first, it is the error.
     pub async fn read(&self, session: SessionNo, query: ReadQuery) -> Result<Page, StoreError> {
         self.inner.reads.run(move |engine| engine.read(session, &query)).await
     }
 
-    /// The native frames of these numbers; those that were never stored are absent.
+    /// Reads the native frames of these numbers; frames that were never stored are absent.
     pub async fn frames(
         &self,
         session: SessionNo,
@@ -222,7 +222,7 @@ impl Store {
         self.inner.reads.run(move |engine| engine.frames(session, &numbers)).await
     }
 
-    /// The blob of this name; `None` when the session has none such.
+    /// Reads the blob of this name; `None` when the session has no such blob.
     pub async fn blob(&self, session: SessionNo, name: &str) -> Result<Option<Blob>, StoreError> {
         if self.is_gone(session) {
             return Ok(None);
@@ -231,12 +231,12 @@ impl Store {
         self.inner.reads.run(move |engine| engine.blob(session, &name)).await
     }
 
-    /// The messages that wait, in order.
+    /// Returns the queued messages, in order.
     pub async fn queue(&self, session: SessionNo) -> Result<Vec<QueuedRow>, StoreError> {
         self.inner.reads.run(move |engine| engine.queue(session)).await
     }
 
-    /// What was answered to a request with this key during the last 24 hours.
+    /// Returns the answer to a request with this key during the last 24 hours.
     pub async fn receipt(&self, session: SessionNo, key: &str) -> Result<Option<Receipt>, StoreError> {
         let key = key.to_owned();
         self.inner.reads.run(move |engine| engine.receipt(session, &key, now_ms())).await

@@ -1,6 +1,6 @@
-//! Following one session's log from a cursor.
+//! Follows one session's log from a cursor.
 //!
-//! A subscriber pulls: it holds a cursor and no queue, so a slow one costs nothing and reads later.
+//! A subscriber pulls: it holds a cursor and no queue, so a slow subscriber costs nothing and reads later.
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub struct Subscription {
 pub enum Next {
     /// At least one.
     Events(Vec<Arc<StoredEvent>>),
-    /// The session is gone; nothing comes any more.
+    /// The session is gone; no further events follow.
     Deleted,
 }
 
@@ -38,15 +38,15 @@ impl Subscription {
         self.cursor
     }
 
-    /// Whether everything committed was yielded.
+    /// Whether every committed event was yielded.
     pub fn caught_up(&self) -> bool {
         self.cursor >= self.head.borrow().committed
     }
 
-    /// The next events: at least one, and as many as fit in `max_bytes`.
+    /// Returns the next events: at least one, and as many as fit in `max_bytes`.
     ///
-    /// Cancel-safe: the cursor moves only when events are returned. After [`StoreError::Damaged`] the
-    /// cursor stands before the damaged event; subscribe again after it to go on.
+    /// Cancel-safe: the cursor moves only when events are returned. After [`StoreError::Damaged`] the cursor
+    /// is before the damaged event; subscribe again after that event to continue.
     pub async fn next(&mut self, max_bytes: usize) -> Result<Next, StoreError> {
         loop {
             let Head { committed, life } = *self.head.borrow_and_update();
@@ -57,7 +57,7 @@ impl Subscription {
                 let events = match self.feed.recent(self.cursor, max_bytes) {
                     Some(events) => events,
                     None => match self.read(max_bytes).await {
-                        // Its deletion is committed and about to be published.
+                        // The deletion is committed and about to be published.
                         Err(StoreError::NoSession) => return Ok(Next::Deleted),
                         read => read?,
                     },

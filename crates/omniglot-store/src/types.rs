@@ -1,4 +1,4 @@
-//! What goes into the log and what comes out of it.
+//! The types that are written to the log and read from it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use omniglot_schema::{MessageId, SessionId, UniversalEventType};
 
 use crate::lock::LockHolder;
 
-/// A session's row, stable for its life; never shown to clients.
+/// The number of a session's row, stable for the session's lifetime; never exposed to clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionNo(pub i64);
 
@@ -29,7 +29,7 @@ pub struct Batch {
     pub session: SessionNo,
     pub frames: Vec<Frame>,
     pub events: Vec<NewEvent>,
-    /// What these events name.
+    /// The blobs that these events name.
     pub blobs: Vec<Blob>,
     /// The session's row, when more than its last sequence changed.
     pub record: Option<RecordUpdate>,
@@ -53,7 +53,7 @@ impl Batch {
     }
 }
 
-/// What a commit survives before it is reported.
+/// The failure that a commit survives before it is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Durability {
     /// The death of the daemon. Flushed to disk at most 200 ms later.
@@ -69,11 +69,11 @@ pub struct Frame {
     pub bytes: Bytes,
 }
 
-/// A native message as the log has it.
+/// A native message as the log stores it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoredFrame {
     Kept(Bytes),
-    /// Retention has dropped it; the events that were made of it stay.
+    /// Retention has dropped the message; the events that were made of it stay.
     Dropped,
 }
 
@@ -86,7 +86,7 @@ impl PartialEq<Bytes> for StoredFrame {
 /// Bytes that belong to a session and that its events name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blob {
-    /// Follows from the content: two blobs of one name are the same.
+    /// Derived from the content: two blobs of one name are the same.
     pub name: String,
     pub mime: String,
     pub bytes: Bytes,
@@ -108,7 +108,7 @@ pub struct RecordUpdate {
     /// The fold of all events so far, as JSON; opaque to the store.
     pub fold: String,
     pub ended: bool,
-    /// The sequence from which a restart must read to close what is open; `None` when nothing is.
+    /// The sequence from which a restart must read to close open items; `None` when nothing is open.
     pub open_from: Option<u64>,
 }
 
@@ -146,11 +146,11 @@ pub struct NewSession {
     pub frames: Vec<Frame>,
     /// Begins with `session.started`, sequence 1.
     pub events: Vec<NewEvent>,
-    /// What these events name.
+    /// The blobs that these events name.
     pub blobs: Vec<Blob>,
 }
 
-/// A session as its row tells.
+/// A session as its row describes it.
 #[derive(Debug, Clone)]
 pub struct SessionRecord {
     pub no: SessionNo,
@@ -174,7 +174,7 @@ pub struct QueuedRow {
     pub body: String,
 }
 
-/// Which sessions to list, newest first.
+/// The filter of a list of sessions, newest first.
 #[derive(Debug, Clone, Default)]
 pub struct ListFilter {
     pub agent: Option<String>,
@@ -184,7 +184,7 @@ pub struct ListFilter {
     pub limit: Option<usize>,
 }
 
-/// Which events to read.
+/// The filter of a read of events.
 #[derive(Debug, Clone)]
 pub struct ReadQuery {
     /// The last sequence already seen.

@@ -1,7 +1,7 @@
-//! The one thread that writes: takes what waits, commits it as one group, publishes, answers.
+//! The only thread that writes: takes the waiting operations, commits them as one group, publishes, answers.
 //!
-//! No timed wait delays an append: groups form while a commit runs. Trouble (a full disk) holds the
-//! group back until it can be written; nothing is dropped. How rows are stored is the engine's business.
+//! No timed wait delays an append: groups form while a commit runs. A failure (a full disk) holds the group
+//! back until it can be written; nothing is dropped. The engine decides how rows are stored.
 
 mod fault;
 mod group;
@@ -23,7 +23,7 @@ pub(crate) use group::Answer;
 use group::Group;
 use tidy::Tidy;
 
-/// How long a commit may stay unflushed.
+/// The longest time that a commit may stay unflushed.
 const FLUSH_AFTER: Duration = Duration::from_millis(200);
 
 pub(crate) enum Op {
@@ -32,7 +32,7 @@ pub(crate) enum Op {
     Close(Answer),
 }
 
-/// The way to the thread. Dropping it waits until everything sent is written, unless that is impossible.
+/// The handle of the thread. Dropping it waits until everything sent is written, unless that is impossible.
 pub(crate) struct Writer {
     ops: Option<Sender<Op>>,
     thread: Option<JoinHandle<()>>,
@@ -60,10 +60,10 @@ impl Writer {
         Ok(Self { ops: Some(sender), thread: Some(thread) })
     }
 
-    /// Never blocks; ops are carried out in the order in which they are sent.
+    /// Never blocks; operations are carried out in the order in which they are sent.
     pub(crate) fn send(&self, op: Op) {
         if let Some(ops) = &self.ops {
-            // What cannot be sent is dropped here, and its answer says that the log is closed.
+            // An operation that cannot be sent is dropped; its answer reports that the log is closed.
             ops.send(op).unwrap_or_default();
         }
     }
@@ -82,23 +82,23 @@ impl Drop for Writer {
 
 struct Thread {
     ops: Receiver<Op>,
-    /// Received while the group before them could not be written.
+    /// Operations that were received while the group before them could not be written.
     waiting: VecDeque<Op>,
     engine: Arc<dyn Engine>,
     feeds: Arc<Feeds>,
     fault: Arc<Fault>,
-    /// When the oldest commit that is not flushed was made.
+    /// The time of the oldest commit that is not flushed.
     unflushed: Option<Instant>,
-    /// When to look for rings that nobody fills any more.
+    /// The time of the next sweep of idle rings.
     next_sweep: Option<Instant>,
-    /// What is done only while nothing else waits.
+    /// Work that is done only while nothing else waits.
     tidy: Tidy,
 }
 
-/// The thread must end although something may be unwritten; with who asked for it.
+/// The thread must end although something may be unwritten; carries the answer to the request to close.
 struct Stop(Option<Answer>);
 
-/// Whether a deletion made some.
+/// Whether a deletion freed space.
 enum Room {
     Same,
     More,
@@ -192,12 +192,12 @@ impl Thread {
                 Ok(outcomes) => return self.conclude(group, outcomes),
                 Err(error) => error,
             };
-            // What deleted sessions have left is room that was promised.
+            // Removing the rows of deleted sessions frees the space that their deletion promised.
             if self.tidy.clear(&*self.engine) {
                 continue;
             }
             self.fault.set(self.engine.explain(&error));
-            // Deleting makes room, so it must not wait behind what has none.
+            // Deletions free space, so they must not wait behind changes that lack it.
             match self.delete_first(&mut group)? {
                 Room::Same => self.pause(backoff.next())?,
                 Room::More => {}
@@ -259,7 +259,7 @@ impl Thread {
         Ok(())
     }
 
-    /// Carries out the deletions among what waits, if that works; else they wait on.
+    /// Carries out the deletions among the waiting operations, if that works; else they stay queued.
     fn delete_first(&mut self, group: &mut Group) -> Result<Room, Stop> {
         let mut deletions = group.take_deletions();
         self.waiting = self.waiting.drain(..).filter_map(|op| deletions.take_deletion(op)).collect();
@@ -268,7 +268,7 @@ impl Thread {
         }
         match self.engine.commit(&deletions.changes, now_ms()) {
             Ok(outcomes) => self.conclude(deletions, outcomes).map(|()| Room::More),
-            // For the same reason as the group, most likely; that one was told.
+            // Most likely the same reason as for the group, which was reported.
             Err(_) => {
                 group.append(deletions);
                 Ok(Room::Same)
@@ -276,7 +276,7 @@ impl Thread {
         }
     }
 
-    /// Waits before the next try, at most `time`, and takes in what comes meanwhile.
+    /// Waits before the next try, at most `time`, and queues operations that arrive meanwhile.
     fn pause(&mut self, time: Duration) -> Result<(), Stop> {
         let until = Instant::now() + time;
         loop {
@@ -301,7 +301,7 @@ impl Thread {
         }
     }
 
-    /// What waits and is no change: it may end the trouble, so it is carried out before its turn.
+    /// Takes a waiting operation that is no change: it may end the fault, so it is carried out out of order.
     fn take_order(&mut self) -> Option<Op> {
         let place = self.waiting.iter().position(|op| !matches!(op, Op::Change(..)))?;
         self.waiting.remove(place)

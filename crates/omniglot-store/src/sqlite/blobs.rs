@@ -18,7 +18,7 @@ CREATE TABLE blobs (
 ) STRICT;
 ";
 
-/// Names follow from the content, so a blob that is there already is the same.
+/// Names are derived from the content, so a blob that exists already is the same.
 pub(super) fn insert(
     transaction: &Transaction<'_>,
     session: SessionNo,
@@ -45,7 +45,7 @@ pub(super) fn read(
     found.map(Some).ok_or_else(|| StoreError::DamagedBlob { name: name.to_owned() })
 }
 
-/// Of the columns name, mime, bytes, crc; `None` when the row is not what was written.
+/// Reads the columns name, mime, bytes, crc; `None` when the checksum does not match the row.
 pub(super) fn blob(row: &Row<'_>, session: SessionNo) -> Option<Blob> {
     let (name, mime, bytes): (String, String, Vec<u8>) =
         (row.get(0).ok()?, row.get(1).ok()?, row.get(2).ok()?);

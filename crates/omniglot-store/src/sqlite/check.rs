@@ -1,5 +1,5 @@
-//! Walking every row of the database to find damage. One read transaction per session, so that a daemon
-//! that writes meanwhile is neither seen half way nor kept from tidying its WAL for long.
+//! Walks every row of the database to find damage. Uses one read transaction per session, so that a
+//! concurrent daemon's writes are never seen half done and its WAL checkpoints are not held up for long.
 
 mod session;
 
@@ -37,7 +37,7 @@ pub(crate) fn run(dir: &Path, news: &mut dyn FnMut(CheckNews<'_>)) -> Result<Che
     Ok(findings.summary)
 }
 
-/// What was found so far, told on as it is found.
+/// Counts findings and reports each at once.
 struct Findings<'a> {
     news: &'a mut dyn FnMut(CheckNews<'_>),
     summary: CheckSummary,
@@ -64,7 +64,7 @@ impl Findings<'_> {
         }
     }
 
-    /// A walk that breaks off is a fault, and no reason to leave out the other walks.
+    /// Reports a walk that breaks off as a fault; the other walks go on.
     fn noting(
         &mut self,
         table: &'static str,
@@ -81,7 +81,7 @@ impl Findings<'_> {
     }
 }
 
-/// Pages, trees and indexes, by SQLite's own judgement.
+/// Checks pages, trees and indexes with SQLite's own integrity check.
 fn structure(connection: &Connection, findings: &mut Findings<'_>) -> Result<(), StoreError> {
     let mut statement = connection.prepare("PRAGMA integrity_check(100)")?;
     let mut rows = statement.query([])?;
@@ -119,7 +119,7 @@ fn pending_delete_rows(connection: &Connection, findings: &mut Findings<'_>) -> 
     Ok(())
 }
 
-/// Rows of sessions that do not exist, and were not deleted: what those have left is removed later.
+/// Reports rows of sessions that neither exist nor were deleted: rows of deleted sessions are removed later.
 fn orphans(
     connection: &mut Connection,
     table: &'static str,
@@ -139,7 +139,7 @@ fn orphans(
     }
 }
 
-/// The session after `last` that has a row in `table`; found without looking at each row.
+/// Returns the session after `last` that has a row in `table`, without a scan of all rows.
 fn next_session(
     connection: &Connection,
     table: &str,

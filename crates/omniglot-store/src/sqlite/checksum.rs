@@ -1,4 +1,4 @@
-//! The checksum of a row: over its content and its place, so that a moved row is damaged too.
+//! The checksum of a row: over its content and its position, so that a moved row counts as damaged, too.
 
 use crc32fast::Hasher;
 
@@ -36,7 +36,7 @@ pub(super) fn of_pack(session: SessionNo, first: i64, count: i64, stored_ms: i64
     for number in [session.0, first, count] {
         hasher.update(&number.to_le_bytes());
     }
-    // Packs from before there was a time have 0, and a checksum without it.
+    // Packs that are older than the time column have 0, and a checksum without it.
     if stored_ms != 0 {
         hasher.update(&stored_ms.to_le_bytes());
     }
@@ -44,7 +44,7 @@ pub(super) fn of_pack(session: SessionNo, first: i64, count: i64, stored_ms: i64
     hasher.finalize()
 }
 
-/// Of a row of few columns: each text goes in with its length, so that nothing moves between columns.
+/// Hashes a row of few columns, each text with its length, so that nothing moves between columns.
 pub(super) fn of_row(numbers: &[i64], texts: &[&[u8]]) -> u32 {
     let mut hasher = Hasher::new();
     for number in numbers {

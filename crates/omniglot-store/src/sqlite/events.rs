@@ -100,7 +100,7 @@ fn sql(types: &[UniversalEventType]) -> String {
     format!("{columns} AND type IN ({}) ORDER BY seq", names.join(", "))
 }
 
-/// Of the columns seq, type, time, payload, frame_no, crc; `None` when the row is not what was written.
+/// Reads the columns seq, type, time, payload, frame_no, crc; `None` when the checksum does not match.
 pub(super) fn event(row: &Row<'_>, session: SessionNo, seq: u64) -> Option<StoredEvent> {
     let kind = text(row, 1)?;
     let payload = text(row, 3)?;

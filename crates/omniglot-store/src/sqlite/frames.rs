@@ -52,7 +52,7 @@ fn open_pack_of(
     pack.and_then(|pack| pack.open()).ok_or(StoreError::DamagedFrame { no }).map(Some)
 }
 
-/// Of the columns first_no, count, data, crc, stored_ms; `None` when the row is not what was written.
+/// Reads the columns first_no, count, data, crc, stored_ms; `None` when the checksum does not match the row.
 pub(super) fn pack(row: &Row<'_>, session: SessionNo) -> Option<Pack> {
     let (first, count): (i64, i64) = (row.get(0).ok()?, row.get(1).ok()?);
     let data: Vec<u8> = row.get(2).ok()?;

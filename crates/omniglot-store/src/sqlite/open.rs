@@ -1,4 +1,4 @@
-//! Opening the database: files, pragmas, version, and what the last start and end left behind.
+//! Opens the database: files, pragmas, version, and the marks of the last start and clean end.
 
 use std::fs::{OpenOptions, Permissions};
 use std::io;
@@ -17,14 +17,14 @@ use crate::types::{SessionNo, StoreError};
 /// of a flood; 32 MiB are replayed within a moment after a crash.
 const CHECKPOINT_PAGES: i64 = 8000;
 const PAGE_BYTES: i64 = 4096;
-/// The most that SQLite can count.
+/// SQLite's largest page number.
 const MAX_PAGES: i64 = 0xffff_fffe;
 
 pub(super) fn writer(path: &Path) -> Result<Connection, StoreError> {
     make_private(path).map_err(StoreError::file(path))?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
-    // Another program may look into the database; it may hold us up, but not for long.
+    // Another program may read the database; it may delay this process, but not for long.
     connection.busy_timeout(Duration::from_secs(1))?;
     schema::check_version(&connection)?;
     connection.pragma_update(None, "page_size", PAGE_BYTES)?;
@@ -50,8 +50,8 @@ fn make_private(path: &Path) -> io::Result<()> {
 
 /// Renews all epochs if the machine may have lost committed events since the last start.
 ///
-/// A crash of this program alone loses none: the kernel still has what was written. Only a machine that
-/// went down, and before a clean end, may have; an unknown boot id counts as another one.
+/// A crash of this program alone loses no events: the kernel still has the written pages. Only a machine that
+/// went down before a clean end may have lost some; an unknown boot id counts as another boot.
 pub(super) fn note_start(connection: &mut Connection, boot_id: Option<&str>) -> Result<(), StoreError> {
     let transaction = connection.transaction()?;
     let before = meta(&transaction, "boot_id")?.and_then(Meta::whole);
@@ -65,7 +65,7 @@ pub(super) fn note_start(connection: &mut Connection, boot_id: Option<&str>) -> 
     Ok(transaction.commit()?)
 }
 
-/// Damaged rows stay as they are: they are refused anyway, and must not become whole by a new checksum.
+/// Damaged rows stay as they are: they are refused anyway, and a new checksum must not make them valid.
 fn renew_epochs(connection: &Connection) -> Result<usize, StoreError> {
     let mut statement = connection.prepare("SELECT no, lower(hex(randomblob(8))) FROM sessions")?;
     let fresh = statement.query_map([], |row| Ok((SessionNo(row.get(0)?), row.get(1)?)))?;
@@ -103,7 +103,7 @@ pub(super) enum Meta {
 }
 
 impl Meta {
-    /// Of the columns key, value, crc.
+    /// Reads the columns key, value, crc.
     pub(super) fn parse(row: &Row<'_>) -> Self {
         let parse = || {
             let (key, value): (String, String) = (row.get(0).ok()?, row.get(1).ok()?);

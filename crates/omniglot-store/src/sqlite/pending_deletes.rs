@@ -1,5 +1,5 @@
-//! What deleted sessions leave: their row goes at once, the many rows below it in small pieces, also after a
-//! restart. When there is time for a piece is the writer's business.
+//! Removes the rows of deleted sessions: the session's own row at once, the many rows below it in small
+//! pieces, also after a restart. The writer decides when there is time for a piece.
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, params};
@@ -8,7 +8,7 @@ use super::checksum;
 use crate::engine::Progress;
 use crate::types::{SessionNo, StoreError};
 
-/// The numbers of sessions are never used again, so a row here stays true.
+/// Session numbers are never reused, so a row of this table stays true.
 pub(super) const TABLE: &str = "
 CREATE TABLE leftovers (
     session_no INTEGER PRIMARY KEY,
@@ -16,7 +16,7 @@ CREATE TABLE leftovers (
 ) STRICT;
 ";
 
-/// Tables with many rows of a session, the column that tells these apart, and the large one.
+/// Tables with many rows per session, the column that distinguishes them, and the large column.
 const TABLES: [(&str, &str, &str); 3] =
     [("events", "seq", "payload"), ("frames", "first_no", "data"), ("blobs", "name", "bytes")];
 
@@ -36,7 +36,7 @@ pub(super) fn list(connection: &Connection) -> Result<Vec<SessionNo>, StoreError
     Ok(rows.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
 }
 
-/// Of the columns session_no, crc; `None` when the row is not what was written.
+/// Reads the columns session_no, crc; `None` when the checksum does not match the row.
 pub(super) fn pending_delete(row: &Row<'_>) -> Option<SessionNo> {
     let session = SessionNo(row.get(0).ok()?);
     (of_leftover(session) == row.get::<_, u32>(1).ok()?).then_some(session)
@@ -59,13 +59,13 @@ pub(super) fn clear(connection: &mut Connection, session: SessionNo) -> Result<P
     Ok(Progress::Finished)
 }
 
-/// A damaged row here must not cost a session that lives.
+/// A damaged row of this table must not delete an existing session.
 fn exists(transaction: &Transaction<'_>, session: SessionNo) -> Result<bool, StoreError> {
     let sql = "SELECT 1 FROM sessions WHERE no = ?1";
     Ok(transaction.query_row(sql, [session.0], |_| Ok(())).optional()?.is_some())
 }
 
-/// Whether there were any.
+/// Returns whether there were any rows.
 fn remove_some(
     transaction: &Transaction<'_>,
     session: SessionNo,

@@ -1,4 +1,4 @@
-//! Connections for reading, kept for reuse. How many work at a time is limited by the caller.
+//! Connections for reading, kept for reuse. The caller limits how many are used at a time.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};

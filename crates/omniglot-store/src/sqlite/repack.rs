@@ -1,7 +1,7 @@
 //! Packing the frames of ended turns more tightly: many small rows become one.
 //!
-//! Done in pieces, so that whoever writes next waits a few milliseconds at most. Only the last piece
-//! writes, in one transaction. When there is time for a piece is the writer's business.
+//! Done in pieces, so that the next write waits a few milliseconds at most. Only the last piece writes, in
+//! one transaction. The writer decides when there is time for a piece.
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
@@ -12,38 +12,38 @@ use crate::engine::{Change, Progress};
 use crate::pack::{MAX_BYTES, MAX_FRAMES, OpenPack, Repacker};
 use crate::types::{SessionNo, StoreError};
 
-/// How much is read and compressed in one piece.
+/// The number of bytes that one piece reads and compresses.
 const PIECE: usize = 256 << 10;
-/// What opening a row costs, however small it is.
+/// The cost of opening a row, however small the row is.
 const ROW: usize = 4 << 10;
 
-/// Under way in one session.
+/// The repacking of one session that is in progress.
 pub(super) struct Repack {
     session: SessionNo,
     /// The next row begins with this frame or a later one.
     next: u64,
-    /// Frames that come meanwhile belong to a later turn.
+    /// The last frame to pack; frames that arrive meanwhile belong to a later turn.
     until: u64,
     taken: Option<Taken>,
 }
 
-/// The rows read so far, which will become one.
+/// The rows read so far, which will become one row.
 struct Taken {
     rows: usize,
-    /// When the newest of them was stored.
+    /// The time at which the newest of these rows was stored.
     stored_ms: i64,
     repacker: Repacker,
 }
 
-/// What reading a piece came to.
+/// The result of reading one piece.
 enum Piece {
     More,
-    /// What is taken shall be written; more rows may follow.
+    /// The rows taken so far are to be written; more rows may follow.
     Full,
     Last,
 }
 
-/// Goes on with `current` if that is of this session, else begins.
+/// Continues `current` if it belongs to this session, else starts a repacking.
 pub(super) fn step(
     connection: &mut Connection,
     current: &mut Option<Repack>,
@@ -67,7 +67,7 @@ pub(super) fn step(
 }
 
 impl Repack {
-    /// Whether rows that were read may be gone after it.
+    /// Whether rows that were read may be gone after this change.
     pub(super) fn is_disturbed_by(&self, change: &Change) -> bool {
         let trimmed = matches!(change, Change::Trim { session, .. } if *session == self.session);
         trimmed || change.removes() == Some(self.session)
@@ -105,7 +105,7 @@ impl Repack {
         Ok(Piece::More)
     }
 
-    /// Whether there was room for it.
+    /// Adds the pack; `false` when there was no room for it.
     fn take(&mut self, first: u64, stored_ms: i64, pack: &OpenPack) -> Result<bool, StoreError> {
         let taken = match &mut self.taken {
             Some(taken) if !taken.has_room(first, pack) => return Ok(false),

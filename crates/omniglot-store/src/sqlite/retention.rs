@@ -1,6 +1,6 @@
-//! What retention asks of the database: how old and how large things are, and dropping the oldest frames.
+//! The queries of retention: age and size of frames and sessions, and dropping the oldest frames.
 //!
-//! What is too old or too much is decided by the caller.
+//! The caller decides which frames and sessions are too old or too large.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,8 +15,8 @@ use crate::engine::Done;
 use crate::retention::{EndedSession, PackFacts};
 use crate::types::{SessionNo, StoreError};
 
-/// Frames get a time, before the large column so that it is read without touching that. A row of `trims`
-/// says up to which frame those of a session were dropped, so that they are not taken for lost.
+/// Frames get a time, before the large column so that reading the time does not touch that column. A row of
+/// `trims` has the last dropped frame of a session, so that dropped frames are not reported as lost.
 pub(super) const TABLES: &str = "
 CREATE TABLE timed_frames (
     session_no INTEGER NOT NULL,
@@ -38,7 +38,7 @@ CREATE TABLE trims (
 ) STRICT;
 ";
 
-/// Drops whole packs only: one that goes on behind `to` stays.
+/// Drops whole packs only: a pack that ends after `to` stays.
 pub(super) fn trim(transaction: &Transaction<'_>, session: SessionNo, to: u64) -> Result<Done, StoreError> {
     SessionRow::load(transaction, session)?;
     let sql = "SELECT max(first_no + count - 1) FROM frames
@@ -54,13 +54,13 @@ pub(super) fn trim(transaction: &Transaction<'_>, session: SessionNo, to: u64) -
     Ok(Done::Trimmed)
 }
 
-/// The last frame that was dropped; 0 when all are kept.
+/// Returns the last frame that was dropped; 0 when all are kept.
 pub(super) fn trimmed_to(connection: &Connection, session: SessionNo) -> Result<u64, StoreError> {
-    // A damaged row counts as none: the frames are then missed, which is loud.
+    // A damaged row counts as none: the frames are then reported as missing.
     Ok(trim_of(connection, session)?.map_or(0, |trim| trim.unwrap_or(0)))
 }
 
-/// The row of a session; `None` inside when it is not what was written.
+/// Reads the row of a session; the inner `None` means that the checksum does not match the row.
 pub(super) fn trim_of(
     connection: &Connection,
     session: SessionNo,
@@ -82,7 +82,7 @@ pub(super) fn packs(
     session: SessionNo,
     visit: &mut dyn FnMut(PackFacts),
 ) -> Result<(), StoreError> {
-    // Packs from before there was a time are at most as new as their session.
+    // Packs that are older than the time column are at most as new as their session.
     let sql = "SELECT first_no, count, iif(stored_ms = 0, updated_ms, stored_ms), octet_length(data)
                FROM frames JOIN sessions ON no = session_no WHERE session_no = ?1 ORDER BY first_no";
     let mut statement = connection.prepare_cached(sql)?;
@@ -95,7 +95,7 @@ pub(super) fn packs(
     Ok(())
 }
 
-/// Unchecked: reading whole rows would read every fold. Whoever deletes a session gets its checked row first.
+/// Unchecked: reading whole rows would read every fold. Deleting a session reads its checked row first.
 pub(super) fn ended(connection: &Connection) -> Result<Vec<EndedSession>, StoreError> {
     let sql = "SELECT no, id, updated_ms, last_seq FROM sessions
                WHERE ended = 1 AND open_from IS NULL AND no NOT IN (SELECT session_no FROM queue)
@@ -110,7 +110,7 @@ pub(super) fn ended(connection: &Connection) -> Result<Vec<EndedSession>, StoreE
     Ok(rows.into_iter().flatten().collect())
 }
 
-/// The bytes of the events of ended sessions: to count them all of these must be read, so once is enough.
+/// Caches the byte counts of ended sessions: counting reads all their events, so once is enough.
 #[derive(Default)]
 pub(super) struct Measured {
     sessions: Mutex<HashMap<SessionNo, EventBytes>>,
@@ -121,11 +121,11 @@ struct EventBytes {
     bytes: u64,
 }
 
-/// What an event takes beside its payload, roughly.
+/// The approximate bytes of an event beside its payload.
 const EVENT: u64 = 48;
 
 impl Measured {
-    /// Forgets all others.
+    /// Removes the counts of all other sessions.
     pub(super) fn keep(&self, sessions: &[EndedSession]) {
         let kept: HashSet<SessionNo> = sessions.iter().map(|session| session.no).collect();
         self.lock().retain(|no, _| kept.contains(no));

@@ -1,4 +1,4 @@
-//! The tables, as a list of migrations; the database's `user_version` counts those it has had.
+//! The tables, as a list of migrations; the database's `user_version` counts the applied ones.
 //!
 //! A migration that was released is never edited, only followed by another.
 
@@ -80,7 +80,7 @@ CREATE TABLE meta (
 const ALL: &[M<'static>] =
     &[M::up(FIRST), M::up(blobs::TABLE), M::up(retention::TABLES), M::up(pending_deletes::TABLE)];
 
-/// Refuses a database that a newer program has changed, before anything is written to it.
+/// Refuses a database that a newer program has migrated, before anything is written to it.
 pub(super) fn check_version(connection: &Connection) -> Result<(), StoreError> {
     let found: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     let known = ALL.len() as i64;

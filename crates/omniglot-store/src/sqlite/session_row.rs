@@ -1,6 +1,6 @@
 //! The row of a session: read, checked, changed and written as a whole.
 //!
-//! Which rows are wanted is decided in `sessions`, what changes them in `write` and `repack`.
+//! `sessions` selects the rows; `write` and `repack` change them.
 
 use omniglot_schema::SessionId;
 use rusqlite::types::ValueRef;
@@ -10,27 +10,27 @@ use super::checksum;
 use super::rows::int;
 use crate::types::{SessionNo, SessionRecord, StoreError};
 
-/// In the order in which [`SessionRow::parse`] takes them.
+/// The columns in the order in which [`SessionRow::parse`] reads them.
 pub(super) const COLUMNS: &str = "no, id, uuid, epoch, agent, created_ms, updated_ms, ended, open_from,
     last_seq, last_frame, packed_frame, crc, fold, request";
 
 pub(super) struct SessionRow {
     pub(super) record: SessionRecord,
     pub(super) uuid: String,
-    /// The frames up to this one are packed by turn.
+    /// The last frame that is packed by turn.
     pub(super) packed_frame: u64,
 }
 
-/// How much of a row a change concerns; writing less keeps an index out of the hot path.
+/// The part of a row that a change writes; writing less keeps an index out of the hot path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extent {
-    /// What every append moves on.
+    /// The columns that every append changes.
     Counters,
     All,
 }
 
 impl SessionRow {
-    /// The checked row, or which session's row is damaged.
+    /// Returns the checked row, or an error that names the session of the damaged row.
     pub(super) fn parse(row: &Row<'_>) -> Result<Self, StoreError> {
         Self::checked(row).ok_or_else(|| StoreError::DamagedSession { session: name(row) })
     }
@@ -78,7 +78,7 @@ impl SessionRow {
         checksum::of_row(&numbers, &texts)
     }
 
-    /// Writes a new row and learns its number; `false` when the id is taken.
+    /// Writes a new row and sets its number; `false` when the id is taken.
     pub(super) fn insert(&mut self, connection: &Connection) -> Result<bool, StoreError> {
         let sql = "INSERT INTO sessions (id, uuid, epoch, agent, created_ms, updated_ms, ended, open_from,
                        last_seq, last_frame, packed_frame, crc, fold, request)
@@ -157,7 +157,7 @@ fn flag(number: i64) -> Option<bool> {
     }
 }
 
-/// The best name for a row that may hold anything.
+/// Returns the best name for a row that may hold anything.
 fn name(row: &Row<'_>) -> String {
     match (row.get_ref(1), row.get::<_, i64>(0)) {
         (Ok(ValueRef::Text(id)), _) => String::from_utf8_lossy(id).into_owned(),

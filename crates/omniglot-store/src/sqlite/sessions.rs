@@ -1,4 +1,4 @@
-//! Reading what is not events: session rows, queued messages, receipts; every row checked.
+//! Reads session rows, queued messages and receipts; every row is checked.
 
 use omniglot_schema::{MessageId, SessionId};
 use rusqlite::{Connection, OptionalExtension as _, Row, Rows, params};
@@ -9,18 +9,18 @@ use super::session_row::{COLUMNS, SessionRow};
 use crate::feed::Known;
 use crate::types::{ListFilter, QueuedRow, Receipt, SessionNo, SessionRecord, StoreError};
 
-/// How long a receipt is kept.
+/// The retention time of a receipt.
 pub(super) const RECEIPT_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// Rows that are whole, and the names of those met on the way that are not.
+/// The valid rows of a list, and the names of the damaged ones.
 #[derive(Default)]
 pub(super) struct Listed {
     pub(super) records: Vec<SessionRecord>,
     pub(super) damaged: Vec<String>,
 }
 
-/// Unchecked: reading whole rows would make a start read every fold. A wrong number here is never
-/// silent, since whoever asks for the session gets its checked row first.
+/// Unchecked: reading whole rows would make a start read every fold. A wrong number here is never silent,
+/// since every use of the session reads its checked row first.
 pub(super) fn heads(connection: &Connection) -> Result<Vec<Known>, StoreError> {
     let mut statement = connection.prepare("SELECT no, last_seq FROM sessions")?;
     let known = |row: &Row<'_>| Ok(Known { no: SessionNo(row.get(0)?), committed: uint(row.get(1)?) });
@@ -34,7 +34,7 @@ pub(super) fn by_id(connection: &Connection, id: &SessionId) -> Result<Option<Se
     let found = statement.query_row([id.as_str()], |row| Ok(SessionRow::parse(row))).optional()?;
     match found {
         Some(Ok(row)) => Ok(Some(row.record)),
-        // The id in the row may be what is damaged; the one that was asked for is right.
+        // The id in the row may be the damaged part; the requested one is right.
         Some(Err(_)) => Err(StoreError::DamagedSession { session: id.to_string() }),
         None => Ok(None),
     }
@@ -51,7 +51,7 @@ pub(super) fn by_number(connection: &Connection, no: SessionNo) -> Result<Option
 pub(super) fn list(connection: &mut Connection, filter: &ListFilter) -> Result<Listed, StoreError> {
     let transaction = connection.transaction()?;
     let before = filter.after.as_ref().map(|id| number(&transaction, id)).transpose()?;
-    // The limit is not SQLite's business: a damaged row does not count.
+    // The limit is not part of the query: a damaged row does not count.
     let sql = format!(
         "SELECT {COLUMNS} FROM sessions
          WHERE (?1 IS NULL OR no < ?1) AND (?2 IS NULL OR agent = ?2) AND (?3 IS NULL OR ended = ?3)
@@ -94,7 +94,7 @@ fn collect(mut rows: Rows<'_>, limit: usize) -> Result<Listed, StoreError> {
     Ok(listed)
 }
 
-/// A damaged message refuses the whole queue: leaving it out would break a promise in silence.
+/// Refuses the whole queue if one message is damaged: leaving the message out would lose it silently.
 pub(super) fn queue(connection: &Connection, session: SessionNo) -> Result<Vec<QueuedRow>, StoreError> {
     let sql = "SELECT position, message_id, body, crc FROM queue WHERE session_no = ?1 ORDER BY position";
     let mut statement = connection.prepare_cached(sql)?;
@@ -107,7 +107,7 @@ pub(super) fn queue(connection: &Connection, session: SessionNo) -> Result<Vec<Q
     Ok(queue)
 }
 
-/// Of the columns position, message_id, body, crc; `None` when the row is not what was written.
+/// Reads the columns position, message_id, body, crc; `None` when the checksum does not match the row.
 pub(super) fn queued(row: &Row<'_>, session: SessionNo) -> Option<QueuedRow> {
     let (position, message_id, body): (i64, String, String) =
         (row.get(0).ok()?, row.get(1).ok()?, row.get(2).ok()?);
@@ -125,7 +125,7 @@ pub(super) fn receipt(
     key: &str,
     now_ms: i64,
 ) -> Result<Option<Receipt>, StoreError> {
-    // Its age is looked at after its checksum: a damaged time must not let a request run twice.
+    // The age is checked after the checksum: a damaged time must not let a request run twice.
     let sql = "SELECT key, body_hash, answer, created_ms, crc FROM receipts
                WHERE session_no = ?1 AND key = ?2";
     let mut statement = connection.prepare_cached(sql)?;
@@ -135,7 +135,7 @@ pub(super) fn receipt(
     Ok((created_ms >= now_ms.saturating_sub(RECEIPT_MS)).then_some(receipt))
 }
 
-/// Of the columns key, body_hash, answer, created_ms, crc; `None` when the row is not what was written.
+/// Reads the columns key, body_hash, answer, created_ms, crc; `None` when the checksum does not match.
 pub(super) fn kept(row: &Row<'_>, session: SessionNo) -> Option<(Receipt, i64)> {
     let receipt = Receipt { key: row.get(0).ok()?, body_hash: row.get(1).ok()?, answer: row.get(2).ok()? };
     let created_ms = row.get(3).ok()?;

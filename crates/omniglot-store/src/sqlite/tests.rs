@@ -1,4 +1,4 @@
-//! The engine with a clock of the test's own.
+//! Tests the engine with the test's own clock.
 
 use super::*;
 use crate::types::{Batch, NewSession, RecordUpdate};

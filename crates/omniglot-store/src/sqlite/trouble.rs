@@ -1,4 +1,4 @@
-//! What a database error means: for one change or for all, and for a person who can help.
+//! Classifies a database error: whether it concerns one change or all, and how a person can fix it.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use rusqlite::{Error, ErrorCode};
 
 use crate::types::StoreError;
 
-/// Whether the change itself is at fault, so that trying it again would fail again.
+/// Whether the change itself is at fault, so that a retry would fail again.
 pub(super) fn concerns_one_change(error: &StoreError) -> bool {
     let StoreError::Database(error) = error else { return !matches!(error, StoreError::Io(_)) };
     match error.sqlite_error_code() {
@@ -47,7 +47,7 @@ pub(super) fn explain(error: &StoreError, dir: &Path, limit: Option<u64>) -> Str
     format!("{help}; nothing is lost, writing goes on by itself")
 }
 
-/// Names the database that could not be opened.
+/// Adds the path of the database that could not be opened.
 pub(super) fn on_opening(error: StoreError, path: &Path) -> StoreError {
     match error {
         StoreError::Database(cause) => StoreError::Unusable { path: path.to_owned(), cause },

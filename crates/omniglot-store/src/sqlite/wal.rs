@@ -1,8 +1,8 @@
-//! Flushing the WAL: what makes commits survive the loss of power.
+//! Flushes the WAL, which makes commits survive the loss of power.
 //!
-//! SQLite flushes by itself only around a checkpoint, and in the order that keeps this sound: the WAL
-//! before the database is written, the database before the WAL is used again from its start. So after
-//! a flush of the WAL every commit is on disk in one of the two.
+//! SQLite flushes by itself only around a checkpoint, and in the order that keeps this sound: the WAL before
+//! the database is written, the database before the WAL is used again from its start. So after a flush of the
+//! WAL every commit is on disk in one of the two.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -16,12 +16,12 @@ use crate::types::StoreError;
 pub(super) struct Wal {
     path: PathBuf,
     file: File,
-    /// After a failed flush the kernel takes the lost pages for clean, and the next flush would lie.
+    /// After a failed flush the kernel marks lost pages as clean, and the next flush would wrongly succeed.
     failed: bool,
 }
 
 impl Wal {
-    /// The WAL of a database that a connection has open in WAL mode.
+    /// Opens the WAL of a database that a connection has open in WAL mode.
     pub(super) fn of(database: &Path) -> io::Result<Self> {
         let mut path = database.as_os_str().to_owned();
         path.push("-wal");
@@ -35,7 +35,7 @@ impl Wal {
             rewrite(connection)?;
             self.failed = false;
         }
-        // Nobody should remove the file under a connection; flushing a removed one would be a lie.
+        // No process should remove the file of a connection; the flush of a removed file proves nothing.
         if self.file.metadata()?.nlink() == 0 {
             self.file = open(&self.path)?;
         }

@@ -1,4 +1,4 @@
-//! Writing changes: one group, one transaction.
+//! Writes a group of changes in one transaction.
 
 use std::collections::HashMap;
 
@@ -29,7 +29,7 @@ pub(super) fn commit(
                 }
                 return Ok(outcomes);
             }
-            // What it had written is rolled back with the group, which is tried again without it.
+            // The refused change is rolled back with the group, which is tried again without it.
             Attempt::Refused { index, error } => refused.insert(index, error),
         };
     }
@@ -55,7 +55,7 @@ fn attempt(
         }
         match apply(&transaction, change, now_ms) {
             Ok(done) => outcomes.push(Ok(done)),
-            // These are found before anything is written, so the others need not be done again.
+            // These errors are found before anything is written, so the other changes need not be repeated.
             Err(
                 error @ (StoreError::Exists
                 | StoreError::NoSession
@@ -109,7 +109,7 @@ fn dense(events: &[NewEvent]) -> Result<(), StoreError> {
     }
 }
 
-/// Moves the session's row on, and only if the batch follows what the row says was last.
+/// Advances the counters of the session's row, only if the batch follows the row's last numbers.
 fn advance(transaction: &Transaction<'_>, batch: &Batch, pack: Option<&Pack>) -> Result<(), StoreError> {
     let mut row = SessionRow::load(transaction, batch.session)?;
     let SessionRecord { last_seq, last_frame, updated_ms, .. } = &mut row.record;
@@ -165,7 +165,7 @@ fn first_record(Creation { new, packs, epoch, .. }: &Creation) -> SessionRecord 
         agent: new.agent.clone(),
         request: new.request.clone(),
         created_ms: new.created_ms,
-        // The events may have been stamped before the row was thought of.
+        // The events may be older than the row.
         updated_ms: new.events.last().map_or(0, |e| e.time_us.div_euclid(1000)).max(new.created_ms),
         fold: new.record.fold.clone(),
         ended: new.record.ended,
@@ -175,7 +175,7 @@ fn first_record(Creation { new, packs, epoch, .. }: &Creation) -> SessionRecord 
     }
 }
 
-/// Only a session of the same id: what is refused later must not have deleted anything.
+/// Accepts only a session of the same id: a change that is refused later must not have deleted anything.
 fn make_way(transaction: &Transaction<'_>, old: SessionNo, id: &SessionId) -> Result<(), StoreError> {
     if SessionRow::load(transaction, old)?.record.id != *id {
         return Err(StoreError::NoSession);
@@ -184,7 +184,7 @@ fn make_way(transaction: &Transaction<'_>, old: SessionNo, id: &SessionId) -> Re
 }
 
 fn delete(transaction: &Transaction<'_>, session: SessionNo) -> Result<Done, StoreError> {
-    // A damaged row can be deleted, too; nobody can be told what it was.
+    // A damaged row can be deleted, too; its record is then unknown.
     let row = SessionRow::load(transaction, session).ok();
     if transaction.execute("DELETE FROM sessions WHERE no = ?1", [session.0])? == 0 {
         return Err(StoreError::NoSession);
@@ -192,7 +192,7 @@ fn delete(transaction: &Transaction<'_>, session: SessionNo) -> Result<Done, Sto
     for table in ["queue", "receipts", "trims"] {
         transaction.execute(&format!("DELETE FROM {table} WHERE session_no = ?1"), [session.0])?;
     }
-    // The rest may be much, and nobody can ask for it any more.
+    // The other rows may be many, and no reader can reach them any more.
     pending_deletes::note(transaction, session)?;
     Ok(Done::Deleted(row.map(|row| Box::new(row.record))))
 }

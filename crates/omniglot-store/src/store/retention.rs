@@ -1,7 +1,7 @@
-//! Retention as the rest of the program asks for it: drops frames that are too old or too many, and names the
-//! ended sessions that are.
+//! Retention for the callers of the store: drops frames that are too old or too many, and lists the ended
+//! sessions that are.
 //!
-//! Deleting those is left to whoever knows which sessions are live.
+//! The caller deletes those sessions, since it knows which ones are active.
 
 use super::Store;
 use crate::engine::Change;
@@ -11,7 +11,7 @@ use crate::types::{SessionNo, StoreError};
 use crate::writer::{Answer, Op};
 
 impl Store {
-    /// Drops native frames, a little at a time, so that appends hardly wait. Events stay.
+    /// Drops native frames in small pieces, so that appends hardly wait. Events stay.
     pub async fn drop_frames(&self, limits: RawLimits) -> Result<Dropped, StoreError> {
         let mut dropped = Dropped::default();
         if limits == RawLimits::default() {
@@ -23,7 +23,7 @@ impl Store {
                     dropped.frames += slice.frames;
                     dropped.bytes += slice.bytes;
                 }
-                // Deleted meanwhile, or damaged: a damaged session stays as it is found.
+                // The session was deleted meanwhile, or is damaged: a damaged session stays as it is.
                 Err(StoreError::NoSession | StoreError::DamagedSession { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -35,7 +35,7 @@ impl Store {
         let mut slicer = Slicer::new(limits);
         let sessions = self.inner.reads.run(|engine| engine.heads()).await?;
         for Known { no, .. } in sessions {
-            // Each session is a read of its own: a long one would keep the WAL from being tidied.
+            // Each session is a separate read: a long one would hold up WAL checkpoints.
             let work = move |engine: &dyn crate::engine::Engine| {
                 engine.packs(no, &mut |pack: PackFacts| slicer.push(no, pack))?;
                 Ok(slicer)
@@ -51,7 +51,7 @@ impl Store {
         trimmed.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// The ended sessions that are too old or too many, the longest unchanged first.
+    /// Returns the ended sessions that are too old or too many, the longest unchanged first.
     pub async fn surplus_sessions(&self, limits: EndedLimits) -> Result<Vec<EndedSession>, StoreError> {
         if limits == EndedLimits::default() {
             return Ok(vec![]);

@@ -1,4 +1,4 @@
-//! Why the log cannot be written right now, and when to try again.
+//! The reason why the log cannot be written now, and the time of the next try.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Changes that are committed together, each with who waits for it.
+//! Changes that are committed together, each with the answer to its caller.
 
 use tokio::sync::oneshot;
 
@@ -10,7 +10,7 @@ use crate::types::{SessionRecord, StoreError};
 const MAX_BYTES: usize = 4 << 20;
 const MAX_CHANGES: usize = 4096;
 
-/// What is owed to the caller of an operation; unpaid, it says that the log is closed.
+/// The answer to the caller of an operation; dropped unsent, it reports that the log is closed.
 pub(crate) struct Answer(Option<Waiting>);
 
 enum Waiting {
@@ -51,13 +51,13 @@ impl Waiting {
             (Self::Unit(answer), outcome) => drop(answer.send(outcome.map(drop))),
             (Self::Record(answer), Ok(Done::Created(record))) => drop(answer.send(Ok(*record))),
             (Self::Record(answer), Err(error)) => drop(answer.send(Err(error))),
-            // Only a creation asks for a record; dropping the sender tells its caller that none comes.
+            // Only a creation asks for a record; dropping the sender reports to its caller that none follows.
             (Self::Record(_), Ok(_)) => {}
         }
     }
 }
 
-/// `answers` go with `changes`, one by one.
+/// Each of `answers` belongs to the change at the same index of `changes`.
 #[derive(Default)]
 pub(super) struct Group {
     pub(super) changes: Vec<Change>,
@@ -82,7 +82,7 @@ impl Group {
         }
     }
 
-    /// Takes the deletions out of this group into one of their own.
+    /// Moves the deletions of this group into a group of their own.
     pub(super) fn take_deletions(&mut self) -> Self {
         let mut deletions = Self::default();
         let mut rest = Self::default();
@@ -94,7 +94,7 @@ impl Group {
         deletions
     }
 
-    /// Takes `op` if it is a deletion, else gives it back.
+    /// Takes `op` if it is a deletion, else returns it.
     pub(super) fn take_deletion(&mut self, op: Op) -> Option<Op> {
         match op {
             Op::Change(change, answer) if change.makes_room() => {

@@ -1,4 +1,4 @@
-//! The writer against an engine that only takes notes, and fails or waits when told to.
+//! Tests the writer against an engine that only records calls, and fails or waits on request.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -14,12 +14,12 @@ use crate::feed::Known;
 use crate::retention::{EndedSession, PackFacts};
 use crate::types::*;
 
-/// What the writer asked of the engine, and what it is told.
+/// The calls that the writer made to the engine, and the engine's configured behaviour.
 #[derive(Default)]
 struct Notes {
     calls: Mutex<Vec<String>>,
     disk_full: AtomicBool,
-    /// Calls wait until the test lets each go; without it they do not wait.
+    /// Calls wait until the test releases each; without a gate they do not wait.
     gate: Mutex<Option<Gate>>,
 }
 
@@ -33,7 +33,7 @@ impl Notes {
         self.calls.lock().unwrap().push(what);
         if let Some(gate) = &*self.gate.lock().unwrap() {
             gate.arrived.send(()).unwrap();
-            // A test that is over opens the gate.
+            // A test that ends opens the gate.
             let _ = gate.go.recv();
         }
     }
@@ -185,7 +185,7 @@ impl Harness {
         receiver
     }
 
-    /// Waits until the writer calls the engine; the call returns with [`Bench::let_go`].
+    /// Waits until the writer calls the engine; the call returns with [`Harness::let_go`].
     async fn arrival(&mut self) {
         self.arrived.recv().await.unwrap();
     }
@@ -225,7 +225,7 @@ async fn a_crash_safe_append_does_not_wait_for_the_flush_and_a_power_safe_one_do
     harness.let_go();
     harness.arrival().await;
     harness.let_go();
-    harness.arrival().await; // The flush; it hangs until it is let go.
+    harness.arrival().await; // The flush; it hangs until it is released.
     crash.await.unwrap().unwrap();
     assert_eq!(power.try_recv().unwrap_err(), TryRecvError::Empty);
     harness.open_gate();

@@ -1,7 +1,7 @@
-//! What is to be done when nothing else is: packing the frames of ended turns, removing what deleted sessions
-//! have left. In small pieces.
+//! Work for idle times, in small pieces: packing the frames of ended turns, removing the rows of deleted
+//! sessions.
 //!
-//! When there is time for a piece is the writer's business, how to do it the engine's.
+//! The writer decides when there is time for a piece, the engine does the work.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -11,8 +11,8 @@ use omniglot_schema::UniversalEventType;
 use crate::engine::{Engine, Progress};
 use crate::types::{Batch, SessionNo, StoreError};
 
-/// How much longer the log may take to close. What is not packed then is packed at the end of the next turn,
-/// what is not removed after the next start.
+/// The additional time that closing the log may take. Frames not packed then are packed at the end of the
+/// next turn, rows not removed then after the next start.
 const AT_THE_END: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ enum Chore {
 pub(super) struct Tidy(VecDeque<Chore>);
 
 impl Tidy {
-    /// Begins with what an earlier start has left to do.
+    /// Begins with the deletions that an earlier run has not finished.
     pub(super) fn new(pending_deletes: Vec<SessionNo>) -> Self {
         Self(pending_deletes.into_iter().map(Chore::Clear).collect())
     }
@@ -33,10 +33,10 @@ impl Tidy {
         !self.0.is_empty()
     }
 
-    /// Looks for the end of a turn in what was committed.
+    /// Queues a repacking if the committed batch ends a turn.
     pub(super) fn note(&mut self, batch: &Batch) {
         let ends = batch.events.iter().any(|event| event.kind == UniversalEventType::TurnEnded);
-        // The first may be half done, without the turn that ended now.
+        // The first chore may be half done, without the turn that ended now.
         if ends && !self.0.iter().skip(1).any(|chore| *chore == Chore::Repack(batch.session)) {
             self.0.push_back(Chore::Repack(batch.session));
         }
@@ -57,7 +57,7 @@ impl Tidy {
         self.0.pop_front();
     }
 
-    /// Removes all that deleted sessions have left; whether there was any, and it is gone.
+    /// Removes all rows of deleted sessions; returns whether a deletion was finished.
     pub(super) fn clear(&mut self, engine: &dyn Engine) -> bool {
         let before = self.0.len();
         self.0.retain(|chore| matches!(chore, Chore::Repack(_)) || !chore.is_finished_now(engine));
@@ -92,7 +92,7 @@ impl Chore {
 
     fn complain(self, error: &StoreError) {
         let what = match self {
-            // Nothing is lost: the frames stay as they are until the next turn ends.
+            // No frame is lost: frames stay as they are until the next turn ends.
             Self::Repack(_) => "the frames of a turn stay unpacked",
             Self::Clear(_) => "what a deleted session has left stays until the next start",
         };

@@ -1,4 +1,4 @@
-//! Blobs: kept with the events that name them, once per session, gone with it.
+//! Blobs are stored with the events that name them, once per session, and removed with it.
 
 use bytes::Bytes;
 use omniglot_store::{Batch, Blob, StoreError};

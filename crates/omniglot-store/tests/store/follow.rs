@@ -1,4 +1,4 @@
-//! Subscribers get every event once, from any cursor, across the seam from stored to live.
+//! Subscribers receive every event once, from any cursor, across the change from stored to new events.
 
 use omniglot_store::{
     Changes, Next, Options, SessionChange, SessionNo, SessionRecord, Store, StoreError, Subscription,
@@ -51,7 +51,7 @@ async fn produce(store: Store, session: SessionRecord, mut dice: Dice) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_subscriber_gets_the_exact_suffix_of_its_own_session() {
     let dir = tempfile::tempdir().unwrap();
-    // A small ring, so that subscribers fall out of it and come back.
+    // A small ring, so that subscribers fall behind it and catch up again.
     let store = open_with(dir.path(), Options { ring_bytes: 2_000, ..Options::default() });
     for round in 1..=4 {
         let mut tasks = JoinSet::new();
@@ -63,7 +63,7 @@ async fn every_subscriber_gets_the_exact_suffix_of_its_own_session() {
                 let (store, name, no) = (store.clone(), name.clone(), session.no);
                 let mut dice = Dice(dice.below(1 << 40) + 1);
                 tasks.spawn(async move {
-                    // A cursor that was really issued: any one up to what is committed by now.
+                    // A cursor that was really issued: any sequence up to the committed one.
                     for _ in 0..dice.below(200) {
                         tokio::task::yield_now().await;
                     }
@@ -173,7 +173,7 @@ async fn whoever_follows_all_sessions_hears_which_are_new_grow_and_go() {
     assert!(news.next().await.is_none());
 }
 
-/// The next news, of one session.
+/// Returns the next change, of one session.
 async fn only(news: &mut Changes) -> (SessionNo, SessionChange) {
     let mut told = news.next().await.unwrap();
     assert_eq!(told.len(), 1, "one entry, from the first on: {told:?}");

@@ -1,4 +1,4 @@
-//! `kill -9` at any moment: what was answered is there, and nothing is half there.
+//! `kill -9` at any moment: every answered append is there, and nothing is half there.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use omniglot_store::Durability;
 
 use crate::support::*;
 
-/// Names the data directory to the child that this test starts of itself.
+/// Passes the data directory to the child that this test starts from its own binary.
 const ROLE: &str = "OMNIGLOT_STORE_TEST_APPEND_TO";
 
 #[tokio::test]
@@ -37,7 +37,7 @@ async fn what_was_answered_survives_kill_9() {
     }
 }
 
-/// The last sequence that the child reported before its death.
+/// Returns the last sequence that the child reported before its death.
 fn run_and_kill(dir: &Path, answers: usize) -> u64 {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "kill::what_was_answered_survives_kill_9", "--nocapture"])
@@ -69,7 +69,7 @@ async fn append_for_ever(dir: &Path) {
             event.frame_no = Some(last_frame);
             batch.frames.push(native(last_frame));
         }
-        // Ends of turns, so that it also dies while it packs frames again.
+        // Some turns end, so that the child is also killed while it repacks frames.
         if dice.below(10) == 0 {
             batch.events[0].kind = UniversalEventType::TurnEnded;
         }

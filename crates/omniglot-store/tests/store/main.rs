@@ -1,4 +1,4 @@
-//! The log on real files: what is appended is read back, whatever happens in between.
+//! The log on real files: every appended event is read back, whatever happens in between.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed assumption fails the test")]
 
 mod blobs;

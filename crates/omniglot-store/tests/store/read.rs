@@ -1,4 +1,4 @@
-//! What is appended can be read back, by page, by type, by frame.
+//! Appended data can be read back, by page, by type, by frame.
 
 use std::os::unix::fs::PermissionsExt as _;
 

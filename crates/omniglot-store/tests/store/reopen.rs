@@ -1,4 +1,4 @@
-//! Ends and starts: what stays, who may open, which cursors hold.
+//! Close and open: the data that stays, the processes that may open, the cursors that remain valid.
 
 use omniglot_store::{LockHolder, Options, Store, StoreError, lock_holder};
 use rusqlite::Connection;

@@ -1,4 +1,4 @@
-//! The frames of an ended turn become one row, byte for byte the same, while anybody reads them.
+//! The frames of an ended turn become one row, byte for byte the same, also during reads.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use omniglot_store::{Batch, SessionNo, SessionRecord, Store};
 
 use crate::support::*;
 
-/// A turn of this many batches with two frames each, the last of which ends it.
+/// Appends a turn of this many batches with two frames each, the last of which ends it.
 async fn turn(store: &Store, session: &mut SessionRecord, batches: u64) {
     for n in 1..=batches {
         let mut batch = deltas(session, [session.last_seq + 1]);
@@ -29,7 +29,7 @@ async fn assert_frames(store: &Store, session: SessionNo, last: u64) {
     assert!(numbers.iter().all(|no| found[no] == native(*no).bytes));
 }
 
-/// First frame and number of frames of each row.
+/// Returns the first frame and the number of frames of each row.
 fn rows(dir: &Path, session: SessionNo) -> Vec<(u64, u64)> {
     let database = database(dir);
     let sql = "SELECT first_no, count FROM frames WHERE session_no = ?1 ORDER BY first_no";

@@ -1,4 +1,4 @@
-//! What is too old or too much goes, a little at a time; what stays is whole, and no damage.
+//! Data that is too old or too large is dropped in small pieces; the rest stays whole and undamaged.
 
 use std::path::Path;
 
@@ -31,7 +31,7 @@ fn count(dir: &Path, table: &str) -> i64 {
     database(dir).query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
 }
 
-/// Waits until the writer has removed what deleted sessions left.
+/// Waits until the writer has removed the rows of deleted sessions.
 async fn until_cleared(dir: &Path) {
     while count(dir, "leftovers") > 0 {
         tokio::task::yield_now().await;
@@ -96,7 +96,7 @@ async fn only_frames_from_before_the_moment_go() {
     let (dir, store) = temporary();
     let (mut old, mut new) = (create(&store, "old").await, create(&store, "new").await);
     turn(&store, &mut old, 2).await;
-    // As if they came from before packs had a time: then that of the session counts, here two seconds.
+    // Packs that are older than the time column: the time of the session counts, here two seconds.
     database(dir.path()).execute("UPDATE frames SET stored_ms = 0", []).unwrap();
     turn(&store, &mut new, 2).await;
     let before = |ms| RawLimits { before_ms: Some(ms), max_bytes: None };
@@ -159,7 +159,7 @@ async fn dropping_and_packing_again_do_not_disturb_each_other() {
     assert!(kept.clone().all(|no| found[no] == native(*no).bytes));
 }
 
-/// A session that ended, with a blob and frames.
+/// Creates a session that ended, with a blob and frames.
 async fn ended(store: &Store, name: &str, padding: usize) -> SessionRecord {
     let mut session = create(store, name).await;
     turn(store, &mut session, 3).await;
@@ -205,7 +205,7 @@ async fn ended_sessions_over_the_budget_are_named_oldest_first() {
     assert_eq!(surplus(&store, over(100_000)).await, NONE);
     assert_eq!(surplus(&store, over(25_000)).await, ["a"]);
     assert_eq!(surplus(&store, over(5_000)).await, ["a", "b", "c"]);
-    // What was measured once is measured again when the session has grown.
+    // A session that has grown is measured again.
     let a = store.session(&id("a")).await.unwrap().unwrap();
     let mut grown = deltas(&a, [a.last_seq + 1]);
     grown.events[0].json = Bytes::from(format!(r#"{{"pad":"{}"}}"#, "x".repeat(100_000)));
@@ -232,7 +232,7 @@ async fn what_a_deleted_session_leaves_is_removed_in_pieces_and_no_damage_meanwh
     assert_eq!(faults(dir.path()), NONE);
 }
 
-/// Notes a session as deleted, as the log does.
+/// Records a session as deleted, as the log does.
 fn note_deleted(dir: &Path, session: SessionNo, crc: u32) {
     let sql = "INSERT OR REPLACE INTO leftovers (session_no, crc) VALUES (?1, ?2)";
     database(dir).execute(sql, (session.0, crc)).unwrap();

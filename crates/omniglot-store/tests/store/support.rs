@@ -1,4 +1,4 @@
-//! Short words for what every test of the log does.
+//! Short helpers for the common steps of the log's tests.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub(crate) fn new_session(name: &str) -> NewSession {
     }
 }
 
-/// Its log has one event.
+/// Creates a session with one event in its log.
 pub(crate) async fn create(store: &Store, name: &str) -> SessionRecord {
     store.create(new_session(name)).await.unwrap().unwrap()
 }
@@ -63,7 +63,7 @@ pub(crate) fn frame(no: u64, text: &str) -> Frame {
     Frame { no, bytes: Bytes::copy_from_slice(text.as_bytes()) }
 }
 
-/// A frame whose content follows from its number, of a length that varies.
+/// Returns a frame whose content is derived from its number, of a length that varies.
 pub(crate) fn native(no: u64) -> Frame {
     let filler = "delta ".repeat((no % 17) as usize);
     frame(
@@ -72,7 +72,7 @@ pub(crate) fn native(no: u64) -> Frame {
     )
 }
 
-/// What a check of the log finds, one line each.
+/// Returns the findings of a check of the log, one line each.
 pub(crate) fn faults(dir: &Path) -> Vec<String> {
     let mut lines = Vec::new();
     let summary = omniglot_store::check(dir, &mut |news| {
@@ -84,7 +84,7 @@ pub(crate) fn faults(dir: &Path) -> Vec<String> {
     lines
 }
 
-/// The database as any tool sees it.
+/// Opens the database as any other tool does.
 pub(crate) fn database(dir: &Path) -> Connection {
     Connection::open(dir.join("omniglot.db")).unwrap()
 }
@@ -105,7 +105,7 @@ pub(crate) fn seqs(events: &[Arc<StoredEvent>]) -> Vec<u64> {
     events.iter().map(|event| event.seq).collect()
 }
 
-/// The events are those of `name` after `cursor`, all of them up to `last`.
+/// Asserts that the events are those of `name` after `cursor`, all of them up to `last`.
 #[track_caller]
 pub(crate) fn assert_suffix(events: &[Arc<StoredEvent>], name: &str, cursor: u64, last: u64) {
     assert_eq!(seqs(events), (cursor + 1..=last).collect::<Vec<_>>(), "after {cursor} of {name}");
@@ -114,7 +114,7 @@ pub(crate) fn assert_suffix(events: &[Arc<StoredEvent>], name: &str, cursor: u64
     }
 }
 
-/// A small generator of numbers that look random and come again with the same seed.
+/// A small pseudo-random generator that repeats with the same seed.
 pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {

@@ -1,4 +1,4 @@
-//! A log that cannot grow holds appends back, says why, and loses nothing.
+//! A log that cannot grow holds appends back, reports why, and loses nothing.
 
 use bytes::Bytes;
 use omniglot_store::{Batch, NewEvent, Options, SessionRecord, Store, StoreError};
@@ -21,14 +21,14 @@ struct Stuck {
     store: Store,
     filler: SessionRecord,
     session: SessionRecord,
-    /// The answers that are still out, for the sequences from `first` on.
+    /// The answers that have not arrived, for the sequences from `first` on.
     first: u64,
     waiting: Vec<tokio::sync::oneshot::Receiver<Result<(), StoreError>>>,
 }
 
 const LAST: u64 = 20;
 
-/// A log with room for about 25 events, 15 of which fill one session; more are appended to another.
+/// Makes a log with room for about 25 events, 15 of which fill one session; more are appended to another.
 async fn stuck() -> Stuck {
     let dir = tempfile::tempdir().unwrap();
     let store = open_with(dir.path(), Options { max_database_bytes: Some(SMALL), ..Options::default() });
@@ -40,7 +40,7 @@ async fn stuck() -> Stuck {
     let mut first = 2;
     loop {
         let answer = store.append(padded(&session, first));
-        // Either it is written, or the log says that it cannot be.
+        // Either it is written, or the log reports that it cannot be.
         tokio::select! {
             answer = answer => answer.unwrap().unwrap(),
             _ = fault.wait_for(Option::is_some) => break,

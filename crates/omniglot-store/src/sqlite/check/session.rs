@@ -49,12 +49,12 @@ struct Walk<'c> {
     record: Option<SessionRecord>,
     /// The ranges of frames that can be read, first and last, in order.
     stored: Vec<(u64, u64)>,
-    /// Up to this one retention has dropped the frames.
+    /// The last frame that retention has dropped.
     dropped_to: u64,
 }
 
 impl Walk<'_> {
-    /// Whether there is such a row; a daemon may have deleted it meanwhile.
+    /// Checks the session's row and returns whether it exists; a daemon may have deleted it meanwhile.
     fn row(&mut self, findings: &mut Findings<'_>) -> Result<bool, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM sessions WHERE no = ?1");
         let found =
@@ -83,7 +83,7 @@ impl Walk<'_> {
                 findings.fault("sessions", Some(&self.name), None, format!("{column} is not JSON"));
             }
         }
-        // One further than the last: a process lives, and the next event may be about it.
+        // One further than the last: a process runs, and the next event may be about it.
         if record.open_from.is_some_and(|from| from > record.last_seq + 1) {
             findings.fault("sessions", Some(&self.name), None, "open_from lies behind the last event");
         }
@@ -109,7 +109,7 @@ impl Walk<'_> {
                 Some(_) => None,
             };
             dense.at(first, &self.name, findings);
-            // A damaged row still tells, most likely rightly, where the next one begins.
+            // The count of a damaged row most likely still gives the number of the next one.
             let last = pack.map_or_else(|| first + uint(row.get(1).unwrap_or(1)).max(1) - 1, |p| p.last());
             match fault {
                 Some(fault) => findings.fault("frames", Some(&self.name), Some(first), fault),
@@ -239,7 +239,7 @@ impl Dense {
         }
     }
 
-    /// `last` as the session's row has it.
+    /// Checks against `last` from the session's row.
     fn end(&self, last: Option<u64>, session: &str, findings: &mut Findings<'_>) {
         let Some(last) = last else { return };
         let (what, next) = (self.what, self.next);
