@@ -1,4 +1,4 @@
-//! What the daemon says about the agents it can drive.
+//! The daemon's description of the agents that it can drive.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -17,7 +17,7 @@ pub struct AgentInfo {
     pub credentials_available: bool,
     pub version: Option<String>,
     pub path: Option<String>,
-    /// How the daemon comes to know it.
+    /// The place where the daemon found the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<AgentSource>,
     /// Whether the agent was driven and recorded, or is taken at its word.
@@ -32,7 +32,7 @@ pub struct AgentInfo {
 #[serde(rename_all = "snake_case")]
 pub enum AgentSource {
     BuiltIn,
-    /// The configuration names it.
+    /// The configuration names the agent.
     Configured,
 }
 

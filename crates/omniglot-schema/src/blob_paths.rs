@@ -1,4 +1,4 @@
-//! Where an event may name a blob: the images of its item, and the long lists of its patch.
+//! The fields of an event that may name a blob: the images of its item, and the long lists of its patch.
 
 use crate::event::EventData;
 use crate::item::ContentPart;
@@ -6,7 +6,7 @@ use crate::listed::{BlobRef, Listed};
 use crate::state::StatePatch;
 
 impl EventData {
-    /// Shows `visit` every path that may be a blob's; what it returns takes its place.
+    /// Calls `visit` with every path that may be a blob's; a returned path replaces it.
     pub fn visit_blob_paths(&mut self, visit: &mut dyn FnMut(&str) -> Option<String>) {
         match self {
             Self::ItemStarted(data) | Self::ItemCompleted(data) => {

@@ -1,4 +1,4 @@
-//! What came of trying an agent: whether it works, and what is in the way.
+//! The result of checking an agent: whether it works, and the problems that were found.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -7,17 +7,17 @@ use crate::agent::{AgentInfo, AgentModeInfo, AgentModelInfo};
 use crate::lifecycle::StderrOutput;
 use crate::state::AuthState;
 
-/// An agent was started and asked for a session that nobody uses.
+/// The result of starting an agent and opening a session that is not used further.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentCheck {
     pub agent: AgentInfo,
-    /// Whether it takes prompts: no finding is a problem.
+    /// Whether the agent accepts prompts: no finding is a problem.
     pub healthy: bool,
-    /// The command line that was tried.
+    /// The command line that was run.
     pub command: Vec<String>,
     pub duration_ms: u64,
-    /// What it says about logging in; absent when it says nothing.
+    /// The login state that the agent reports; absent when it reports none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auth: Option<AuthState>,
     pub models: Vec<AgentModelInfo>,
@@ -27,18 +27,18 @@ pub struct AgentCheck {
     pub findings: Vec<Finding>,
 }
 
-/// One thing that a person should know about an agent.
+/// One finding about an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
     pub kind: FindingKind,
-    /// Whether the agent does not work because of it.
+    /// Whether this finding keeps the agent from working.
     pub problem: bool,
     pub message: String,
-    /// What to do about it.
+    /// The next step that may fix the problem.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// What the agent wrote there meanwhile.
+    /// The agent's output to stderr during the check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr: Option<StderrOutput>,
 }
@@ -46,18 +46,18 @@ pub struct Finding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FindingKind {
-    /// Its program is not there.
+    /// The agent's program does not exist.
     NotInstalled,
-    /// Its program is there and cannot be run.
+    /// The agent's program exists and cannot be run.
     NotStarted,
-    /// It wants somebody to log in first.
+    /// The agent requires a login first.
     LoggedOut,
-    /// Its process ended before it was ready.
+    /// The agent's process exited before the agent was ready.
     Exited,
-    /// It did not answer in time.
+    /// The agent did not answer in time.
     Silent,
-    /// It answered that it will not.
+    /// The agent answered with a refusal.
     Refused,
-    /// It said what is not of its protocol.
+    /// The agent sent a message that its protocol does not have.
     NotUnderstood,
 }

@@ -1,4 +1,4 @@
-//! What a daemon says about itself.
+//! The status of a daemon.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -10,10 +10,10 @@ pub struct DaemonStatus {
     pub pid: u32,
     /// Milliseconds since 1970.
     pub started_at: i64,
-    /// All sessions that it keeps, ended ones included.
+    /// The number of all stored sessions, ended ones included.
     pub sessions: u64,
-    /// Sessions with a process of their agent.
+    /// The number of sessions with a running agent process.
     pub live: u64,
-    /// Sessions with a turn that runs or a message that waits.
+    /// The number of sessions with a running turn or a queued message.
     pub busy: u64,
 }

@@ -1,8 +1,7 @@
-//! The event envelope, and which type of event carries what.
+//! The event envelope, and the type of data that each type of event carries.
 //!
-//! What they carry is in `lifecycle`, `request` and `state`.
-//! The envelope is serialised by hand: `type` selects the type of `data`, and `raw` is verbatim
-//! JSON, which derived (flattened) code cannot carry.
+//! The types of data are in `lifecycle`, `request` and `state`. The envelope is serialised by hand: `type`
+//! selects the type of `data`, and `raw` is verbatim JSON, which derived (flattened) code cannot carry.
 
 use jiff::Timestamp;
 use serde::de::Error as _;
@@ -31,14 +30,14 @@ pub struct UniversalEvent {
     pub source: EventSource,
     pub synthetic: bool,
     pub data: EventData,
-    /// The native frame, when asked for.
+    /// The native frame, when requested.
     pub raw: Option<Box<RawValue>>,
 }
 
 macro_rules! event_data {
     // `tt`, because the schema derive does not see through a `literal` fragment.
     ($($variant:ident($data:ty) = $name:tt,)*) => {
-        /// What an event carries, by type.
+        /// The data of an event, by type.
         #[derive(Debug, Clone, PartialEq)]
         pub enum EventData {
             $($variant($data),)*
@@ -160,7 +159,7 @@ impl<'de> Deserialize<'de> for UniversalEvent {
 }
 
 /// One event of a session's stream. `type` selects the type of `data`.
-// The event itself is serialised by hand; this is its shape for the schema.
+// The event itself is serialised by hand; this type describes its shape for the schema.
 #[derive(ToSchema)]
 #[schema(as = UniversalEvent)]
 #[expect(dead_code, reason = "read by the schema derive only")]
@@ -177,11 +176,11 @@ struct UniversalEventShape {
     synthetic: bool,
     r#type: UniversalEventType,
     data: UniversalEventData,
-    /// The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it is not kept any more.
+    /// The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it was dropped.
     raw: Option<serde_json::Value>,
 }
 
-/// What an event carries, by type.
+/// The data of an event, by type.
 struct UniversalEventData;
 
 macro_rules! event_data_schema {
@@ -236,7 +235,7 @@ impl ToSchema for UniversalEvent {
     }
 }
 
-/// Who emitted an event.
+/// The emitter of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EventSource {

@@ -1,4 +1,4 @@
-//! A session as a file: one JSON object per line, each with one member that says what it is.
+//! A session as a file: one JSON object per line, whose single member names the kind of line.
 //!
 //! A header, every event in order, the blobs that they name, and an end that proves the file whole.
 
@@ -9,12 +9,12 @@ use crate::event::UniversalEvent;
 use crate::ids::SessionId;
 use crate::session::{SessionInfo, SessionStats};
 
-/// What every such file says that it is.
+/// The value of `format` in every export.
 pub const EXPORT_FORMAT: &str = "omniglot-session";
-/// The newest form that is known here.
+/// The newest version that this program knows.
 pub const EXPORT_VERSION: u32 = 1;
 
-/// One line.
+/// One line of an export.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExportLine {
@@ -30,19 +30,19 @@ pub enum ExportLine {
 pub struct ExportHeader {
     #[serde(flatten)]
     pub mark: ExportMark,
-    /// The program that wrote it.
+    /// The program that wrote the file.
     pub exporter: String,
     /// Milliseconds since 1970.
     pub exported_at: i64,
     /// Whether events carry their native frames.
     pub raw: bool,
-    /// Secrets are shown as `***`.
+    /// The session, with secrets replaced by `***`.
     pub session: SessionInfo,
     #[serde(default)]
     pub stats: SessionStats,
 }
 
-/// What the header of every version has.
+/// The members that the header of every version has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportMark {
     pub format: String,
@@ -60,19 +60,19 @@ pub struct ExportBlob {
 pub struct ExportEnd {
     pub events: u64,
     pub blobs: u64,
-    /// Of every byte before this line, in hex.
+    /// The SHA-256 of every byte before this line, in hex.
     pub sha256: String,
 }
 
-/// A session was made of an export.
+/// The session that was made from an export.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportResponse {
     pub session_id: SessionId,
-    /// Those of the file, and those that close what was open in it.
+    /// The events of the file, and those that close open items of it.
     pub event_count: u64,
     pub blobs: u64,
-    /// What is not as it was, in words.
+    /// The differences from the exported session, as sentences.
     pub notes: Vec<String>,
 }
 

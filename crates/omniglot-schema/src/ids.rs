@@ -54,9 +54,9 @@ id!(/// One message that a client posted.
 
 /// A session's name, chosen by its client.
 ///
-/// Holds 1 to 128 of `A-Z a-z 0-9 . _ : -`. It is never used as a file name. `.` and `..` are none: in an
-/// address they mean another place.
-// Every event has it, so a copy must cost nothing.
+/// Holds 1 to 128 of `A-Z a-z 0-9 . _ : -`. It is never used as a file name. `.` and `..` are not allowed: in
+/// a URL they address another path.
+// Every event has a session id, so a clone must cost nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, ToSchema)]
 #[serde(try_from = "String")]
 #[schema(value_type = String)]

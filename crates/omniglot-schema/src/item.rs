@@ -64,7 +64,7 @@ pub enum ContentPart {
         /// JSON text.
         arguments: String,
         call_id: CallId,
-        /// The agent's own words for what the call does.
+        /// The agent's own description of the call.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -126,9 +126,9 @@ pub enum ReasoningVisibility {
     Private,
 }
 
-/// What happened, in one word: the second half of a status item's label `<agent>.<what>` (T13).
+/// The event that a status item reports: the second half of its label `<agent>.<what>` (T13).
 ///
-/// A closed list: a new one is added here.
+/// A closed list: a new label is added here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StatusLabel {

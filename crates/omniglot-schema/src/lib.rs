@@ -1,7 +1,7 @@
-//! The universal vocabulary: every type that the REST face and the log speak, and its JSON Schema.
+//! The universal vocabulary: every type that the REST face and the log use, and its JSON Schema.
 //!
-//! Knows no agent, no face, no IO. Names and types follow the published contract; what we add is
-//! optional fields and one event type, `session.updated`.
+//! Knows no agent, no face, no IO. Names and types follow the published contract; our additions are optional
+//! fields and one event type, `session.updated`.
 
 pub mod agent;
 mod blob_paths;

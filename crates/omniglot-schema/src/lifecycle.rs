@@ -1,4 +1,4 @@
-//! What the events of sessions, turns, items and errors carry.
+//! The data of the events of sessions, turns, items and errors.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -19,17 +19,17 @@ pub struct SessionStartedMetadata {
     pub agent: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_version: Option<String>,
-    /// True when an ended session goes on.
+    /// True when an ended session continues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume: Option<Resume>,
-    /// The session that this one began as a copy of.
+    /// The session that this session was forked from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<SessionId>,
 }
 
-/// How much an agent remembers after its process was started anew.
+/// How much an agent remembers after a restart of its process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Resume {
@@ -37,7 +37,7 @@ pub enum Resume {
     Native,
     /// The agent loaded its session and replayed it.
     Load,
-    /// The agent has forgotten.
+    /// The agent has lost its memory of the session.
     None,
 }
 
@@ -68,7 +68,7 @@ pub enum TerminatedBy {
     Daemon,
 }
 
-/// The beginning and the end of what an agent wrote to stderr.
+/// The beginning and the end of an agent's output to stderr.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct StderrOutput {
     /// The first 20 lines if truncated, else all of it.
@@ -82,7 +82,7 @@ pub struct StderrOutput {
     pub total_lines: Option<u64>,
 }
 
-/// What both turn events have in common: the contract's own type.
+/// The common data of both turn events: the contract's own type.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TurnEventData {
     pub phase: TurnPhase,
@@ -103,7 +103,7 @@ pub struct TurnStartedMetadata {
     /// The posted message that this turn answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<crate::ids::MessageId>,
-    /// What the client that posted it calls the message and its parts.
+    /// The posting client's own ids for the message and its parts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub client_ids: Vec<String>,
 }
@@ -111,9 +111,9 @@ pub struct TurnStartedMetadata {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnOrigin {
-    /// Somebody sent a message.
+    /// A posted message started the turn.
     User,
-    /// The agent began by itself.
+    /// The agent started the turn by itself.
     Agent,
 }
 
@@ -161,7 +161,7 @@ pub struct ItemDeltaData {
     pub part_type: Option<DeltaPart>,
 }
 
-/// Which part of its item a delta extends.
+/// The part of its item that a delta extends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DeltaPart {
@@ -181,7 +181,7 @@ pub struct ErrorData {
     pub details: Option<serde_json::Value>,
 }
 
-/// What went wrong in a turn (T16).
+/// The kind of failure of a turn (T16).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCode {
@@ -205,7 +205,7 @@ pub enum ErrorCode {
 pub struct AgentUnparsedData {
     pub error: String,
     pub location: String,
-    /// sha256 of the bytes.
+    /// The SHA-256 of the bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_hash: Option<String>,
 }

@@ -1,11 +1,11 @@
-//! A list of the state: in place, or, when it is long, as a reference to the blob that holds it.
+//! A list of the state: inline, or, when it is long, as a reference to the blob that holds it.
 //!
-//! Which lists are too long to stand in place is the Timeline's decision.
+//! The Timeline decides which lists are too long to be inline.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A list, or where it is to be fetched.
+/// A list, or the path to fetch it from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum Listed<T> {
@@ -23,7 +23,7 @@ pub struct BlobRef {
 }
 
 impl<T> Listed<T> {
-    /// The entries, if they stand in place.
+    /// The entries, if they are inline.
     pub fn inline(&self) -> Option<&[T]> {
         match self {
             Self::Inline(list) => Some(list),
@@ -31,7 +31,7 @@ impl<T> Listed<T> {
         }
     }
 
-    /// The path of the blob, if the entries do not stand in place.
+    /// The path of the blob, if the entries are not inline.
     pub fn path(&self) -> Option<&str> {
         match self {
             Self::Inline(_) => None,

@@ -1,4 +1,4 @@
-//! MCP servers and skills that a session is created with. Secrets in them are shown as `***`.
+//! MCP servers and skills of a session. Secrets in them are replaced by `***`.
 
 use std::fmt;
 
@@ -100,7 +100,7 @@ pub struct SkillSource {
 const HIDDEN: &str = "***";
 
 impl McpServerConfig {
-    /// The same server with every secret value shown as `***`.
+    /// Returns the same server with every secret value replaced by `***`.
     pub fn redacted(mut self) -> Self {
         let hide = |map: &mut Option<IndexMap<String, String>>| {
             for value in map.iter_mut().flat_map(IndexMap::values_mut) {
@@ -122,7 +122,7 @@ impl McpServerConfig {
     }
 }
 
-/// The JSON that clients are shown: a secret is not for logs either.
+/// Writes the JSON that clients receive: a secret must not reach logs either.
 impl fmt::Debug for McpServerConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = serde_json::to_string(&self.clone().redacted()).map_err(|_| fmt::Error)?;

@@ -1,4 +1,4 @@
-//! What clients send into a session: messages and replies.
+//! The messages and replies that clients send into a session.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -8,11 +8,11 @@ pub struct MessageRequest {
     pub message: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<MessageAttachment>,
-    /// What to do while a turn runs.
+    /// The delivery of the message while a turn runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Delivery>,
-    /// What the client itself calls this message and, after it, the message's text and each attachment.
-    /// `turn.started` tells it back, so that a client knows its own again.
+    /// The client's own id for this message and, after it, for the message's text and each attachment.
+    /// `turn.started` repeats the ids, so that a client recognises its own message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub client_ids: Vec<String>,
 }
@@ -36,7 +36,7 @@ pub enum Delivery {
     Reject,
 }
 
-/// How a message was delivered: the value of `Omniglot-Delivery`.
+/// The actual delivery of a message: the value of `Omniglot-Delivery`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivered {
@@ -58,8 +58,8 @@ impl Delivered {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PermissionReplyRequest {
     pub reply: PermissionReply,
-    /// Kept as `metadata.message` of the resolution, and told to the agent where its protocol has a place
-    /// for it; ACP has none.
+    /// Kept as `metadata.message` of the resolution, and sent to the agent where its protocol has a field for
+    /// it; ACP has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
@@ -74,8 +74,8 @@ pub enum PermissionReply {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct QuestionReplyRequest {
-    /// One array per question: labels of its options, or free text where it is allowed. Fewer arrays
-    /// leave the rest unanswered; what does not fit is refused with 400.
+    /// One array per question: labels of its options, or free text where it is allowed. Fewer arrays leave
+    /// the other questions unanswered; an answer that does not fit is refused with 400.
     pub answers: Vec<Vec<String>>,
 }
 

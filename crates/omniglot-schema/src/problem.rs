@@ -1,4 +1,4 @@
-//! Errors as clients see them: `application/problem+json`.
+//! The errors that clients receive: `application/problem+json`.
 
 use std::collections::BTreeMap;
 
@@ -114,10 +114,10 @@ pub struct ProblemDetails {
     pub agent: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// What to do next.
+    /// The next step that may fix the problem.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// What else a daemon says about it.
+    /// Further members that a daemon may add.
     #[serde(flatten)]
     pub more: BTreeMap<String, serde_json::Value>,
 }
@@ -138,7 +138,7 @@ impl ProblemDetails {
     }
 }
 
-/// Why a session cannot work yet.
+/// The reason why a session cannot work yet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AgentError {
     pub r#type: ErrorType,

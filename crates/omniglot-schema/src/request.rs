@@ -1,4 +1,4 @@
-//! What permissions and questions carry: the agent asks, a person answers.
+//! The data of permissions and questions: the agent asks, a person answers.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -8,7 +8,7 @@ use crate::ids::{ItemId, PermissionId, QuestionId};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PermissionEventData {
     pub permission_id: PermissionId,
-    /// What the agent wants to do.
+    /// The action that the agent asks for.
     pub action: String,
     pub status: PermissionStatus,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -46,7 +46,7 @@ pub enum QuestionStatus {
     Rejected,
 }
 
-/// What a permission or question carries beside its contract fields.
+/// The data of a permission or question beside its contract fields.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RequestMetadata {
     /// The tool call that waits.
@@ -56,26 +56,26 @@ pub struct RequestMetadata {
     pub native_request_id: Option<serde_json::Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// The agent's own pattern: with `tool`, what `always` covers.
+    /// The agent's own pattern: together with `tool`, the scope of `always`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
-    /// The choices that the replies stand for, as the agent calls them.
+    /// The choices that the replies stand for, under the agent's own names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<PermissionOption>,
-    /// What an edit would change, one `file_ref` each.
+    /// The changes of an edit, one `file_ref` each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<crate::item::ContentPart>,
-    /// What the agent says about a permission beside its action: arguments, a plan, where a command runs.
+    /// The agent's details beside the action: arguments, a plan, the directory of a command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<QuestionInfo>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved_by: Option<ResolvedBy>,
-    /// What was answered, one array per question.
+    /// The answers that were given, one array per question.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<Vec<String>>,
-    /// What the person who answered said.
+    /// The message of the person who answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
@@ -97,7 +97,7 @@ pub struct QuestionInfo {
     pub multi_select: bool,
     /// Whether an answer beside the options is allowed.
     pub free_text: bool,
-    /// What a free text must be; absent means any text.
+    /// The required format of a free text; absent means any text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<AnswerFormat>,
     /// A longer text that the question is about, such as a plan.
@@ -105,7 +105,7 @@ pub struct QuestionInfo {
     pub detail: Option<String>,
 }
 
-/// Free text that has to be more than text.
+/// The format of an answer that is more than text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerFormat {
@@ -120,7 +120,7 @@ pub struct QuestionOption {
     pub description: Option<String>,
 }
 
-/// Who or what resolved a request (T10).
+/// The person or cause that resolved a request (T10).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ResolvedBy {
@@ -131,6 +131,6 @@ pub enum ResolvedBy {
     Restart,
     TurnEnd,
     Expiry,
-    /// The session was made with the wish that nobody is asked.
+    /// The session was created with the policy to reject all questions.
     Policy,
 }

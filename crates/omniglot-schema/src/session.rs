@@ -35,18 +35,18 @@ pub struct CreateSessionRequest {
     pub mcp: Option<McpServers>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skills: Option<SkillsConfig>,
-    /// Whether there is somebody to answer the agent's questions; `ask` if it is left out.
+    /// Whether a person answers the agent's questions; `ask` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub questions: Option<QuestionPolicy>,
 }
 
-/// What becomes of an agent's questions.
+/// The handling of an agent's questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionPolicy {
-    /// They wait for an answer.
+    /// Questions wait for an answer.
     Ask,
-    /// They are rejected at once: nobody is there who could answer.
+    /// Questions are rejected at once: nobody is there who could answer.
     Reject,
 }
 
@@ -68,11 +68,11 @@ impl CreateSessionRequest {
     }
 }
 
-/// Changes of a session; what is absent stays as it is.
+/// Changes of a session; absent members stay unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SessionPatch {
-    /// An empty one takes the title away.
+    /// An empty title removes the title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -86,7 +86,7 @@ pub struct SessionPatch {
     pub permission_mode: Option<String>,
 }
 
-/// A new session that begins with what another one's agent remembers.
+/// A request for a new session that begins with the memory of another session's agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ForkRequest {
@@ -115,7 +115,7 @@ pub struct SessionInfo {
     pub variant: Option<String>,
     pub native_session_id: Option<String>,
     pub ended: bool,
-    /// In lists; one session has it beside its state.
+    /// Present in lists; a single session has the status beside its state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<SessionStatus>,
     pub event_count: u64,
@@ -137,7 +137,7 @@ pub struct SessionListResponse {
     pub sessions: Vec<SessionInfo>,
 }
 
-/// One session with everything that is known of it now.
+/// One session with its current state.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct SessionDetail {
     #[serde(flatten)]
@@ -156,7 +156,7 @@ pub enum PendingRequest {
     Question(QuestionEventData),
 }
 
-/// What did not become an event, counted (T17).
+/// Counts of native data that did not become an event (T17).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SessionStats {
     /// Native messages without content for the stream, by reason.
@@ -164,7 +164,7 @@ pub struct SessionStats {
     pub dropped: BTreeMap<String, u64>,
     #[serde(default)]
     pub unparsed: u64,
-    /// Messages whose final text contradicted what was streamed.
+    /// Messages whose final text contradicted the streamed text.
     #[serde(default)]
     pub rewritten: u64,
     /// Requests that a standing grant answered.

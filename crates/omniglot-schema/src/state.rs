@@ -1,4 +1,4 @@
-//! What *is now*: the session's state and the merge patch that changes it.
+//! The current state of a session, and the merge patch that changes it.
 //!
 //! Both are made from one list of fields, so that a key of the state can always be patched.
 //! `status` is computed from turns and requests and never carried.
@@ -57,9 +57,9 @@ state! {
     variant: String,
     agent_mode: String,
     permission_mode: String,
-    /// What the agent is busy with beside the turn.
+    /// The agent's activity beside the turn.
     activity: Activity,
-    /// Absent without a process.
+    /// Absent while no process runs.
     connection: Connection,
     todos: Listed<Todo>,
     plan: Plan,
@@ -70,18 +70,18 @@ state! {
     context: ContextFill,
     usage: Usage,
     cost_usd: f64,
-    /// Messages that wait for the running turn to end.
+    /// Messages that wait for the end of the running turn.
     queue: Listed<QueuedMessage>,
     subagents: Listed<serde_json::Value>,
     team: serde_json::Value,
 }
 
-/// Tells a key with the value null (remove) from an absent key (keep).
+/// Distinguishes a key with the value null (remove) from an absent key (keep).
 fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<Option<Option<T>>, D::Error> {
     Option::<T>::deserialize(d).map(Some)
 }
 
-/// Whether a session works, waits for a person, or rests. Computed, never carried.
+/// Whether a session works, waits for a person, or is idle. Computed, never carried.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionStatus {
@@ -129,7 +129,7 @@ pub struct Plan {
 pub struct CommandInfo {
     pub name: String,
     pub description: String,
-    /// What to type after the name.
+    /// The arguments to type after the name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }

@@ -1,7 +1,7 @@
-//! A tool call says what it is: its kind, and the subject that it is about.
+//! The description of a tool call: its kind, and its subject.
 //!
-//! Both are set by the adapter, which alone knows its agent's tools, so that no reader has to guess from names and
-//! arguments.
+//! Both are set by the adapter, which alone knows its agent's tools, so that no reader has to guess from
+//! names and arguments.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -25,7 +25,7 @@ pub enum ToolKind {
     Think,
     /// Writes a plan or a list of tasks.
     Plan,
-    /// Starts a subagent, or speaks to one.
+    /// Starts a subagent, or sends it a message.
     Agent,
     /// Changes the mode of the session.
     Mode,
@@ -34,7 +34,7 @@ pub enum ToolKind {
     Other,
 }
 
-/// The subject of a tool call, as far as the agent tells it.
+/// The subject of a tool call, as far as the agent reports it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ToolSubject {
     /// The command line, as a shell would take it.
@@ -43,10 +43,10 @@ pub struct ToolSubject {
     /// The directory of the command, where it is not the session's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// The files that the call reads, writes or looks at.
+    /// The files that the call reads, writes or lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<ToolPath>,
-    /// The pattern or the words that are looked for.
+    /// The pattern or text to search for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -54,7 +54,7 @@ pub struct ToolSubject {
     /// The MCP server whose tool is called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// The agent's own words for what the call is for.
+    /// The agent's own description of the call's purpose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }
@@ -72,7 +72,7 @@ impl ToolSubject {
         *self == Self::default()
     }
 
-    /// Returns the subject in a box, or nothing where the agent tells none.
+    /// Returns the subject in a box, or `None` if it is empty.
     pub fn boxed(self) -> Option<Box<Self>> {
         (!self.is_empty()).then(|| Box::new(self))
     }

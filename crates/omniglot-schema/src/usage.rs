@@ -1,9 +1,9 @@
-//! Why a turn stopped and what it used (T15). A number that the agent does not give is absent.
+//! The reason why a turn stopped, and its usage (T15). A number that the agent does not report is absent.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// Why a turn ended.
+/// The reason why a turn ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
