@@ -1,6 +1,6 @@
-//! The ACP face as methods: messages go out one by one, and everything that comes back is on one stream.
+//! The ACP face as methods: messages are posted one by one, and all replies arrive on one stream.
 //!
-//! Knows nothing of what the messages say.
+//! Does not interpret the messages.
 
 use bytes::Bytes;
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
@@ -13,17 +13,17 @@ use crate::stream::FrameStream;
 /// One JSON-RPC message to the daemon.
 #[derive(Debug, Clone)]
 pub struct AcpMessage<'a> {
-    /// The agent of sessions that are made without naming one.
+    /// The agent of sessions that are created without naming one.
     pub agent: Option<&'a str>,
-    /// Names this message, so that it can be repeated without harm.
+    /// The idempotency key of this message, so that it can be repeated without harm.
     pub key: &'a str,
-    /// The id of the last frame of the stream, before which the daemon need not keep anything.
+    /// The id of the last received frame of the stream; the daemon may drop the frames up to it.
     pub last: Option<&'a str>,
     pub body: Bytes,
 }
 
 impl Client {
-    /// Returns once the message is taken; its answer comes on the stream, unless it is returned here.
+    /// Returns once the message is accepted; its answer arrives on the stream, unless it is returned here.
     pub async fn acp_post(
         &self,
         server: &str,
@@ -48,7 +48,7 @@ impl Client {
         Ok(Some(response.bytes().await?).filter(|body| !body.is_empty()))
     }
 
-    /// What the daemon says to this client, from after the frame with the id `last` on.
+    /// Streams the daemon's messages to this client that follow the frame with the id `last`.
     pub async fn acp_stream(&self, server: &str, last: Option<&str>) -> Result<FrameStream, ClientError> {
         let mut request = self.request(Method::GET, &["v1", "acp", server], &[]);
         if let Some(last) = last {
@@ -58,7 +58,7 @@ impl Client {
         Ok(FrameStream::new(response.bytes_stream()))
     }
 
-    /// Leaves; the sessions stay.
+    /// Disconnects the client; the sessions stay.
     pub async fn acp_leave(&self, server: &str) -> Result<(), ClientError> {
         accepted(self.request(Method::DELETE, &["v1", "acp", server], &[]).send().await?).await.map(drop)
     }

@@ -18,10 +18,10 @@ use serde::de::DeserializeOwned;
 use crate::error::ClientError;
 use crate::stream::{EventStream, FrameStream};
 
-/// How long a daemon may take to be reached, and to say that it is there.
+/// The timeout for connecting to a daemon, and for its health and status.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Talks to one daemon. Cheap to clone.
+/// The client of one daemon. Cheap to clone.
 #[derive(Clone)]
 pub struct Client {
     http: reqwest::Client,
@@ -36,7 +36,7 @@ pub struct Receipt {
     pub delivered: Delivered,
 }
 
-/// Which sessions to list.
+/// The filter of a list of sessions.
 #[derive(Debug, Clone, Default)]
 pub struct SessionFilter {
     pub limit: Option<u64>,
@@ -46,7 +46,7 @@ pub struct SessionFilter {
     pub ended: Option<bool>,
 }
 
-/// Which events to read.
+/// The filter of a read of events.
 #[derive(Debug, Clone, Default)]
 pub struct EventsQuery {
     /// The last sequence seen.
@@ -57,14 +57,14 @@ pub struct EventsQuery {
     pub include_raw: bool,
 }
 
-/// Where an event stream begins.
+/// The position where an event stream begins.
 #[derive(Debug, Clone, Default)]
 pub enum StreamFrom {
     #[default]
     Start,
     /// After this sequence.
     Offset(u64),
-    /// After the event with this id; refused if the log is another one.
+    /// After the event with this id; refused if the id belongs to another log.
     Id(String),
 }
 
@@ -73,7 +73,7 @@ impl Client {
     pub fn new(base_url: &str, token: Option<String>) -> Result<Self, ClientError> {
         let base = Url::parse(base_url).ok().filter(|url| !url.cannot_be_a_base());
         let base = base.ok_or_else(|| ClientError::Url(base_url.to_owned()))?;
-        // A proxy has no way to a daemon on loopback, and must not see the token.
+        // A proxy cannot reach a daemon on loopback, and must not see the token.
         let http = reqwest::Client::builder().tcp_nodelay(true).no_proxy().connect_timeout(CONNECT_TIMEOUT);
         let http = http.build()?;
         Ok(Self { http, base, token })
@@ -84,7 +84,7 @@ impl Client {
         read(self.get(&["v1", "health"]).timeout(CONNECT_TIMEOUT).send().await?).await
     }
 
-    /// Who serves there, and since when; answered at once by a daemon that works.
+    /// Returns the daemon's identity and start time; answered at once by a daemon that works.
     pub async fn daemon(&self) -> Result<DaemonStatus, ClientError> {
         read(self.get(&["v1", "daemon"]).timeout(CONNECT_TIMEOUT).send().await?).await
     }
@@ -106,7 +106,7 @@ impl Client {
         read(self.get(&["v1", "agents", agent, "modes"]).send().await?).await
     }
 
-    /// Tries whether the agent works.
+    /// Checks whether the agent works.
     pub async fn check_agent(&self, agent: &str) -> Result<AgentCheck, ClientError> {
         let path = ["v1", "agents", agent, "check"];
         read(self.request(Method::POST, &path, &[]).send().await?).await
@@ -135,19 +135,19 @@ impl Client {
         read(self.get(&["v1", "sessions", id.as_str()]).send().await?).await
     }
 
-    /// Returns the session as it is then.
+    /// Returns the session as it is after the change.
     pub async fn patch(&self, id: &SessionId, patch: &SessionPatch) -> Result<SessionDetail, ClientError> {
         let request = self.request(Method::PATCH, &["v1", "sessions", id.as_str()], &[]);
         read(request.json(patch).send().await?).await
     }
 
-    /// Makes `new` a session that goes on from where `id` is.
+    /// Makes `new` a session that continues from the present state of `id`.
     pub async fn fork(&self, id: &SessionId, new: &SessionId) -> Result<CreateSessionResponse, ClientError> {
         let request = ForkRequest { session_id: new.clone() };
         read(self.post_to(id, &["fork"]).json(&request).send().await?).await
     }
 
-    /// Makes `id` a session of an export. `file` is sent as it is read.
+    /// Creates the session `id` from an export. `file` is streamed as it is read.
     pub async fn import(
         &self,
         id: &SessionId,
@@ -161,7 +161,7 @@ impl Client {
         read(request.body(reqwest::Body::wrap_stream(file)).send().await?).await
     }
 
-    /// Lets the agent shorten what it remembers, in a turn of its own.
+    /// Compacts the agent's context, in a turn of its own.
     pub async fn compact(&self, id: &SessionId) -> Result<Receipt, ClientError> {
         receipt(&accepted(self.post_to(id, &["compact"]).send().await?).await?)
     }
@@ -182,7 +182,7 @@ impl Client {
         receipt(&accepted(request.json(message).send().await?).await?)
     }
 
-    /// Posts a message and streams the turn that takes it.
+    /// Posts a message and streams the turn that answers it.
     pub async fn post_stream(
         &self,
         id: &SessionId,
@@ -194,18 +194,18 @@ impl Client {
         Ok((receipt(&response)?, events_of(response)))
     }
 
-    /// Takes a queued message back.
+    /// Removes a message from the queue.
     pub async fn remove_queued(&self, id: &SessionId, message: &MessageId) -> Result<(), ClientError> {
         let path = ["v1", "sessions", id.as_str(), "messages", message.as_str()];
         accepted(self.request(Method::DELETE, &path, &[]).send().await?).await.map(drop)
     }
 
-    /// The bytes of a blob, by the path that an event or the state names it with.
+    /// Fetches the bytes of a blob, by the path in an event or in the state.
     pub async fn blob(&self, path: &str) -> Result<Vec<u8>, ClientError> {
         Ok(self.typed_blob(path).await?.1)
     }
 
-    /// The media type and the bytes of a blob.
+    /// Fetches the media type and the bytes of a blob.
     pub async fn typed_blob(&self, path: &str) -> Result<(String, Vec<u8>), ClientError> {
         let path: Vec<&str> = path.trim_start_matches('/').split('/').collect();
         let response = accepted(self.get(&path).send().await?).await?;
@@ -225,7 +225,7 @@ impl Client {
         read(self.request(Method::GET, &path, &pairs).send().await?).await
     }
 
-    /// All events from there on, then live ones.
+    /// Streams all events from there on, then new ones.
     pub async fn sse(
         &self,
         id: &SessionId,
@@ -295,7 +295,7 @@ impl Client {
         query: &[(&str, Option<String>)],
     ) -> RequestBuilder {
         let mut url = self.base.clone();
-        // Never refused: `new` has checked that this address can have a path.
+        // Never an error: `new` has checked that this address can have a path.
         if let Ok(mut segments) = url.path_segments_mut() {
             segments.pop_if_empty().extend(path);
         }

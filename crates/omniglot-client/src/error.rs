@@ -1,4 +1,4 @@
-//! What can go wrong between a client and the daemon.
+//! The errors between a client and the daemon.
 
 use omniglot_schema::ProblemDetails;
 use reqwest::StatusCode;
@@ -7,21 +7,21 @@ use crate::client::CONNECT_TIMEOUT;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// The daemon refused; the problem says why and what to do.
+    /// The daemon refused; the problem has the reason and a hint.
     #[error("{}", .0.detail.as_deref().unwrap_or(&.0.title))]
     Problem(Box<ProblemDetails>),
-    /// Nobody listens, or the network is in the way. Nothing was sent.
+    /// No process listens, or the network is down. Nothing was sent.
     #[error("cannot reach the daemon")]
     Connect(#[source] reqwest::Error),
-    /// The connection broke in the middle.
+    /// The connection broke during the exchange.
     #[error("the connection to the daemon broke")]
     Transport(#[source] reqwest::Error),
-    /// Not even a heartbeat came, or the word that it is there.
+    /// Not even a heartbeat or the answer to a health check arrived in time.
     #[error("the daemon has been silent for {0} s")]
     Silent(u64),
     #[error("the daemon's answer cannot be read")]
     Decode(#[from] serde_json::Error),
-    /// An answer that is neither ours nor a problem: something else listens there.
+    /// An answer that is neither ours nor a problem: another program listens there.
     #[error("unexpected answer with status {0}")]
     Unexpected(StatusCode),
     #[error("`{0}` is not the address of a daemon")]

@@ -1,7 +1,7 @@
 //! Typed client of the REST face; the command line and the tests use it.
 //!
-//! One method per route. Reconnecting and deciding what to do about an error is left to the caller; a
-//! cut stream is resumed by asking again with the id of the last event.
+//! One method per route. The caller reconnects and handles errors; a cut stream is resumed by a new request
+//! with the id of the last event.
 
 mod acp;
 mod client;

@@ -1,4 +1,4 @@
-//! Reads `text/event-stream`, fed with bytes as they come.
+//! Parses `text/event-stream` from bytes as they arrive.
 //!
 //! Follows the HTML standard: a line may end with LF, CR or CR LF, wherever the chunks are cut; a frame
 //! ends with an empty line; comments and unknown fields are skipped; a frame without data is none. The
@@ -11,7 +11,7 @@ use std::mem;
 pub struct SseFrame {
     /// Empty for a plain message.
     pub event: String,
-    /// Of this frame, not the last one seen.
+    /// The id of this frame, not the last one seen.
     pub id: Option<String>,
     pub data: String,
 }
@@ -19,9 +19,9 @@ pub struct SseFrame {
 #[derive(Debug, Default)]
 pub struct SseParser {
     buffer: Vec<u8>,
-    /// Up to here `buffer` is read.
+    /// The end of the part of `buffer` that was read.
     read: usize,
-    /// Up to here the current line is known to have no end.
+    /// The end of the part that was searched for the end of the current line.
     searched: usize,
     /// The last line ended with CR; an LF right after it belongs to it.
     after_cr: bool,
@@ -38,10 +38,10 @@ impl SseParser {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next whole frame, or `None` until more is fed.
+    /// Returns the next whole frame, or `None` until more is fed.
     pub fn next_frame(&mut self) -> Option<SseFrame> {
         while let Some((start, end)) = self.next_line() {
-            // Taken for the borrow's sake; a line never keeps it.
+            // Taken because of the borrow; a line never keeps it.
             let buffer = mem::take(&mut self.buffer);
             let frame = self.line(buffer.get(start..end).unwrap_or_default());
             self.buffer = buffer;

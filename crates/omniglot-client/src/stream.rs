@@ -16,7 +16,7 @@ use crate::sse::{SseFrame, SseParser};
 /// Three heartbeats.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// What an event stream says.
+/// One item of an event stream.
 #[derive(Debug, Clone)]
 pub enum SseItem {
     Event {
@@ -42,13 +42,13 @@ impl SseItem {
             }),
             "caught_up" => Some(Self::CaughtUp),
             "deleted" => Some(Self::Deleted),
-            // A newer daemon may say more than we know.
+            // A newer daemon may send events that this client does not know.
             _ => None,
         })
     }
 }
 
-/// Events, decoded. Ends when the daemon ends it; an error is the last item.
+/// Decoded events. Ends when the daemon ends the stream; an error is the last item.
 pub struct EventStream {
     frames: FrameStream,
 }
@@ -58,7 +58,7 @@ impl EventStream {
         Self { frames }
     }
 
-    /// The frames as they are, for those who need no decoding.
+    /// Returns the frames without decoding.
     pub fn into_frames(self) -> FrameStream {
         self.frames
     }
@@ -79,7 +79,7 @@ impl Stream for EventStream {
     }
 }
 
-/// SSE frames. Ends when the daemon ends it; an error is the last item.
+/// SSE frames. Ends when the daemon ends the stream; an error is the last item.
 pub struct FrameStream {
     chunks: BoxStream<'static, Result<Bytes, reqwest::Error>>,
     parser: SseParser,
