@@ -1,5 +1,5 @@
-//! A real ACP client: an unmodified library in a process of its own, which launches `omniglot acp` as an editor
-//! does. The test says what to call and what to answer; what the library understood comes back.
+//! A real ACP client: an unmodified library in a process of its own, which launches `omniglot acp` as an
+//! editor does. The test chooses the calls and the answers; the library's decoded results come back.
 //!
 //! The programs are `crates/omniglot/tests/clients/acp_*`; `cargo xtask agents` installs the libraries.
 
@@ -14,21 +14,21 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use crate::agents::{installed, text};
 use crate::daemon::Daemon;
 
-/// Which library speaks.
+/// The library that the client uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Library {
     TypeScript,
     Python,
 }
 
-/// What the agent asked the client.
+/// A request of the agent to the client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InboundRequest {
     pub method: String,
     pub params: Value,
 }
 
-/// An error that the client got for a call, or gives for a request.
+/// An error that the client received for a call, or returns for a request.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct RpcError {
     pub code: i64,
@@ -46,10 +46,10 @@ pub struct AcpClient {
     news: Lines<BufReader<ChildStdout>>,
     calls: u64,
     answers: Answers,
-    /// Requests of the first method are answered when one of the second has come.
+    /// Requests of the first method are answered once a request of the second has arrived.
     hold: Option<(&'static str, &'static str)>,
     held: Vec<(u64, InboundRequest)>,
-    /// The updates of sessions, as they came.
+    /// The updates of sessions, in the order of arrival.
     pub updates: Vec<Value>,
     pub asked: Vec<InboundRequest>,
 }
@@ -80,7 +80,7 @@ enum ClientEvent {
     },
 }
 
-/// One thing that came in.
+/// One message that arrived.
 #[derive(Debug)]
 enum Received {
     Update,
@@ -90,7 +90,7 @@ enum Received {
 }
 
 impl AcpClient {
-    /// Launches the library, and with it `omniglot acp` at the daemon's data directory.
+    /// Launches the library, and with it `omniglot acp` on the daemon's data directory.
     pub fn start(library: Library, daemon: &Daemon, agent: &str) -> Self {
         let omniglot = vec![text(daemon.program()), "acp".into(), "--agent".into(), agent.into()];
         let words = [library.command(), omniglot].concat();
@@ -122,7 +122,7 @@ impl AcpClient {
         }
     }
 
-    /// How requests of the agent are answered from here on; at first every permission is given once.
+    /// Sets the answers to the agent's requests from here on; initially every permission is granted once.
     pub fn answer_with(
         &mut self,
         answers: impl FnMut(&InboundRequest) -> Result<Value, RpcError> + Send + 'static,
@@ -130,18 +130,18 @@ impl AcpClient {
         self.answers = Box::new(answers);
     }
 
-    /// From here on requests of one method wait for one of another.
+    /// From here on requests of `method` wait for a request of `until`.
     pub fn hold(&mut self, method: &'static str, until: &'static str) {
         self.hold = Some((method, until));
     }
 
-    /// Calls, and waits for the answer; updates and requests are dealt with meanwhile.
+    /// Calls, and waits for the answer; updates and requests are handled meanwhile.
     pub async fn call(&mut self, method: &str, params: Value) -> Result<Value, RpcError> {
         let call = self.begin(method, params).await;
         self.finish(call).await
     }
 
-    /// As [`Self::call`], for what must succeed.
+    /// As [`Self::call`], for calls that must succeed.
     #[track_caller]
     pub fn get(&mut self, method: &str, params: Value) -> impl Future<Output = Value> {
         let place = std::panic::Location::caller();
@@ -159,7 +159,7 @@ impl AcpClient {
         self.calls
     }
 
-    /// The answer to a call.
+    /// Waits for the answer to a call.
     pub async fn finish(&mut self, call: u64) -> Result<Value, RpcError> {
         loop {
             if let Received::Answered(number, answer) = self.hear().await
@@ -182,7 +182,7 @@ impl AcpClient {
         }
     }
 
-    /// Waits until the agent has asked for this.
+    /// Waits until the agent has sent a request of this method.
     pub async fn request(&mut self, method: &str) {
         while !self.asked.iter().any(|asked| asked.method == method) {
             self.hear().await;
@@ -193,7 +193,7 @@ impl AcpClient {
         self.order(&json!({ "notify": method, "params": params })).await;
     }
 
-    /// Closes as an editor does; how `omniglot acp` ended.
+    /// Closes as an editor does; returns the exit code of `omniglot acp`.
     pub async fn leave(mut self) -> Option<i32> {
         self.orders = None;
         loop {
@@ -278,7 +278,7 @@ impl Library {
     }
 }
 
-/// Gives every permission once, and nothing else.
+/// Grants every permission once, and nothing else.
 pub fn allow(asked: &InboundRequest) -> Result<Value, RpcError> {
     choose(asked, "allow_once")
 }

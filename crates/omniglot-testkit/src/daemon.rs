@@ -1,7 +1,7 @@
 //! A real daemon under test: its own process, data directory, HOME and environment.
 //!
-//! Nothing of the machine's own configuration or credentials reaches it. When dropped every session that it
-//! has is judged, it is stopped as a user would stop it, and a process that it leaves behind fails the test.
+//! Nothing of the machine's own configuration or credentials reaches it. When the daemon is dropped all its
+//! sessions are checked, it is stopped as a user would stop it, and a leftover process fails the test.
 
 use std::io::{BufRead, BufReader};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use crate::check_session;
 
-/// How a daemon under test is started.
+/// The settings of a daemon under test.
 pub struct Setup {
     pub program: PathBuf,
     pub args: Vec<String>,
@@ -47,7 +47,7 @@ pub struct Daemon {
     setup: Setup,
     home: Option<TempDir>,
     child: Child,
-    /// What its sessions may be when they are judged at the end.
+    /// The exceptions for the check of its sessions at the end.
     pub allow: Allow,
     pub url: String,
     pub token: String,
@@ -91,7 +91,7 @@ impl Daemon {
         self.home.as_ref().expect("a home").path()
     }
 
-    /// The directory that sessions work in by default.
+    /// Returns the directory that sessions work in by default.
     pub fn work(&self) -> PathBuf {
         self.home().join("work")
     }
@@ -100,32 +100,32 @@ impl Daemon {
         self.home().join("data")
     }
 
-    /// As `kill -9` does.
+    /// Kills the daemon as `kill -9` does.
     pub fn kill(&mut self) {
         self.child.kill().expect("a signal");
         self.child.wait().expect("its end");
     }
 
-    /// As Ctrl-C does, and waits until it has left.
+    /// Stops the daemon with SIGTERM and waits for its end.
     pub fn stop(&mut self) {
         signal(self.child.id(), "-TERM");
         let status = self.child.wait().expect("its end");
         assert!(status.success(), "the daemon ended with {status}");
     }
 
-    /// Starts it anew on the same data.
+    /// Starts the daemon again on the same data.
     pub fn restart(mut self) -> Self {
         let home = self.home.take().expect("a home");
         let setup = Setup { config: None, ..std::mem::replace(&mut self.setup, Setup::new("")) };
         Self::spawn(setup, home)
     }
 
-    /// Every process below this daemon: guards, agents and what they started.
+    /// Returns every process below this daemon: guards, agents and their children.
     pub fn descendants(&self) -> Vec<u32> {
         descendants(self.child.id())
     }
 
-    /// Resident memory in bytes.
+    /// Returns the resident memory in bytes.
     pub fn rss(&self) -> u64 {
         let status =
             std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("its status");
@@ -139,7 +139,7 @@ impl Drop for Daemon {
         if self.home.is_none() || !matches!(self.child.try_wait(), Ok(None)) {
             return;
         }
-        // The daemon ends also when a session is found wanting; no process may outlive a test.
+        // The daemon ends also when a session fails the check; no process may outlive a test.
         let verdict = (!std::thread::panicking()).then(|| {
             catch_unwind(AssertUnwindSafe(|| {
                 check_session::all_sessions_but(&self.url, &self.token, self.allow)
@@ -165,7 +165,7 @@ fn signal(pid: u32, signal: &str) {
     assert!(sent.is_ok_and(|status| status.success()), "kill {signal} {pid}");
 }
 
-/// All processes below `root`, by the parents that the kernel tells.
+/// Returns all processes below `root`, by the kernel's parent ids.
 pub fn descendants(root: u32) -> Vec<u32> {
     let mut found = vec![];
     let mut todo = vec![root];
@@ -183,7 +183,7 @@ pub fn descendants(root: u32) -> Vec<u32> {
 
 pub fn is_alive(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // A zombie is dead; it only waits for its parent to notice.
+    // A zombie is dead; it only waits for its parent to reap it.
     stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
 }
 

@@ -1,4 +1,4 @@
-//! A real agent on its stage: a daemon that drives it, a scripted model that it talks to, one session.
+//! A real agent under test: a daemon that drives it, a scripted model that it calls, one session.
 
 use omniglot_schema::{CreateSessionRequest, PermissionReply};
 use omniglot_timeline::check::Allow;
@@ -8,26 +8,26 @@ use crate::daemon::{Daemon, Setup};
 use crate::models::{Model, Reply, Script};
 use crate::session_driver::{SessionDriver, Turn};
 
-/// Everything that one test of a real agent needs. At its end every session is judged, an `agent.unparsed`
-/// fails it, and so does a request that no script foresaw.
+/// Everything that one test of a real agent needs. At its end every session is checked; an `agent.unparsed`
+/// fails it, and so does a request that no script expects.
 pub struct Fixture {
-    // In the order of their ends: the daemon stops its agent before the model goes.
+    // In drop order: the daemon stops its agent before the model ends.
     pub daemon: Daemon,
     pub session: SessionDriver,
     pub model: Model,
     pub agent: RealAgent,
 }
 
-/// What a real agent understands nothing of must never be silent.
+/// A message of a real agent that was not understood must fail the test.
 const REAL: Allow = Allow { open_turn: false, unparsed: false };
 
 impl Fixture {
-    /// Starts everything and creates a session.
+    /// Starts the model and the daemon and creates a session.
     pub async fn open(program: &str, script: Script, agent: impl FnOnce(&Model) -> RealAgent) -> Self {
         Self::open_with(program, script, agent, |_| {}).await
     }
 
-    /// As [`Self::open`], with wishes for the session.
+    /// As [`Self::open`], with further settings for the session.
     pub async fn open_with(
         program: &str,
         script: Script,
@@ -44,7 +44,7 @@ impl Fixture {
         Self { daemon, session, model, agent }
     }
 
-    /// Stops the daemon as a user does, and starts it anew on the same data.
+    /// Stops the daemon as a user does, and starts it again on the same data.
     pub fn restart(self) -> Self {
         let Self { mut daemon, model, agent, .. } = self;
         daemon.stop();
@@ -54,18 +54,18 @@ impl Fixture {
         Self { daemon, session, model, agent }
     }
 
-    /// One prompt with everything allowed once.
+    /// Runs one prompt with everything allowed once.
     pub async fn turn(&self, text: &str) -> Turn {
         self.session.turn(text, PermissionReply::Once).await
     }
 
-    /// One prompt that the model answers so.
+    /// Runs one prompt that the model answers with `reply`.
     pub async fn answered(&self, text: &str, reply: Reply) -> Turn {
         self.model.push(reply);
         self.turn(text).await
     }
 
-    /// A file of the session's directory.
+    /// Returns a file of the session's directory.
     pub fn file(&self, name: &str) -> std::path::PathBuf {
         self.daemon.work().join(name)
     }

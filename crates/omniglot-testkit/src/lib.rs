@@ -1,4 +1,4 @@
-//! Test support: what the tests of several crates share. A dev-dependency only, never part of the product.
+//! Test support that several crates share. A dev-dependency only, never part of the product.
 
 #![allow(clippy::expect_used, reason = "a test that cannot go on panics")]
 

@@ -1,8 +1,8 @@
-//! Scripted model servers on the loopback address: what a test says, an agent hears as its model.
+//! Scripted model servers on loopback: the test writes the answers that an agent gets from its model.
 //!
-//! A script is a queue of [`Reply`]s in no provider's words. `server.rs` serves it, one file per provider
-//! (`gemini`, `anthropic`, `responses`, `chat`) speaks its wire. Side requests of an agent (titles, token
-//! counts, checks) are answered without touching the queue; a request that nobody foresaw fails the test.
+//! A script is a queue of [`Reply`]s in a provider-neutral form. `server.rs` serves it, one file per provider
+//! (`gemini`, `anthropic`, `responses`, `chat`) encodes its wire. Side requests of an agent (titles, token
+//! counts, checks) are answered without touching the queue; an unexpected request fails the test.
 //!
 //! ```ignore
 //! let model = Model::gemini().reply(Reply::tool("read_file", json!({"file_path": "a"}))).reply(Reply::text("done")).start();
@@ -33,7 +33,7 @@ pub use self::request::{Message, Part, Purpose, Request, Role};
 use self::provider::Provider;
 use self::server::{Server, Side};
 
-/// A model that is being scripted.
+/// The script of a model, under construction.
 pub struct Script {
     provider: &'static dyn Provider,
     replies: VecDeque<Reply>,
@@ -45,13 +45,13 @@ impl Script {
         Self { provider, replies: VecDeque::new(), sides: vec![] }
     }
 
-    /// The answer to the next request of the conversation.
+    /// Adds the answer to the next request of the conversation.
     pub fn reply(mut self, reply: Reply) -> Self {
         self.replies.push_back(reply);
         self
     }
 
-    /// The answer to every side request like this, instead of the provider's harmless one.
+    /// Sets the answer to every side request that matches, instead of the provider's harmless one.
     pub fn side(mut self, when: impl Fn(&Request) -> bool + Send + Sync + 'static, reply: Reply) -> Self {
         self.sides.push(Side { when: Box::new(when), reply });
         self
@@ -62,7 +62,7 @@ impl Script {
     }
 }
 
-/// A scripted model that listens. When dropped it fails the test if somebody asked for what no script has.
+/// A running scripted model. When dropped it fails the test if a request came that no script has.
 pub struct Model {
     server: Server,
 }
@@ -93,29 +93,29 @@ impl Model {
         self.server.url()
     }
 
-    /// Goes on with the script; a reply that lasts forever ends here.
+    /// Extends the script; a reply that lasts forever ends here.
     pub fn push(&self, reply: Reply) {
         self.server.push(reply);
     }
 
-    /// Everything that was asked, in order.
+    /// Returns all requests, in order.
     pub fn requests(&self) -> Vec<Request> {
         self.server.requests()
     }
 
-    /// The requests that took a reply of the script, in order.
+    /// Returns the requests that took a reply of the script, in order.
     pub fn conversation(&self) -> Vec<Request> {
         let main = |request: &Request| request.purpose == Purpose::Main;
         self.requests().into_iter().filter(main).collect()
     }
 
-    /// The latest request of the conversation.
+    /// Returns the latest request of the conversation.
     #[track_caller]
     pub fn last(&self) -> Request {
         self.conversation().pop().expect("a request of the conversation")
     }
 
-    /// What was asked and no script has.
+    /// Returns the requests that no script has.
     pub fn unexpected(&self) -> Vec<Request> {
         let unexpected = |request: &Request| request.purpose == Purpose::Unexpected;
         self.requests().into_iter().filter(unexpected).collect()

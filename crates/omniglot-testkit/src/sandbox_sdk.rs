@@ -1,5 +1,5 @@
 //! The published SDK of sandbox-agent, unmodified, in a Node process of its own, connected to a daemon under
-//! test. The test says what to call; what the SDK understood comes back.
+//! test. The test chooses the calls; the SDK's decoded results come back.
 //!
 //! The program is `crates/omniglot/tests/clients/sandbox_agent.mjs`; `cargo xtask agents` installs the SDK.
 
@@ -21,19 +21,19 @@ pub struct SandboxSdk {
     orders: Option<ChildStdin>,
     news: Lines<BufReader<ChildStdout>>,
     calls: u64,
-    /// What calls came to that nobody has asked for yet.
+    /// The results of calls that the test has not awaited yet.
     done: HashMap<u64, Result<Value, Thrown>>,
     left: bool,
-    /// How permissions are answered as they come; `None` leaves them open.
+    /// The reply to permissions as they arrive; `None` leaves them open.
     pub reply: Option<&'static str>,
     /// Whether new sessions listen for permissions at all.
     pub listen: bool,
-    /// Every message that the SDK has shown, ours and its own.
+    /// Every message that the SDK has reported, ours and its own.
     pub events: Vec<Value>,
     pub permissions: Vec<Value>,
 }
 
-/// A session of the SDK, and what we call it.
+/// A session of the SDK, and our id for it.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Made {
     pub id: String,
@@ -41,14 +41,14 @@ pub struct Made {
     pub ours: String,
 }
 
-/// What the SDK threw.
+/// An error that the SDK threw.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Thrown {
     pub name: String,
     pub message: String,
-    /// Of JSON-RPC.
+    /// The code of JSON-RPC.
     pub code: Option<i64>,
-    /// Of HTTP.
+    /// The status of HTTP.
     pub status: Option<u16>,
     #[serde(default)]
     pub problem: Value,
@@ -107,26 +107,26 @@ impl SandboxSdk {
         }
     }
 
-    /// A method of the SDK itself.
+    /// Calls a method of the SDK itself.
     pub async fn call(&mut self, method: &str, args: Value) -> Result<Value, Thrown> {
         let call = self.begin(None, method, args).await;
         self.finish(call).await
     }
 
-    /// A method of one of its sessions.
+    /// Calls a method of one of its sessions.
     pub async fn on(&mut self, session: &str, method: &str, args: Value) -> Result<Value, Thrown> {
         let call = self.begin(Some(session), method, args).await;
         self.finish(call).await
     }
 
-    /// A new session in `directory`.
+    /// Creates a session in `directory`.
     pub async fn session(&mut self, agent: &str, directory: &Path) -> Made {
         let wanted = json!({ "agent": agent, "cwd": text(directory) });
         let made = self.call("createSession", json!([wanted])).await.expect("a session");
         serde_json::from_value(made).expect("its ids")
     }
 
-    /// A prompt of one text, and why its turn stopped.
+    /// Sends a prompt of one text; returns the stop reason of its turn.
     pub async fn prompt(&mut self, session: &str, words: &str) -> Result<Value, Thrown> {
         let call = self.begin_prompt(session, words).await;
         self.finish(call).await
@@ -160,14 +160,14 @@ impl SandboxSdk {
         self.events(1, wanted).await;
     }
 
-    /// Waits until there are so many of them.
+    /// Waits until `number` messages are accepted.
     pub async fn events(&mut self, number: usize, wanted: impl Fn(&Value) -> bool) {
         while self.events.iter().filter(|event| wanted(event)).count() < number {
             self.hear().await;
         }
     }
 
-    /// What the agent said to a session, all chunks joined.
+    /// Returns the agent's text in a session, all chunks joined.
     pub fn said(&self, session: &str) -> String {
         let of_session =
             self.events.iter().filter(|event| event.get("session").is_some_and(|id| id == session));
@@ -177,7 +177,7 @@ impl SandboxSdk {
         updates.filter(spoken).filter_map(|update| update.pointer("/content/text")?.as_str()).collect()
     }
 
-    /// Disposes of the SDK and waits for the end of its process.
+    /// Disposes the SDK and waits for the end of its process.
     pub async fn leave(mut self) {
         self.orders = None;
         while !self.left {

@@ -1,7 +1,7 @@
-//! What every real agent must pass, told once: each scenario is a test of each agent that can play it.
+//! The scenarios that every real agent must pass: each is a test of each agent that supports it.
 //!
-//! An agent's words for common tools are its [`Dialect`]; what only one agent does is tested in its own
-//! file of tests.
+//! An agent's names for common tools are its [`Dialect`]; features of only one agent are tested in its own
+//! test file.
 
 mod control;
 mod errors;
@@ -42,7 +42,7 @@ use crate::agents::RealAgent;
 use crate::fixture::Fixture;
 use crate::models::{Model, Reply, Script};
 
-/// How an agent names what all agents can do.
+/// An agent's calls of the tools that all agents have.
 #[derive(Clone, Copy)]
 pub struct Dialect {
     /// The daemon's program.
@@ -52,26 +52,26 @@ pub struct Dialect {
     /// Runs a shell command.
     pub shell: fn(&str) -> Reply,
     pub read: fn(&Path) -> Reply,
-    /// Makes a file.
+    /// Writes a new file.
     pub write: fn(&Path, &str) -> Reply,
     /// Replaces a text in a file.
     pub edit: fn(&Path, &str, &str) -> Reply,
     /// The name of the tool `add` of the MCP server `tiny`.
     pub mcp_tool: &'static str,
-    /// A model other than the one it begins with: as clients name it, and as its provider hears it.
+    /// A model other than the initial one: the clients' name for it, and the provider's.
     pub other_model: (&'static str, &'static str),
-    /// Makes a file by a tool that asks, in a session of `asking_mode`.
+    /// Writes a file by a tool that asks for permission, in a session of `asking_mode`.
     pub make: fn(&Path) -> Reply,
     pub asking_mode: Option<&'static str>,
 }
 
 impl Dialect {
-    /// A session whose model follows this script.
+    /// Opens a session whose model follows this script.
     pub async fn fixture(&self, replies: impl IntoIterator<Item = Reply>) -> Fixture {
         self.stage_with(replies, |_| {}).await
     }
 
-    /// A session in which tools ask.
+    /// Opens a session in which tools ask for permission.
     pub async fn asking_stage(&self) -> Fixture {
         self.stage_with([], |request| request.permission_mode = self.asking_mode.map(str::to_owned)).await
     }

@@ -1,4 +1,4 @@
-//! Driving a session as a client does: post, watch, answer, and judge every event on the way.
+//! Drives a session as a client does: posts, watches, answers, and checks every event.
 
 mod look;
 
@@ -77,7 +77,7 @@ impl SessionDriver {
         self.client.reply_permission(&self.id, permission, &request).await
     }
 
-    /// Everything the log has, judged.
+    /// Reads and checks the whole log.
     pub async fn history(&self) -> Vec<UniversalEvent> {
         self.history_with(Allow::default()).await
     }
@@ -112,7 +112,7 @@ impl Turn {
         }
     }
 
-    /// What the assistant said, from the deltas.
+    /// Returns the assistant's text, from the deltas.
     pub fn text(&self) -> String {
         text_of(&self.events)
     }
@@ -125,7 +125,7 @@ impl Turn {
     }
 }
 
-/// The text deltas of messages, joined.
+/// Returns the text deltas of messages, joined.
 pub fn text_of(events: &[UniversalEvent]) -> String {
     let delta = |event: &UniversalEvent| match &event.data {
         EventData::ItemDelta(data) if data.part_type.is_none() => Some(data.delta.clone()),
@@ -134,7 +134,7 @@ pub fn text_of(events: &[UniversalEvent]) -> String {
     events.iter().filter_map(delta).collect()
 }
 
-/// The status of a refused call.
+/// Returns the status of a refused call.
 pub fn status_of<T: std::fmt::Debug>(result: Result<T, ClientError>) -> u16 {
     result.expect_err("a refusal").status().expect("a problem with a status")
 }

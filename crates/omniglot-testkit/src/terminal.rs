@@ -1,6 +1,6 @@
-//! A terminal that a test types into and looks at: tmux, with one program in it.
+//! A terminal for tests that type and read the screen: tmux, with one program in it.
 //!
-//! What is on the screen is waited for, never guessed by time. `cargo xtask programs` installs tmux.
+//! Tests wait for the content of the screen, never for a time. `cargo xtask programs` installs tmux.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -9,18 +9,18 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// How long something may take until it is on the screen; a program that starts may be slow.
+/// The timeout for a text to appear on the screen; a program may start slowly.
 const SCREEN_TIMEOUT: Duration = Duration::from_secs(60);
-/// tmux tells nobody when a screen changes, so this is how often we look.
+/// tmux does not report changes of a screen, so it is polled at this interval.
 const PAUSE: Duration = Duration::from_millis(50);
-/// What a program says last stays on the screen, with how it left.
+/// Keeps a program's last output on the screen, with its exit code.
 const STAYING: &str = "\"$@\"; echo \"[left with $?]\"; exec cat";
 const COLUMNS: &str = "120";
 const ROWS: &str = "60";
 
-/// One program on a screen. When dropped it is ended, as by closing the window.
+/// One program on a screen. It is ended when this value is dropped, as by closing the window.
 pub struct Terminal {
-    /// The socket of a tmux of its own.
+    /// The folder of the socket of a separate tmux server.
     folder: TempDir,
 }
 
@@ -47,7 +47,7 @@ impl Terminal {
         run(self.tmux().args(["send-keys", "-t", "screen", key]));
     }
 
-    /// What is to be seen now, without the empty ends of lines.
+    /// Returns the present screen, without the empty ends of lines.
     pub fn screen(&self) -> String {
         run(self.tmux().args(["capture-pane", "-p", "-t", "screen"]))
     }
@@ -64,13 +64,13 @@ impl Terminal {
         self.until(&format!("no {text:?} on it"), |screen| !screen.contains(text))
     }
 
-    /// Waits until the program has left with this code.
+    /// Waits until the program has exited with this code.
     #[track_caller]
     pub fn sees_the_end(&self, code: i32) -> String {
         self.sees(&format!("[left with {code}]"))
     }
 
-    /// Looks at the screen until it is as wanted.
+    /// Polls the screen until `good` accepts it.
     #[track_caller]
     pub fn until(&self, wanted: &str, good: impl Fn(&str) -> bool) -> String {
         let began = Instant::now();
@@ -99,7 +99,7 @@ impl Drop for Terminal {
             let screen = screen.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
             eprintln!("the screen at the end:\n{}", crop(&screen.unwrap_or_default()));
         }
-        // A server that has gone already is what we want.
+        // The server may have ended already.
         let _ = self.tmux().arg("kill-server").output();
     }
 }

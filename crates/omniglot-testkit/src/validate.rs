@@ -1,8 +1,8 @@
-//! Holds every event of a test against the JSON Schema that the code publishes, and against the rules
-//! of the stream.
+//! Checks every event of a test against the JSON Schema that the code publishes, and against the rules of the
+//! stream.
 //!
-//! The schemas are the components of the OpenAPI document, so that what clients are promised is what
-//! is checked. The rules themselves are the stream checker's.
+//! The schemas are the components of the OpenAPI document, so that the check covers the published contract.
+//! The rules themselves are the stream checker's.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -32,7 +32,7 @@ pub fn assert_lawful(events: &[UniversalEvent]) {
     assert_lawful_but(events, Allow::default());
 }
 
-/// As [`assert_lawful`], for a stream that was cut, or whose agent spoke nonsense on purpose.
+/// As [`assert_lawful`], for a stream that was cut, or whose agent sends invalid messages on purpose.
 #[track_caller]
 pub fn assert_lawful_but(events: &[UniversalEvent], allow: Allow) {
     let report = check(events, allow);
@@ -47,7 +47,7 @@ pub fn assert_lawful_but(events: &[UniversalEvent], allow: Allow) {
     }
 }
 
-/// One line per event, so that a complaint can be read in its place.
+/// Writes one line per event, so that an error message can be read in context.
 pub fn outline(events: &[UniversalEvent]) -> String {
     let mut text = String::new();
     for event in events {
@@ -78,8 +78,8 @@ fn validators() -> &'static Validators {
         let data = UniversalEventType::ALL.iter().map(|kind| kind.data_schema());
         let data = data.map(|name| (name, compile(&schemas, name))).collect();
         let mut open = schemas;
-        // The contract joins all data types by `oneOf`, of which a real event often fits several; `data`
-        // is held against the one right component instead.
+        // The contract joins all data types by `oneOf`, of which a real event often fits several; `data` is
+        // checked against the one right component instead.
         if let Some(member) = open.pointer_mut("/UniversalEvent/properties/data") {
             *member = json!({});
         }
@@ -87,7 +87,7 @@ fn validators() -> &'static Validators {
     })
 }
 
-/// All components that an event can reach, itself included, by name.
+/// Returns all components that an event can reach, itself included, by name.
 fn components() -> Value {
     let mut found = vec![("UniversalEvent".to_owned(), UniversalEvent::schema())];
     UniversalEvent::schemas(&mut found);

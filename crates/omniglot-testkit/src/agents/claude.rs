@@ -7,12 +7,12 @@ const PROGRAM: &str = "node_modules/@anthropic-ai/claude-code-linux-x64/claude";
 const WRAPPER: &str = "node_modules/@agentclientprotocol/claude-agent-acp/dist/index.js";
 
 impl RealAgent {
-    /// The command line, which the daemon speaks to in its own protocol.
+    /// The command line, which the daemon drives in its own protocol.
     pub fn claude(model: &Model) -> Self {
         Self::new("claude", "claude", program("claude", PROGRAM)).isolated(model)
     }
 
-    /// The wrapper, which brings a Claude Code of its own.
+    /// The wrapper, which contains a Claude Code of its own.
     pub fn claude_acp(model: &Model) -> Self {
         Self::new("claude-acp", "acp", script("claude-acp", WRAPPER)).isolated(model)
     }
@@ -25,7 +25,7 @@ impl RealAgent {
             .env("DISABLE_TELEMETRY", "1")
             .env("DISABLE_ERROR_REPORTING", "1")
             .env("CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION", "false")
-            // One more attempt: a failure is told at once instead of after minutes.
+            // One retry: a failure is reported at once instead of after minutes.
             .env("CLAUDE_CODE_MAX_RETRIES", "1")
     }
 }

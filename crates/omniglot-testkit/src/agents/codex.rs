@@ -1,4 +1,4 @@
-//! Codex: its own app-server, which all sessions share, and the ACP wrapper, which brings a Codex of its own.
+//! Codex: its own app-server, which all sessions share, and the ACP wrapper, which has its own Codex.
 
 use super::{RealAgent, program, script, text};
 use crate::models::Model;
@@ -6,12 +6,12 @@ use crate::models::Model;
 const PROGRAM: &str = "node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex";
 const WRAPPER: &str = "node_modules/@agentclientprotocol/codex-acp/dist/index.js";
 
-/// As the daemon starts it when nobody configures a command, but in more of a hurry.
+/// The daemon's default arguments, with a shorter unload delay.
 const SERVER: &[&str] = &["app-server", "--disable", "plugins", "-c", "thread_unload_delay_secs=1"];
 
 impl RealAgent {
-    /// The server, which the daemon speaks to in its own protocol. Tools may write in the session's directory,
-    /// and the model may keep a list of what is to do.
+    /// The server, which the daemon drives in its own protocol. Tools may write in the session's directory,
+    /// and the model may keep a list of tasks.
     pub fn codex(model: &Model) -> Self {
         let more = "sandbox_mode = \"workspace-write\"\napproval_policy = \"on-request\"\n";
         let agent = Self::new("codex", "codex", program("codex", PROGRAM));

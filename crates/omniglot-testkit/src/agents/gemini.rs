@@ -15,7 +15,7 @@ impl RealAgent {
                 "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": false}},
                 "privacy": {"usageStatisticsEnabled": false},
                 "telemetry": {"enabled": false},
-                // Two attempts: a failure is told at once instead of after minutes.
+                // Two attempts: a failure is reported at once instead of after minutes.
                 "general": {"enableAutoUpdate": false, "enableAutoUpdateNotification": false, "maxAttempts": 2},
                 // The result of its interactive shell never reaches an ACP client.
                 "tools": {"shell": {"enableInteractiveShell": false}},

@@ -37,7 +37,7 @@ impl RealAgent {
             "model": "scripted/scripted-model",
             "small_model": "scripted/scripted-model",
             "permission": {"bash": "ask", "edit": "ask"},
-            // The rule above would hold for the agent that plans, too.
+            // The rule above would apply to the agent that plans, too.
             "agent": {"plan": {"permission": {"edit": {"*": "deny", "*opencode/plans/*.md": "allow"}}}},
             "provider": {"scripted": {
                 "npm": package,
@@ -46,7 +46,7 @@ impl RealAgent {
                 "models": {
                     "scripted-model": known("Scripted"),
                     "other-model": known("Other"),
-                    // The name decides which tools it is given.
+                    // The name decides which tools the model receives.
                     "gpt-5-scripted": known("Patching"),
                 },
             }},
@@ -63,17 +63,17 @@ impl RealAgent {
             .env("XDG_CACHE_HOME", &format!("{home}/.cache"))
     }
 
-    /// Whose agent `plan` hands in its plan.
+    /// OpenCode with plan mode: its agent `plan` submits its plan.
     pub fn opencode_that_plans(model: &Model) -> Self {
         Self::opencode(model).env("OPENCODE_EXPERIMENTAL_PLAN_MODE", "1")
     }
 
-    /// Whose subagents may work in the background.
+    /// OpenCode whose subagents may work in the background.
     pub fn opencode_with_background(model: &Model) -> Self {
         Self::opencode(model).env("OPENCODE_EXPERIMENTAL_BACKGROUND_SUBAGENTS", "1")
     }
 
-    /// Behind a proxy that cuts its event streams as long as there is a file `cut` in its HOME.
+    /// OpenCode behind a proxy that cuts its event streams as long as a file `cut` exists in its HOME.
     pub fn opencode_behind_a_proxy(model: &Model) -> Self {
         let mut agent = Self::opencode(model);
         let proxy = script_beside("cutting_proxy.mjs");

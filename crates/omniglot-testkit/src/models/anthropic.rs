@@ -1,6 +1,6 @@
 //! The wire of the Anthropic Messages API, streaming and not, and `count_tokens`.
 //!
-//! How its requests read is `anthropic/read.rs`.
+//! `anthropic/read.rs` reads its requests.
 
 mod read;
 
@@ -18,7 +18,7 @@ impl Provider for Anthropic {
             ("POST", "/v1/messages") => Some(Route::Generate),
             ("POST", "/v1/messages/count_tokens") => Some(Route::Fixed(json!({"input_tokens": 120}))),
             ("GET", "/v1/models") => Some(Route::Fixed(json!({"data": [], "has_more": false}))),
-            // Claude Code asks whether the server is there at all.
+            // Claude Code probes whether the server exists at all.
             ("HEAD", "/") => Some(Route::Fixed(Value::Null)),
             _ => None,
         }
@@ -107,7 +107,7 @@ fn usage(usage: Usage) -> Value {
     })
 }
 
-/// A block as it stands when it is complete.
+/// Returns a complete block.
 fn content(block: &Block, index: usize, number: usize) -> Value {
     match block {
         Block::Text(chunks) => json!({"type": "text", "text": chunks.concat()}),
@@ -120,7 +120,7 @@ fn content(block: &Block, index: usize, number: usize) -> Value {
     }
 }
 
-/// What a signature is made of is its maker's business; it only has to come back.
+/// The content of a signature is opaque; it only has to be returned unchanged.
 const SIGNATURE: &str = "c2NyaXB0ZWQgc2lnbmF0dXJl";
 
 fn tool_id(number: usize, index: usize) -> String {
@@ -136,7 +136,7 @@ fn block_events(block: &Block, index: usize, number: usize) -> Vec<Frame> {
     std::iter::once(start).chain(deltas).chain([stop]).collect()
 }
 
-/// A block as it begins, and what makes it grow.
+/// Returns the first form of a block, and the deltas that extend it.
 fn opened(block: &Block, index: usize, number: usize) -> (Value, Vec<Value>) {
     match block {
         Block::Text(chunks) => {
@@ -161,7 +161,7 @@ fn opened(block: &Block, index: usize, number: usize) -> (Value, Vec<Value>) {
     }
 }
 
-/// Arguments come in pieces, so that nobody relies on getting them whole.
+/// Splits arguments in pieces, so that no code relies on receiving them whole.
 fn halves(text: &str) -> impl Iterator<Item = &str> {
     let middle = text.floor_char_boundary(text.len() / 2);
     let (first, second) = text.split_at(middle);

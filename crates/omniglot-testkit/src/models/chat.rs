@@ -108,7 +108,7 @@ fn call(block: &Block, number: usize, index: usize) -> Value {
     json!({"index": index, "id": format!("call_{number}_{index}"), "type": "function", "function": function})
 }
 
-/// Thoughts are no part of the API; this is where the servers that have them put them.
+/// Thoughts are no part of the API; servers that have them use this member.
 fn deltas(block: &Block) -> Vec<Value> {
     match block {
         Block::Text(chunks) => chunks.iter().map(|text| json!({"content": text})).collect(),

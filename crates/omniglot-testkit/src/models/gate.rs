@@ -1,4 +1,4 @@
-//! A gate in a scripted answer: the server waits before it, the test opens it. Nobody sleeps.
+//! A gate in a scripted answer: the server waits before it, the test opens it, without a sleep.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ impl Default for Gate {
 }
 
 impl Gate {
-    /// Lets the answer go on.
+    /// Lets the answer continue.
     pub fn open(&self) {
         self.open.send_replace(true);
     }

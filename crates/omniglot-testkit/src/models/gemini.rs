@@ -61,7 +61,7 @@ impl Provider for Gemini {
     }
 }
 
-/// `generateContent` of `/v1beta/models/MODEL:generateContent?alt=sse`.
+/// Returns `generateContent` of `/v1beta/models/MODEL:generateContent?alt=sse`.
 fn verb(path: &str) -> &str {
     let path = path.split('?').next().unwrap_or_default();
     path.rsplit_once(':').map_or("", |(_, verb)| verb)
@@ -79,7 +79,7 @@ fn chunk(request: &Request, part: Value) -> Frame {
     }))
 }
 
-/// The last chunk of a stream, or all of an answer.
+/// Returns the last chunk of a stream, or a whole answer.
 fn whole(answer: &Answer, parts: Vec<Value>, request: &Request) -> Value {
     let reason = match answer.stop {
         None => "STOP",

@@ -1,4 +1,4 @@
-//! What both APIs of OpenAI share: the shape of errors and of images.
+//! The common forms of both APIs of OpenAI: errors and images.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ pub(super) fn failure(failure: Failure) -> (u16, Value) {
     (status, json!({"error": {"message": message, "type": kind, "param": null, "code": code}}))
 }
 
-/// `image/png` of `data:image/png;base64,…`.
+/// Returns `image/png` of `data:image/png;base64,…`.
 pub(super) fn mime_of_data_url(url: &str) -> String {
     let rest = url.strip_prefix("data:").unwrap_or_default();
     rest.split(';').next().unwrap_or_default().to_owned()

@@ -1,4 +1,4 @@
-//! What a provider's file has to say: how its requests read and how answers look on its wire.
+//! The interface of a provider: reads its requests and writes answers in its wire format.
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -7,12 +7,12 @@ use super::gate::Gate;
 use super::reply::{Answer, Failure, Reply};
 use super::request::Request;
 
-/// One provider's wire. Pure: the server does the talking.
+/// One provider's wire. Pure: the server does the IO.
 pub(crate) trait Provider: Send + Sync {
-    /// What the path of a request asks for; `None` is for paths that the provider does not have.
+    /// Classifies the path of a request; `None` is for paths that the provider does not have.
     fn route(&self, method: &str, path: &str) -> Option<Route>;
 
-    /// Fills in what the body says: model, system, messages, tools, streaming.
+    /// Fills in the members from the body: model, system, messages, tools, streaming.
     fn read(&self, request: &mut Request) -> Result<(), serde_json::Error>;
 
     /// Whether a request to generate belongs to the conversation.
@@ -20,27 +20,27 @@ pub(crate) trait Provider: Send + Sync {
         !request.tools.is_empty()
     }
 
-    /// The harmless answer to a side request.
+    /// Returns the harmless answer to a side request.
     fn side_request(&self, _request: &Request) -> Reply {
         Reply::text("ok")
     }
 
     fn stream(&self, answer: &Answer, number: usize, request: &Request) -> Vec<Frame>;
 
-    /// The answer to a request that did not ask for a stream.
+    /// Returns the answer to a request that did not ask for a stream.
     fn whole(&self, answer: &Answer, number: usize, request: &Request) -> Value;
 
     fn failure(&self, failure: Failure) -> (u16, Value);
 }
 
-/// What a path asks for.
+/// The purpose of a path.
 pub(crate) enum Route {
     Generate,
-    /// Something that is always answered with this, such as a list of models.
+    /// A path with a constant answer, such as a list of models.
     Fixed(Value),
 }
 
-/// One thing that is done with an open stream.
+/// One step of an open stream.
 #[derive(Clone, Debug)]
 pub(crate) enum Frame {
     Send(Bytes),
@@ -49,7 +49,7 @@ pub(crate) enum Frame {
 }
 
 impl Frame {
-    /// An event without a name.
+    /// Returns an event without a name.
     pub(crate) fn data(data: &Value) -> Self {
         Self::Send(format!("data: {data}\n\n").into())
     }

@@ -1,6 +1,6 @@
-//! What a scripted model answers, in no provider's words: blocks, numbers, an end; or a failure.
+//! The answers of a scripted model in a provider-neutral form: blocks, numbers, an end; or a failure.
 //!
-//! How it looks on a provider's wire is that provider's file; when it is served is `server.rs`.
+//! Each provider's file encodes them for its wire; `server.rs` serves them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub(crate) enum Block {
     Text(Vec<String>),
     /// A thought, or the summary of one where the provider shows only that.
     Thinking(String),
-    /// A thought that only its maker can read.
+    /// A thought that is encrypted for its provider.
     RedactedThinking,
     Tool {
         name: String,
@@ -50,7 +50,7 @@ pub(crate) enum Block {
         name: String,
         input: String,
     },
-    /// Nothing more is sent until the test says so.
+    /// Nothing more is sent until the test opens the gate.
     Hold(Gate),
     /// The connection breaks here.
     Cut,
@@ -59,10 +59,10 @@ pub(crate) enum Block {
 /// The tokens that an answer claims to have cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// Without what came from the cache.
+    /// Without the tokens that were read from the cache.
     pub input: u64,
     pub cached: u64,
-    /// With the thoughts.
+    /// Including the thoughts.
     pub output: u64,
     pub thoughts: u64,
 }
@@ -73,7 +73,7 @@ impl Default for Usage {
     }
 }
 
-/// Why a model stops, other than being done or wanting a tool.
+/// The reason why a model stops, other than its end or a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     MaxTokens,
@@ -94,7 +94,7 @@ pub enum Failure {
     Overloaded,
 }
 
-/// Which requests a reply is for.
+/// The condition that selects the requests for a reply.
 #[derive(Clone)]
 pub(crate) struct Condition(pub(crate) Arc<dyn Fn(&Request) -> bool + Send + Sync>);
 
@@ -105,7 +105,7 @@ impl fmt::Debug for Condition {
 }
 
 impl Reply {
-    /// A text, streamed word by word.
+    /// Returns a text, streamed word by word.
     pub fn text(text: &str) -> Self {
         Self::empty().and_text(text)
     }
@@ -114,18 +114,18 @@ impl Reply {
         Self::empty().and_thinking(text)
     }
 
-    /// A call; for Responses, a tool of a namespace is `namespace/tool`.
+    /// Returns a call; for Responses, a tool of a namespace is `namespace/tool`.
     pub fn tool(name: &str, args: Value) -> Self {
         Self::empty().and_tool(name, args)
     }
 
-    /// A call whose input is plain text, which only the Responses API has.
+    /// Returns a call whose input is plain text, which only the Responses API has.
     pub fn custom_tool(name: &str, input: &str) -> Self {
         let block = Block::CustomTool { name: name.to_owned(), input: input.to_owned() };
         Self::empty().and(block)
     }
 
-    /// An answer without content.
+    /// Returns an answer without content.
     pub fn empty() -> Self {
         Self { body: Body::Answer(Answer::default()), condition: None, forever: false }
     }
@@ -147,12 +147,12 @@ impl Reply {
         self.and(Block::RedactedThinking)
     }
 
-    /// Several calls in one answer run in parallel where the agent can.
+    /// Adds a call. Several calls in one answer run in parallel where the agent can.
     pub fn and_tool(self, name: &str, args: Value) -> Self {
         self.and(Block::Tool { name: name.to_owned(), args })
     }
 
-    /// What another reply has, after what this one has.
+    /// Appends the blocks of another reply.
     pub fn with(mut self, other: Self) -> Self {
         match (&mut self.body, other.body) {
             (Body::Answer(answer), Body::Answer(more)) => answer.blocks.extend(more.blocks),
@@ -161,13 +161,13 @@ impl Reply {
         self
     }
 
-    /// Everything so far is sent, then nothing until the gate is opened.
+    /// Sends everything so far, then nothing until the gate is opened.
     pub fn hold(self) -> (Self, Gate) {
         let gate = Gate::default();
         (self.and(Block::Hold(gate.clone())), gate)
     }
 
-    /// Everything so far is sent, then the connection breaks.
+    /// Sends everything so far, then breaks the connection.
     pub fn cut(self) -> Self {
         self.and(Block::Cut)
     }
@@ -186,13 +186,13 @@ impl Reply {
         self
     }
 
-    /// Only for requests like this. Others pass it by and take the next reply of the queue.
+    /// Restricts the reply to matching requests. Others take the next reply of the queue.
     pub fn when(mut self, condition: impl Fn(&Request) -> bool + Send + Sync + 'static) -> Self {
         self.condition = Some(Condition(Arc::new(condition)));
         self
     }
 
-    /// Serves any number of requests, for agents that try again, until the test pushes another reply.
+    /// Serves any number of requests, for agents that retry, until the test pushes another reply.
     pub fn forever(mut self) -> Self {
         self.forever = true;
         self

@@ -1,6 +1,6 @@
-//! What an agent asked a model, read from the provider's words into common ones for assertions.
+//! The requests of an agent to a model, in a provider-neutral form for assertions.
 //!
-//! The reading is each provider's; the raw body stays beside it.
+//! Each provider reads its own; the raw body stays beside it.
 
 use serde_json::Value;
 
@@ -20,14 +20,14 @@ pub struct Request {
     pub streaming: bool,
 }
 
-/// What a request is to the script.
+/// The role of a request in the script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// The conversation: it takes the next reply.
     Main,
     /// A side request of the agent, such as a title or a count of tokens: answered without the script.
     Side,
-    /// Nobody foresaw it; the test fails.
+    /// No script expects the request; the test fails.
     Unexpected,
 }
 
@@ -59,7 +59,7 @@ impl Message {
         Self { role, parts }
     }
 
-    /// All its text, joined by newlines.
+    /// Returns all its text, joined by newlines.
     pub fn text(&self) -> String {
         let texts = self.parts.iter().filter_map(|part| match part {
             Part::Text(text) => Some(text.as_str()),
@@ -70,12 +70,12 @@ impl Message {
 }
 
 impl Request {
-    /// All text of the conversation, whoever said it.
+    /// Returns all text of the conversation, of every role.
     pub fn text(&self) -> String {
         self.messages.iter().map(Message::text).collect::<Vec<_>>().join("\n")
     }
 
-    /// The results of tools, the oldest first.
+    /// Returns the results of tools, the oldest first.
     pub fn tool_results(&self) -> Vec<&str> {
         let results = self.parts().filter_map(|part| match part {
             Part::ToolResult { output, .. } => Some(output.as_str()),
@@ -84,7 +84,7 @@ impl Request {
         results.collect()
     }
 
-    /// The media types of the images that the model can see.
+    /// Returns the media types of the images that the model can see.
     pub fn images(&self) -> Vec<&str> {
         let images = self.parts().filter_map(|part| match part {
             Part::Image { mime } => Some(mime.as_str()),
@@ -106,7 +106,7 @@ impl Request {
         self.messages.iter().flat_map(|message| &message.parts)
     }
 
-    /// One line for a complaint.
+    /// Describes the request in one line of an error message.
     pub(crate) fn line(&self) -> String {
         let last = self.messages.last().map(Message::text).unwrap_or_default();
         let last: String = last.chars().take(200).collect();
@@ -119,7 +119,7 @@ impl Request {
 }
 
 impl Request {
-    /// A request of which only the outside is known.
+    /// Returns a request of which only method, path and body are known.
     pub(crate) fn unread(method: &str, path: &str, body: Value) -> Self {
         Self {
             purpose: Purpose::Unexpected,

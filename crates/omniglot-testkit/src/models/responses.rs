@@ -1,6 +1,6 @@
 //! The wire of the OpenAI Responses API.
 //!
-//! How its requests read is `responses/read.rs`.
+//! `responses/read.rs` reads its requests.
 
 mod read;
 
@@ -66,7 +66,7 @@ fn response(number: usize, request: &Request, status: &str) -> Value {
     json!({"id": id, "object": "response", "status": status, "model": request.model, "output": []})
 }
 
-/// The last event, and the response that it carries.
+/// Returns the last event, and the response that it carries.
 fn ended(answer: &Answer, number: usize, request: &Request, items: Vec<Value>) -> (&'static str, Value) {
     let (kind, status, reason) = match answer.stop {
         None => ("response.completed", "completed", None),
@@ -90,7 +90,7 @@ fn usage(usage: Usage) -> Value {
     })
 }
 
-/// An item of the output as it stands when it is complete.
+/// Returns a complete item of the output.
 fn item(block: &Block, number: usize, at: usize) -> Value {
     let id = |prefix: &str| format!("{prefix}_{number}_{at}");
     match block {
@@ -120,7 +120,7 @@ fn item(block: &Block, number: usize, at: usize) -> Value {
     }
 }
 
-/// A stream that is being written: every event has its number.
+/// A stream under construction: every event has its number.
 #[derive(Default)]
 struct Events {
     frames: Vec<Frame>,
@@ -174,7 +174,7 @@ impl Events {
     }
 }
 
-/// An item as it begins: what grows is still empty.
+/// Returns an item as it begins: members that grow are still empty.
 fn begun(done: &Value) -> Value {
     let mut item = done.clone();
     for (member, empty) in

@@ -1,6 +1,6 @@
-//! Serves a script over HTTP: records every request, gives out the replies, obeys the gates.
+//! Serves a script over HTTP: records every request, serves the replies, waits at the gates.
 //!
-//! It runs on a thread of its own, so that a test that blocks does not keep its model from answering.
+//! It runs on a thread of its own, so that a test that blocks does not block its model.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -19,7 +19,7 @@ use super::provider::{Frame, Provider, Route};
 use super::reply::{Answer, Block, Body, Failure, Reply};
 use super::request::{Purpose, Request};
 
-/// A side request that a test answers in its own way.
+/// A side request with a reply of the test's own.
 pub(crate) struct Side {
     pub(crate) when: Box<dyn Fn(&Request) -> bool + Send + Sync>,
     pub(crate) reply: Reply,
@@ -39,7 +39,7 @@ struct Shared {
     news: watch::Sender<usize>,
 }
 
-/// How far the script has come.
+/// The replies that are left, and the requests so far.
 struct Play {
     replies: VecDeque<Reply>,
     requests: Vec<Request>,
@@ -75,7 +75,7 @@ impl Server {
         self.shared.news.subscribe()
     }
 
-    /// The replies that nobody asked for.
+    /// Returns the replies that no request has taken.
     pub(crate) fn left(&self) -> Vec<Reply> {
         self.shared.play().replies.iter().filter(|reply| !reply.forever).cloned().collect()
     }
@@ -96,7 +96,7 @@ fn serve(listener: std::net::TcpListener, shared: Arc<Shared>, stopped: oneshot:
         let app = Router::new().fallback(answer).with_state(shared);
         tokio::select! {
             served = axum::serve(listener, app) => served.expect("the server runs"),
-            // The sender is dropped when the test is over; open streams end with the runtime.
+            // The sender is dropped at the end of the test; open streams end with the runtime.
             _ = stopped => {}
         }
     });
@@ -127,7 +127,7 @@ impl Shared {
         }
     }
 
-    /// Says what to answer, and in `request` what it was.
+    /// Decides the answer, and sets the purpose in `request`.
     fn decide(&self, request: &mut Request) -> Outcome {
         match self.provider.route(&request.method, &request.path) {
             Some(Route::Fixed(value)) => {
@@ -150,14 +150,14 @@ impl Shared {
         Outcome::Reply(reply.body)
     }
 
-    /// The next reply that is for this request.
+    /// Takes the next reply that fits this request.
     fn take(&self, request: &Request) -> Option<Reply> {
         let mut play = self.play();
         let at = play.replies.iter().position(|reply| reply.fits(request))?;
         if play.replies.get(at)?.forever { play.replies.get(at).cloned() } else { play.replies.remove(at) }
     }
 
-    /// Gives the request its number.
+    /// Records the request and returns its number.
     fn record(&self, request: Request) -> usize {
         let mut play = self.play();
         play.requests.push(request);
@@ -179,7 +179,7 @@ impl Shared {
     }
 }
 
-/// An answer in one piece waits at its gates, too, and can break in the middle.
+/// A whole answer waits at its gates, too, and can break in the middle.
 fn whole_frames(answer: &Answer, whole: &str) -> Vec<Frame> {
     let mut frames = vec![];
     for block in &answer.blocks {
@@ -203,7 +203,7 @@ enum Outcome {
 
 fn json(status: u16, value: &Value) -> Response {
     let status = axum::http::StatusCode::from_u16(status).expect("a status");
-    // Agents that try again many times do so at once when the server says when.
+    // Agents that retry many times do so at once when the server gives a delay.
     let headers = [("content-type", "application/json"), ("retry-after-ms", "10")];
     (status, headers, value.to_string()).into_response()
 }
@@ -212,7 +212,7 @@ fn json(status: u16, value: &Value) -> Response {
 fn play_out(frames: Vec<Frame>) -> impl Stream<Item = Result<Bytes, std::io::Error>> {
     stream::unfold(frames.into_iter(), |mut frames| async move {
         loop {
-            // What was given so far is on its way before the next thing happens: a cut would discard it.
+            // Earlier bytes are sent before the next step: a cut would discard them.
             tokio::task::yield_now().await;
             match frames.next()? {
                 Frame::Send(bytes) => return Some((Ok(bytes), frames)),

@@ -1,4 +1,4 @@
-//! The servers without any agent: queue, side requests, gates and the loud end.
+//! Tests the servers without any agent: queue, side requests, gates and the failure at the end.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// One request over a connection of its own; gives the status and all that came.
+/// Sends one request over a connection of its own; returns the status and all bytes.
 fn ask(model: &Model, path: &str, body: &Value) -> (u16, String) {
     let address = model.url();
     let address = address.strip_prefix("http://").expect("an address");
@@ -18,7 +18,7 @@ fn ask(model: &Model, path: &str, body: &Value) -> (u16, String) {
     );
     connection.write_all(format!("{head}{body}").as_bytes()).expect("a request");
     let mut answer = vec![];
-    // A broken answer ends in an error on some systems; what came before it counts.
+    // A broken answer ends in an error on some systems; the bytes before it count.
     let _ = connection.read_to_end(&mut answer);
     let answer = String::from_utf8(answer).expect("text");
     let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");

@@ -1,4 +1,4 @@
-//! What a person does with a session beside talking: stop a turn, change the model or mode, come back later.
+//! A person's control of a session beside prompts: cancel a turn, change the model or mode, resume later.
 
 use omniglot_schema::{EventData, PermissionReply, QueueOnCancel, SessionPatch, StopReason, UniversalEvent};
 
@@ -19,7 +19,7 @@ pub async fn a_cancel_while_the_agent_asks_rejects_the_request(agent: &Dialect) 
     let fixture = agent.asking_stage().await;
     let file = fixture.file("made");
     fixture.model.push((agent.make)(&file));
-    // The refusal may reach the model before the cancel reaches the agent; nobody waits for that answer.
+    // The refusal may reach the model before the cancel reaches the agent; no test waits for that answer.
     fixture.model.push(Reply::empty().hold().0.forever());
     fixture.session.post("Make a file.").await;
     cancelled_after(&fixture, |event| matches!(event.data, EventData::PermissionRequested(_))).await;
@@ -31,19 +31,19 @@ pub async fn a_cancel_stops_a_running_command(agent: &Dialect) {
     wait_gone(running);
 }
 
-/// For agents that leave it running: nothing outlives the agent.
+/// For agents that leave the command running: no process outlives the agent.
 pub async fn a_cancelled_command_ends_with_its_agent(agent: &Dialect) {
     let (fixture, running) = cancelled_command(agent).await;
     fixture.session.client.terminate(&fixture.session.id).await.expect("the end of the session");
     wait_gone(running);
 }
 
-/// Cancels a turn whose command runs; gives the command's process.
+/// Cancels a turn whose command runs; returns the command's process.
 async fn cancelled_command(agent: &Dialect) -> (Fixture, u32) {
     let fixture = agent.fixture([]).await;
     fixture.model.push((agent.shell)("tail -f /dev/null"));
     fixture.session.post("Wait for ever.").await;
-    // Some ask and some do not; the command runs in the end.
+    // Some agents ask for permission and some do not; the command runs in either case.
     let running = tokio::select! {
         never = allow(&fixture) => never,
         running = tail(&fixture.daemon) => running,
@@ -52,7 +52,7 @@ async fn cancelled_command(agent: &Dialect) -> (Fixture, u32) {
     (fixture, running)
 }
 
-/// Answers the request that may come; never ends.
+/// Answers a permission request, if one arrives; never ends.
 async fn allow(fixture: &Fixture) -> u32 {
     let asks = |event: &UniversalEvent| matches!(event.data, EventData::PermissionRequested(_));
     if let EventData::PermissionRequested(ask) = fixture.session.wait_for(0, asks).await.data {
@@ -72,7 +72,7 @@ async fn tail(daemon: &Daemon) -> u32 {
     }
 }
 
-/// Cancels the running turn when such an event has come, and sees that the session goes on.
+/// Cancels the running turn after such an event, and checks that the session continues.
 async fn cancelled_after(fixture: &Fixture, wanted: impl Fn(&UniversalEvent) -> bool) {
     let seen = fixture.session.wait_for(0, wanted).await.sequence;
     fixture.session.client.cancel(&fixture.session.id, QueueOnCancel::Keep).await.expect("a cancel");
@@ -123,6 +123,6 @@ pub async fn the_agent_remembers_after_a_restart_of_the_daemon(agent: &Dialect) 
     let after = events.get(before as usize..).expect("later events");
     let forgot = crate::session_driver::labels(after).iter().any(|label| label.ends_with(".memory_lost"));
     assert!(!forgot, "{turn}");
-    // What the agent replays of the past is not told again.
+    // The history that the agent replays is not emitted again.
     assert_eq!(crate::session_driver::text_of(after), "Walrus.");
 }

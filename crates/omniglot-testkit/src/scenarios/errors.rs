@@ -33,7 +33,7 @@ pub async fn a_broken_stream_ends_the_turn_with_an_error(agent: &Dialect) {
     erring(agent, Reply::text("Half of an").cut(), |_| true).await;
 }
 
-/// Some take it for an answer, others for a failure; all of them go on.
+/// Some agents treat an empty answer as an answer, others as a failure; all of them continue.
 pub async fn an_empty_answer_ends_the_turn(agent: &Dialect) {
     let fixture = agent.fixture([Reply::empty().forever()]).await;
     let turn = fixture.turn("Say nothing.").await;
@@ -47,7 +47,7 @@ async fn fails(agent: &Dialect, failure: Failure, code: ErrorCode) {
     erring(agent, Reply::fails(failure), |found| found == Some(code)).await;
 }
 
-/// The agent may try as often as it likes.
+/// The agent may retry as often as it likes.
 async fn erring(agent: &Dialect, reply: Reply, right: impl Fn(Option<ErrorCode>) -> bool) {
     let fixture = agent.fixture([reply.forever()]).await;
     let turn = fixture.turn("This will fail.").await;

@@ -1,4 +1,4 @@
-//! What a person may answer when an agent asks.
+//! The possible answers of a person to a permission request.
 
 use omniglot_schema::{PermissionReply, StopReason};
 
@@ -30,7 +30,7 @@ pub async fn a_permission_for_ever_is_asked_once(agent: &Dialect) {
     fixture.session.history().await;
 }
 
-/// For agents that stop when they are refused something.
+/// For agents that stop after a rejection.
 pub async fn a_rejected_tool_ends_the_turn(agent: &Dialect) {
     let fixture = agent.asking_stage().await;
     let file = fixture.file("made");

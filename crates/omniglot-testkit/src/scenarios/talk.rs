@@ -1,4 +1,4 @@
-//! Words in and out: text, thoughts, images, several prompts.
+//! Prompts and answers: text, thoughts, images, several prompts.
 
 use omniglot_schema::{MessageAttachment, PermissionReply, StopReason};
 

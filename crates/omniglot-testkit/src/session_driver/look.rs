@@ -1,4 +1,4 @@
-//! What a turn holds, for assertions: items, requests, thoughts, numbers.
+//! The contents of a turn, for assertions: items, requests, thoughts, numbers.
 
 use omniglot_schema::{
     ContentPart, EventData, ItemKind, PermissionEventData, TurnEndedMetadata, UniversalEvent, UniversalItem,
@@ -8,7 +8,7 @@ use super::Turn;
 use crate::validate::outline;
 
 impl Turn {
-    /// The items that were completed, in this order.
+    /// Returns the completed items, in order.
     pub fn items(&self) -> Vec<&UniversalItem> {
         let items = self.events.iter().filter_map(|event| match &event.data {
             EventData::ItemCompleted(data) => Some(&data.item),
@@ -21,7 +21,7 @@ impl Turn {
         self.items().into_iter().filter(move |item| item.kind == kind).flat_map(|item| &item.content)
     }
 
-    /// The names of the tools that were called.
+    /// Returns the names of the tools that were called.
     pub fn calls(&self) -> Vec<&str> {
         let names = self.parts(ItemKind::ToolCall).filter_map(|part| match part {
             ContentPart::ToolCall { name, .. } => Some(name.as_str()),
@@ -30,7 +30,7 @@ impl Turn {
         names.collect()
     }
 
-    /// What the tools gave, as text.
+    /// Returns the tools' outputs, as text.
     pub fn outputs(&self) -> Vec<&str> {
         let outputs = self.parts(ItemKind::ToolResult).filter_map(|part| match part {
             ContentPart::ToolResult { output, .. } => Some(output.as_str()),
@@ -39,7 +39,7 @@ impl Turn {
         outputs.collect()
     }
 
-    /// The changes of files, as unified diffs.
+    /// Returns the changes of files, as unified diffs.
     pub fn diffs(&self) -> Vec<&str> {
         let diffs = self.parts(ItemKind::ToolResult).filter_map(|part| match part {
             ContentPart::FileRef { diff, .. } => diff.as_deref(),
@@ -48,7 +48,7 @@ impl Turn {
         diffs.collect()
     }
 
-    /// The thoughts, whole.
+    /// Returns the complete thoughts.
     pub fn thoughts(&self) -> Vec<&str> {
         let thoughts = self.parts(ItemKind::Message).filter_map(|part| match part {
             ContentPart::Reasoning { text, .. } => Some(text.as_str()),
@@ -57,7 +57,7 @@ impl Turn {
         thoughts.collect()
     }
 
-    /// The permissions that the agent asked for.
+    /// Returns the permissions that the agent asked for.
     pub fn asked(&self) -> Vec<&PermissionEventData> {
         let asked = self.events.iter().filter_map(|event| match &event.data {
             EventData::PermissionRequested(data) => Some(data),
@@ -73,20 +73,20 @@ impl Turn {
         }
     }
 
-    /// The sequence of its last event.
+    /// Returns the sequence of its last event.
     pub fn last_sequence(&self) -> u64 {
         self.events.last().map_or(0, |event| event.sequence)
     }
 }
 
-/// One line per event.
+/// Writes one line per event.
 impl std::fmt::Display for Turn {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&outline(&self.events))
     }
 }
 
-/// The labels of the status items among `events`.
+/// Returns the labels of the status items among `events`.
 pub fn labels(events: &[UniversalEvent]) -> Vec<&str> {
     let parts = events.iter().filter_map(|event| match &event.data {
         EventData::ItemCompleted(data) => Some(&data.item.content),

@@ -1,4 +1,4 @@
-//! The smallest ACP agent that can be timed: each chunk of a turn is the monotonic time of its writing.
+//! The smallest ACP agent that can be timed: each chunk of a turn is its monotonic time of writing.
 
 use std::io::{BufRead as _, Write as _};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-/// Nanoseconds on the clock that all processes of this machine share.
+/// Returns nanoseconds on the clock that all processes of this machine share.
 pub(crate) fn monotonic() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)

@@ -1,4 +1,4 @@
-//! What a server costs that does nothing: its start, its memory, its idle connections.
+//! The cost of an idle server: its start, its memory, its idle connections.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -10,7 +10,7 @@ use crate::subject::{Agent, Programs, Subject};
 use crate::table::Better::Less;
 use crate::table::{Figure, Table};
 
-/// From the start of the process to the first 200, the best of several; and the memory it has then.
+/// Measures the time from process start to the first 200, the best of several, and the memory at that moment.
 pub(crate) fn cold_start<S: Subject>(programs: &Programs, table: &mut Table) -> anyhow::Result<()> {
     let (mut best, mut memory) = (Duration::MAX, u64::MAX);
     for _ in 0..5 {

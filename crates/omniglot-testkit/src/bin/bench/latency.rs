@@ -1,4 +1,4 @@
-//! How long a delta takes from the agent's write to the client's read, one at a time.
+//! Measures the time from the agent's write of a delta to the client's read, one delta at a time.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ async fn delays(mut subscriber: Subscriber, chunks: usize) -> anyhow::Result<Vec
     Ok(delays)
 }
 
-/// The times in the deltas of a read; a read holds whole events when a server writes them at once.
+/// Returns the times in the deltas of a read; a read holds whole events when a server writes them at once.
 fn times(bytes: &[u8]) -> impl Iterator<Item = u64> {
     let text = String::from_utf8_lossy(bytes).into_owned();
     let time = |rest: &str| rest.split(' ').next()?.parse().ok();

@@ -1,4 +1,4 @@
-//! The benchmark: real servers, a real agent process, real sockets; prints a table that a page can take over.
+//! The benchmark: real servers, a real agent process, real sockets; prints a table that a page can include.
 //!
 //! `cargo xtask bench` builds the release binary and calls this with its path. Nothing here is asserted:
 //! machines differ. Lost and doubled events are counted, not guessed. With `--peer PATH` the same loads run
@@ -26,7 +26,7 @@ use peer::Peer;
 use subject::{Programs, Subject};
 use table::Table;
 
-/// How much is asked of a server.
+/// The amount of load on a server.
 #[derive(Clone, Copy)]
 struct Loads {
     chunks: u64,

@@ -14,12 +14,12 @@ use crate::subscriber::Subscriber;
 pub(crate) struct Ours {
     daemon: Daemon,
     session: SessionDriver,
-    /// The events of the session's opening.
+    /// The number of events before the first turn.
     base: u64,
 }
 
 impl Ours {
-    /// A stream of all events after `after`.
+    /// Opens a stream of all events after `after`.
     pub(crate) async fn subscribe_after(&self, after: u64) -> anyhow::Result<Subscriber> {
         let Daemon { url, token, .. } = &self.daemon;
         let path = format!("/v1/sessions/bench/events/sse?offset={after}");
@@ -62,7 +62,7 @@ impl Subject for Ours {
         Ok(subscriber)
     }
 
-    /// Asks for the session's row, which costs the daemon little, until the turn has ended.
+    /// Polls the session's row, which costs the daemon little, until the turn has ended.
     async fn turn(&self, prompt: &str) -> anyhow::Result<u64> {
         self.session.post(prompt).await;
         loop {

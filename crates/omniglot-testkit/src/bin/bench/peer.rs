@@ -25,7 +25,7 @@ pub(crate) struct Peer {
     session: String,
 }
 
-/// Ends with its owner.
+/// The server process, which is killed when this value is dropped.
 struct Server {
     child: Child,
     _home: TempDir,
@@ -33,7 +33,7 @@ struct Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // An error means that it has ended already.
+        // An error means that the process has ended already.
         drop(self.child.kill().and_then(|()| self.child.wait()));
     }
 }
@@ -46,7 +46,7 @@ impl Subject for Peer {
         command.args(["server", "--no-token", "--no-telemetry", "--host", "127.0.0.1", "--port"]);
         command.arg(port.to_string()).env_clear().current_dir(home);
         command.env("HOME", home).env("PATH", "/usr/bin:/bin");
-        // Else it would give up a flood after two minutes.
+        // Else the server would abort a flood after two minutes.
         command.env("SANDBOX_AGENT_ACP_REQUEST_TIMEOUT_MS", "600000");
         Ok(command)
     }
@@ -75,7 +75,7 @@ impl Subject for Peer {
         self.server.child.id()
     }
 
-    /// What was said before is replayed, and counts.
+    /// Earlier messages are replayed, and count.
     async fn subscribe(&self) -> anyhow::Result<Subscriber> {
         let mut subscriber = Subscriber::connect(&self.address, "/v1/acp/bench", "", 0).await?;
         subscriber.until(b"\r\n\r\n").await?;
@@ -108,7 +108,7 @@ impl Peer {
     }
 }
 
-/// Makes ours the agent that it starts as `mock`.
+/// Installs our agent as the one that the server starts as `mock`.
 fn install(programs: &Programs, agent: Agent, home: &Path) -> anyhow::Result<()> {
     let command = match agent {
         Agent::Mock => format!("{:?} mock-agent", programs.omniglot),

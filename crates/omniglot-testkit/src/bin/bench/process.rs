@@ -1,11 +1,11 @@
-//! What the kernel knows about a process: time, memory, write calls.
+//! The kernel's figures of a process: time, memory, write calls.
 
 use std::fs::read_to_string;
 use std::time::Duration;
 
 use anyhow::Context as _;
 
-/// CPU time that a process has used so far, user and system.
+/// Returns the CPU time that a process has used so far, user and system.
 pub(crate) fn cpu_time(pid: u32) -> anyhow::Result<Duration> {
     let stat = read_to_string(format!("/proc/{pid}/stat"))?;
     let fields = stat.rsplit(')').next().unwrap_or_default();
@@ -14,12 +14,12 @@ pub(crate) fn cpu_time(pid: u32) -> anyhow::Result<Duration> {
     Ok(Duration::from_millis(ticks * 10))
 }
 
-/// Resident memory in bytes.
+/// Returns the resident memory in bytes.
 pub(crate) fn rss(pid: u32) -> anyhow::Result<u64> {
     Ok(number(&format!("/proc/{pid}/status"), "VmRSS:")? * 1024)
 }
 
-/// How often a process has called the kernel to write, to sockets and files alike.
+/// Returns how many write calls a process has made, to sockets and files alike.
 pub(crate) fn writes(pid: u32) -> anyhow::Result<u64> {
     number(&format!("/proc/{pid}/io"), "syscw:")
 }
@@ -30,7 +30,7 @@ fn number(file: &str, field: &str) -> anyhow::Result<u64> {
     Ok(line.split_whitespace().next().context(field.to_owned())?.parse()?)
 }
 
-/// The machine in one line, without its name.
+/// Describes the machine in one line, without its name.
 pub(crate) fn machine() -> anyhow::Result<String> {
     let cores = std::thread::available_parallelism()?;
     let memory = number("/proc/meminfo", "MemTotal:")? / 1_000_000;

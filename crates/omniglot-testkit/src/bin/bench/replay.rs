@@ -1,4 +1,4 @@
-//! A long session read from its beginning by a client that comes late. Only omniglot has something to replay.
+//! A long session read from its beginning by a late client. Only omniglot has something to replay.
 
 use std::time::Instant;
 

@@ -1,7 +1,7 @@
-//! Many sessions on one real `codex app-server`: what each of them costs the daemon itself.
+//! Many sessions on one real `codex app-server`: the cost of each for the daemon itself.
 //!
-//! The model is scripted, so that nothing but the machine decides how long it takes. Without Codex the rows
-//! are missing, and a line says why.
+//! The model is scripted, so that only the machine decides the duration. Without Codex the rows are missing,
+//! and a line gives the reason.
 
 use std::time::Instant;
 
@@ -31,7 +31,7 @@ pub(crate) async fn measure(programs: &Programs, table: &mut Table) -> anyhow::R
     let model = Model::responses().reply(Reply::text(&"word ".repeat(WORDS)).forever()).start();
     let agent = RealAgent::codex(&model);
     let daemon = Setup::new(&programs.omniglot).config(agent.toml()).start();
-    // The first one starts the server, and everything that the daemon needs once.
+    // The first session starts the server and allocates everything that the daemon needs once.
     open(&daemon, 0).await.turn("Warm up.", PermissionReply::Once).await;
     let before = rss(daemon.pid())?;
     let sessions = join_all((1..=SESSIONS).map(|number| open(&daemon, number))).await;

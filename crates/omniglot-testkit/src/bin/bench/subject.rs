@@ -1,11 +1,11 @@
-//! What every server under measurement can do; how one talks to it is its own file's business.
+//! The interface of every server under measurement; each server's file implements its protocol.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::subscriber::Subscriber;
 
-/// The programs that take part.
+/// The programs of the benchmark.
 pub(crate) struct Programs {
     pub(crate) omniglot: PathBuf,
     pub(crate) peer: Option<PathBuf>,
@@ -13,7 +13,7 @@ pub(crate) struct Programs {
     pub(crate) bench: PathBuf,
 }
 
-/// Who speaks behind the server.
+/// The agent behind the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Agent {
     /// The mock agent of omniglot, which floods.
@@ -25,17 +25,17 @@ pub(crate) enum Agent {
 pub(crate) trait Subject: Sized {
     const NAME: &'static str;
 
-    /// The command that starts an empty server on this port.
+    /// Returns the command that starts an empty server on this port.
     fn command(programs: &Programs, home: &Path, port: u16) -> anyhow::Result<Command>;
 
-    /// A running server with one session of this agent.
+    /// Starts a server with one session of this agent.
     async fn start(programs: &Programs, agent: Agent) -> anyhow::Result<Self>;
 
     fn pid(&self) -> u32;
 
-    /// An event stream that has shown all there was.
+    /// Opens an event stream and reads all existing events.
     async fn subscribe(&self) -> anyhow::Result<Subscriber>;
 
-    /// Plays one turn to its end; gives the number of the last event.
+    /// Runs one turn to its end; returns the number of the last event.
     async fn turn(&self, prompt: &str) -> anyhow::Result<u64>;
 }

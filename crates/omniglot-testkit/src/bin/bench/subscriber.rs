@@ -1,6 +1,6 @@
-//! A reader of SSE that costs little, so that the server is what is measured.
+//! An SSE reader that costs little, so that the measurement shows the server.
 //!
-//! Asks with HTTP/1.0, which has no chunks to undo, and reads only the ids: `N` or `EPOCH.N`.
+//! Uses HTTP/1.0, which has no chunks to decode, and reads only the ids: `N` or `EPOCH.N`.
 
 use std::time::{Duration, Instant};
 
@@ -9,16 +9,16 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-/// Whoever gets nothing for so long after the end gets nothing any more.
+/// A subscriber that receives nothing for this long after the end gives up.
 const QUIET_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What one subscriber has seen.
+/// The events that one subscriber has received.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seen {
     pub(crate) events: u64,
     pub(crate) lost: u64,
     pub(crate) doubled: u64,
-    /// When the last of it came.
+    /// The arrival of the last event.
     pub(crate) at: Instant,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Subscriber {
 }
 
 impl Subscriber {
-    /// Asks for a stream whose events follow `after`.
+    /// Requests a stream whose events follow `after`.
     pub(crate) async fn connect(
         address: &str,
         path: &str,
@@ -59,7 +59,7 @@ impl Subscriber {
         self.buffer.clear();
     }
 
-    /// Reads up to `mark`, and forgets it with what stands before.
+    /// Reads up to `mark`, and discards everything up to its end.
     pub(crate) async fn until(&mut self, mark: &[u8]) -> anyhow::Result<()> {
         loop {
             if let Some(at) = memchr::memmem::find(&self.buffer, mark) {
@@ -71,7 +71,7 @@ impl Subscriber {
         }
     }
 
-    /// Reads until the event with the number that `end` will tell has come, or nothing comes any more.
+    /// Reads until the event with the number from `end` has arrived, or until nothing arrives any more.
     pub(crate) async fn run(mut self, mut end: watch::Receiver<Option<u64>>) -> anyhow::Result<Seen> {
         loop {
             let known = *end.borrow_and_update();
@@ -90,7 +90,7 @@ impl Subscriber {
         }
     }
 
-    /// The number of the last event when nothing has come for a moment.
+    /// Returns the number of the last event once nothing has arrived for a moment.
     pub(crate) async fn last_of_all(mut self) -> anyhow::Result<u64> {
         while let Ok(more) = tokio::time::timeout(Duration::from_millis(500), self.read()).await {
             anyhow::ensure!(more?, "the stream ended");
@@ -99,7 +99,7 @@ impl Subscriber {
         Ok(self.last)
     }
 
-    /// Counts the ids that are whole, and keeps the rest.
+    /// Counts the complete ids, and keeps the remaining bytes.
     fn count(&mut self) -> anyhow::Result<()> {
         let mut done = 0;
         while let Some(at) = self.buffer.get(done..).and_then(|rest| memchr::memmem::find(rest, b"\nid: ")) {

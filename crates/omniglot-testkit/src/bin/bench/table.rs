@@ -1,4 +1,4 @@
-//! The table: one row per measure, one column per server, and how many times better ours is.
+//! The table: one row per measure, one column per server, and the factor by which ours is better.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ struct Row {
     what: String,
     target: &'static str,
     better: Better,
-    /// By the name of the server.
+    /// The figures by the name of the server.
     figures: Vec<(&'static str, Figure)>,
 }
 

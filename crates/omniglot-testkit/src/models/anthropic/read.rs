@@ -1,4 +1,4 @@
-//! Reads a Messages request into the common words.
+//! Reads a Messages request into the common form.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -113,7 +113,7 @@ impl Block {
     }
 }
 
-/// The images of a result stand beside it.
+/// The images of a result become parts beside it.
 fn result(content: Option<Content>, is_error: bool) -> Vec<Part> {
     let parts = content.map(Content::parts).unwrap_or_default();
     let (images, texts): (Vec<_>, Vec<_>) =

@@ -1,4 +1,4 @@
-//! Reads a Responses request into the common words.
+//! Reads a Responses request into the common form.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -63,7 +63,7 @@ enum Item {
     FunctionCallOutput {
         output: Content,
     },
-    /// Where newer models are told their tools.
+    /// Carries the tools of newer models.
     AdditionalTools {
         tools: Vec<Tool>,
     },
@@ -124,7 +124,7 @@ fn role_of(role: &str) -> Role {
     }
 }
 
-/// The images of a result stand beside it.
+/// The images of a result become parts beside it.
 fn result(output: Content) -> Message {
     let (images, texts): (Vec<_>, Vec<_>) =
         output.parts().into_iter().partition(|part| matches!(part, Part::Image { .. }));
