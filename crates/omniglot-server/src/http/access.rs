@@ -1,7 +1,7 @@
-//! Who may speak to the daemon: decided for every request, known route or not, before any handler runs.
+//! Access to the daemon: decided for every request, known route or not, before any handler runs.
 //!
-//! `Host` keeps out web pages that point a name of theirs at our address (DNS rebinding), `Origin` keeps
-//! out other pages of the same browser, the token everybody else.
+//! `Host` keeps out web pages that resolve their own name to our address (DNS rebinding), `Origin` keeps out
+//! other pages of the same browser, the token everybody else.
 
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
@@ -21,7 +21,7 @@ use crate::http::allow::{AllowedHost, AllowedOrigin, NeverMatches, bare};
 use crate::http::cors;
 use crate::http::problem::Problem;
 
-/// The routes that need no token: supervisors ask them, and they tell nothing.
+/// The routes that need no token: supervisors call them, and they reveal nothing.
 const OPEN: [&str; 2] = ["/v1/health", "/readyz"];
 
 #[derive(Debug)]
@@ -34,18 +34,18 @@ pub(crate) struct Access {
     faces: &'static [FaceAccess],
 }
 
-/// A face whose clients show the token in their own way, and read refusals in their own form.
+/// A face whose clients send the token in their own way, and expect refusals in their own form.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FaceAccess {
     /// Whether the face serves this address.
     pub(crate) serves: fn(&Uri) -> bool,
-    /// The token, as clients of this face show it.
+    /// Reads the token in the form that clients of this face send.
     pub(crate) password: fn(&HeaderMap, &Uri) -> Option<String>,
     pub(crate) refuse: fn(Problem) -> Response,
 }
 
 impl Access {
-    /// `bound` is the address that was really taken.
+    /// `bound` is the address that was actually bound.
     pub(crate) fn new(config: &ServerConfig, bound: SocketAddr, faces: &'static [FaceAccess]) -> Self {
         Self {
             token: config.token.clone(),
@@ -82,12 +82,12 @@ impl Access {
             || self.hosts.iter().any(|allowed| allowed.matches(name, host))
     }
 
-    /// A page cannot make a name out of a literal address, so on all interfaces any address will do.
+    /// A page cannot turn a literal address into a name, so on all interfaces any address is accepted.
     fn is_bound_to(&self, ip: IpAddr) -> bool {
         self.bound.ip() == ip || self.bound.ip().is_unspecified()
     }
 
-    /// The origin that may read the answer; `None` for a client that is no web page.
+    /// Returns the origin that may read the answer; `None` for a client that is no web page.
     fn origin(&self, headers: &HeaderMap, host: &Authority) -> Result<Option<HeaderValue>, Problem> {
         let Some(value) = headers.get(ORIGIN) else { return Ok(None) };
         let given = value.to_str().unwrap_or_default().to_ascii_lowercase();
@@ -137,7 +137,7 @@ impl Access {
         self.faces.iter().find(|face| (face.serves)(uri))
     }
 
-    /// The token that a request shows, right or wrong.
+    /// Returns the token that a request carries, right or wrong.
     fn shown(&self, headers: &HeaderMap, uri: &Uri) -> Option<String> {
         let bearer = text(headers, AUTHORIZATION).and_then(bearer).map(str::to_owned);
         bearer.or_else(|| (self.face(uri)?.password)(headers, uri))
@@ -152,7 +152,7 @@ impl Access {
     }
 }
 
-/// Where a request comes from. Paths of this machine are nobody else's business.
+/// The origin of a connection. Only clients on this machine receive its paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Peer {
     Here,
@@ -160,7 +160,7 @@ enum Peer {
 }
 
 impl Peer {
-    /// A proxy on this machine speaks for others, and says so.
+    /// A proxy on this machine forwards other clients, and adds headers that show it.
     fn of(request: &Request) -> Self {
         let address = request.extensions().get::<PeerAddr>();
         let near = address.is_some_and(|PeerAddr(ip)| ip.to_canonical().is_loopback());
@@ -170,7 +170,7 @@ impl Peer {
     }
 }
 
-/// The address at the other end of the connection, put into every request that comes from it.
+/// The peer address of the connection, added to every request that arrives on it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PeerAddr(pub(crate) IpAddr);
 
@@ -201,7 +201,7 @@ fn bearer(header: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// What to advise: the value itself if it can be allowed at all.
+/// Returns the value to advise: `given` itself if it can be allowed at all.
 fn advised<'a, T: FromStr>(given: &'a str, otherwise: &'a str) -> &'a str {
     if given.parse::<T>().is_ok() { given } else { otherwise }
 }

@@ -1,4 +1,4 @@
-//! Hosts and web origins that are let in beside our own, in the form in which requests name them.
+//! Hosts and web origins that are allowed beside our own, in the form in which requests name them.
 //!
 //! A value that no request could ever match is refused here: it would look like a permission and be none.
 //! The check itself is in `access`.
@@ -9,7 +9,7 @@ use std::str::FromStr;
 
 use http::uri::Authority;
 
-/// A name in `Host`, in lower case: with a port only that one, without any.
+/// A name in `Host`, in lower case: with a port it matches only that port, without one any.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllowedHost(String);
 
@@ -17,7 +17,7 @@ pub struct AllowedHost(String);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllowedOrigin(String);
 
-/// Why a value could never match a request.
+/// The reason why a value could never match a request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NeverMatches {
     #[error("there are no wildcards; name each one")]
@@ -33,7 +33,7 @@ pub enum NeverMatches {
 }
 
 impl AllowedHost {
-    /// `name` is the host alone, `host` as it was sent; both in lower case.
+    /// `name` is the host alone, `host` the value as it was sent; both in lower case.
     pub(crate) fn matches(&self, name: &str, host: &Authority) -> bool {
         self.0 == name || self.0 == host.as_str()
     }
@@ -53,7 +53,7 @@ impl FromStr for AllowedHost {
         if text.contains('*') {
             return Err(NeverMatches::Wildcard);
         }
-        // An IPv6 address may come without its brackets.
+        // An IPv6 address may be given without its brackets.
         if let Ok(ip) = text.parse::<IpAddr>() {
             return Ok(Self(ip.to_string()));
         }
@@ -101,7 +101,7 @@ impl FromStr for AllowedOrigin {
     }
 }
 
-/// A host with or without a port, and nothing else.
+/// Parses a host with or without a port, and nothing else.
 fn authority(text: &str) -> Option<Authority> {
     let authority = text.parse::<Authority>().ok()?;
     let after_host = text.strip_prefix(authority.host())?;
@@ -109,7 +109,7 @@ fn authority(text: &str) -> Option<Authority> {
     (whole && !bare(&authority).is_empty()).then_some(authority)
 }
 
-/// The host without its port, brackets and the dot that ends a full name.
+/// Returns the host without its port, brackets and the dot that ends a full name.
 pub(crate) fn bare(host: &Authority) -> &str {
     host.host().trim_start_matches('[').trim_end_matches(']').trim_end_matches('.')
 }

@@ -81,7 +81,7 @@ pub(crate) async fn read(headers: &HeaderMap, mut body: Body, limits: Limits) ->
     Ok(bytes.freeze())
 }
 
-/// The next piece of the body; `None` at its end.
+/// Returns the next piece of the body; `None` at its end.
 pub(crate) async fn next_data(body: &mut Body, limits: Limits) -> Result<Option<Bytes>, Problem> {
     loop {
         let frame = tokio::time::timeout(limits.stall, body.frame())
@@ -91,7 +91,7 @@ pub(crate) async fn next_data(body: &mut Body, limits: Limits) -> Result<Option<
             None => return Ok(None),
             Some(Err(error)) => return Err(Problem::invalid(format!("the body broke off: {error}"))),
             Some(Ok(frame)) => {
-                // Trailers carry nothing for us.
+                // Trailers are ignored.
                 if let Ok(data) = frame.into_data() {
                     return Ok(Some(data));
                 }
@@ -104,8 +104,8 @@ fn empty() -> Problem {
     Problem::invalid("the body is empty; send a JSON object")
 }
 
-/// Takes an object and nothing else: serde alone would take the members of a struct from an array too, and
-/// pass over those it does not know.
+/// Accepts an object and nothing else: serde alone would accept the members of a struct from an array too,
+/// and ignore unknown ones.
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
         Some(b'{') => {}
@@ -116,7 +116,7 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let mut note = |path: serde_ignored::Path<'_>| _ = unknown.get_or_insert_with(|| path.to_string());
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let parsed = serde_path_to_error::deserialize(serde_ignored::Deserializer::new(&mut json, &mut note));
-    // A misspelt member is the reason when another is missing, so it is told first.
+    // A misspelt member is the reason when another is missing, so it is reported first.
     if let Some(path) = unknown {
         return Err(unknown_member::<T>(&path));
     }
@@ -130,7 +130,7 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
 }
 
 fn unknown_member<T: DeserializeOwned>(path: &str) -> Problem {
-    // An optional member stands as `?` in the path.
+    // An optional member is written as `?` in the path.
     let path = path.replace(".?", "");
     let problem = Problem::invalid(format!("unknown member `{path}` in the body"));
     match members::names_of::<T>() {
@@ -200,7 +200,7 @@ mod tests {
                 && check("Application/JSON; charset=utf-8")
                 && check("application/a+json")
         );
-        // A web page can send these to any address without asking first.
+        // A web page can send these to any address without a preflight request.
         assert!(!check("text/plain") && !check("application/x-www-form-urlencoded") && !check(""));
         assert_eq!(require_json(&HeaderMap::new()).unwrap_err().details().status, 415);
     }

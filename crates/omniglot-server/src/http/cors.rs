@@ -1,6 +1,6 @@
-//! What a browser must be told so that a page of an allowed origin can read our answers.
+//! The CORS headers that let a page of an allowed origin read our answers.
 //!
-//! Which origins are allowed is decided in `access`; there is no `*`.
+//! `access` decides which origins are allowed; there is no `*`.
 
 use axum::extract::Request;
 use axum::response::{IntoResponse as _, Response};
@@ -26,7 +26,7 @@ pub(crate) fn preflight() -> Response {
     (StatusCode::NO_CONTENT, headers).into_response()
 }
 
-/// Lets `origin` read the response; without one it stays as it is.
+/// Lets `origin` read the response; without an origin the response stays unchanged.
 pub(crate) fn admit(mut response: Response, origin: Option<HeaderValue>) -> Response {
     if let Some(origin) = origin {
         let exposed = "omniglot-message-id, omniglot-delivery, omniglot-epoch, retry-after";

@@ -1,4 +1,4 @@
-//! Path and query of a request as types; what does not fit is a problem, never plain text.
+//! Path and query of a request as types; a value that does not fit is a problem, never plain text.
 
 use axum::extract::path::ErrorKind;
 use axum::extract::rejection::PathRejection;
@@ -26,7 +26,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for PathOf<
 fn bad_path(rejection: PathRejection) -> Problem {
     Problem::invalid(match rejection {
         PathRejection::FailedToDeserializePathParams(error) => match error.into_kind() {
-            // The type's own words name what it wants; axum's around them say only that it is a URL.
+            // The type's own message names the accepted form; axum's text around it adds nothing but the URL.
             ErrorKind::DeserializeError { message, .. } => message,
             other => other.to_string(),
         },
@@ -34,7 +34,7 @@ fn bad_path(rejection: PathRejection) -> Problem {
     })
 }
 
-/// What comes after the `?`; a parameter that the route does not take is refused.
+/// The query of the URL; a parameter that the route does not have is refused.
 pub(crate) struct QueryOf<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for QueryOf<T> {
@@ -48,13 +48,13 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for QueryOf<T> {
         serde_path_to_error::deserialize(values).map(Self).map_err(|error| {
             let name = error.path().to_string();
             let inner = error.into_inner();
-            // Each parameter's complaint goes on from its name: `limit must be …`.
+            // Each parameter's message continues its name: `limit must be …`.
             Problem::invalid(if name == "." { format!("query: {inner}") } else { format!("{name} {inner}") })
         })
     }
 }
 
-/// For routes that take nothing after the `?`.
+/// For routes without query parameters.
 pub(crate) type NoQuery = QueryOf<Nothing>;
 
 #[derive(Deserialize)]

@@ -1,18 +1,18 @@
-//! The names of the members that a type takes, as its own `Deserialize` tells them.
+//! The names of the members that a type accepts, taken from its own `Deserialize`.
 //!
-//! Refusing what is not among them is left to those who read bodies and queries.
+//! The readers of bodies and queries refuse other members.
 
 use std::fmt;
 
 use serde::de::{self, DeserializeOwned, Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
-/// The members of a struct, other spellings included; `None` for a type that takes any.
+/// Returns the members of a struct, aliases included; `None` for a type that accepts any.
 pub(crate) fn names_of<T: DeserializeOwned>() -> Option<&'static [&'static str]> {
     T::deserialize(Probe).err().and_then(|Told(names)| names)
 }
 
-/// Gives nothing to read, but hears what is asked for.
+/// A deserializer without data that records the requested members.
 struct Probe;
 
 impl<'de> Deserializer<'de> for Probe {

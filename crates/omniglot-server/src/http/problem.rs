@@ -9,7 +9,7 @@ use omniglot_runtime::RuntimeError;
 use omniglot_schema::{ErrorType, ProblemDetails, SessionId};
 use omniglot_store::StoreError;
 
-/// A refusal on its way to the client.
+/// An error response for the client.
 #[derive(Debug)]
 pub(crate) struct Problem {
     details: Box<ProblemDetails>,
@@ -45,7 +45,7 @@ impl Problem {
         self
     }
 
-    /// The daemon cannot serve this now, but will.
+    /// The daemon cannot serve this request now; the client may retry.
     pub(crate) fn unavailable(detail: impl Into<String>) -> Self {
         let problem = Self::new(ErrorType::Overloaded, detail).status(StatusCode::SERVICE_UNAVAILABLE);
         Self { retry_after: Some(1), ..problem }
@@ -56,7 +56,7 @@ impl Problem {
     }
 }
 
-/// Names the session that a refused command was for.
+/// Adds the session of a refused command to the problem.
 pub(crate) trait InSession<T> {
     fn in_session(self, id: &SessionId) -> Result<T, Problem>;
 }

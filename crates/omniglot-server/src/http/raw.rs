@@ -10,7 +10,7 @@ use omniglot_store::{StoredEvent, StoredFrame};
 use serde::Serialize;
 use serde::de::IgnoredAny;
 
-/// The frames that `events` were made from, each once.
+/// Returns the numbers of the frames that `events` were made from, each once.
 pub(crate) fn frame_numbers<'a>(events: impl IntoIterator<Item = &'a StoredEvent>) -> Vec<u64> {
     let mut numbers: Vec<u64> = events.into_iter().filter_map(|event| event.frame_no).collect();
     numbers.sort_unstable();
@@ -18,10 +18,10 @@ pub(crate) fn frame_numbers<'a>(events: impl IntoIterator<Item = &'a StoredEvent
     numbers
 }
 
-/// What stands for a frame that retention has dropped: told apart from an event that never had one.
+/// Replaces a frame that retention has dropped, to distinguish it from an event that never had one.
 const OMITTED: &[u8] = br#"{"omitted":"retention"}"#;
 
-/// The event's JSON with its frame as `raw`; without a frame as it is stored.
+/// Returns the event's JSON with its frame as `raw`; without a frame the stored JSON.
 pub(crate) fn with_raw(event: &StoredEvent, frames: &HashMap<u64, StoredFrame>) -> Bytes {
     let frame = event.frame_no.and_then(|number| frames.get(&number));
     match (frame, before_null(&event.json)) {
@@ -40,12 +40,12 @@ pub(crate) fn with_raw(event: &StoredEvent, frames: &HashMap<u64, StoredFrame>) 
     }
 }
 
-/// Everything up to the null of the last member, which is `raw`.
+/// Returns everything up to the null of the last member, which is `raw`.
 fn before_null(json: &[u8]) -> Option<&[u8]> {
     json.ends_with(br#""raw":null}"#).then(|| json.strip_suffix(b"null}")).flatten()
 }
 
-/// A frame as one line of JSON: itself, or a string if it is text, or `{"base64": …}`.
+/// Returns a frame as one line of JSON: itself, or a string if it is text, or `{"base64": …}`.
 fn as_json(frame: &[u8]) -> Cow<'_, [u8]> {
     #[derive(Serialize)]
     struct Binary {
@@ -57,7 +57,7 @@ fn as_json(frame: &[u8]) -> Cow<'_, [u8]> {
     if serde_json::from_str::<IgnoredAny>(text).is_err() {
         return Cow::Owned(encode(text));
     }
-    // Line ends in JSON can only stand between tokens, and would end the line of an SSE frame.
+    // Line ends in JSON can only occur between tokens, and would end the line of an SSE frame.
     if text.contains(['\n', '\r']) {
         return Cow::Owned(text.replace(['\n', '\r'], " ").into_bytes());
     }

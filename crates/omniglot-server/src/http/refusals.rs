@@ -1,4 +1,4 @@
-//! The refusals that any described route may answer with.
+//! The error responses that any described route may return.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use utoipa::openapi::response::Response;
 use utoipa::openapi::{Content, Ref, RefOr, ResponseBuilder};
 use utoipa::{IntoResponses, ToSchema as _};
 
-/// The refusals that any route may answer with, for the description.
+/// The error responses that any route may return, for the description.
 pub(crate) struct Refusals;
 
 impl IntoResponses for Refusals {

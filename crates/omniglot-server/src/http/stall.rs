@@ -1,7 +1,7 @@
-//! A connection that gives up when its peer takes nothing for too long.
+//! Ends a connection whose peer reads nothing for too long.
 //!
-//! The check sits below HTTP, at the socket: hyper polls a response body only while the socket drains, so
-//! a body could never notice by itself that nobody reads. A peer that is merely quiet is left alone.
+//! The check is below HTTP, at the socket: hyper polls a response body only while the socket drains, so a
+//! body could never notice by itself that nobody reads. A peer that merely sends nothing is left alone.
 
 use std::io;
 use std::pin::Pin;
@@ -31,7 +31,7 @@ impl<S> StallGuard<S> {
         }
         let limit = self.limit;
         let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(limit)));
-        // The timer wakes the connection's task, which then tries to write again and ends up here.
+        // The timer wakes the connection's task, which then retries the write and returns here.
         ready!(waiting.as_mut().poll(cx));
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the peer takes nothing")))
     }

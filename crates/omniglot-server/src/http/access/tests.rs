@@ -1,7 +1,7 @@
-//! The table of P14 and P15: every route, with and without what it takes to be let in.
+//! The table of P14 and P15: every route, with and without the headers that grant access.
 //!
-//! The routes are those of the API description; their handlers are replaced by one that says yes, so that
-//! an answer other than 200 can only come from the check.
+//! The routes are those of the API description; their handlers are replaced by one that always succeeds, so
+//! that an answer other than 200 can only come from the check.
 
 use axum::body::Body;
 use axum::routing::{MethodFilter, any, on};
