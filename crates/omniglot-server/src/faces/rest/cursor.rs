@@ -1,4 +1,4 @@
-//! Where a client left off, and whether that place is in the log that it now reads (P2, P17).
+//! The position of a client in a log, and whether it belongs to the log that the client now reads (P2, P17).
 
 use http::HeaderMap;
 use omniglot_runtime::RuntimeError;
@@ -14,7 +14,7 @@ pub(crate) struct Cursor {
 }
 
 impl Cursor {
-    /// `Last-Event-ID` wins over `offset`: a browser repeats its first address when it reconnects.
+    /// `Last-Event-ID` takes precedence over `offset`: a browser repeats its first URL when it reconnects.
     pub(crate) fn of(headers: &HeaderMap, offset: Option<u64>) -> Result<Self, Problem> {
         match headers.get("last-event-id").map(|value| value.to_str().unwrap_or("?")) {
             Some(id) if !id.is_empty() => Self::parse(id),
@@ -37,7 +37,7 @@ impl Cursor {
         Ok(Self { epoch, sequence })
     }
 
-    /// The sequence after which to read, if this cursor belongs to that log.
+    /// Returns the sequence after which to read, if this cursor belongs to that log.
     pub(crate) fn within(self, record: &SessionRecord) -> Result<u64, Problem> {
         if self.epoch.is_some_and(|epoch| epoch != record.epoch) {
             return Err(gone("the cursor is of another log of this session".into()));

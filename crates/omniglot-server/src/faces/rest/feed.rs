@@ -1,4 +1,4 @@
-//! Where an event stream gets its events from: the log, behind a trait so that streams are tested without one.
+//! The source of an event stream: the log, behind a trait so that streams are tested without one.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,10 @@ use omniglot_schema::MessageId;
 use omniglot_store::{Next, SessionRecord, StoredFrame, Subscription};
 
 pub(crate) trait Feed: Send + Sync + 'static {
-    /// The next events of at most `max_bytes` together, but at least one. Cancel-safe.
+    /// Returns the next events of at most `max_bytes` together, but at least one. Cancel-safe.
     fn next(&mut self, max_bytes: usize) -> impl Future<Output = Result<Next, RuntimeError>> + Send;
 
-    /// Whether everything committed was given.
+    /// Whether every committed event was returned.
     fn caught_up(&self) -> bool;
 
     fn frames(
@@ -18,7 +18,7 @@ pub(crate) trait Feed: Send + Sync + 'static {
         numbers: Vec<u64>,
     ) -> impl Future<Output = Result<HashMap<u64, StoredFrame>, RuntimeError>> + Send;
 
-    /// Whether `message` waits in the queue, and as of which sequence.
+    /// Returns whether `message` is in the queue, and as of which sequence.
     fn queued(&self, message: &MessageId) -> impl Future<Output = Result<Queued, RuntimeError>> + Send;
 }
 
@@ -59,7 +59,7 @@ impl Feed for HubFeed {
         let detail = self.hub.detail(&self.record.id).await?;
         let queue = detail.state.queue.unwrap_or_default();
         Ok(Queued {
-            // A list too long to stand in place is asked for again when it has become shorter.
+            // A list that is too long to be inline is fetched again when it has become shorter.
             waits: queue
                 .inline()
                 .is_none_or(|queue| queue.iter().any(|queued| queued.message_id == *message)),

@@ -1,6 +1,6 @@
-//! What routes take after the `?`. Both snake_case and camelCase names are accepted.
+//! The query parameters of routes. Both snake_case and camelCase names are accepted.
 //!
-//! A value that does not fit is told in words that follow the parameter's name (`limit must be …`).
+//! The message about an invalid value follows the parameter's name (`limit must be …`).
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -12,7 +12,7 @@ use utoipa::IntoParams;
 
 use crate::http::extract::text;
 
-/// How many sessions or events one answer may hold.
+/// The allowed numbers of sessions or events in one answer.
 const LIMITS: RangeInclusive<u64> = 1..=10_000;
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -70,7 +70,7 @@ impl EventsQuery {
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ImportQuery {
-    /// Where the session works from now on; without it where it worked before
+    /// The directory of the session from now on; without it the previous one
     #[serde(default, deserialize_with = "text")]
     pub(crate) directory: Option<String>,
 }
@@ -78,7 +78,7 @@ pub(crate) struct ImportQuery {
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct SseQuery {
-    /// Last seen event sequence (exclusive); `Last-Event-ID` wins over it
+    /// Last seen event sequence (exclusive); `Last-Event-ID` takes precedence
     #[serde(default, deserialize_with = "sequence")]
     pub(crate) offset: Option<u64>,
     /// Include raw provider payloads
@@ -103,11 +103,11 @@ pub(crate) struct TurnQuery {
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct AgentQuery {
-    /// Add what a session of the agent can be set to, which may have to ask the agent
+    /// Add the settings of the agent's sessions, which may require a request to the agent
     #[serde(default, deserialize_with = "switch")]
     #[param(value_type = Option<bool>)]
     pub(crate) config: bool,
-    /// Taken for the sake of clients that send it: what an agent offers is asked once
+    /// Accepted for clients that send it: an agent's settings are requested once
     #[serde(default, rename = "no_cache", alias = "noCache", deserialize_with = "switch")]
     #[param(value_type = Option<bool>)]
     _no_cache: bool,

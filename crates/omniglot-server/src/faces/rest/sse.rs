@@ -1,7 +1,7 @@
 //! Event streams: the log of a session as `text/event-stream`, built only as fast as the client reads.
 //!
-//! Each poll makes chunks of many events by copying stored bytes; nothing is decoded but the turn events
-//! of a `messages/stream`. Cutting a client that stopped reading is the connection's duty (`stall`).
+//! Each poll makes chunks of many events by copying stored bytes; only the turn events of a `messages/stream`
+//! are decoded. The connection cuts a client that stopped reading (`stall`).
 
 mod chunk;
 mod gate;
@@ -44,12 +44,12 @@ impl From<bool> for Raw {
     }
 }
 
-/// What one client asked for.
+/// The stream that one client requested.
 pub(crate) struct Wanted {
     pub(crate) epoch: String,
-    /// The last sequence that the client has.
+    /// The last sequence that the client has received.
     pub(crate) after: u64,
-    /// `caught_up` is said after this sequence; `None` says it never.
+    /// `caught_up` is sent after this sequence; `None` never sends it.
     pub(crate) replay_until: Option<u64>,
     pub(crate) gate: Gate,
     /// All types when empty.
@@ -65,9 +65,9 @@ pub(crate) struct EventStream<F> {
     /// The last sequence that was read.
     position: u64,
     chunks: Chunks,
-    /// Something must have been said by then.
+    /// The time of the next heartbeat.
     beat_at: Instant,
-    /// Ends the stream, once it has sent what is committed, when the server stops.
+    /// Ends the stream after the committed events when the server stops.
     stop: CancellationToken,
     over: bool,
 }
@@ -83,7 +83,7 @@ impl<F: Feed> EventStream<F> {
         let headers = [
             (CONTENT_TYPE, "text/event-stream"),
             (CACHE_CONTROL, "no-cache, no-transform"),
-            // Proxies of the nginx family would hold events back otherwise.
+            // Proxies of the nginx family would buffer events otherwise.
             (http::HeaderName::from_static("x-accel-buffering"), "no"),
         ];
         (headers, Body::from_stream(self.into_chunks())).into_response()
@@ -94,7 +94,7 @@ impl<F: Feed> EventStream<F> {
             match stream.next().await {
                 Ok(chunk) => Ok(chunk.map(|chunk| (chunk, stream))),
                 Err(error) => {
-                    // The answer has begun: breaking it off tells the client to resume from its cursor.
+                    // The response has begun: breaking it off makes the client resume from its cursor.
                     tracing::error!(error = &error as &dyn std::error::Error, "an event stream breaks off");
                     Err(error)
                 }
@@ -112,7 +112,7 @@ impl<F: Feed> EventStream<F> {
             if self.over {
                 return Ok(None);
             }
-            // Events that this client does not want may come without a pause.
+            // Events that this client does not want may arrive without a pause.
             if self.beat_at <= Instant::now() {
                 self.chunks.heartbeat();
                 continue;
@@ -200,11 +200,11 @@ impl<F: Feed> EventStream<F> {
         }
     }
 
-    /// Ends a stream whose message was taken out of the queue: no turn will ever answer it.
+    /// Ends a stream whose message was removed from the queue: no turn will ever answer it.
     async fn give_up_if_removed(&mut self) -> Result<(), RuntimeError> {
         if let Some(message) = self.wanted.gate.waits_for() {
-            // The row leaves the queue in the transaction of its `turn.started`, so once all of the log up to
-            // a state without the message is read, a turn for it would have been seen.
+            // The row leaves the queue in the transaction of its `turn.started`, so once the log is read up
+            // to a state without the message, a turn for it would have been seen.
             let queued = self.feed.queued(message).await?;
             self.over = !queued.waits && queued.as_of <= self.position;
         }

@@ -19,20 +19,20 @@ use crate::http::extract::{NoQuery, PathOf, QueryOf};
 use crate::http::problem::Problem;
 use crate::http::refusals::Refusals;
 
-/// So many agents are asked at a time.
+/// The number of agents that are asked concurrently.
 const AT_ONCE: usize = 4;
 
-/// An agent, with what its sessions can be set to.
+/// An agent, with the settings of its sessions.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AgentDetail {
     #[serde(flatten)]
     info: AgentInfo,
-    /// As the configuration options of an ACP session.
+    /// The settings in the form of an ACP session's configuration options.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<Object>>)]
     config_options: Option<Vec<SessionConfigOption>>,
-    /// Why the options are not known.
+    /// The reason why the options are not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     config_error: Option<String>,
 }
@@ -68,12 +68,12 @@ pub(crate) async fn get_agent(
 ) -> Result<Json<AgentDetail>, Problem> {
     app.hub.knows_agent(&agent)?;
     let info = app.hub.agents().into_iter().find(|info| info.id == agent);
-    // The list and the question are of one catalog.
+    // Both calls use the same catalog.
     let info = info.ok_or_else(|| Problem::new(ErrorType::NotFound, format!("no agent {agent}")))?;
     Ok(Json(detailed(&app, info, &query).await))
 }
 
-/// An agent that cannot be asked is shown all the same.
+/// An agent that does not answer is listed without its options.
 async fn detailed(app: &App, info: AgentInfo, query: &AgentQuery) -> AgentDetail {
     let plain = AgentDetail { info, config_options: None, config_error: None };
     if !query.config {
@@ -125,8 +125,8 @@ pub(crate) async fn get_agent_modes(
 
 /// Check Agent
 ///
-/// Starts the agent, shakes hands, opens a session that nobody uses and ends it; tells what was found out.
-/// An agent that does not work is no failure of this request.
+/// Starts the agent, does the handshake, opens a session that is not used further and ends it; returns the
+/// findings. An agent that does not work is no failure of this request.
 #[utoipa::path(post, path = "/v1/agents/{agent}/check", tag = "agents",
     params(("agent" = String, Path, description = "Agent id")),
     responses((status = 200, description = "What was found out", body = AgentCheck), Refusals))]

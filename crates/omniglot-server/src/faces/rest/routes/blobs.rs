@@ -68,7 +68,7 @@ fn has_it(headers: &HeaderMap, etag: &str) -> bool {
 #[expect(dead_code, reason = "only its description is used")]
 struct Bytes(Vec<u8>);
 
-/// An agent chose these bytes: a browser must neither guess what they are nor run anything in them.
+/// An agent chose these bytes: a browser must neither guess their type nor run anything in them.
 const FIXED: [(http::HeaderName, &str); 3] = [
     (CACHE_CONTROL, "private, max-age=31536000, immutable"),
     (X_CONTENT_TYPE_OPTIONS, "nosniff"),

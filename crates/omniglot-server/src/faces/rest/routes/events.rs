@@ -22,10 +22,10 @@ use crate::http::problem::{InSession as _, Problem};
 use crate::http::raw;
 use crate::http::refusals::Refusals;
 
-/// A page is not continued once it holds this many bytes: raw frames come on top of what the hub counted.
+/// A page ends once it holds this many bytes: raw frames add to the bytes that the hub counted.
 const PAGE: usize = 8 << 20;
 
-/// Frames are fetched for so many events at a time.
+/// The number of events whose frames are fetched at a time.
 const RAW_GROUP: usize = 64;
 
 /// Get Events
@@ -56,9 +56,9 @@ pub(crate) async fn get_events(
 
 /// Subscribe to Events (SSE)
 ///
-/// Opens an SSE stream for real-time session events: first all events after the cursor, then one
-/// `event: caught_up`, then events as they are committed; of `types` those only. It stays open over
-/// `session.ended`; a deleted session's stream ends with `event: deleted`.
+/// Opens an SSE stream for real-time session events: first all events after the cursor, then one `event:
+/// caught_up`, then events as they are committed; only those of `types`. It stays open after `session.ended`;
+/// a deleted session's stream ends with `event: deleted`.
 #[utoipa::path(get, path = "/v1/sessions/{session_id}/events/sse", tag = "sessions",
     params(
         ("session_id" = String, Path, description = "Session id"),
@@ -93,7 +93,7 @@ pub(crate) async fn get_events_sse(
     Ok(with_epoch(EventStream::new(feed, wanted, app.stop).into_response(), &record))
 }
 
-/// The page as JSON, by copying what is stored.
+/// Writes the page as JSON, by copying stored bytes.
 async fn render(app: &App, record: &SessionRecord, page: &Page, raw: Raw) -> Result<Bytes, RuntimeError> {
     let size: usize = page.events.iter().map(|event| event.json.len() + 1).sum();
     let mut body = BytesMut::with_capacity(size + 32);
@@ -117,7 +117,7 @@ async fn render(app: &App, record: &SessionRecord, page: &Page, raw: Raw) -> Res
     Ok(body.freeze())
 }
 
-/// Puts as many events as the page takes, but at least one on an empty page; returns how many.
+/// Adds as many events as fit in the page, but at least one on an empty page; returns the number.
 fn put_events(body: &mut BytesMut, events: &[Arc<StoredEvent>], frames: &HashMap<u64, StoredFrame>) -> usize {
     for (index, event) in events.iter().enumerate() {
         if body.len() > PAGE {

@@ -1,4 +1,4 @@
-//! The daemon itself: whether it lives, whether it can work, and what it can be asked.
+//! The daemon itself: whether it is running, whether it can serve sessions, and its API description.
 
 use std::sync::LazyLock;
 
@@ -26,7 +26,7 @@ pub(crate) async fn get_health() -> Json<HealthResponse> {
 
 /// Daemon Status
 ///
-/// Returns who serves here, since when, and how many sessions it has.
+/// Returns the version, process id, start time and number of sessions of the daemon.
 #[utoipa::path(get, path = "/v1/daemon", tag = "meta",
     responses((status = 200, description = "The daemon", body = DaemonStatus), Refusals))]
 pub(crate) async fn get_daemon(State(app): State<App>, _: NoQuery) -> Json<DaemonStatus> {

@@ -1,4 +1,4 @@
-//! Making a session of a file that was exported. What the file must hold is the runtime's business.
+//! Makes a session from an exported file. The runtime checks the content of the file.
 
 use std::path::PathBuf;
 
@@ -26,8 +26,8 @@ const NDJSON: &str = "application/x-ndjson";
 
 /// Import Session
 ///
-/// Makes a session of an exported one: a header, every event, the blobs that they name and an end, one JSON
-/// object per line. Its log has a new epoch, and what was open in it is closed. A file that is damaged,
+/// Makes a session from an exported one: a header, every event, the blobs that they name and an end, one JSON
+/// object per line. Its log has a new epoch, and open items in it are closed. A file that is damaged,
 /// incomplete or of a newer version is refused, and nothing is changed.
 #[utoipa::path(post, path = "/v1/sessions/{session_id}/import", tag = "sessions",
     params(("session_id" = String, Path, description = "Id of the new session"), ImportQuery),
@@ -54,7 +54,7 @@ pub(crate) async fn import_session(
     complete(async move { app.hub.import(export).await }).await.in_session(&id).map(Json)
 }
 
-/// A web page can send other types to any address without asking first.
+/// A web page can send other types to any address without a preflight request.
 fn require_ndjson(headers: &HeaderMap) -> Result<(), Problem> {
     let given = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let essence = given.split(';').next().unwrap_or_default().trim();

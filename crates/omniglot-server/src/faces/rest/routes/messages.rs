@@ -1,4 +1,4 @@
-//! Messages to a session: post one, post and watch its turn, take a queued one back.
+//! Messages to a session: post one, post one and stream its turn, remove one from the queue.
 
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
@@ -51,7 +51,7 @@ pub(crate) async fn post_message(
 /// Send Message (Streaming)
 ///
 /// Sends a message and returns an SSE event stream of the agent's response: from the `turn.started` of the
-/// turn that takes it to that turn's `turn.ended`. Hanging up does not cancel the turn.
+/// turn that answers it to that turn's `turn.ended`. Closing the connection does not cancel the turn.
 #[utoipa::path(post, path = "/v1/sessions/{session_id}/messages/stream", tag = "sessions",
     params(
         ("session_id" = String, Path, description = "Session id"),
@@ -86,8 +86,8 @@ pub(crate) async fn post_message_stream(
 
 /// Compact Context
 ///
-/// Lets the agent shorten what it remembers, where it can: a turn like any other, which waits for those
-/// before it.
+/// Compacts the agent's context, where the agent supports it: in a turn like any other, which waits for the
+/// earlier ones.
 #[utoipa::path(post, path = "/v1/sessions/{session_id}/compact", tag = "sessions",
     params(("session_id" = String, Path, description = "Session id")),
     responses(
@@ -109,7 +109,7 @@ pub(crate) async fn compact_session(
 
 /// Remove Queued Message
 ///
-/// Takes a message back that still waits for the running turn to end.
+/// Removes a message that still waits for the end of the running turn.
 #[utoipa::path(delete, path = "/v1/sessions/{session_id}/messages/{message_id}", tag = "sessions",
     params(
         ("session_id" = String, Path, description = "Session id"),

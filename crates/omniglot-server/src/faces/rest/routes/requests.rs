@@ -1,4 +1,4 @@
-//! Answers of people to what agents ask.
+//! Answers of people to the permissions and questions of agents.
 
 use axum::extract::State;
 use http::StatusCode;

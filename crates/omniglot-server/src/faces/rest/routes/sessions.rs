@@ -76,8 +76,8 @@ pub(crate) async fn get_session(
 
 /// Change Session
 ///
-/// Changes the title, the model, its effort or the modes, at once where the agent is there and free, else
-/// before its next prompt. What the agent cannot change is refused with what it can.
+/// Changes the title, the model, its effort or the modes: at once where the agent runs and is idle, else
+/// before its next prompt. A value that the agent does not have is refused with the list of its values.
 #[utoipa::path(patch, path = "/v1/sessions/{session_id}", tag = "sessions",
     params(("session_id" = String, Path, description = "Session id")),
     request_body = SessionPatch,
@@ -94,8 +94,8 @@ pub(crate) async fn patch_session(
 
 /// Fork Session
 ///
-/// Makes a new session whose agent remembers what this one's does, where the agent can. Its events begin
-/// anew; `session.started` names the session that it was copied from.
+/// Makes a new session whose agent has the memory of this one's, where the agent supports it. Its events
+/// begin anew; `session.started` names the session that it was forked from.
 #[utoipa::path(post, path = "/v1/sessions/{session_id}/fork", tag = "sessions",
     params(("session_id" = String, Path, description = "Session id")),
     request_body = ForkRequest,
@@ -120,7 +120,7 @@ pub(crate) async fn fork_session(
 
 /// Delete Session
 ///
-/// Terminates the session and removes everything that is kept of it. The id may be used again.
+/// Terminates the session and deletes all its data. The id may be used again.
 #[utoipa::path(delete, path = "/v1/sessions/{session_id}", tag = "sessions",
     params(("session_id" = String, Path, description = "Session id")),
     responses((status = 204, description = "Session deleted"), Refusals))]

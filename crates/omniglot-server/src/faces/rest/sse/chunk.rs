@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 
 use bytes::{Bytes, BytesMut};
 
-/// The longest chunk. With one in our hands and at most two in hyper's, a stopped reader costs little.
+/// The longest chunk. With one held here and at most two in hyper, a stopped reader costs little.
 pub(super) const CHUNK: usize = 32 << 10;
 
-/// About what stands around the JSON of an event.
+/// The approximate bytes around the JSON of an event.
 pub(super) const HEAD: usize = 64;
 
-/// From here on an event's bytes are shared, not copied.
+/// The bytes of an event of at least this size are shared, not copied.
 const LARGE: usize = 8 << 10;
 
 #[derive(Default)]
@@ -29,12 +29,12 @@ impl Chunks {
         self.ready.pop_front()
     }
 
-    /// Makes room for about that many bytes at once.
+    /// Reserves room for about that many bytes at once.
     pub(super) fn expect(&mut self, bytes: usize) {
         self.open.reserve(bytes.min(CHUNK));
     }
 
-    /// Only `id` and `data`, so that `onmessage` of a browser fires.
+    /// Writes only `id` and `data`, so that `onmessage` of a browser fires.
     pub(super) fn event(&mut self, epoch: &str, sequence: u64, json: &Bytes) {
         let mut digits = itoa::Buffer::new();
         self.head.clear();
@@ -46,7 +46,7 @@ impl Chunks {
         self.copy(b"\n\n");
     }
 
-    /// A frame of ours, without an id: it moves no cursor.
+    /// Writes a frame of ours, without an id: it moves no cursor.
     pub(super) fn named(&mut self, name: &str, sequence: u64) {
         self.head.clear();
         // Writing to a string cannot fail.

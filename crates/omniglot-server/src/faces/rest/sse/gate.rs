@@ -1,4 +1,4 @@
-//! Which events of the log a stream shows: all, or those of the turn that takes one message.
+//! Selects the events of the log that a stream sends: all, or those of the turn that answers one message.
 
 use omniglot_schema::{MessageId, TurnId, UniversalEventType};
 use omniglot_store::StoredEvent;
@@ -7,7 +7,7 @@ use serde::Deserialize;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Gate {
     All,
-    /// Nothing until the turn that takes this message begins.
+    /// Nothing until the turn that answers this message begins.
     Message(MessageId),
     /// Everything until this turn ends.
     Turn(TurnId),
@@ -19,7 +19,7 @@ pub(crate) enum Gate {
 pub(super) enum Pass {
     Skip,
     Send,
-    /// Send it and end.
+    /// Send the event and end.
     Last,
 }
 
@@ -55,7 +55,7 @@ pub(super) fn may_change_queue(event: &StoredEvent) -> bool {
     matches!(event.kind, UniversalEventType::SessionUpdated | UniversalEventType::SessionEnded)
 }
 
-/// What both turn events tell, and no more than is needed here.
+/// The members of both turn events that are needed here.
 #[derive(Deserialize)]
 struct Turn {
     turn_id: TurnId,

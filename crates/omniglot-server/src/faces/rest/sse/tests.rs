@@ -1,4 +1,4 @@
-//! Streams over a log that a test writes as it goes.
+//! Streams over a log that a test writes step by step.
 
 use std::collections::HashMap;
 
@@ -61,7 +61,7 @@ impl Case {
         }
     }
 
-    /// The stream as text chunks, over these batches.
+    /// Returns the stream as text chunks, over these batches.
     fn over(self, batches: Vec<Next>) -> impl Stream<Item = String> {
         let (writer, next) = mpsc::unbounded_channel();
         for batch in batches {
