@@ -1,8 +1,8 @@
-//! What a session's agent wants of files and terminals, asked of the client that lends its machine.
+//! Forwards the file and terminal requests of a session's agent to the client that offers its machine.
 //!
-//! The connection says which client to ask and for how long it is there; `serve` turns each request into
-//! `fs/*` or `terminal/*` requests. A request that the client cannot answer is dropped, and the runtime's
-//! own host takes it over.
+//! The connection gives the client to ask and ends with it; `serve` turns each request into `fs/*` or
+//! `terminal/*` requests. A request that the client cannot answer is dropped, and the runtime's own host
+//! handles it.
 
 mod terminal;
 
@@ -22,7 +22,7 @@ use tokio::task::JoinSet;
 
 /// Sends requests to one client. Cheap to clone.
 pub(crate) trait AskClient: Clone + Send + Sync + 'static {
-    /// Waits for the answer, for as long as the client is there.
+    /// Waits for the answer, for as long as the client is connected.
     fn ask(
         &self,
         method: &'static str,
@@ -30,16 +30,16 @@ pub(crate) trait AskClient: Clone + Send + Sync + 'static {
     ) -> impl Future<Output = Result<Box<RawValue>, Unanswered>> + Send;
 }
 
-/// Why there is no result.
+/// The reason why there is no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Unanswered {
     /// The client answered with an error.
     Refused { code: i64, message: String },
-    /// The client is gone, or what it says makes no sense.
+    /// The client is gone, or its answer is invalid.
     Gone,
 }
 
-/// What the client's handshake offers.
+/// Returns the host duties that the client's handshake offers.
 pub(crate) fn offer(client: &ClientCapabilities) -> ClientHostOffer {
     ClientHostOffer {
         reads_files: client.fs.read_text_file,
@@ -48,7 +48,7 @@ pub(crate) fn offer(client: &ClientCapabilities) -> ClientHostOffer {
     }
 }
 
-/// Does requests until the client host or this future is dropped.
+/// Serves requests until the client host or this future is dropped.
 pub(crate) async fn serve(mut client_host: ClientHost, session: SessionId, client: impl AskClient) {
     let mut tasks = JoinSet::new();
     loop {
@@ -102,7 +102,7 @@ impl<C: AskClient> Caller<C> {
     }
 }
 
-/// What cannot be answered is dropped, which says so; what nobody waits for any more is not asked for.
+/// Drops a request without a valid answer, which its sender notices; one without a sender is not asked.
 async fn answer<T>(
     mut done: oneshot::Sender<Result<T, HostError>>,
     result: impl Future<Output = Result<T, Unanswered>>,

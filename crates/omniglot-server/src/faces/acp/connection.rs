@@ -1,7 +1,7 @@
-//! One client: what it can do, which sessions it follows, what it waits for and what we wait for.
+//! One client: its capabilities, the sessions that it follows, and the pending requests in both directions.
 //!
-//! Holds no truth of a session: everything a client is told of one comes from its log (`stream`). What a
-//! method does is served elsewhere; this is what lasts from one message of the client to the next.
+//! Holds no state of a session: every message about a session comes from its log (`stream`). The methods are
+//! served elsewhere; this is the state that lasts from one message of the client to the next.
 
 pub(crate) mod cursor;
 mod following;
@@ -30,36 +30,36 @@ pub(crate) use inquiring::Inquired;
 use outbox::{Outbox, What};
 use waiting::OutboundRequest;
 
-/// How long the stream is ahead of a POST with the same answer.
+/// The time by which the stream precedes a POST with the same answer.
 const HEAD_START: Duration = Duration::from_millis(300);
 
 pub(crate) struct Connection {
     pub(crate) id: String,
-    /// Which agent its sessions get unless they say otherwise, once the client has named one.
+    /// The agent of its sessions that name none, once the client has chosen one.
     agent: OnceLock<String>,
     pub(crate) created: Timestamp,
     pub(crate) outbox: Outbox,
-    /// The agent of the sessions by which the client was known again, which it may have chosen before.
+    /// The agent of the sessions by which the client was recognised, which it may have chosen before.
     recalled: OnceLock<String>,
-    /// `None` until the handshake, which a client that goes on after a restart of the daemon has behind it.
+    /// `None` until the handshake, which a client does not repeat after a restart of the daemon.
     client: Mutex<Option<ClientCapabilities>>,
     following: Mutex<HashMap<SessionId, Following>>,
     /// Prompts that are not answered yet. Two clients under one name may use the same id.
     prompts: Mutex<HashMap<MessageId, Prompt>>,
-    /// Messages of this client to sessions that it follows; it knows them.
+    /// Messages of this client to sessions that it follows, which are not echoed to it.
     own: Mutex<HashMap<SessionId, HashSet<MessageId>>>,
-    /// Held for reading while a message is posted: a stream that meets a new turn waits until it is known
-    /// whose message it answers.
+    /// Held for reading while a message is posted: a stream that reads a new turn waits until the owner of
+    /// its message is known.
     posting: RwLock<()>,
     /// Requests of ours that the client has not answered.
     asked: Mutex<HashMap<RequestId, OutboundRequest>>,
-    /// Requests of agents that the client was told of, by their names.
+    /// Requests of agents that were sent to the client, by their names.
     inquiries: Mutex<HashMap<String, Inquired>>,
-    /// Ends the streams and the loans.
+    /// Ends the streams and the client hosts.
     pub(crate) gone: CancellationToken,
 }
 
-/// A prompt on its way.
+/// A pending prompt.
 #[derive(Debug, Clone)]
 pub(crate) struct Prompt {
     pub(crate) request: RequestId,
@@ -67,10 +67,10 @@ pub(crate) struct Prompt {
     pub(crate) message: MessageId,
 }
 
-/// How the client wants the answer to a request.
+/// The channel on which the client wants the answer to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reply {
-    /// As the response to its POST, and on the stream so that it comes after what it ends.
+    /// As the response to its POST, and on the stream so that it follows the messages that it ends.
     Both,
     /// On the stream alone.
     Stream,
@@ -96,18 +96,18 @@ impl Connection {
         }
     }
 
-    /// The agent that the client has named, or is known again by.
+    /// The agent that the client has chosen, or that was recalled from its sessions.
     pub(crate) fn agent(&self) -> Option<&str> {
         self.agent.get().or_else(|| self.recalled.get()).map(String::as_str)
     }
 
-    /// Names the agent; the other one if the client has named another before.
+    /// Sets the agent; returns the earlier one if the client has chosen another before.
     pub(crate) fn choose(&self, agent: String) -> Result<(), &str> {
         let chosen = self.agent.get_or_init(|| agent.clone());
         if *chosen == agent { Ok(()) } else { Err(chosen) }
     }
 
-    /// Takes the agent of a session for the client's, if it never said to this daemon what it wants.
+    /// Sets the agent from a session of the client, if the client never chose one on this daemon.
     pub(crate) fn recall(&self, agent: &str) {
         if !self.is_introduced() {
             self.recalled.get_or_init(|| agent.to_owned());
@@ -118,7 +118,7 @@ impl Connection {
         lock(&self.client).is_some()
     }
 
-    /// What the client's handshake says that it can do.
+    /// Stores the client's capabilities from the handshake.
     pub(crate) fn introduce(&self, client: ClientCapabilities) {
         *lock(&self.client) = Some(client);
     }
@@ -131,21 +131,21 @@ impl Connection {
     pub(crate) fn say(&self, answer: Bytes, after: Option<(SessionNo, u64)>, reply: Reply) -> u64 {
         let what = match reply {
             Reply::Stream => What::Message(answer),
-            // Two clients under one name would take each other's answers for their own.
+            // Two clients under one name would confuse each other's answers.
             Reply::Both if self.outbox.readers.count() == 1 => What::Copy(answer),
             Reply::Both => What::Mark,
         };
         self.outbox.push(what, after)
     }
 
-    /// A client that hung up finds the answer on its stream, now or later, unless others read along.
+    /// A client that disconnected finds the answer on its stream, now or later, unless others read it.
     pub(crate) fn reply_without_post(&self, reply: Reply) -> Reply {
         let alone = self.outbox.readers.count() < 2;
         if alone && !self.outbox.owes_too_much() { Reply::Stream } else { reply }
     }
 
-    /// Waits until the client can have read an answer on its stream: it takes the first of two for the answer,
-    /// and only the one on the stream comes after everything that was said before.
+    /// Waits until the client can have read an answer on its stream: it accepts the first of two answers, and
+    /// only the one on the stream follows all earlier messages.
     pub(crate) async fn heard(&self, number: u64) {
         self.told(number).await;
         if self.has_reader() {
@@ -153,7 +153,7 @@ impl Connection {
         }
     }
 
-    /// Resolves when every open stream has told everything up to `number`.
+    /// Resolves when every open stream has sent everything up to `number`.
     pub(crate) async fn told(&self, number: u64) {
         self.outbox.readers.told(number).await;
     }
@@ -163,10 +163,10 @@ impl Connection {
     }
 }
 
-/// No lock here is held across a panic that leaves its content half changed.
+/// No panic under one of these locks leaves its content half changed.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A connection as those hold it that outlive a message.
+/// A connection as tasks hold it that outlive a message.
 pub(crate) type Shared = Arc<Connection>;

@@ -1,6 +1,6 @@
-//! What went wrong as a JSON-RPC error: failed turns, and commands that were refused.
+//! Failures as JSON-RPC errors: failed turns, and commands that were refused.
 //!
-//! The code says what a client may do about it; the word that our other faces use is in `_meta`.
+//! The code tells a client how to react; the error type of our other faces is in `_meta`.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::meta::{self, Notes};
 
-/// The answer to a prompt whose turn failed.
+/// Returns the answer to a prompt whose turn failed.
 pub(super) fn of_turn(failure: &ErrorData, notes: Notes) -> Error {
     let code = match failure.code {
         Some(TurnError::ProviderAuth) => ErrorCode::AuthRequired,
@@ -21,7 +21,7 @@ pub(super) fn of_turn(failure: &ErrorData, notes: Notes) -> Error {
     Error::new(code.into(), failure.message.clone()).data(with_notes(failure.details.clone(), notes))
 }
 
-/// `data` of a refused command: the problem, as the REST face would have told it.
+/// `data` of a refused command: the problem in the form of the REST face.
 #[derive(Debug, Serialize)]
 struct Refused<'a> {
     #[serde(flatten)]
@@ -30,7 +30,7 @@ struct Refused<'a> {
     meta: Map<String, Value>,
 }
 
-/// A command that the daemon refused.
+/// Returns the error of a command that the daemon refused.
 pub fn of_problem(problem: &ProblemDetails) -> Error {
     let word = problem.r#type.rsplit(':').next();
     let meta = Notes::default()
@@ -39,7 +39,7 @@ pub fn of_problem(problem: &ProblemDetails) -> Error {
         .with(meta::SESSION_ID, problem.session_id.as_ref())
         .into_map();
     let message = problem.detail.as_deref().unwrap_or(&problem.title);
-    // Most clients show the message alone.
+    // Most clients display only the message.
     let message = match &problem.hint {
         Some(hint) => format!("{message}; {hint}"),
         None => message.to_owned(),
@@ -48,12 +48,12 @@ pub fn of_problem(problem: &ProblemDetails) -> Error {
     Error::new(code(word.unwrap_or_default()).into(), message).data(data)
 }
 
-/// Parameters that do not fit, in words.
+/// Returns the error of parameters that do not fit.
 pub(super) fn unfit(why: impl fmt::Display) -> Error {
     of_problem(&ProblemDetails::new(ErrorType::InvalidRequest, why.to_string()))
 }
 
-/// A session that its agent cannot work in until somebody has logged in.
+/// Returns the error of a session whose agent requires a login first.
 pub fn of_agent(refused: &AgentError) -> Error {
     let notes = Notes::default()
         .with(meta::ERROR_TYPE, Some(refused.r#type))
@@ -63,7 +63,7 @@ pub fn of_agent(refused: &AgentError) -> Error {
         .data(with_notes(refused.details.clone(), notes))
 }
 
-/// What is known about an error, and its notes.
+/// Joins the details of an error and its notes.
 fn with_notes(details: Option<Value>, notes: Notes) -> Value {
     let mut data = match details {
         Some(Value::Object(details)) => details,

@@ -1,11 +1,11 @@
-//! Fetches the blobs that a projection wants, since a projection fetches nothing itself.
+//! Fetches the blobs that a projection needs, since a projection does no IO itself.
 
 use omniglot_runtime::{Hub, RuntimeError};
 use omniglot_schema::SessionId;
 
 use super::project::Blobs;
 
-/// Those of `paths` that are there; what is missing is told by its address.
+/// Fetches those of `paths` that exist; a missing one is sent as its address.
 pub(crate) async fn blobs(hub: &Hub, session: &SessionId, paths: Vec<&str>) -> Result<Blobs, RuntimeError> {
     let mut blobs = Blobs::default();
     for path in paths {

@@ -1,5 +1,5 @@
-//! What the headers of a request to the ACP face say: what is accepted as an answer, how it is wanted, and where
-//! the client left off. Reads no body; who answers is left to the routes.
+//! Reads the headers of a request to the ACP face: the accepted form of the answer, its delivery, and the
+//! client's cursor. Reads no body; the routes answer.
 
 use http::header::ACCEPT;
 use http::{HeaderMap, StatusCode};
@@ -9,7 +9,7 @@ use super::connection::Reply;
 use super::connection::cursor::Cursor;
 use crate::http::problem::Problem;
 
-/// Where a client left off.
+/// Returns the cursor of a client.
 pub(super) fn last_event_id(headers: &HeaderMap) -> Result<Option<Cursor>, Problem> {
     let Some(value) = headers.get("last-event-id") else { return Ok(None) };
     let text = value.to_str().unwrap_or("?");

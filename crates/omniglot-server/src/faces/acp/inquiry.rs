@@ -1,7 +1,7 @@
 //! Permissions and questions as requests to a client, and its answers as our replies.
 //!
-//! Pure. Who is asked, and when a request is taken back, is the connection's. An inquiry is derived from the
-//! log, so a client that comes back is asked the same again.
+//! Pure. The connection decides which client is asked, and when a request is withdrawn. An inquiry is derived
+//! from the log, so a client that reconnects is asked the same again.
 
 mod form;
 mod options;
@@ -21,7 +21,7 @@ use serde_json::Value;
 use super::meta::{self, Notes};
 use super::project::{Audience, Call};
 
-/// A request of ours, which its client's answers are found by.
+/// The name of a request of ours, by which its answers are found.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum RequestName {
     Permission(PermissionId),
@@ -45,19 +45,19 @@ impl RequestName {
     }
 }
 
-/// What a client is asked, step by step.
+/// A request to a client, step by step.
 #[derive(Debug, Clone)]
 pub struct Inquiry {
     name: RequestName,
     matter: Matter,
-    /// What was answered so far, one list per question.
+    /// The answers so far, one list per question.
     answers: Vec<Vec<String>>,
 }
 
 #[derive(Debug, Clone)]
 enum Matter {
     Permission(Box<RequestPermissionRequest>),
-    /// All questions at once.
+    /// All questions at once, as a form.
     Form {
         request: Box<CreateElicitationRequest>,
         questions: Vec<QuestionInfo>,
@@ -69,7 +69,7 @@ enum Matter {
 /// One JSON-RPC request to the client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClientRequest {
-    /// Ours, so that it never collides and means the same on every stream.
+    /// Ours, so that it never collides and is the same on every stream.
     pub id: String,
     pub request: ClientRequestBody,
 }
@@ -90,7 +90,7 @@ impl ClientRequestBody {
     }
 }
 
-/// What a client's answer comes to.
+/// The result of a client's answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
     /// There is more to ask: [`Inquiry::ask`].
@@ -98,7 +98,7 @@ pub enum Verdict {
     Permission(PermissionReply),
     /// `None` rejects the question.
     Question(Option<Vec<Vec<String>>>),
-    /// The client only says that it has stopped asking.
+    /// The client only confirms that it has stopped asking.
     Withdrawn,
 }
 
@@ -142,7 +142,7 @@ impl Inquiry {
         &self.name
     }
 
-    /// What to send now; the same until an answer was [`Inquiry::answer`]ed.
+    /// Returns the request to send now; the same until an answer was given to [`Inquiry::answer`].
     pub fn ask(&self) -> Option<ClientRequest> {
         let request = match &self.matter {
             Matter::Permission(request) => ClientRequestBody::Permission(request.clone()),
@@ -162,8 +162,8 @@ impl Inquiry {
         }
     }
 
-    /// Takes the answer to what [`Inquiry::ask`] said. An answer that makes no sense rejects: nobody is left
-    /// waiting, and nothing is allowed by mistake.
+    /// Processes the answer to the request of [`Inquiry::ask`]. An invalid answer rejects: no agent waits
+    /// forever, and nothing is allowed by mistake.
     pub fn answer(&mut self, answer: Result<Value, Error>) -> Verdict {
         let is_withdrawn = |error: &Error| error.code == ErrorCode::RequestCancelled;
         if answer.as_ref().is_err_and(is_withdrawn) {
@@ -199,7 +199,7 @@ fn read<T: DeserializeOwned>(answer: Result<Value, Error>) -> Option<T> {
     serde_json::from_value(answer.ok()?).ok()
 }
 
-/// All questions, also where only the contract's fields say one.
+/// Returns all questions, also where only the contract's fields have one.
 fn questions(data: &QuestionEventData) -> Vec<QuestionInfo> {
     match &data.metadata {
         Some(metadata) if !metadata.questions.is_empty() => metadata.questions.clone(),

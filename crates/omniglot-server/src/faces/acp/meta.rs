@@ -1,4 +1,4 @@
-//! The extensions of ACP that this face speaks: every `_meta` key, where it sits and what it carries.
+//! The extensions of ACP that this face uses: every `_meta` key, its location and its value.
 //!
 //! One table, so that a client's author finds all of them in one place, and a test walks it.
 
@@ -39,7 +39,7 @@ pub enum MetaLocation {
 }
 
 impl MetaLocation {
-    /// Whether clients write it and we read it.
+    /// Whether clients write the key and we read it.
     pub fn is_incoming(self) -> bool {
         matches!(self, Self::ClientCapabilities | Self::NewSession | Self::McpServer)
     }
@@ -90,7 +90,7 @@ names! {
     TURN_ID = "sandbox-agent/turnId";
     UNPARSED = "sandbox-agent/unparsed";
     VARIANT = "sandbox-agent/variant";
-    // What the stream says and neither ACP nor the keys above have a word for.
+    // Data of the stream that neither ACP nor the keys above have a field for.
     RESULT = "omniglot/result";
     REQUEST = "omniglot/request";
     STATE = "omniglot/state";
@@ -102,7 +102,7 @@ const fn key(name: &'static str, place: MetaLocation, carries: &'static str) -> 
     Key { name, place, carries }
 }
 
-/// Every key, by the object it sits in.
+/// Every key, by the object that holds it.
 pub const KEYS: &[Key] = &[
     key(EVENT_ID, MetaLocation::Notification, "the id of the event that the message was made from"),
     key(SEQUENCE, MetaLocation::Notification, "the event's place in the session, from 1"),
@@ -169,12 +169,12 @@ pub const KEYS: &[Key] = &[
     key(OAUTH_DISABLED, MetaLocation::McpServer, "true: no OAuth with this server"),
 ];
 
-/// A `_meta` object being filled. What is absent leaves no key.
+/// A `_meta` object under construction. An absent value leaves no key.
 #[derive(Debug, Clone, Default)]
 pub struct Notes(Meta);
 
 impl Notes {
-    /// What every message made from an event says of it.
+    /// The keys that every message has from its event.
     pub fn of_event(event: &UniversalEvent) -> Self {
         Self::default()
             .with(EVENT_ID, Some(&event.event_id))
@@ -195,7 +195,7 @@ impl Notes {
         self
     }
 
-    /// Nothing rather than an empty object.
+    /// Returns `None` rather than an empty object.
     pub fn into_meta(self) -> Option<Meta> {
         (!self.0.is_empty()).then_some(self.0)
     }
@@ -215,13 +215,13 @@ pub fn read<T: DeserializeOwned>(meta: Option<&Meta>, name: &'static str) -> Res
     }
 }
 
-/// Whether a client's handshake asks for the agent's own frames. What is no yes or no is no wish: a handshake
-/// does not fail over it.
+/// Whether a client's handshake requests the agent's own frames. A value other than a boolean is ignored: a
+/// handshake does not fail over it.
 pub fn wants_frames(client: &ClientCapabilities) -> bool {
     read(client.meta.as_ref(), INCLUDE_RAW).ok().flatten().unwrap_or_default()
 }
 
-/// A client wrote something else than the key carries.
+/// A client wrote a value of another type than the key has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("_meta[\"{name}\"]: {why}")]
 pub struct BadKey {

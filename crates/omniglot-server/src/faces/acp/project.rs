@@ -1,8 +1,8 @@
 //! Universal events → ACP messages, for one session and one client connection.
 //!
-//! Pure, and deterministic from the session's first event: whoever feeds a new projector the log up to some
-//! place goes on from there. Whom a message is written to, and what its client still waits for, is the
-//! connection's; what a client's answer means is `asked`'s.
+//! Pure, and deterministic from the session's first event: a new projector that is fed the log up to some
+//! position continues from there. The connection decides where a message is written, and keeps the client's
+//! pending requests; `inquiry` interprets a client's answer.
 
 mod blocks;
 mod diff;
@@ -35,12 +35,12 @@ pub(crate) use tool::Call;
 use tool::Calls;
 use turn::Turn;
 
-/// What a client has to be told.
+/// One message or signal for a client.
 #[derive(Debug, Clone)]
 pub enum Outgoing {
     /// `session/update`
     Update(Box<SessionNotification>),
-    /// Somebody has to answer; pending until [`Outgoing::Settled`] names it.
+    /// A person has to answer; pending until [`Outgoing::Settled`] names it.
     ClientRequest(Box<Inquiry>),
     /// The request is resolved, by this client or elsewhere.
     Settled(RequestName),
@@ -58,7 +58,7 @@ pub struct TurnEnded {
     pub answer: Result<PromptResponse, Error>,
 }
 
-/// The agent's process is gone for good, as the published SDK wants to hear of it.
+/// The end of the agent's process, in the form that the published SDK expects.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentExited {
@@ -74,10 +74,10 @@ impl AgentExited {
     pub const METHOD: &str = "_adapter/agent_exited";
 }
 
-/// What of a client's abilities decides how things are told.
+/// The client's capabilities that decide how messages are written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Audience {
-    /// Questions come as forms; else as permissions with options.
+    /// Questions are sent as forms; else as permissions with options.
     pub forms: bool,
     pub notices: bool,
     pub compaction: bool,
@@ -94,12 +94,12 @@ impl From<&ClientCapabilities> for Audience {
     }
 }
 
-/// Whose messages a client is shown.
+/// The authors of the messages that a client receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Echo {
     /// `session/load`: the whole conversation.
     All,
-    /// Live: a client knows what it has sent itself ([`Projector::own`]).
+    /// During a connection: a client has its own messages already ([`Projector::own`]).
     Others,
 }
 
@@ -128,8 +128,8 @@ impl Projector {
         }
     }
 
-    /// The client posted this message, so it is not told of it. To be said before the event of its turn is
-    /// projected: hold the projection while a message is being posted.
+    /// Marks a message as the client's own, so that it is not echoed. To be called before the event of its
+    /// turn is projected: hold the projection while a message is being posted.
     pub fn own(&mut self, message: MessageId) {
         self.own.insert(message);
     }
@@ -138,12 +138,12 @@ impl Projector {
         self.echo = echo;
     }
 
-    /// The state after the last event; lists that are blobs stand in place where their blob was given.
+    /// The state after the last event; lists that are blobs are inline where their blob was given.
     pub fn state(&self) -> &SessionState {
         &self.state
     }
 
-    /// `blobs` holds what [`Blobs::named_by`] asks for; what is missing there is told by its address.
+    /// `blobs` holds the blobs of [`Blobs::named_by`]; a missing one is sent as its address.
     pub fn event(&mut self, event: &UniversalEvent, blobs: &Blobs) -> Vec<Outgoing> {
         let mut out = Out { event, turn: self.turn.as_ref().map(|turn| turn.id.clone()), sent: vec![] };
         match &event.data {
@@ -174,7 +174,7 @@ impl Projector {
                 let is_known = is_user && self.takes_own_words();
                 self.speech.started(&data.item, is_known);
             }
-            // It is told whole.
+            // A status item is sent when it is complete.
             ItemKind::Status => {}
         }
     }
@@ -208,15 +208,15 @@ impl Projector {
         out.sent.push(Outgoing::ClientRequest(Box::new(inquiry)));
     }
 
-    /// Whether the user's words that come now are the client's own. A turn begins with them; what comes later
-    /// is somebody else's, who steers it.
+    /// Whether the user message that arrives now is the client's own. A turn begins with it; a later one is
+    /// of another person, who steers the turn.
     fn takes_own_words(&mut self) -> bool {
         let message = self.turn.as_mut().and_then(|turn| turn.unsaid.take());
         self.echo == Echo::Others && message.is_some_and(|message| self.own.contains(&message))
     }
 }
 
-/// What one event comes to.
+/// The messages of one event.
 struct Out<'a> {
     event: &'a UniversalEvent,
     /// The turn that the event belongs to.
@@ -235,7 +235,7 @@ impl Out<'_> {
         self.sent.push(Outgoing::Settled(name));
     }
 
-    /// What the event's envelope says.
+    /// The keys from the event's envelope.
     fn notes(&self) -> Notes {
         Notes::of_event(self.event).with(meta::TURN_ID, self.turn.as_ref())
     }

@@ -1,8 +1,8 @@
-//! ACP over HTTP, as the published SDK of sandbox-agent speaks it: one URL is one client.
+//! ACP over HTTP, in the form of the published SDK of sandbox-agent: one URL is one client.
 //!
-//! A POST brings one message of the client and is held until its answer is there; the GET is the stream of
-//! what it is told; DELETE ends the client and none of its sessions. Once a client is connected, everything
-//! that goes wrong is a JSON-RPC error under status 200: the SDK's process dies of any other.
+//! A POST carries one message of the client and is held until its answer exists; the GET is the stream of
+//! messages to it; DELETE ends the client and none of its sessions. Once a client is connected, every failure
+//! is a JSON-RPC error under status 200: the SDK's process exits on any other.
 
 use std::time::Duration;
 
@@ -34,11 +34,11 @@ use crate::http::idempotency::idempotency_key;
 use crate::http::problem::Problem;
 use crate::http::refusals::Refusals;
 
-/// The longest message. Pictures come inside, a third longer than they are, and the SDK's process dies of a
-/// refusal; so this is more than other bodies may have.
+/// The longest message. Images are inline, a third longer than their bytes, and the SDK's process exits on a
+/// refusal; so this limit is higher than that of other bodies.
 const LONGEST_MESSAGE: usize = 32 << 20;
 
-/// A GET and the first POST of a client are often under way at the same time.
+/// A GET and the first POST of a client are often sent at the same time.
 const FIRST_POST_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The routes of this face with their description.
@@ -51,7 +51,7 @@ pub(crate) struct AcpServerList {
     servers: Vec<AcpServer>,
 }
 
-/// A client that speaks ACP over HTTP.
+/// A client that uses ACP over HTTP.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AcpServer {
@@ -69,7 +69,7 @@ pub(crate) struct AgentQuery {
     agent: Option<String>,
 }
 
-/// The body of a POST as it came.
+/// The unparsed body of a POST.
 pub(crate) struct Message(Bytes);
 
 impl FromRequest<Face> for Message {
@@ -100,8 +100,8 @@ pub(crate) async fn list_acp_servers(State(face): State<Face>, _: NoQuery) -> Js
 
 /// Send ACP Message
 ///
-/// Takes one JSON-RPC message of a client. A request is answered with its response, for as long as that takes;
-/// everything else with 202. The first message makes the connection.
+/// Accepts one JSON-RPC message of a client. A request is answered with its response, for as long as that
+/// takes; everything else with 202. The first message makes the connection.
 #[utoipa::path(post, path = "/v1/acp/{server_id}", tag = "acp",
     params(
         ("server_id" = String, Path, description = "Names the client; of its own choosing"),
@@ -157,7 +157,7 @@ pub(crate) async fn post_acp(
     }
 }
 
-/// Waits for the answer, or until what the client says next comes after the request.
+/// Waits for the answer, or until the client's next message is ordered after the request.
 async fn serve_request(app: App, connection: Shared, call: Call, reply: Reply) -> Result<Response, Problem> {
     if reply == Reply::Stream && connection.outbox.owes_too_much() {
         return Err(unread_answers());
@@ -166,7 +166,7 @@ async fn serve_request(app: App, connection: Shared, call: Call, reply: Reply) -
     let Taken { begun, answer } = serve::take(app, connection, call, reply);
     match reply {
         Reply::Stream => {
-            // Nothing is ever sent: that it has begun is said by dropping the sender.
+            // Nothing is ever sent: dropping the sender signals that the request has begun.
             drop(begun.await);
             Ok(StatusCode::ACCEPTED.into_response())
         }
@@ -174,7 +174,7 @@ async fn serve_request(app: App, connection: Shared, call: Call, reply: Reply) -
     }
 }
 
-/// Does what gets no answer, to its end, also when the client hangs up.
+/// Carries out a message without an answer, to its end, also when the client disconnects.
 async fn carry_out(work: impl Future<Output = ()> + Send + 'static) -> Result<Response, Problem> {
     if let Err(error) = tokio::spawn(work).await {
         tracing::error!(%error, "a message of an ACP client broke off");
@@ -184,9 +184,9 @@ async fn carry_out(work: impl Future<Output = ()> + Send + 'static) -> Result<Re
 
 /// Follow ACP Connection
 ///
-/// Everything that the client is told, as server-sent events whose data is one JSON-RPC message each. Their
-/// ids are places in the sessions' logs: a client that comes back with `Last-Event-ID` misses nothing, also
-/// after a restart of the daemon.
+/// Every message to the client, as server-sent events whose data is one JSON-RPC message each. Their ids are
+/// positions in the sessions' logs: a client that reconnects with `Last-Event-ID` misses nothing, also after
+/// a restart of the daemon.
 #[utoipa::path(get, path = "/v1/acp/{server_id}", tag = "acp",
     params(
         ("server_id" = String, Path, description = "Names the client"),
@@ -211,7 +211,7 @@ pub(crate) async fn get_acp(
 
 /// End ACP Connection
 ///
-/// Ends the client's stream. Its sessions go on and can be loaded again.
+/// Ends the client's stream. Its sessions continue and can be loaded again.
 #[utoipa::path(delete, path = "/v1/acp/{server_id}", tag = "acp",
     params(("server_id" = String, Path, description = "Names the client")),
     responses((status = 204, description = "Ended, or never known"), Refusals))]
@@ -224,8 +224,8 @@ pub(crate) async fn delete_acp(
     StatusCode::NO_CONTENT
 }
 
-/// The connection of that name, made by its first message. An agent that is not there is an answer, so that
-/// the client can tell its user.
+/// Returns the connection of that name, made by its first message. A missing agent is an answer, so that the
+/// client can report it to its user.
 fn connect(
     face: &Face,
     id: &str,
@@ -247,11 +247,11 @@ fn connect(
     Ok(Ok(connection))
 }
 
-/// A client with a cursor needs nothing that we remember: it says itself what it follows.
+/// A client with a cursor needs no state of the daemon: the cursor names the sessions that it follows.
 async fn revive(face: &Face, id: &str, cursor: &Cursor) -> Result<Shared, Problem> {
     let mut records = vec![];
     for (no, spot) in &cursor.sessions {
-        // One that is not there was deleted.
+        // A session that does not exist was deleted.
         if let Some(record) = face.app.hub.record_numbered(*no).await? {
             let place = spot.within(&record)?;
             records.push((record, place));
@@ -259,7 +259,7 @@ async fn revive(face: &Face, id: &str, cursor: &Cursor) -> Result<Shared, Proble
     }
     let connection = face.connections.find_or_create(id);
     if !connection.outbox.knows(cursor.beside) {
-        // The oldest of a client's sessions is most likely one of the agent that it chose.
+        // The oldest of a client's sessions most likely has the agent that the client chose.
         if let Some((oldest, _)) = records.first() {
             connection.recall(&oldest.agent);
         }
@@ -272,7 +272,7 @@ async fn revive(face: &Face, id: &str, cursor: &Cursor) -> Result<Shared, Proble
     Ok(connection)
 }
 
-/// What is no message cannot come from a library; but a request that is one in part gets its answer.
+/// A library never sends an invalid message; but a request that is valid in part gets its answer.
 fn unreadable(Unread { id, error }: Unread) -> Result<Response, Problem> {
     match id {
         Some(id) => Ok(json(rpc::answer::<()>(&id, &Err(*error)))),

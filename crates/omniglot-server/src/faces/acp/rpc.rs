@@ -1,6 +1,6 @@
-//! JSON-RPC as it travels: what one message of a client is, and our messages as bytes.
+//! The JSON-RPC envelope: one message of a client, and our messages as bytes.
 //!
-//! Knows no method; what a method takes and gives is typed where it is served.
+//! Knows no method; parameters and results are typed where a method is served.
 
 use agent_client_protocol_schema::v1::{Error, RequestId};
 use bytes::Bytes;
@@ -29,12 +29,12 @@ pub(crate) enum Incoming {
     },
 }
 
-/// The parameters of a method, not looked into yet.
+/// The unparsed parameters of a method.
 #[derive(Debug, Default)]
 pub(crate) struct Params(Option<Box<RawValue>>);
 
 impl Params {
-    /// Absent parameters are those of a method that needs none.
+    /// Reads the parameters; absent ones are read as an empty object.
     pub(crate) fn read<'a, T: Deserialize<'a>>(&'a self) -> Result<T, Error> {
         let json = self.0.as_deref().map_or("{}", RawValue::get);
         serde_json::from_str(json).map_err(failure::unfit)
@@ -52,13 +52,13 @@ struct Envelope {
     error: Option<Error>,
 }
 
-/// A `null` that stands there is something else than nothing.
+/// Distinguishes a present `null` from an absent member.
 fn present<'de, D: serde::Deserializer<'de>, T: Deserialize<'de>>(value: D) -> Result<Option<T>, D::Error> {
     T::deserialize(value).map(Some)
 }
 
 impl Incoming {
-    /// `Err` for what is no message at all, with the id to answer if it has one.
+    /// `Err` for input that is no message at all, with the id to answer if it has one.
     pub(crate) fn parse(json: &[u8]) -> Result<Self, Unread> {
         let envelope: Envelope = serde_json::from_slice(json).map_err(|error| Unread::new(json, &error))?;
         match envelope {
@@ -77,7 +77,7 @@ impl Incoming {
     }
 }
 
-/// Why a message could not be read.
+/// The reason why a message could not be read.
 #[derive(Debug)]
 pub(crate) struct Unread {
     pub(crate) id: Option<RequestId>,
@@ -131,7 +131,7 @@ pub(crate) fn notification<T: Serialize>(method: &str, params: &T) -> Bytes {
     render(&Call { jsonrpc: "2.0", id: None, method, params })
 }
 
-/// Types of ours have string keys and no custom serializer that fails, so there is always a rendering.
+/// Our types have string keys and no custom serializer that fails, so serialization always succeeds.
 fn render<T: Serialize>(message: &T) -> Bytes {
     serde_json::to_vec(message).unwrap_or_default().into()
 }

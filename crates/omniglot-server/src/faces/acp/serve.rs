@@ -1,6 +1,6 @@
-//! What a client's messages do: one table of methods, each typed in its own file.
+//! Serves a client's messages: one table of methods, each typed in its own file.
 //!
-//! Every request gets exactly one answer, whatever becomes of the client: it is carried out to its end in a
+//! Every request gets exactly one answer, also when the client disconnects: it is carried out to its end in a
 //! task of its own.
 
 mod files;
@@ -42,12 +42,12 @@ pub(crate) struct Call {
     pub(crate) key: Option<IdempotencyKey>,
 }
 
-/// What a request came to.
+/// The result of a request.
 struct Served {
     result: Result<Value, Error>,
-    /// The answer comes after everything up to this place of that session.
+    /// The answer is sent after everything up to this sequence of that session.
     after: Option<(SessionNo, u64)>,
-    /// What the client follows once it has the answer.
+    /// The session that the client follows once it has the answer.
     then: Option<(SessionRecord, From)>,
 }
 
@@ -65,17 +65,17 @@ impl<T: Serialize> std::convert::From<Result<T, Error>> for Served {
     }
 }
 
-/// What is not done by then waits for an agent, which has been asked; what comes next need not wait along.
+/// A request that takes longer waits for an agent, which has received it; the next message need not wait.
 const ORDERED: Duration = Duration::from_millis(500);
 
-/// A request that is being carried out.
+/// A request in progress.
 pub(crate) struct Taken {
-    /// Resolves when what the client says next comes after it.
+    /// Resolves when the client's next message is ordered after this request.
     pub(crate) begun: oneshot::Receiver<()>,
     pub(crate) answer: oneshot::Receiver<Bytes>,
 }
 
-/// Takes a request. One task carries it out and answers it, so that no client that hangs up can come between.
+/// Starts a request. One task carries it out and answers it, also when the client disconnects.
 pub(crate) fn take(app: App, connection: Shared, call: Call, reply: Reply) -> Taken {
     let (begun, has_begun) = oneshot::channel();
     let (answered, is_answered) = oneshot::channel();
@@ -105,7 +105,7 @@ async fn serve(app: &App, connection: &Shared, call: &Call, begun: oneshot::Send
     }
 }
 
-/// Nobody waits for ever because we are at fault.
+/// A panic becomes an error, so that no client waits forever.
 async fn unbroken(serving: impl Future<Output = Served>) -> Served {
     AssertUnwindSafe(serving).catch_unwind().await.unwrap_or_else(|_| {
         tracing::error!("a request of an ACP client broke off");
@@ -132,7 +132,7 @@ async fn request(app: &App, connection: &Shared, call: &Call) -> Served {
     let params = &call.params;
     match &*call.method {
         "initialize" => initialize(app, connection, params).into(),
-        // There is nothing to log into: agents have their credentials from the daemon's configuration.
+        // There is no login: agents have their credentials from the daemon's configuration.
         "authenticate" => Ok(serde_json::Map::new()).into(),
         "session/new" => sessions::new(app, connection, call).await,
         "session/load" => sessions::load(app, connection, params).await,
@@ -156,7 +156,7 @@ fn initialize(app: &App, connection: &Shared, params: &Params) -> Result<impl Se
     agent.map(|agent| setup::introduced(&agent)).ok_or_else(Error::internal_error)
 }
 
-/// A client that goes on after a restart of the daemon names a session, and its agent no more.
+/// A client that continues after a restart of the daemon names a session, but no longer its agent.
 pub(crate) async fn recall(app: &App, connection: &Shared, params: &Params) {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -166,7 +166,7 @@ pub(crate) async fn recall(app: &App, connection: &Shared, params: &Params) {
     if connection.is_introduced() || connection.agent().is_some() {
         return;
     }
-    // Whether the session is there is for the method to say.
+    // The method itself reports a session that does not exist.
     let Ok(OfSession { session_id: id }) = params.read() else { return };
     let Ok(id) = session_id(&id) else { return };
     if let Ok(record) = app.hub.record(&id).await {
@@ -174,12 +174,12 @@ pub(crate) async fn recall(app: &App, connection: &Shared, params: &Params) {
     }
 }
 
-/// The agent of the client's sessions that name none.
+/// Returns the agent of the client's sessions that name none.
 fn agent_of<'a>(app: &'a App, connection: &'a Shared) -> &'a str {
     connection.agent().unwrap_or_else(|| app.hub.default_agent())
 }
 
-/// A notification gets no answer, so what cannot be done is for the log.
+/// A notification gets no answer, so a failure is logged.
 pub(crate) async fn notified(app: &App, connection: &Shared, method: &str, params: &Params) {
     let done = match method {
         "session/cancel" => match params.read::<CancelNotification>() {

@@ -1,4 +1,4 @@
-//! Modes and models of a session as ACP offers them, and what a client sets.
+//! Modes and models of a session in ACP's form, and the values that a client sets.
 
 use agent_client_protocol_schema::v1::{SessionConfigOptionValue, SessionMode, SessionModeState};
 use omniglot_schema::{AgentModelInfo, SessionPatch, SessionState};
@@ -33,7 +33,7 @@ pub enum BadSetting {
     NotAValue(String),
 }
 
-/// Modes in the form that `session/set_mode` goes with.
+/// Returns modes in the form that belongs to `session/set_mode`.
 pub fn modes(state: &SessionState) -> Option<SessionModeState> {
     let modes = entries(state.modes.as_ref());
     let current = state.agent_mode.clone().or_else(|| Some(modes.first()?.id.clone()))?;
@@ -43,7 +43,7 @@ pub fn modes(state: &SessionState) -> Option<SessionModeState> {
     (!modes.is_empty()).then(|| SessionModeState::new(current, available.collect()))
 }
 
-/// Models in the form that `session/set_model` goes with.
+/// Returns models in the form that belongs to `session/set_model`.
 pub fn models(state: &SessionState) -> Option<SessionModelState> {
     let models = entries(state.models.as_ref());
     let current_model_id = state.model.clone().or_else(|| Some(models.first()?.id.clone()))?;
@@ -53,7 +53,7 @@ pub fn models(state: &SessionState) -> Option<SessionModelState> {
     (!models.is_empty()).then_some(SessionModelState { current_model_id, available_models })
 }
 
-/// What `session/set_config_option` changes.
+/// Returns the change of `session/set_config_option`.
 pub fn patch(
     state: &SessionState,
     option: &str,
@@ -67,7 +67,7 @@ pub fn patch(
     match option {
         MODEL => Ok(SessionPatch { model: value, ..unchanged }),
         MODE => Ok(SessionPatch { agent_mode: value, ..unchanged }),
-        // It stands for the absence of a choice.
+        // `UNSET` stands for the absence of a choice.
         THOUGHT_LEVEL if state.variant.is_none() && value.as_deref() == Some(UNSET) => Ok(unchanged),
         THOUGHT_LEVEL => Ok(SessionPatch { variant: value, ..unchanged }),
         PERMISSION_MODE => Ok(SessionPatch { permission_mode: value, ..unchanged }),
@@ -75,12 +75,12 @@ pub fn patch(
     }
 }
 
-/// What `session/set_mode` changes.
+/// Returns the change of `session/set_mode`.
 pub fn mode_patch(mode: &str) -> SessionPatch {
     SessionPatch { agent_mode: Some(mode.to_owned()), ..SessionPatch::default() }
 }
 
-/// What `session/set_model` changes.
+/// Returns the change of `session/set_model`.
 pub fn model_patch(model: &str) -> SessionPatch {
     SessionPatch { model: Some(model.to_owned()), ..SessionPatch::default() }
 }

@@ -1,4 +1,4 @@
-//! What a client is told when it opens a connection or a session, or lists sessions.
+//! The results that open a connection or a session, or list sessions.
 
 use agent_client_protocol_schema::ProtocolVersion;
 use agent_client_protocol_schema::v1::{
@@ -14,11 +14,11 @@ use serde::Serialize;
 use super::meta::{self, Notes};
 use super::settings::{self, SessionModelState};
 
-/// The result of `session/new`, `load`, `resume` and `fork`: what is common to the four.
+/// The result of `session/new`, `load`, `resume` and `fork`: the common members of the four.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Opened {
-    /// The client of `session/load` and `resume` knows it.
+    /// Absent for `session/load` and `resume`, whose client knows the id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,7 +50,7 @@ impl Opened {
     }
 }
 
-/// One entry of `session/list`.
+/// Returns one entry of `session/list`.
 pub fn listed(info: &SessionInfo) -> Listed {
     let updated = Timestamp::from_millisecond(info.updated_at).map(|time| time.to_string()).ok();
     Listed::new(info.session_id.to_string(), info.directory.clone().unwrap_or_default())
@@ -74,7 +74,7 @@ fn notes(info: &SessionInfo) -> Notes {
         .with(meta::SKILLS, info.skills.as_ref())
 }
 
-/// The result of `initialize`. History, lists and resumption are ours, so every agent has them.
+/// Returns the result of `initialize`. History, lists and resumption are ours, so every agent has them.
 pub fn introduced(agent: &AgentInfo) -> InitializeResponse {
     let can = &agent.capabilities;
     let prompt = PromptCapabilities::new().image(can.images).embedded_context(true);

@@ -1,7 +1,7 @@
 //! File paths as `file://` URIs and back.
 
-/// The URI of an absolute path; bytes beyond the unreserved set are percent-encoded. What is no absolute path
-/// stays as it is.
+/// Returns the URI of an absolute path; bytes beyond the unreserved set are percent-encoded. A text that is
+/// no absolute path is returned unchanged.
 pub(crate) fn of_path(path: &str) -> String {
     if !path.starts_with('/') {
         return path.to_owned();
@@ -15,10 +15,10 @@ pub(crate) fn of_path(path: &str) -> String {
     std::iter::once("file://".to_owned()).chain(encoded).collect()
 }
 
-/// The path that a `file://` URI names; `None` for every other URI.
+/// Returns the path of a `file://` URI; `None` for every other URI.
 pub(crate) fn to_path(uri: &str) -> Option<String> {
     let rest = uri.strip_prefix("file://")?;
-    // Editors append the lines that they mean.
+    // Editors append line numbers.
     let rest = rest.split(['#', '?']).next().unwrap_or(rest);
     let path = &rest.get(rest.find('/')?..)?;
     let mut bytes = vec![];
@@ -29,7 +29,7 @@ pub(crate) fn to_path(uri: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// The last part of a path or URI.
+/// Returns the last part of a path or URI.
 pub(crate) fn name_of(address: &str) -> &str {
     address.rsplit('/').find(|part| !part.is_empty()).unwrap_or(address)
 }

@@ -1,7 +1,7 @@
-//! What clients ask for, as our own requests: new sessions and prompts.
+//! Converts clients' requests into our own: new sessions and prompts.
 //!
-//! Lists are read entry by entry: the schema's own types drop what they do not understand, and a server or a
-//! picture that silently vanishes is worse than an error.
+//! Lists are read entry by entry: the schema's own types drop unknown entries, and a server or an image that
+//! silently vanishes is worse than an error.
 
 mod mcp;
 
@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 use super::meta::{self, BadKey};
 use super::uri;
 
-/// A request that cannot be granted as it stands.
+/// The reason why a request is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
     #[error(transparent)]
@@ -46,7 +46,7 @@ pub struct NewSession {
 }
 
 impl NewSession {
-    /// `agent` is the one of the connection, for a request that names none.
+    /// `agent` is that of the connection, for a request that names none.
     pub fn into_request(self, agent: Option<&str>) -> Result<CreateSessionRequest, Unfit> {
         if !self.additional_directories.is_empty() {
             return Err(Unfit::Unsupported("additional directories are not supported"));
@@ -82,9 +82,9 @@ pub struct Prompt {
 /// A prompt as a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// Its attachments are the files that the prompt links to; whether they are there is for the caller to see.
+    /// Its attachments are the files that the prompt links to; the caller checks whether they exist.
     pub request: MessageRequest,
-    /// What came inside the prompt, to be put where an attachment can name it.
+    /// Inline content of the prompt, to be written to a file that an attachment can name.
     pub inline: Vec<InlineFile>,
 }
 
@@ -141,7 +141,7 @@ impl Message {
         self.request.message.push_str(text);
     }
 
-    /// The link stands in the text, where the client has put it; a file comes along as well.
+    /// Writes the link into the text, at the client's position for it; a file is attached as well.
     fn link(&mut self, link: &ResourceLink) {
         self.say(&format!("[@{}]({})", link.name, link.uri));
         if let Some(path) = uri::to_path(&link.uri) {
@@ -150,7 +150,7 @@ impl Message {
         }
     }
 
-    /// A text that the client has read for the agent, perhaps from an unsaved buffer.
+    /// Quotes a text that the client has read for the agent, perhaps from an unsaved buffer.
     fn quote(&mut self, resource: &TextResourceContents) {
         let TextResourceContents { text, uri, .. } = resource;
         self.say(&format!("\n<context ref=\"{uri}\">\n{text}\n</context>\n"));

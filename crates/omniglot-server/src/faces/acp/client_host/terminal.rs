@@ -1,6 +1,6 @@
 //! A command in a terminal of the client: started there, its output fetched, its end awaited.
 //!
-//! The protocol has no news of output, so it is asked for from time to time, and once more after the end.
+//! The protocol does not push output, so it is polled, and fetched once more after the end.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use tokio::time::sleep;
 
 use super::{AskClient, Caller, Unanswered, refusal};
 
-/// How often a terminal is looked at, in the beginning and when it runs for long.
+/// The polling intervals of a terminal, at the beginning and when it runs for long.
 const OFTEN: Duration = Duration::from_millis(200);
 const SELDOM: Duration = Duration::from_secs(2);
 
@@ -48,12 +48,12 @@ async fn create<C: AskClient>(start: TerminalStart, caller: &Caller<C>) -> Resul
 struct Watch<C> {
     id: TerminalId,
     caller: Caller<C>,
-    /// How many bytes of its output were told.
+    /// The number of bytes of its output that were reported.
     said: usize,
 }
 
 impl<C: AskClient> Watch<C> {
-    /// Tells the output as it grows, and ends the command when that is wanted.
+    /// Reports the output as it grows, and kills the command on request.
     async fn until_end(&mut self, terminal: &ClientTerminal) -> Exit {
         let request = WaitForTerminalExitRequest::new(self.caller.session.to_string(), self.id.clone());
         let caller = Caller { session: self.caller.session.clone(), client: self.caller.client.clone() };
@@ -82,7 +82,7 @@ impl<C: AskClient> Watch<C> {
         let Ok(seen) = self.caller.call::<TerminalOutputResponse>("terminal/output", &request).await else {
             return;
         };
-        // What a client has cut off at the front is not known to have been told: nothing is said twice.
+        // Output that a client truncates at the front may be unreported: nothing is reported twice.
         if let Some(news) = seen.output.get(self.said..).filter(|news| !news.is_empty()) {
             self.said = seen.output.len();
             terminal.said(news.to_owned()).await;
@@ -99,7 +99,7 @@ impl<C: AskClient> Watch<C> {
         self.hardly_matters("terminal/release", self.caller.call("terminal/release", &request).await);
     }
 
-    /// The end of the command is awaited either way.
+    /// Logs a failure only: the end of the command is awaited either way.
     fn hardly_matters(&self, what: &str, answer: Result<IgnoredAny, Unanswered>) {
         if let Err(why) = answer {
             tracing::debug!(?why, session = %self.caller.session, "{what}");
@@ -115,7 +115,7 @@ fn exit_of(status: Option<TerminalExitStatus>) -> Exit {
     Exit { code, signal: signal.as_deref().and_then(number_of) }
 }
 
-/// The protocol names signals; these end commands.
+/// Returns the number of a signal, which the protocol names; these signals end commands.
 fn number_of(signal: &str) -> Option<i32> {
     match signal.trim_start_matches("SIG") {
         "HUP" => Some(1),

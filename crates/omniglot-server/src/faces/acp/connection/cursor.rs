@@ -1,9 +1,9 @@
-//! Where a client left off: its `Last-Event-ID`, a place in the log of every session that it follows.
+//! The cursor of a client: its `Last-Event-ID`, a position in the log of every session that it follows.
 //!
-//! `r7-12.1a2b3c4d.340-13.5e6f7a8b.5.2`: of the messages beside the logs up to number 7; of session 12 all up to
-//! event 340; of session 13 all up to event 4 and two of the messages that event 5 becomes. It needs no memory
-//! of ours, so it is good after a restart of the daemon too. Each log is named by the beginning of its epoch,
-//! so that a place in a log that has lost events, or is another one, is refused.
+//! `r7-12.1a2b3c4d.340-13.5e6f7a8b.5.2`: of the messages beside the logs up to number 7; of session 12 all up
+//! to event 340; of session 13 all up to event 4 and two of the messages made from event 5. It needs no state
+//! of the daemon, so it stays valid after a restart. Each log is named by the beginning of its epoch, so that
+//! a position in a log that has lost events, or in another log, is refused.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,7 +19,7 @@ pub(crate) struct Cursor {
     pub(crate) sessions: BTreeMap<SessionNo, Spot>,
 }
 
-/// A place, and in which log.
+/// A position, and the epoch of its log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Spot {
     pub(crate) epoch: Epoch,
@@ -38,7 +38,7 @@ impl Epoch {
 }
 
 impl Spot {
-    /// Refused when it is in another log than that, or beyond its end.
+    /// Refused when the position is in another log, or beyond its end.
     pub(crate) fn within(self, record: &SessionRecord) -> Result<LogPosition, RuntimeError> {
         let id = &record.id;
         if self.epoch != Epoch::of(record) {
@@ -53,7 +53,7 @@ impl Spot {
     }
 }
 
-/// A place in one log: everything up to `sequence`, or before it and `part` of its messages.
+/// A position in one log: everything up to `sequence`, or before it and `part` of its messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct LogPosition {
     pub(crate) sequence: u64,

@@ -1,5 +1,5 @@
-//! Which sessions a client follows: taken up with `session/new`, `load`, `resume`, `fork` or a prompt, and
-//! left with `close`, `delete` or the end of the connection. A client that lends its machine lends it to each.
+//! The sessions that a client follows: added by `session/new`, `load`, `resume`, `fork` or a prompt, and
+//! removed by `close`, `delete` or a disconnect. A client that offers its machine offers it to each.
 
 use omniglot_runtime::Hub;
 use omniglot_schema::SessionId;
@@ -14,7 +14,7 @@ use crate::faces::acp::client_host;
 
 pub(crate) struct Following {
     no: SessionNo,
-    /// Ends the requests that the client does for the session's agent.
+    /// Ends the client's host requests for the session's agent.
     requests: Option<AbortHandle>,
 }
 
@@ -26,16 +26,16 @@ impl Drop for Following {
     }
 }
 
-/// From where a session is told.
+/// The position from which a session is streamed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum From {
-    /// Everything, the client's own words included, as `session/load` wants it.
+    /// The whole conversation, the client's own messages included, as `session/load` requires.
     Story,
-    /// Everything that is not the client's own.
+    /// Everything except the client's own messages.
     Birth,
-    /// Only what comes.
+    /// Only new events.
     Now,
-    /// Where the client left off.
+    /// The position of the client's cursor.
     LogPosition(LogPosition),
 }
 
@@ -44,7 +44,7 @@ impl Connection {
         self.take_up(record, from, || self.add_client_host(hub, &record.id));
     }
 
-    /// A session that is followed already goes on where it is, unless it is to be told from somewhere else.
+    /// A session that is followed already continues at its position, unless another one is requested.
     fn take_up(
         &self,
         record: &SessionRecord,
@@ -52,14 +52,14 @@ impl Connection {
         add_client_host: impl FnOnce() -> Option<AbortHandle>,
     ) {
         let mut following = lock(&self.following);
-        // Under the lock, which whoever ends the connection takes after it has said so.
+        // Under the lock, which the end of the connection takes after it has cancelled `gone`.
         if self.gone.is_cancelled() {
             return;
         }
         let known = following.get_mut(&record.id).filter(|known| known.no == record.no);
         match (known, from) {
             (Some(known), From::Now | From::Birth) => {
-                // The client may have said what it can do only after it was known again.
+                // The client may have sent its capabilities only after it was recognised.
                 if known.requests.as_ref().is_none_or(AbortHandle::is_finished) {
                     known.requests = add_client_host();
                 }
@@ -93,7 +93,7 @@ impl Connection {
         }
     }
 
-    /// The client is gone; its sessions go on.
+    /// Ends the client; its sessions continue.
     pub(crate) fn end(&self) {
         self.gone.cancel();
         lock(&self.following).clear();

@@ -1,5 +1,5 @@
-//! Requests of agents that the client holds: asked when a stream tells of them, taken back when somebody else
-//! has answered. Which requests there are the log says; here is only how far the client is with them.
+//! Requests of agents that are pending at the client: sent when a stream reaches them, withdrawn when another
+//! client has answered. The log has the requests; this module has only the client's progress with them.
 
 use agent_client_protocol_schema::v1::{CancelRequestNotification, RequestId};
 use bytes::Bytes;
@@ -18,7 +18,7 @@ pub(crate) struct Inquired {
 }
 
 impl Connection {
-    /// What to ask the client; the step that it is at, if it was asked before.
+    /// Returns the request to send to the client: the current step, if it was asked before.
     pub(crate) fn inquire(&self, inquired: Inquired) -> Option<Bytes> {
         let name = inquired.inquiry.name().as_str().to_owned();
         let mut inquiries = lock(&self.inquiries);
@@ -26,7 +26,7 @@ impl Connection {
         inquired.inquiry.ask().map(|ask| to_wire(&ask))
     }
 
-    /// Takes the inquiry that a client answers with this id; nobody else answers it meanwhile.
+    /// Takes the inquiry that a client answers with this id; no other answer is accepted meanwhile.
     pub(crate) fn take_inquiry(&self, id: &RequestId) -> Option<Inquired> {
         let mut inquiries = lock(&self.inquiries);
         let is_asked =
@@ -35,7 +35,7 @@ impl Connection {
         inquiries.remove(&name)
     }
 
-    /// The client was not willing to answer. It may still do so, and its next stream asks it again.
+    /// Puts back an inquiry that the client declined to answer. Its next stream asks again.
     pub(crate) fn put_back(&self, inquired: Inquired) {
         lock(&self.inquiries).insert(inquired.inquiry.name().as_str().to_owned(), inquired);
     }
@@ -47,7 +47,7 @@ impl Connection {
         }
     }
 
-    /// Somebody has answered. A client that was asked is told to put its dialog away.
+    /// Removes an answered inquiry. A client that was asked receives a cancel notification for its dialog.
     pub(crate) fn settled(&self, name: &str) {
         let Some(Inquired { inquiry, .. }) = lock(&self.inquiries).remove(name) else { return };
         let Some(ClientRequest { id, .. }) = inquiry.ask() else { return };

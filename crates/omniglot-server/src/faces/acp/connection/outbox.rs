@@ -1,12 +1,12 @@
-//! What a client is to be told beside the logs of its sessions: answers, requests of ours, and which session
-//! it follows from which place. Numbered, so that every stream of the client knows what it has.
+//! The messages to a client beside the logs of its sessions: answers, requests of ours, and the sessions that
+//! it follows with their positions. Numbered, so that every stream of the client knows its position.
 //!
-//! Numbers begin with the time of the connection's birth, so that a cursor of an earlier life of the same
-//! connection stands before all of them. Reading the logs is left to the stream.
+//! Numbers begin with the creation time of the connection, so that a cursor of an earlier connection of the
+//! same name precedes all of them. The stream reads the logs.
 //!
-//! Nothing is thrown away that anybody still has to be told. An answer that is on the stream alone is kept until
-//! the client shows that it has it, by its cursor, or has been told so much more that it must; everything else
-//! until every open stream has told it.
+//! No message is dropped that is still to be sent. An answer that is on the stream alone is kept until the
+//! client acknowledges it by its cursor, or was sent so much more that it must have it; everything else until
+//! every open stream has sent it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -22,7 +22,7 @@ use super::readers::{Readers, Reading};
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) number: u64,
-    /// To be told only after everything up to this place of that session.
+    /// Sent only after everything up to this sequence of that session.
     pub(crate) after: Option<(SessionNo, u64)>,
     pub(crate) what: What,
 }
@@ -37,15 +37,15 @@ impl Entry {
     }
 }
 
-/// How many bytes of answers are kept for a client that does not say that it has them.
+/// The limit of bytes of answers that are kept for a client that does not acknowledge them.
 const MAX_UNACKED_BYTES: usize = 16 << 20;
 
 #[derive(Debug)]
 pub(crate) enum What {
     Message(Bytes),
-    /// What means nothing to a stream that is opened later, or is told to it in another way.
+    /// A message that a stream opened later does not need, or gets in another way.
     Copy(Bytes),
-    /// Nothing to tell: it lets one see how far the streams are.
+    /// No message: it only shows how far the streams are.
     Mark,
     Follow(Follow),
     Leave(SessionNo),
@@ -56,7 +56,7 @@ pub(crate) enum What {
 pub(crate) struct Follow {
     pub(crate) no: SessionNo,
     pub(crate) from: LogPosition,
-    /// Up to here it is a story that the client asked to hear, its own words included.
+    /// Up to this sequence the client's own messages are included, as it requested.
     pub(crate) told_until: u64,
 }
 
@@ -71,15 +71,15 @@ pub(crate) struct Outbox {
 #[derive(Debug, Default)]
 struct Kept {
     entries: VecDeque<Arc<Entry>>,
-    /// The client has everything up to this number.
+    /// The client has acknowledged everything up to this number.
     received: u64,
 }
 
-/// What comes after a number.
+/// The entry that follows a number.
 #[derive(Debug)]
 pub(crate) enum After {
     Entry(Arc<Entry>),
-    /// There is nothing more to tell, up to this number.
+    /// There is nothing more to send, up to this number.
     Nothing(u64),
 }
 
@@ -88,12 +88,12 @@ impl Outbox {
         Self { first, kept: Mutex::default(), last: watch::Sender::new(first), readers: Readers::new() }
     }
 
-    /// Where a stream begins that has nothing.
+    /// The start of a stream without a cursor.
     pub(crate) fn first(&self) -> u64 {
         self.first
     }
 
-    /// Whether a number is one of ours, and not of an earlier life.
+    /// Whether a number belongs to this connection, and not to an earlier one of its name.
     pub(crate) fn knows(&self, number: u64) -> bool {
         (self.first..=self.last()).contains(&number)
     }
@@ -106,11 +106,11 @@ impl Outbox {
         self.last.subscribe()
     }
 
-    /// A new stream that begins after a number; also the last number that there was before it.
+    /// Registers a new stream that begins after a number; also returns the last number before it.
     pub(crate) fn enter(&self, beside: u64) -> (Reading, u64) {
         let kept = self.kept();
         let reading = self.readers.enter(beside);
-        // Under the lock, so that what is pushed from here on is kept for this stream.
+        // Under the lock, so that everything pushed from here on is kept for this stream.
         let last = self.last();
         drop(kept);
         (reading, last)
@@ -124,7 +124,7 @@ impl Outbox {
         let number = self.last() + 1;
         kept.entries.push_back(Arc::new(Entry { number, after, what }));
         self.tidy(&mut kept);
-        // Under the lock, so that whoever sees the number finds its entry.
+        // Under the lock, so that every reader of the number finds its entry.
         self.last.send_replace(number);
         number
     }
@@ -138,7 +138,7 @@ impl Outbox {
         }
     }
 
-    /// The client has everything up to this number.
+    /// Records that the client has everything up to this number.
     pub(crate) fn received(&self, number: u64) {
         let mut kept = self.kept();
         if self.knows(number) {
@@ -147,8 +147,8 @@ impl Outbox {
         self.tidy(&mut kept);
     }
 
-    /// Whether more answers wait for the client than it may leave unread. What its streams have told it, it has
-    /// most likely read.
+    /// Whether more answers wait for the client than it may leave unread. The client has most likely read the
+    /// messages that its streams have sent.
     pub(crate) fn owes_too_much(&self) -> bool {
         let told = self.readers.slowest().unwrap_or(0);
         let kept = self.kept();
@@ -167,7 +167,7 @@ impl Outbox {
         self.forget_oldest_told(kept);
     }
 
-    /// A client that never shows its cursor has read what it was told long ago.
+    /// A client that never sends its cursor has read the oldest sent messages long ago.
     fn forget_oldest_told(&self, kept: &mut Kept) {
         let Some(told) = self.readers.slowest() else { return };
         let known = |entry: &Entry| if entry.number <= told { entry.owed() } else { 0 };

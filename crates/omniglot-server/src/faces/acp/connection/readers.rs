@@ -1,4 +1,4 @@
-//! The open streams of one client, and how far each is.
+//! The open streams of one client, and the position of each.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -14,7 +14,7 @@ pub(crate) struct Readers {
     open: watch::Sender<usize>,
 }
 
-/// A stream's note of how far it is; dropped with the stream.
+/// The position of a stream; dropped with the stream.
 #[derive(Debug)]
 pub(crate) struct Reading {
     told: watch::Sender<u64>,
@@ -37,20 +37,20 @@ impl Readers {
         self.places().len()
     }
 
-    /// What every stream has told; `None` when there is no stream.
+    /// Returns the number up to which every stream has sent; `None` when there is no stream.
     pub(crate) fn slowest(&self) -> Option<u64> {
         self.places().iter().map(|place| *place.borrow()).min()
     }
 
-    /// Resolves when every open stream has told everything up to `number`. A stream that nobody reads is cut
-    /// by the connection's stall guard, and one that has ended tells nobody anything.
+    /// Resolves when every open stream has sent everything up to `number`. The connection's stall guard cuts
+    /// a stream that is not read, and a stream that has ended no longer counts.
     pub(crate) async fn told(&self, number: u64) {
         for mut place in self.places() {
             drop(place.wait_for(|told| *told >= number).await);
         }
     }
 
-    /// Resolves when there has been no stream for so long.
+    /// Resolves when there has been no stream for `patience`.
     pub(crate) async fn deserted(&self, patience: Duration) {
         let mut open = self.open.subscribe();
         loop {

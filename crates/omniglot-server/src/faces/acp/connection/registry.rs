@@ -1,7 +1,7 @@
-//! All clients of the daemon by the name they chose, which lives in their URL.
+//! All clients of the daemon by the name that they chose, which is part of their URL.
 //!
-//! A client that nobody has heard of for a day is forgotten. That costs it nothing but its answers that wait:
-//! a cursor or the id of a session is enough to go on.
+//! A client without a request for a day is removed. It loses only its pending answers: a cursor or the id of
+//! a session is enough to continue.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -36,7 +36,7 @@ impl Known {
     }
 }
 
-/// A client as lists show it.
+/// A client as it is listed.
 pub(crate) struct Listed {
     pub(crate) id: String,
     pub(crate) agent: Option<String>,
@@ -51,7 +51,7 @@ impl Connections {
         Some(found.connection.clone())
     }
 
-    /// The client of that name, which may be new.
+    /// Returns the client of that name, which may be new.
     pub(crate) fn find_or_create(&self, id: &str) -> Shared {
         let mut known = lock(&self.known);
         known.retain(|_, known| known.is_remembered());
@@ -64,13 +64,13 @@ impl Connections {
         found.connection.clone()
     }
 
-    /// Waits a little for a client that says its first words elsewhere at the same time.
+    /// Waits a little for a client whose first message is on its way at the same time.
     pub(crate) async fn expect(&self, id: &str, patience: Duration) -> Option<Shared> {
         let found = async {
             loop {
                 let arrived = self.arrived.notified();
                 tokio::pin!(arrived);
-                // Before looking, so that no arrival is missed in between.
+                // Before the lookup, so that no arrival is missed in between.
                 arrived.as_mut().enable();
                 if let Some(connection) = self.find(id) {
                     return connection;
@@ -88,7 +88,7 @@ impl Connections {
         }
     }
 
-    /// Oldest first.
+    /// Lists the clients, oldest first.
     pub(crate) fn list(&self) -> Vec<Listed> {
         let known = lock(&self.known);
         let mut listed: Vec<_> = known

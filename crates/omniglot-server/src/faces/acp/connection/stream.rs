@@ -1,8 +1,8 @@
-//! One event stream of a client: the logs of its sessions as messages, and what is said beside them, in one
-//! order. Built only as fast as the client reads; it holds places in logs and no queue.
+//! One event stream of a client: the logs of its sessions as messages, and the messages beside them, in one
+//! order. Built only as fast as the client reads; it holds positions in logs and no queue.
 //!
-//! What an event comes to is the projection's; whoever waits for the client to have heard something asks the
-//! outbox's readers.
+//! The projection turns events into messages; the outbox's readers let others wait until the client has
+//! received a message.
 
 mod followed;
 
@@ -28,34 +28,34 @@ use super::readers::Reading;
 use crate::app::{App, Limits};
 use followed::{Followed, Told};
 
-/// The most bytes of events that are read at once, and about what is told at once.
+/// The most bytes of events that are read at once, and about the bytes that are sent at once.
 const BATCH: usize = 32 << 10;
 
 pub(crate) struct Outflow {
     hub: Hub,
     connection: Shared,
     news: watch::Receiver<u64>,
-    /// What the client has.
+    /// The position of the client.
     cursor: Cursor,
-    /// Copies up to this number are for streams that were there before.
+    /// Copies up to this number are for streams that were open before.
     opened: u64,
-    /// Where the client left off in sessions that are met again.
+    /// The client's positions in sessions that it followed before.
     resume: BTreeMap<SessionNo, LogPosition>,
-    /// The cursor is of this connection before the daemon forgot it.
+    /// Whether the cursor is of this connection before the daemon removed it.
     earlier_life: bool,
     followed: Vec<Followed>,
     reading: Reading,
     ready: BytesMut,
-    /// The longest silence.
+    /// The longest time without a message.
     heartbeat: Duration,
     beat_at: Instant,
-    /// Ends the stream, once it has told what is committed, when the server stops.
+    /// Ends the stream after the committed events when the server stops.
     stop: CancellationToken,
     over: bool,
 }
 
 impl Outflow {
-    /// A stream for whoever left off at `cursor`, or has nothing.
+    /// Makes a stream for a client with this cursor, or with none.
     pub(crate) fn new(app: App, connection: Shared, cursor: Option<Cursor>) -> Self {
         let App { hub, limits: Limits { heartbeat, .. }, stop, .. } = app;
         let outbox = &connection.outbox;
@@ -86,7 +86,7 @@ impl Outflow {
         let headers = [
             (CONTENT_TYPE, "text/event-stream"),
             (CACHE_CONTROL, "no-cache"),
-            // Proxies of the nginx family would hold events back otherwise.
+            // Proxies of the nginx family would buffer events otherwise.
             (http::HeaderName::from_static("x-accel-buffering"), "no"),
         ];
         (headers, Body::from_stream(self.into_chunks())).into_response()
@@ -101,7 +101,7 @@ impl Outflow {
             match next {
                 Ok(chunk) => Ok(chunk.map(|chunk| (chunk, (outflow, true)))),
                 Err(error) => {
-                    // The answer has begun: breaking it off tells the client to come again with its cursor.
+                    // The response has begun: breaking it off makes the client reconnect with its cursor.
                     tracing::error!(error = &error as &dyn std::error::Error, "an ACP stream breaks off");
                     Err(error)
                 }
@@ -109,14 +109,14 @@ impl Outflow {
         })
     }
 
-    /// Takes up the sessions that the client knows already. Its first words make the head of the answer go.
+    /// Follows the sessions that the client knows already. The first bytes send the response's headers.
     async fn begin(&mut self) -> Result<Option<Bytes>, RuntimeError> {
         for follow in self.connection.outbox.followed(self.cursor.beside) {
             let place = self.resume.remove(&follow.no).unwrap_or(follow.from);
             self.follow(&follow, place).await?;
         }
         if !self.earlier_life {
-            // What is followed from now on begins where it says.
+            // Sessions that are followed from now on begin at their own position.
             self.resume.clear();
         }
         for request in self.connection.asked_before(self.opened) {
@@ -131,7 +131,7 @@ impl Outflow {
                 self.beat_at = Instant::now() + self.heartbeat;
                 return Ok(Some(self.ready.split().freeze()));
             }
-            // Whoever asks for more has taken what there was.
+            // A poll for more means that the earlier bytes were taken.
             self.reading.told(self.cursor.beside);
             if self.over {
                 return Ok(None);
@@ -147,13 +147,13 @@ impl Outflow {
         }
     }
 
-    /// The session that has to be told on before this entry.
+    /// Returns the session that has to be streamed further before this entry.
     fn short_of(&self, entry: &Entry) -> Option<usize> {
         let (no, until) = entry.after?;
         self.followed.iter().position(|one| one.no() == no && one.read() < until)
     }
 
-    /// Tells a session on, by a piece that is committed already.
+    /// Streams the next committed part of a session.
     async fn read(&mut self, index: usize) -> Result<(), RuntimeError> {
         let Some(followed) = self.followed.get_mut(index) else { return Ok(()) };
         let next = followed.next(BATCH).await;
@@ -197,7 +197,7 @@ impl Outflow {
         self.cursor.sessions.remove(&no);
     }
 
-    /// Waits for whatever comes first.
+    /// Waits for the next event, message, heartbeat or stop.
     async fn wait(&mut self) -> Result<(), RuntimeError> {
         let stopping = self.stop.is_cancelled();
         if stopping && self.followed.iter().all(Followed::caught_up) {
@@ -206,7 +206,7 @@ impl Outflow {
         }
         let heard = tokio::select! {
             heard = first_of(&mut self.followed) => Some(heard),
-            // The sender lives as long as the connection, which this stream holds.
+            // The sender exists as long as the connection, which this stream holds.
             _ = self.news.changed() => None,
             () = sleep_until(self.beat_at) => {
                 self.ready.extend_from_slice(b": heartbeat\n\n");
@@ -258,7 +258,7 @@ impl Outflow {
     }
 }
 
-/// The first session that has something to tell; never when there is none. Cancel-safe.
+/// Returns the first session that has events; never resolves without sessions. Cancel-safe.
 async fn first_of(followed: &mut [Followed]) -> (usize, Result<Next, StoreError>) {
     if followed.is_empty() {
         return std::future::pending().await;

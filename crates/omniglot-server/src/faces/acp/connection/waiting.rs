@@ -1,4 +1,4 @@
-//! What a client waits for, and what we wait for from it: prompts under way and requests of ours.
+//! The pending requests in both directions: prompts of the client, and requests of ours to it.
 
 use std::time::Duration;
 
@@ -15,11 +15,11 @@ use super::{Connection, Prompt, Shared, lock};
 use crate::faces::acp::client_host::{AskClient, Unanswered};
 use crate::faces::acp::rpc;
 
-/// How long a client may be without a stream that we have asked for something.
+/// How long a client with a pending request of ours may be without a stream.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Connection {
-    /// Posts a message of this client. No stream tells of its turn before it is known to be the client's own.
+    /// Posts a message of this client. No stream emits its turn before it is recorded as the client's own.
     pub(crate) async fn post<T, E>(
         &self,
         session: &SessionId,
@@ -32,13 +32,13 @@ impl Connection {
         Ok(posted)
     }
 
-    /// Whether this client posted the message; known once no post is under way.
+    /// Whether this client posted the message; decided once no post is in progress.
     pub(crate) async fn is_own(&self, session: &SessionId, message: &MessageId) -> bool {
         let _none_posting = self.posting.write().await;
         lock(&self.own).get(session).is_some_and(|own| own.contains(message))
     }
 
-    /// Forgets what the client said to a session that it has left.
+    /// Removes the client's own messages of a session that it has left.
     pub(super) fn disown(&self, session: &SessionId) {
         lock(&self.own).remove(session);
     }
@@ -59,14 +59,14 @@ impl Connection {
         lock(&self.prompts).values().filter(|prompt| prompt.session == *session).cloned().collect()
     }
 
-    /// Hands an answer to whoever asked the client; `false` when it is the answer to an agent's request.
+    /// Passes an answer to the waiting task; `false` when it is the answer to an agent's request.
     pub(crate) fn answered(&self, id: &RequestId, result: &Result<Value, Error>) -> bool {
         let asked = lock(&self.asked).remove(id);
-        // Whoever asked may have stopped waiting.
+        // The task may have stopped waiting.
         asked.map(|asked| drop(asked.answer.send(result.clone()))).is_some()
     }
 
-    /// Requests of ours that wait, in order, for a stream that was opened after that number.
+    /// Returns our pending requests, in order, for a stream that was opened after that number.
     pub(crate) fn asked_before(&self, opened: u64) -> Vec<Bytes> {
         let asked = lock(&self.asked);
         let mut waiting: Vec<_> = asked.values().filter(|asked| asked.number <= opened).collect();
@@ -80,7 +80,7 @@ impl Connection {
         let request = rpc::request(&id, method, &params);
         let (answer, answered) = oneshot::channel();
         let mut asked = lock(&self.asked);
-        // Under the lock, so that a new stream either finds it here or is told of it.
+        // Under the lock, so that a new stream either finds the request here or receives it.
         let number = self.outbox.push(What::Copy(request.clone()), None);
         asked.insert(id.clone(), OutboundRequest { number, request, answer });
         (Asking { connection: self.clone(), id }, answered)
@@ -89,14 +89,14 @@ impl Connection {
 
 type Answer = Result<Value, Error>;
 
-/// A request of ours on its way to the client, and who waits for its answer.
+/// A request of ours to the client, and the sender of its answer.
 pub(super) struct OutboundRequest {
     number: u64,
     request: Bytes,
     answer: oneshot::Sender<Answer>,
 }
 
-/// Takes the request back when nobody waits for its answer any more.
+/// Removes the request when no task waits for its answer any more.
 struct Asking {
     connection: Shared,
     id: RequestId,
@@ -108,7 +108,7 @@ impl Drop for Asking {
     }
 }
 
-/// Asks the client of a connection; nobody is asked when nobody listens.
+/// Asks the client of a connection; fails when the client has no stream.
 #[derive(Clone)]
 pub(crate) struct Asker(pub(crate) Shared);
 

@@ -48,7 +48,7 @@ fn schema(questions: &[QuestionInfo]) -> ElicitationSchema {
     schema
 }
 
-/// Properties have no order but that of their names.
+/// Names a property by its position: properties have no order but that of their names.
 fn name(place: usize) -> String {
     format!("question_{:02}", place + 1)
 }
@@ -85,14 +85,14 @@ fn property(question: &QuestionInfo) -> Property {
     }
 }
 
-/// The question where the title is a header, and the text that is asked about.
+/// Returns the question where the title is a header, and the text that it is about.
 fn described(question: &QuestionInfo) -> Option<String> {
     let prompt = question.header.as_ref().map(|_| question.prompt.clone());
     let texts: Vec<_> = prompt.into_iter().chain(question.detail.clone()).collect();
     (!texts.is_empty()).then(|| texts.join("\n\n"))
 }
 
-/// `None` when the person did not want to answer.
+/// Reads the answers; `None` when the person declined to answer.
 pub(super) fn answers(
     questions: &[QuestionInfo],
     response: CreateElicitationResponse,

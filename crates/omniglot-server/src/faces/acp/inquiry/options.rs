@@ -35,7 +35,7 @@ pub(super) fn permission(
     RequestPermissionRequest::new(event.session_id.as_str().to_owned(), call, options).meta(notes.into_meta())
 }
 
-/// The call that waits, as it was told: some clients show a request without looking at the call.
+/// The waiting call with its details: some clients display a request without looking at the call.
 fn fields(call: Option<&Call>) -> ToolCallUpdateFields {
     let fields = ToolCallUpdateFields::new().status(ToolCallStatus::Pending);
     match call {
@@ -48,8 +48,8 @@ fn fields(call: Option<&Call>) -> ToolCallUpdateFields {
     }
 }
 
-/// One option per reply that we know, in the agent's own words where it has some. Where an agent offers several
-/// of a kind, its first stands for them.
+/// Returns one option per reply that we know, with the agent's own label where it has one. Where an agent
+/// offers several of a kind, its first represents them.
 fn offered(metadata: Option<&RequestMetadata>) -> Vec<PermissionOption> {
     let theirs = metadata.map_or(&[][..], |metadata| &metadata.options);
     let known = [
@@ -59,14 +59,14 @@ fn offered(metadata: Option<&RequestMetadata>) -> Vec<PermissionOption> {
     ];
     let option = |(id, kind, word, name): (&str, Kind, &str, &str)| {
         let their_name = theirs.iter().find(|option| option.kind == word).map(|option| option.name.as_str());
-        // Whatever an agent offers, a person can say no.
+        // Whatever an agent offers, a person can reject.
         let is_offered = theirs.is_empty() || their_name.is_some() || id == REJECT;
         is_offered.then(|| PermissionOption::new(id.to_owned(), their_name.unwrap_or(name), kind))
     };
     known.into_iter().filter_map(option).collect()
 }
 
-/// A request that was not decided is not granted.
+/// A request without a decision is not granted.
 pub(super) fn reply(response: &RequestPermissionResponse) -> PermissionReply {
     match selected(response) {
         Some(ONCE) => PermissionReply::Once,
@@ -110,14 +110,14 @@ impl Choice {
         Self { request: request.meta(notes.into_meta()), labels }
     }
 
-    /// The label of the option that was chosen.
+    /// Returns the label of the option that was chosen.
     pub(super) fn chosen(&self, response: &RequestPermissionResponse) -> Option<String> {
         let place: usize = selected(response)?.parse().ok()?;
         self.labels.get(place).cloned()
     }
 }
 
-/// What the options mean, and the text that is asked about.
+/// Returns the descriptions of the options, and the text that the question is about.
 fn about(question: &QuestionInfo) -> Option<Vec<ToolCallContent>> {
     let described = question.options.iter().filter_map(|option| {
         let description = option.description.as_ref()?;

@@ -1,4 +1,4 @@
-//! What is asked, and what answers come to.
+//! Tests the requests to clients, and the results of their answers.
 
 use omniglot_schema::{EventData, UniversalEvent};
 use serde_json::json;
@@ -166,7 +166,7 @@ fn a_client_without_forms_is_asked_one_question_after_the_other() {
     assert_eq!(asked.ask().unwrap().id, "qst_1.2");
     assert_eq!(asked.answer(selected("0")), Verdict::More);
     assert_eq!(asked.ask().unwrap().id, "qst_1.3");
-    // What has no options cannot be chosen.
+    // A question without options cannot be answered by a choice.
     assert_eq!(offered(&asked), [("reject".to_owned(), "Do not answer".to_owned())]);
     assert_eq!(asked.answer(selected("reject")), Verdict::Question(None));
 }

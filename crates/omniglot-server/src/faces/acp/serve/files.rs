@@ -1,4 +1,4 @@
-//! What comes inside a prompt gets a place, so that a message can name it.
+//! Writes inline content of a prompt to files, so that a message can name it.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ pub(super) async fn keep(
     message: Message,
 ) -> Result<MessageRequest, RuntimeError> {
     let Message { mut request, inline } = message;
-    // The text names what a link leads to; only a file can come along.
+    // The text names the target of a link; only a file can be attached.
     let mut files = vec![];
     for attachment in request.attachments {
         if tokio::fs::metadata(&attachment.path).await.is_ok_and(|found| found.is_file()) {
@@ -29,7 +29,7 @@ pub(super) async fn keep(
     Ok(request)
 }
 
-/// Agents tell what a file is from its name: one that says nothing gets what the type says.
+/// Agents recognise the type of a file by its name: a name without an extension gets one from the type.
 fn with_extension(name: &str, mime: Option<&str>) -> String {
     let typed = mime.and_then(|mime| mime.split(['/', '+', ';']).nth(1));
     match typed {

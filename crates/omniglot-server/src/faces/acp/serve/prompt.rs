@@ -1,7 +1,7 @@
-//! `session/prompt`: a message of the client, and the answer that its turn comes to; and how it is cancelled.
+//! `session/prompt`: posts a message of the client, answers with the result of its turn, and cancels it.
 //!
-//! The answer is read from the log, so it is there whoever ends the turn and however: an error, a cancel, a
-//! dead agent, a daemon that stops.
+//! The answer is read from the log, so it exists whatever ends the turn: an error, a cancel, a dead agent, a
+//! daemon that stops.
 
 use agent_client_protocol_schema::v1::{Error, PromptResponse, RequestId, SessionId as WireId, StopReason};
 use omniglot_runtime::{Hub, Posted, RuntimeError};
@@ -53,7 +53,7 @@ pub(super) async fn end(app: &App, connection: &Shared, begun: Result<Begun, Err
     }
 }
 
-/// Cancels the turn that runs, and takes back what this client has put in the queue behind it.
+/// Cancels the running turn, and removes this client's prompts from the queue behind it.
 pub(super) async fn cancel(app: &App, connection: &Shared, session: &WireId) -> Result<(), Error> {
     let session = session_id(session)?;
     for prompt in connection.prompts_of(&session) {
@@ -62,7 +62,7 @@ pub(super) async fn cancel(app: &App, connection: &Shared, session: &WireId) -> 
     app.hub.cancel(&session, QueueOnCancel::Keep).await.map_err(error)
 }
 
-/// Cancels one prompt: out of the queue, or the turn if it is the one that runs.
+/// Cancels one prompt: removes it from the queue, or cancels its turn if it is the running one.
 pub(super) async fn cancel_request(app: &App, connection: &Shared, id: &RequestId) -> Result<(), Error> {
     let Some(prompt) = connection.prompt(id) else { return Ok(()) };
     if take_back(app, &prompt).await {
@@ -71,21 +71,21 @@ pub(super) async fn cancel_request(app: &App, connection: &Shared, id: &RequestI
     app.hub.cancel(&prompt.session, QueueOnCancel::Keep).await.map_err(error)
 }
 
-/// One that is not in the queue any more runs or has ended.
+/// Removes a prompt from the queue; one that is not in the queue any more runs or has ended.
 async fn take_back(app: &App, prompt: &Prompt) -> bool {
     app.hub.remove_queued(&prompt.session, &prompt.message).await.is_ok()
 }
 
-/// The log of a session, until the turn of one message ends.
+/// Reads the log of a session until the turn of one message ends.
 struct Waiting {
     hub: Hub,
     record: SessionRecord,
     posted: Posted,
     subscription: Subscription,
     projector: Projector,
-    /// A message that is in the queue no more has a turn, or was taken out.
+    /// A message that is no longer in the queue has a turn, or was removed.
     begun: bool,
-    /// The queue may have changed since it was looked at.
+    /// The queue may have changed since it was read.
     queue_changed: bool,
 }
 
@@ -95,7 +95,7 @@ struct Ended {
 }
 
 impl Waiting {
-    /// What was before the message has no part in the answer.
+    /// Events before the message have no part in the answer.
     fn new(hub: &Hub, record: SessionRecord, posted: Posted) -> Self {
         let subscription = hub.subscribe(&record, posted.after);
         let projector = Projector::new(Audience::default(), Echo::Others);
@@ -140,9 +140,9 @@ impl Waiting {
         })
     }
 
-    /// The row leaves the queue in the transaction of its `turn.started`, so once all of the log up to a state
-    /// without the message is read, a turn for it would have been seen.
-    /// Until then it is looked at again with whatever comes next.
+    /// The row leaves the queue in the transaction of its `turn.started`, so once the log is read up to a
+    /// state without the message, a turn for it would have been seen. Until then the queue is checked again
+    /// with each further event.
     async fn was_taken_out(&mut self) -> Result<bool, RuntimeError> {
         let detail = self.hub.detail(&self.record.id).await?;
         let queue = detail.state.queue.unwrap_or_default();

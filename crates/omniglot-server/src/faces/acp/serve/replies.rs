@@ -1,4 +1,4 @@
-//! What a client answers: to a request of an agent, or to one of ours.
+//! Processes a client's answers to requests: to an agent's request, or to one of ours.
 
 use agent_client_protocol_schema::v1::{Error, RequestId};
 use omniglot_runtime::RuntimeError;
@@ -8,7 +8,7 @@ use crate::app::App;
 use crate::faces::acp::connection::{Inquired, Shared};
 use crate::faces::acp::inquiry::Verdict;
 
-/// An answer to nothing, and the second of two, change nothing.
+/// An answer to an unknown request, and the second of two, change nothing.
 pub(crate) async fn answered(app: &App, connection: &Shared, id: RequestId, result: Result<Value, Error>) {
     if connection.answered(&id, &result) {
         return;
@@ -31,7 +31,7 @@ pub(crate) async fn answered(app: &App, connection: &Shared, id: RequestId, resu
         (Verdict::Question(answers), name) => {
             let replied = app.hub.reply_question(session, name.as_str(), answers).await;
             match replied {
-                // Nobody is left waiting because a client offered what is no answer.
+                // No agent waits forever because a client sent an invalid answer.
                 Err(RuntimeError::InvalidRequest(_)) => {
                     app.hub.reply_question(session, name.as_str(), None).await
                 }

@@ -1,5 +1,5 @@
-//! Sessions: made, loaded, resumed, forked, listed, closed and deleted. All of it from our own store, so it
-//! works for every agent alike.
+//! Sessions: created, loaded, resumed, forked, listed, closed and deleted. All of it from our own store, so
+//! it works for every agent alike.
 
 use agent_client_protocol_schema::v1::{
     CloseSessionRequest, CloseSessionResponse, DeleteSessionRequest, DeleteSessionResponse, Error,
@@ -19,7 +19,7 @@ use crate::faces::acp::rpc::Params;
 use crate::faces::acp::setup::{self, Opened};
 use crate::faces::acp::{failure, wanted};
 
-/// How many sessions one page of a list holds.
+/// The number of sessions in one page of a list.
 const PAGE: usize = 50;
 
 pub(super) async fn new(app: &App, connection: &Shared, call: &Call) -> Served {
@@ -45,8 +45,8 @@ async fn copy(app: &App, connection: &Shared, call: &Call) -> Result<SessionId, 
     works(app, call, id, created).await
 }
 
-/// A request with a key names its session, so that the session is found when the request is repeated: whoever
-/// repeats it has not heard of the first. An id of ours fits our own rules.
+/// A request with a key gets its session id from the key, so that a repeated request finds the session: its
+/// client did not receive the first answer. A generated id fits our own rules.
 fn name(connection: &Shared, call: &Call) -> Result<SessionId, Error> {
     let name = match &call.key {
         Some(IdempotencyKey { key, body_hash }) => {
@@ -58,7 +58,7 @@ fn name(connection: &Shared, call: &Call) -> Result<SessionId, Error> {
     SessionId::parse(&format!("ses_{name}")).map_err(|_| Error::internal_error())
 }
 
-/// A session whose agent wants credentials first is of no use to a client that cannot give any.
+/// A session whose agent requires credentials first is of no use to a client that cannot give any.
 async fn works(
     app: &App,
     call: &Call,
@@ -75,7 +75,7 @@ async fn works(
     Err(failure::of_agent(&AgentError { session_id: Some(id.to_string()), ..refused }))
 }
 
-/// The answer comes first, then everything since the session's birth.
+/// Sends the answer first, then everything since the session's start.
 async fn born(app: &App, id: Result<SessionId, Error>) -> Served {
     let opened = async {
         let id = id?;
@@ -88,7 +88,7 @@ async fn born(app: &App, id: Result<SessionId, Error>) -> Served {
     }
 }
 
-/// The whole story first, then the answer.
+/// Sends the whole history first, then the answer.
 pub(super) async fn load(app: &App, connection: &Shared, params: &Params) -> Served {
     let known = async {
         let request: LoadSessionRequest = params.read()?;
@@ -122,12 +122,12 @@ async fn opened(app: &App, id: &SessionId) -> Result<Opened, Error> {
     Ok(Opened::new(&detail.info, &detail.state))
 }
 
-/// Newest first; the cursor is the last session of the page before.
+/// Lists sessions, newest first; the cursor is the last session of the previous page.
 pub(super) async fn list(app: &App, params: &Params) -> Result<ListSessionsResponse, Error> {
     let request: ListSessionsRequest = params.read()?;
     let mut after = request.cursor.map(|cursor| SessionId::parse(&cursor)).transpose().map_err(unfit)?;
     let directory = match request.cwd {
-        // Sessions have the path without its links.
+        // Sessions have the path with its links resolved.
         Some(cwd) => Some(tokio::fs::canonicalize(&cwd).await.unwrap_or(cwd).to_string_lossy().into_owned()),
         None => None,
     };
@@ -158,7 +158,7 @@ fn listed(refused: RuntimeError) -> Error {
     }
 }
 
-/// The agent's process is let go; the session stays and can be loaded.
+/// Ends the agent's process; the session stays and can be loaded.
 pub(super) async fn close(
     app: &App,
     connection: &Shared,
@@ -171,7 +171,7 @@ pub(super) async fn close(
     Ok(CloseSessionResponse::new())
 }
 
-/// One that is not there is deleted already.
+/// A session that does not exist counts as deleted.
 pub(super) async fn delete(
     app: &App,
     connection: &Shared,

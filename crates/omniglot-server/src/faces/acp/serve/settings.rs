@@ -1,4 +1,4 @@
-//! Modes, models and options: what a client sets, and what there is then.
+//! Modes, models and options: sets them, and returns the resulting values.
 
 use agent_client_protocol_schema::v1::{
     Error, SessionId as WireId, SetSessionConfigOptionRequest, SetSessionConfigOptionResponse,
@@ -59,7 +59,7 @@ async fn state_of(app: &App, session: &SessionId) -> Result<SessionState, Error>
     filled(&app.hub, detail).await.map(|detail| detail.state)
 }
 
-/// A session whose lists stand in place.
+/// Returns a session whose lists are inline.
 pub(super) async fn filled(hub: &Hub, mut detail: SessionDetail) -> Result<SessionDetail, Error> {
     let paths = Blobs::named_by_state(&detail.state);
     let blobs = fetch::blobs(hub, &detail.info.session_id, paths).await.map_err(error)?;

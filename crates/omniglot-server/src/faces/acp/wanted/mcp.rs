@@ -1,4 +1,4 @@
-//! The MCP servers that a client brings, as a session is created with them.
+//! Converts the MCP servers of a client into those that a session is created with.
 
 use agent_client_protocol_schema::v1::{
     EnvVariable, HttpHeader, McpServer, McpServerHttp, McpServerSse, McpServerStdio, Meta,
@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::super::meta::{self, BadKey};
 
-/// Its name and the rest.
+/// Returns the server's name and its configuration.
 pub(super) fn server(entry: &RawValue) -> Result<(String, McpServerConfig), String> {
     match super::parse(entry)? {
         McpServer::Stdio(server) => local(server).map_err(|error| error.to_string()),

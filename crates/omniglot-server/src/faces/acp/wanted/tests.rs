@@ -1,4 +1,4 @@
-//! Prompts and new sessions, as clients write them.
+//! Tests prompts and new sessions in the form that clients send.
 
 use serde_json::json;
 

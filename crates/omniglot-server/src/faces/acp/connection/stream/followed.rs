@@ -1,4 +1,4 @@
-//! One session on one stream: its log, projected from a place on.
+//! One session on one stream: its log, projected from a position on.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,20 +20,20 @@ pub(super) struct Followed {
     hub: Hub,
     connection: Shared,
     record: SessionRecord,
-    /// The client wants the agent's frames along.
+    /// Whether the client wants the agent's frames, too.
     frames: bool,
     projector: Projector,
     subscription: Subscription,
-    /// The client has everything up to here.
+    /// The client has everything up to this position.
     start: LogPosition,
-    /// Up to here the client is told its own words too.
+    /// Up to this sequence the client's own messages are included.
     told_until: u64,
-    /// Requests that wait for a person and that the client was not told of: those of the past may be settled
-    /// by what follows, so they are told when the log is read to its end.
+    /// Requests that wait for a person and were not sent to the client: later events may resolve those of the
+    /// past, so they are sent when the log is read to its end.
     waiting: BTreeMap<u64, Inquiry>,
 }
 
-/// A message, and where the client is once it has it. Without a message only the place changes.
+/// A message, and the client's position once it has it. Without a message only the position changes.
 pub(super) struct Told {
     pub(super) message: Option<Bytes>,
     pub(super) place: LogPosition,
@@ -80,11 +80,11 @@ impl Followed {
         self.subscription.next(max_bytes).await
     }
 
-    /// Reads what the client has, so that what follows is told as if it had been there all the time.
+    /// Projects the events that the client has, without sending, so that later ones are projected in context.
     pub(super) async fn catch_up_silently(&mut self) -> Result<(), RuntimeError> {
         let until = self.start.whole();
         while self.read() < until {
-            // What goes beyond the place is projected once more, from a subscription that begins there.
+            // Events beyond the position are projected again, from a subscription that begins there.
             let Next::Events(events) = self.next(super::BATCH).await? else { return Ok(()) };
             for event in events.iter().filter(|event| event.seq <= until) {
                 self.past(event).await?;
@@ -122,7 +122,7 @@ impl Followed {
                 Outgoing::Exited(exited) => messages.push(rpc::notification(AgentExited::METHOD, &*exited)),
                 Outgoing::ClientRequest(inquiry) => drop(self.waiting.insert(stored.seq, *inquiry)),
                 Outgoing::Settled(name) => self.settled(name.as_str()),
-                // Whoever prompted waits for it by himself.
+                // The prompt's own task waits for this.
                 Outgoing::TurnEnded(_) => {}
             }
         }
@@ -140,7 +140,7 @@ impl Followed {
         Ok(())
     }
 
-    /// The requests that wait, once there is nothing more to read that could settle them.
+    /// Returns the open requests, once there is nothing more to read that could resolve them.
     pub(super) fn open_requests(&mut self) -> Vec<Told> {
         if !self.caught_up() {
             return vec![];
