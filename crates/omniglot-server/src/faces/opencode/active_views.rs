@@ -1,18 +1,18 @@
-//! The sessions whose changes are told: those in the middle of something, and the last few that rest.
+//! The sessions whose changes are streamed: those that are busy, and the last few idle ones.
 //!
-//! What is kept of each is the relay's business.
+//! The relay decides what is kept of each.
 
 use std::collections::{HashMap, VecDeque};
 
 use omniglot_store::SessionNo;
 
-/// How many that rest are kept: one that goes on is read from its first event otherwise.
+/// The number of idle sessions that are kept: another one that continues is read from its first event.
 const RESTING: usize = 16;
 
 #[derive(Debug)]
 pub(super) struct ActiveViews<T> {
     all: HashMap<SessionNo, T>,
-    /// The longest resting stands first.
+    /// The longest idle session is first.
     resting: VecDeque<SessionNo>,
 }
 
@@ -44,8 +44,8 @@ impl<T: Clone> ActiveViews<T> {
         self.resting.retain(|resting| *resting != no);
     }
 
-    /// Returns the one that has rested longest, when they have become too many. It is still there: whoever
-    /// knows that it may go removes it.
+    /// Marks a session as idle and returns the longest idle one, when there are too many. It stays in the
+    /// list: the caller removes it once that is safe.
     pub(super) fn rests(&mut self, no: SessionNo) -> Option<(SessionNo, T)> {
         self.works(no);
         self.resting.push_back(no);

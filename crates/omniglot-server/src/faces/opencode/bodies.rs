@@ -1,5 +1,4 @@
-//! What clients send in bodies. Members that we have no use for are passed over: clients of other versions
-//! send more.
+//! The request bodies of clients. Unknown members are ignored: clients of other versions send more.
 
 use axum::extract::{FromRequest, Request};
 use omniglot_schema::PermissionReply;
@@ -44,14 +43,14 @@ pub(crate) struct NewSession {
     pub(crate) permission: Vec<Rule>,
 }
 
-/// What a session may do. Agents keep their own rules for their tools; the one about questions is ours.
+/// A rule of a session. Agents keep their own rules for their tools; the one about questions is ours.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Rule {
     permission: String,
     action: String,
 }
 
-/// Whether somebody will answer questions: `opencode run` says that nobody does. The last rule counts.
+/// Whether a person will answer questions: `opencode run` denies them. The last rule counts.
 pub(crate) fn may_ask(rules: &[Rule]) -> bool {
     let about = |rule: &&Rule| matches!(&*rule.permission, "question" | "*");
     rules.iter().rev().find(about).is_none_or(|rule| rule.action != "deny")
@@ -91,7 +90,7 @@ pub(crate) enum PartInput {
         text: String,
     },
     File(FileInput),
-    /// Names an agent that the text mentions; the text is what counts.
+    /// Names an agent that the text mentions; only the text counts.
     Agent {},
     Subtask {},
 }
@@ -140,7 +139,7 @@ pub(crate) struct ChangeTime {
     pub(crate) archived: Option<f64>,
 }
 
-/// Both routes of a permission: the older one says `response`.
+/// The body of both routes of a permission: the older one uses `response`.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct PermissionAnswer {
     #[serde(alias = "response")]

@@ -1,8 +1,8 @@
-//! Which agents, models and modes this daemon offers, and which agent is meant when a client names none.
+//! The agents, models and modes of this daemon, and the default agent of clients that name none.
 //!
-//! Each agent is asked once for its lists, beside the requests: a client that starts waits for them only a
-//! moment, and an agent that has not answered by then has one model that leaves the choice to it. Clients are
-//! told to read the lists again when the last has answered.
+//! Each agent is asked once for its lists, beside the requests: a starting client waits for them only a
+//! moment, and an agent that has not answered by then has one model that leaves the choice to it. Clients
+//! receive an event to read the lists again when the last agent has answered.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -18,10 +18,10 @@ use super::provider_list::{Agent, Provider};
 use super::relay::Relay;
 use super::wire::Payload;
 
-/// How long a client that starts waits for lists.
+/// The time that a starting client waits for lists.
 const LIST_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The built-in agent for trying things out; nobody means it who does not say so.
+/// The built-in agent for tests; never chosen unless a client names it.
 const REHEARSAL: &str = "mock";
 
 pub(crate) struct Catalog {
@@ -45,7 +45,7 @@ pub(crate) struct AgentLists {
 }
 
 impl AgentLists {
-    /// The model that is chosen unless another is.
+    /// The model that is used unless another is chosen.
     pub(crate) fn model(&self) -> String {
         let listed = |model: &String| self.models.iter().any(|it| it.id == *model);
         let first = self.models.first().map(|model| model.id.clone());
@@ -62,7 +62,7 @@ impl Catalog {
         Arc::new(Self { hub, relay, asking: Mutex::default() })
     }
 
-    /// Every installed agent; the one that is meant by default comes first.
+    /// Lists every installed agent, the default one first.
     pub(crate) async fn offers(&self, preferred: Option<&str>) -> Vec<AgentLists> {
         self.learn(preferred).await;
         self.installed(preferred).into_iter().map(|agent| self.offer(agent)).collect()
@@ -79,14 +79,14 @@ impl Catalog {
         Agent::all(offers.iter().flat_map(|offer| &offer.modes))
     }
 
-    /// The agent that is meant by a client that names none.
+    /// Returns the agent of a client that names none.
     pub(crate) fn default_agent(&self, preferred: Option<&str>) -> Option<String> {
         self.installed(preferred).into_iter().next().map(|agent| agent.id)
     }
 
     fn installed(&self, preferred: Option<&str>) -> Vec<AgentInfo> {
         let mut agents: Vec<_> = self.hub.agents().into_iter().filter(|agent| agent.installed).collect();
-        // The rehearsal is the default of a daemon that was told of none.
+        // The mock agent is the default of a daemon without a configured one.
         let configured = Some(self.hub.default_agent()).filter(|agent| *agent != REHEARSAL);
         let preferred = preferred.or(configured);
         agents.sort_by_key(|agent| rank(agent, preferred));
@@ -99,11 +99,11 @@ impl Catalog {
             let asking = asking.get_or_insert_with(|| self.ask(preferred));
             (asking.until, asking.done.clone())
         };
-        // Whatever is known by then is offered.
+        // The lists that are known by then are served.
         let _late = timeout_at(until, done.wait_for(|done| *done)).await.is_err();
     }
 
-    /// Asks one agent after the other; those without credentials would only refuse.
+    /// Asks one agent after the other; agents without credentials would only refuse.
     fn ask(&self, preferred: Option<&str>) -> Asking {
         let (tell, done) = watch::channel(false);
         let mut agents = self.installed(preferred);
@@ -125,7 +125,7 @@ impl Catalog {
     }
 }
 
-/// The wanted one, then real ones that can work at once, then the others as the daemon lists them.
+/// Ranks the preferred agent first, then real ones that can work at once, then the others.
 fn rank(agent: &AgentInfo, preferred: Option<&str>) -> u8 {
     match agent {
         agent if Some(agent.id.as_str()) == preferred => 0,

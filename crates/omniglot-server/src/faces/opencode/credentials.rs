@@ -1,5 +1,5 @@
-//! How OpenCode's clients show who they are: the token as the password of any user, in a header or in the
-//! query. Whether the token is right is decided in `access`.
+//! The credentials of OpenCode's clients: the token as the password of any user, in a header or in the query.
+//! `access` checks the token.
 
 use axum::extract::Query;
 use base64::Engine as _;
@@ -8,10 +8,10 @@ use http::header::AUTHORIZATION;
 use http::{HeaderMap, Uri};
 use serde::Deserialize;
 
-/// Where this face is served.
+/// The path prefix of this face.
 pub(crate) const PREFIX: &str = "/opencode";
 
-/// OpenCode's web page asks these at the root of a host, whatever the path of the server's address is.
+/// OpenCode's web page requests these at the root of a host, whatever the path of the server's address is.
 pub(crate) const PROBES: [&str; 2] = ["/global/health", "/api/health"];
 
 pub(crate) fn is_ours(uri: &Uri) -> bool {
@@ -19,7 +19,7 @@ pub(crate) fn is_ours(uri: &Uri) -> bool {
     below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) || PROBES.contains(&uri.path())
 }
 
-/// The password that a request shows, if it shows one in OpenCode's way.
+/// Returns the password of a request, if it carries one in OpenCode's way.
 pub(crate) fn password(headers: &HeaderMap, uri: &Uri) -> Option<String> {
     let header = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
     header.and_then(basic).or_else(|| in_query(uri))

@@ -1,5 +1,5 @@
-//! Which directory a request is about: named in the query, in a header, or not at all; all three forms mean
-//! the same.
+//! The directory of a request: named in the query, in a header, or not at all; all three forms are
+//! equivalent.
 
 use std::convert::Infallible;
 use std::path::Path;
@@ -14,7 +14,7 @@ const HEADER: &str = "x-opencode-directory";
 /// The directory of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Directory {
-    /// What the client named, as sessions have it: without links, if it exists.
+    /// The directory that the client named, as sessions have it: with links resolved, if it exists.
     named: Option<String>,
 }
 
@@ -23,12 +23,12 @@ impl Directory {
         Self { named: named.map(resolved) }
     }
 
-    /// The one it is about; without a name that is the daemon's own.
+    /// Returns the directory; without a name that is the daemon's own.
     pub(crate) fn path(&self) -> String {
         self.named.clone().unwrap_or_else(|| resolved("."))
     }
 
-    /// Whether a session of `directory` belongs to what the client sees; without a name it sees all.
+    /// Whether a client sees sessions of `directory`; without a name it sees all.
     pub(crate) fn shows(&self, directory: Option<&str>) -> bool {
         self.named.is_none() || self.named.as_deref() == directory
     }
@@ -42,7 +42,7 @@ fn resolved(path: &str) -> String {
 #[derive(Deserialize)]
 struct Named {
     directory: Option<String>,
-    /// The newer routes have it under this name.
+    /// The newer routes use this name.
     #[serde(rename = "location[directory]")]
     location: Option<String>,
 }
@@ -55,7 +55,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Directory {
         let in_query = query.and_then(|named| named.directory.or(named.location));
         let header = || {
             let value = parts.headers.get(HEADER)?.as_bytes();
-            // The SDK encodes it, scripts may not.
+            // The SDK percent-encodes the value, scripts may not.
             let text = std::str::from_utf8(value).ok()?;
             Some(percent_decode_str(text).decode_utf8().map_or_else(|_| text.to_owned(), Into::into))
         };

@@ -1,4 +1,4 @@
-//! What every route of this face has at hand.
+//! The state that every route of this face shares.
 
 use std::sync::Arc;
 

@@ -1,16 +1,16 @@
 //! Finds files by a few letters of their path, for a person who is about to attach one.
 //!
-//! Looks only inside the directory, follows no link, and passes over what is hidden or made by machines.
+//! Searches only inside the directory, follows no link, and skips hidden and generated files.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-/// A directory with more entries is looked through as far as this.
+/// The limit of entries that are searched in a directory.
 const MOST_ENTRIES: usize = 20_000;
 
-/// Folders that hold what nobody wrote.
+/// Folders with generated files.
 const MADE: [&str; 6] = ["node_modules", "target", "dist", "build", "__pycache__", "venv"];
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -28,7 +28,7 @@ pub(super) enum Kind {
     Directory,
 }
 
-/// The best matches first. Blocks.
+/// Returns the best matches first. Blocks.
 pub(super) fn find(directory: &Path, query: &str, limit: usize) -> Vec<Entry> {
     let query = query.to_lowercase();
     let mut found: Vec<_> = entries(directory)
@@ -41,7 +41,7 @@ pub(super) fn find(directory: &Path, query: &str, limit: usize) -> Vec<Entry> {
     found.into_iter().take(limit).map(|(_, entry)| entry).collect()
 }
 
-/// Nearest folders first, so that a limit cuts off what is deep.
+/// Lists the nearest folders first, so that the limit cuts off deep ones.
 fn entries(directory: &Path) -> Vec<Entry> {
     let mut found = vec![];
     let mut todo = VecDeque::from([PathBuf::new()]);
@@ -68,7 +68,7 @@ fn entries(directory: &Path) -> Vec<Entry> {
     found
 }
 
-/// How far a path is from what was typed; `None` when it lacks some of its letters in their order.
+/// Returns the distance of a path from the query; `None` when it lacks some of its letters in their order.
 fn distance(path: &str, query: &str) -> Option<u8> {
     let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
     if name.starts_with(query) {

@@ -1,4 +1,4 @@
-//! Ids as OpenCode's clients want them: a prefix, then text that ascends in the order of creation.
+//! Ids in OpenCode's form: a prefix, then text that ascends in the order of creation.
 //!
 //! Everything is derived from the session and its events, so the same log gives the same ids. Ids of sessions
 //! and requests can be read back; those of messages and parts never have to be.
@@ -43,25 +43,25 @@ impl fmt::Display for Id {
 
 const DIGITS: usize = 12;
 const MASK: u64 = (1 << 48) - 1;
-/// Not used by any id inside; nobody has to escape it in a path.
+/// Occurs in no inner id, and needs no escape in a path.
 const SEPARATOR: char = '~';
 
 pub fn session(id: &SessionId) -> Id {
     format!("ses_{id}").into()
 }
 
-/// The session that a client means by `id`.
+/// Returns the session of a client's `id`.
 pub fn session_of(id: &str) -> Option<SessionId> {
     SessionId::parse(id.strip_prefix("ses_")?).ok()
 }
 
-/// The session and the permission that a client means by `id`.
+/// Returns the session and the permission of a client's `id`.
 pub fn permission_of(id: &str) -> Option<(SessionId, PermissionId)> {
     let (session, request) = request_of(id.strip_prefix("per_")?)?;
     Some((session, PermissionId(request)))
 }
 
-/// The session and the question that a client means by `id`.
+/// Returns the session and the question of a client's `id`.
 pub fn question_of(id: &str) -> Option<(SessionId, QuestionId)> {
     let (session, request) = request_of(id.strip_prefix("que_")?)?;
     Some((session, QuestionId(request)))
@@ -86,7 +86,7 @@ fn stamp_of(milliseconds: i64) -> u64 {
 #[derive(Debug, Clone)]
 pub struct Minter {
     session: SessionId,
-    /// Tells ids of this session from those of others that were made in the same millisecond.
+    /// Distinguishes ids of this session from those of others that were made in the same millisecond.
     tail: String,
     things: Clock,
     events: Clock,
@@ -123,7 +123,7 @@ impl Minter {
         format!("{prefix}_{stamp:012x}{SEPARATOR}{id}{SEPARATOR}{}", self.session).into()
     }
 
-    /// Takes a client's own id, if it is of the right kind; what is made later sorts behind it.
+    /// Accepts a client's own id, if it is of the right kind; later ids sort behind it.
     pub fn adopt(&mut self, prefix: &str, id: &str, milliseconds: i64) -> Option<Id> {
         let digits = id.strip_prefix(prefix)?.strip_prefix('_')?.get(..DIGITS);
         let stamp = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
@@ -132,7 +132,7 @@ impl Minter {
     }
 }
 
-/// Gives stamps that only grow, whatever the time does.
+/// Makes stamps that only grow, also when the clock goes back.
 #[derive(Debug, Clone, Default)]
 struct Clock {
     last: u64,
@@ -144,7 +144,7 @@ impl Clock {
         self.last
     }
 
-    /// A client whose clock is far ahead must not use up the numbers.
+    /// A client whose clock is far ahead must not exhaust the numbers.
     fn follow(&mut self, stamp: u64, milliseconds: i64) {
         const A_DAY: u64 = (24 * 60 * 60 * 1000) << DIGITS;
         if stamp <= stamp_of(milliseconds).saturating_add(A_DAY) {

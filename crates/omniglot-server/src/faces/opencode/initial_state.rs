@@ -1,5 +1,5 @@
-//! What a stream must hear of a session that it joins in the middle: that it works, what its turn has said so
-//! far, and what it asks. A client that was cut off for a moment is whole again by it.
+//! The events that a new stream needs of a busy session: its status, the messages of its turn so far, and its
+//! open requests. A client that was briefly disconnected is complete again with them.
 
 use super::project::Projector;
 use super::wire::{MessageInfo, MessageWithParts, OcEvent, Payload, Status};

@@ -1,20 +1,20 @@
-//! Puts pictures into the events that name them.
+//! Puts images into the events that name them.
 //!
-//! OpenCode's clients show a picture by the address in its part, and a page sends no token when it loads one.
-//! So the address holds the picture itself, as OpenCode's own server does it.
+//! OpenCode's clients display an image by the address in its part, and a page sends no token when it loads
+//! one. So the address is a data URL, as with OpenCode's own server.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use omniglot_runtime::Hub;
 use omniglot_schema::{ContentPart, EventData, SessionId, UniversalEvent};
 
-/// A larger one would push too much else out of the streams' ring. It keeps its address below `/v1`.
+/// A larger image would evict too many frames from the streams' ring. It keeps its address below `/v1`.
 const LARGEST: usize = 4 << 20;
 
-/// How many bytes of pictures a session's projection holds. Those after that keep their address as well.
+/// The bytes of images that a session's projection holds. Later images keep their address as well.
 pub(super) const ROOM: usize = 16 << 20;
 
-/// May be called again for the same event. A picture that cannot be read keeps its address and hides nothing
+/// May be called again for the same event. An image that cannot be read keeps its address and hides nothing
 /// else.
 pub(super) async fn put_in(hub: &Hub, session: &SessionId, event: &mut UniversalEvent, room: &mut usize) {
     let EventData::ItemCompleted(data) = &mut event.data else { return };

@@ -1,12 +1,12 @@
-//! A session's events as OpenCode's clients want them.
+//! Projects a session's events into OpenCode's events and messages.
 //!
 //! Pure and deterministic: the same events from the first on give the same events, ids and messages, so any
-//! position can be made again from the log. Events and messages are one fold: the only way to tell something is
-//! `say`, which changes the messages by what it tells.
+//! position can be made again from the log. Events and messages are one fold: `say` alone emits an event, and
+//! applies it to the messages.
 //!
-//! A turn has one assistant message; a message that is steered into it begins another. What a subagent does
-//! stands in the message of its turn, where it can be watched: its calls as calls, its words as reasoning, so
-//! that nobody takes them for the answer.
+//! A turn has one assistant message; a message that is steered into it begins another. A subagent's work is
+//! part of the message of its turn, where it can be watched: its calls as calls, its text as reasoning, so
+//! that it is not taken for the answer.
 
 mod diffs;
 mod failure;
@@ -41,7 +41,7 @@ use super::wire::{
 
 pub use self::state::VERSION;
 
-/// What the log does not say about a session, or not at once.
+/// The facts of a session that the log does not have, or not at once.
 #[derive(Debug, Clone)]
 pub struct SessionSummary {
     pub session: SessionId,
@@ -51,7 +51,7 @@ pub struct SessionSummary {
     pub project: String,
     /// Milliseconds since 1970.
     pub created: i64,
-    /// Before the first event that names one.
+    /// The title before the first event that names one.
     pub title: Option<String>,
     pub model: Option<String>,
     pub agent_mode: Option<String>,
@@ -68,7 +68,7 @@ pub struct Projector {
     summary: SessionSummary,
     id: Id,
     ids: Minter,
-    /// Of the event at hand, in milliseconds since 1970.
+    /// The time of the current event, in milliseconds since 1970.
     now: i64,
     out: Vec<OcEvent>,
     sequence: u64,
@@ -76,7 +76,7 @@ pub struct Projector {
     state: SessionState,
     status: Status,
     tokens: Tokens,
-    /// Since when the agent compacts its context.
+    /// The start of the running compaction.
     compacting: Option<i64>,
     todos: Vec<Todo>,
     diffs: Diffs,
@@ -86,9 +86,9 @@ pub struct Projector {
     waiting: Vec<Waiting>,
     texts: HashMap<ItemId, OpenText>,
     calls: HashMap<CallId, OpenCall>,
-    /// Which call an open result belongs to.
+    /// The call of each open result.
     results: HashMap<ItemId, CallId>,
-    /// Every call there was, by its item: requests and subagents' items name it.
+    /// Every call of the session, by its item: requests and subagents' items name it.
     called: HashMap<ItemId, ToolReference>,
     /// Items of subagents, which have a call as their parent or one of these.
     inside: HashSet<ItemId>,
@@ -129,7 +129,7 @@ impl Projector {
         }
     }
 
-    /// What clients are told about the next event of the log. One that is already folded tells nothing.
+    /// Folds the next event of the log into events for clients. An event that is already folded gives none.
     pub fn event(&mut self, event: &UniversalEvent) -> Vec<OcEvent> {
         if event.sequence <= self.sequence {
             return vec![];
@@ -149,7 +149,7 @@ impl Projector {
             EventData::PermissionResolved(answered) => self.permission_answered(answered),
             EventData::QuestionRequested(asked) => self.question_asked(asked),
             EventData::QuestionResolved(answered) => self.question_answered(answered),
-            // A session that ended is one that nobody uses at the moment; its turn has ended before.
+            // An ended session is one that is not in use at the moment; its turn has ended before.
             EventData::SessionEnded(_) | EventData::AgentUnparsed(_) => {}
         }
         std::mem::take(&mut self.out)
@@ -168,7 +168,7 @@ impl Projector {
         self.messages.message(id)
     }
 
-    /// The last message of the assistant: the answer, when no turn runs.
+    /// Returns the last message of the assistant: the answer, when no turn runs.
     pub fn answer(&self) -> Option<&MessageWithParts> {
         self.messages().iter().rev().find(|message| matches!(message.info, MessageInfo::Assistant(_)))
     }
@@ -181,7 +181,7 @@ impl Projector {
         &self.todos
     }
 
-    /// What was changed by the turn of this user's message, or by all.
+    /// Returns the changes of the turn of this user message, or of all turns.
     pub fn diffs(&self, message: Option<&str>) -> Vec<FileDiff> {
         match message.map(|id| self.message(id).map(|message| &message.info)) {
             None => self.diffs.all(),
@@ -200,17 +200,17 @@ impl Projector {
         self.asked.iter().filter_map(PendingRequest::question).collect()
     }
 
-    /// What is asked and not answered, as a new stream must hear it again.
+    /// Returns the open requests, as a new stream must receive them again.
     pub fn pending(&self) -> Vec<OcEvent> {
         self.asked.iter().map(|asked| asked.event(self.now)).collect()
     }
 
-    /// The session's record, as `session.updated` tells it.
+    /// Returns the session's record in the form of `session.updated`.
     pub fn session(&self) -> Session {
         state::session(self)
     }
 
-    /// Tells something, and changes the messages by it.
+    /// Emits an event, and applies it to the messages.
     fn say(&mut self, payload: Payload) {
         self.messages.apply(&payload);
         self.out.push(OcEvent { id: self.ids.event(self.now), payload });
@@ -261,7 +261,7 @@ impl Projector {
             D::Text => self.text_grew(delta, false),
             D::Reasoning => self.text_grew(delta, true),
             D::ToolOutput => self.output_grew(delta),
-            // OpenCode shows a call's input when it is whole.
+            // OpenCode displays a call's input when it is complete.
             D::ToolInput => {}
         }
     }
@@ -274,12 +274,12 @@ impl Projector {
             (ItemKind::ToolResult, _) => self.result_completed(item),
             (ItemKind::System, _) => self.system_said(item),
             (ItemKind::Status, _) => self.happened(item),
-            // Nobody knows what it is, so nobody can show it; the stream has it.
+            // An unknown item cannot be displayed; the stream has it.
             (ItemKind::Unknown, _) => {}
         }
     }
 
-    /// Remembers whether an item is a subagent's.
+    /// Records whether an item is a subagent's.
     fn place(&mut self, item: &UniversalItem) {
         let Some(parent) = &item.parent_id else { return };
         let is_result_of_parent = item.kind == ItemKind::ToolResult;

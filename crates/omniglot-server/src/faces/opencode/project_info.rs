@@ -1,5 +1,4 @@
-//! What a directory is to OpenCode's clients: a place in a project, with a branch. Read from the files, never
-//! by running anything.
+//! The project of a directory: its root and branch. Read from the files, never by running a program.
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +26,7 @@ impl ProjectInfo {
         self.git.is_some()
     }
 
-    /// The branch that is checked out, if any is.
+    /// Returns the branch that is checked out, if any is.
     pub(crate) fn branch(&self) -> Option<String> {
         let head = std::fs::read_to_string(self.git.as_ref()?.join("HEAD")).ok()?;
         head.trim().strip_prefix("ref: refs/heads/").map(str::to_owned)

@@ -1,4 +1,4 @@
-//! A prompt of OpenCode's as a message of ours: its text, its files, and what the client calls them.
+//! Converts a prompt of OpenCode into our message: its text, its files, and the client's ids for them.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use super::refusal::Refusal;
 /// OpenCode lets a person attach folders; agents find those by themselves.
 const FOLDER: &str = "application/x-directory";
 
-/// What a prompt is made of.
+/// The content of a prompt.
 #[derive(Debug, Default)]
 struct Content {
     texts: Vec<String>,
@@ -23,7 +23,7 @@ struct Content {
     files: Vec<FileInput>,
 }
 
-/// The message, under the name `message_id`. Files that came inside the request are kept for the session.
+/// Makes the message, under the id `message_id`. Inline files of the request are stored for the session.
 pub(crate) async fn message(
     hub: &Hub,
     session: &SessionId,
@@ -81,7 +81,7 @@ async fn attachment(
     Ok(Some(MessageAttachment { path, mime: Some(mime), filename }))
 }
 
-/// Which lines are meant stands after a `?`; the agent gets the whole file.
+/// The selected lines are after a `?`; the agent gets the whole file.
 fn local_path(rest: &str) -> String {
     let path = rest.split(['?', '#']).next().unwrap_or_default();
     percent_decode_str(path).decode_utf8_lossy().into_owned()

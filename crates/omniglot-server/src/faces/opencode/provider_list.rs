@@ -1,7 +1,6 @@
-//! What a client can choose from, as OpenCode lists it: providers with their models, agents, commands.
+//! The choices of a client in OpenCode's form: providers with their models, agents, commands.
 //!
-//! The numbers that we do not know (prices, limits) stand as zero, as OpenCode's own lists have them for local
-//! models.
+//! Unknown numbers (prices, limits) are zero, as in OpenCode's own lists for local models.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +13,7 @@ use super::project::{DEFAULT_MODE, DEFAULT_MODEL};
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub(crate) struct Empty {}
 
-/// One of our agents.
+/// One of our agents, which is a provider to OpenCode.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Provider {
     pub(crate) id: String,
@@ -39,7 +38,7 @@ pub(crate) struct Model {
     options: Empty,
     headers: Empty,
     release_date: &'static str,
-    /// Efforts, by name.
+    /// The reasoning efforts, by name.
     variants: BTreeMap<String, Empty>,
 }
 
@@ -140,7 +139,7 @@ impl Model {
     }
 }
 
-/// A mode of our agents: OpenCode calls it an agent.
+/// A mode of our agents, which OpenCode calls an agent.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Agent {
     pub(crate) name: String,
@@ -165,7 +164,7 @@ impl Agent {
         }
     }
 
-    /// The neutral one, and every other mode once.
+    /// Lists the neutral mode, and every other mode once.
     pub(crate) fn all<'a>(modes: impl IntoIterator<Item = &'a AgentModeInfo>) -> Vec<Self> {
         let mut agents = vec![Self::new(DEFAULT_MODE, Some("As the agent works by itself"))];
         for mode in modes {

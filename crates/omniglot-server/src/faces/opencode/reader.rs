@@ -1,4 +1,4 @@
-//! One stream's place in the ring.
+//! One stream's position in the ring.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use tokio::sync::watch;
 use super::relay::Relay;
 use super::ring::{Frame, Lost};
 
-/// Yields the frames after its place, in order.
+/// Yields the frames after its position, in order.
 pub(crate) struct Reader {
     position: Position,
-    /// What it hears before anything else.
+    /// The frames that are sent before all others.
     initial_state: VecDeque<Arc<Frame>>,
-    /// How far the initial state has told of a session already.
+    /// The sequence up to which the initial state covers each session.
     started_with: HashMap<SessionNo, u64>,
     changes: watch::Receiver<u64>,
     relay: Leaving,
@@ -22,11 +22,11 @@ pub(crate) struct Reader {
 
 struct Position {
     next: u64,
-    /// Tells others that everything before it was taken.
+    /// Publishes the position before which everything was taken.
     taken: watch::Sender<u64>,
 }
 
-/// Says goodbye after everything else of the reader is gone: fields are dropped in their order.
+/// Unregisters the reader after everything else of it is dropped: fields are dropped in their order.
 struct Leaving(Arc<Relay>);
 
 impl Drop for Leaving {
@@ -53,10 +53,10 @@ impl Reader {
         self.started_with.insert(session, sequence);
     }
 
-    /// Waits for frames and returns those that fit in `max_bytes`, at least one. Asking again says that the
-    /// last ones were taken.
+    /// Waits for frames and returns those that fit in `max_bytes`, at least one. The next call acknowledges
+    /// these frames.
     ///
-    /// Cancel-safe: its place moves only when frames are returned.
+    /// Cancel-safe: its position moves only when frames are returned.
     pub(super) async fn next(&mut self, max_bytes: usize) -> Result<Vec<Arc<Frame>>, Lost> {
         if !self.initial_state.is_empty() {
             return Ok(self.initial_state.drain(..).collect());
@@ -66,12 +66,12 @@ impl Reader {
             if !frames.is_empty() {
                 return Ok(frames);
             }
-            // The relay holds the other end, and we hold the relay.
+            // The relay holds the sender, and this reader holds the relay.
             self.changes.changed().await.map_err(|_| Lost)?;
         }
     }
 
-    /// What is there already; empty when nothing is.
+    /// Returns the available frames; empty when there are none.
     pub(super) fn ready(&mut self, max_bytes: usize) -> Result<Vec<Arc<Frame>>, Lost> {
         loop {
             self.position.taken.send_replace(self.position.next);
@@ -88,13 +88,13 @@ impl Reader {
         }
     }
 
-    /// Whether the initial state has not told it already.
+    /// Whether the initial state does not cover the frame already.
     fn is_new(&self, frame: &Frame) -> bool {
         let (Some(session), Some(sequence)) = (frame.session, frame.sequence) else { return true };
         self.started_with.get(&session).is_none_or(|told| sequence > *told)
     }
 
-    /// Makes everything that is committed ready.
+    /// Makes frames of everything that is committed.
     pub(super) async fn settle(&self) {
         self.relay.0.settle().await;
     }

@@ -1,5 +1,5 @@
-//! Refusals in OpenCode's form: `name` and `data.message`, which its clients show to their person, beside
-//! the members of our own problems.
+//! Error responses in OpenCode's form: `name` and `data.message`, which its clients display, beside the
+//! members of our own problems.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -44,7 +44,7 @@ impl Refusal {
         Self(self.0.session(id))
     }
 
-    /// For requests that end before a handler of this face sees them.
+    /// Converts the problem of a request that ends before a handler of this face.
     pub(crate) fn of(problem: Problem) -> Self {
         Self(problem)
     }
@@ -84,7 +84,7 @@ fn message(details: &ProblemDetails) -> String {
     }
 }
 
-/// The names that OpenCode's own server gives.
+/// Returns the error names of OpenCode's own server.
 fn name(status: StatusCode) -> &'static str {
     match status {
         StatusCode::NOT_FOUND => "NotFoundError",

@@ -1,7 +1,7 @@
-//! Makes frames out of every session that changes, as long as somebody listens.
+//! Makes frames from every session that changes, as long as a stream is open.
 //!
-//! It follows the whole daemon with one task and keeps one projection per session that is under way; a session
-//! that did not change costs nothing. Sending the frames is left to the streams.
+//! It follows the whole daemon with one task and keeps one projection per busy session; a session that did
+//! not change costs nothing. The streams send the frames.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -21,25 +21,25 @@ use super::stream::Form;
 use super::view_cache::{Shared, ViewCache};
 use super::wire::{OcEvent, Payload};
 
-/// How long a finished command waits for streams that do not read.
+/// The time that a finished command waits for streams that do not read.
 const READER_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// One of its kind per daemon.
+/// There is one relay per daemon.
 pub(crate) struct Relay {
     pub(super) hub: Hub,
     pub(super) ring: SharedRing,
-    /// For looks at sessions that are not live.
+    /// Serves reads of sessions that are not active.
     view_cache: ViewCache,
     state: Mutex<State>,
-    /// Rings when a stream opens.
+    /// Notified when a stream opens.
     joined: Notify,
 }
 
 #[derive(Default)]
 struct State {
-    /// The sessions that changed while somebody listened.
+    /// The sessions that changed while a stream was open.
     active_views: ActiveViews<Shared>,
-    /// How far each stream has come; it hangs up when the stream ends.
+    /// The position of each stream; the channel closes when the stream ends.
     readers: Vec<watch::Receiver<u64>>,
     task: Option<AbortOnDropHandle<()>>,
 }
@@ -55,7 +55,7 @@ impl Relay {
         })
     }
 
-    /// Opens a stream. It first hears what is open in the middle of things.
+    /// Opens a stream. Its first frames are the initial state of busy sessions.
     pub(crate) async fn join(self: &Arc<Self>, form: &Form) -> Result<Reader, RuntimeError> {
         let mut reader = self.enter();
         for session in self.hub.unfinished().await? {
@@ -72,7 +72,7 @@ impl Relay {
 
     fn enter(self: &Arc<Self>) -> Reader {
         let mut state = self.state();
-        // From before the reader's place on, so that nothing lies between.
+        // From before the reader's position on, so that nothing is missed in between.
         let news = state.task.is_none().then(|| self.hub.follow());
         let (reader, progress) = Reader::new(self.clone(), self.ring.end());
         state.readers.push(progress);
@@ -84,7 +84,7 @@ impl Relay {
         reader
     }
 
-    /// Returns once somebody listens; a client that never does is not waited for long.
+    /// Returns once a stream is open; a client that never opens one is not waited for long.
     pub(crate) async fn audience(&self) {
         let somebody = async {
             loop {
@@ -100,7 +100,7 @@ impl Relay {
         }
     }
 
-    /// Called when a reader has gone.
+    /// Called when a reader has been dropped.
     pub(super) fn leave(&self) {
         let mut state = self.state();
         state.readers.retain(|progress| progress.has_changed().is_ok());
@@ -116,7 +116,7 @@ impl Relay {
                 match change {
                     SessionChange::Grown { after } => self.grown(no, after).await,
                     SessionChange::Deleted(record) => self.deleted(no, record.as_deref()),
-                    // Its clients know the new one by the same id.
+                    // Its clients know the new session by the same id.
                     SessionChange::Replaced => self.forget(no),
                 }
             }
@@ -139,27 +139,27 @@ impl Relay {
         }
     }
 
-    /// Lets one go that rests, when they have become too many. Only the task that follows does this: whatever
-    /// comes later of that session is its news, and read anew.
+    /// Removes an idle session, when there are too many. Only the follower task does this: later changes of
+    /// that session arrive there, and it is read anew.
     async fn rested(&self, no: SessionNo) {
         let surplus = self.state().active_views.rests(no);
         let Some((longest, live)) = surplus else { return };
         let mut live = live.lock().await;
         if live.rests() {
-            // Somebody may look at it still, and would tell what its successor tells.
+            // A reader may still hold the view, and would emit what its successor emits.
             live.hush();
             self.state().active_views.remove(longest);
         }
     }
 
-    /// Says something of the server itself to everybody who listens to all of it.
+    /// Emits an event of the server itself to all global streams.
     pub(crate) fn announce(&self, payload: Payload) {
         let event = OcEvent::loose(jiff::Timestamp::now().as_millisecond(), payload);
         let json = encode(&event);
         self.ring.push(vec![Frame { session: None, sequence: None, directory: "".into(), json }]);
     }
 
-    /// Those who show a list of sessions take it off.
+    /// Emits the deletion, so that clients remove the session from their lists.
     fn deleted(&self, no: SessionNo, record: Option<&SessionRecord>) {
         self.forget(no);
         match record.map(farewell).transpose() {
@@ -179,7 +179,7 @@ impl Relay {
         self.state().active_views.remove(no);
     }
 
-    /// Tells what a session's events after `after` say, unless that was done.
+    /// Emits the frames of a session's events after `after`, unless that was done.
     async fn tell_from(&self, no: SessionNo, after: u64) -> Result<Flow, RuntimeError> {
         let live = self.live_from(no, after).await?;
         let mut live = live.lock().await;
@@ -187,7 +187,7 @@ impl Relay {
         Ok(if live.rests() { Flow::Rests } else { Flow::Works })
     }
 
-    /// The projection of a session, told up to `after` if it is new.
+    /// Returns the projection of a session; a new one emits only events after `after`.
     async fn live_from(&self, no: SessionNo, after: u64) -> Result<Shared, RuntimeError> {
         let known = self.state().active_views.get(no);
         if let Some(live) = known {
@@ -200,14 +200,14 @@ impl Relay {
         if let Some(live) = state.active_views.get(no) {
             return Ok(live);
         }
-        // It may have been live before, and have told some of this already.
+        // The session may have been active before, and have emitted some of these events already.
         new.tell_after(self.ring.newest(no).map_or(after, |newest| newest.max(after)));
         let live: Shared = Arc::new(tokio::sync::Mutex::new(new));
         state.active_views.insert(no, live.clone());
         Ok(live)
     }
 
-    /// Folds what is committed and makes it known.
+    /// Folds the committed events and pushes their frames.
     async fn tell(&self, live: &mut SessionView) -> Result<(), RuntimeError> {
         while let Some(frames) = live.step(&self.hub).await? {
             self.ring.push(frames);
@@ -215,7 +215,7 @@ impl Relay {
         Ok(())
     }
 
-    /// Looks at a session as it is now.
+    /// Reads the current view of a session.
     pub(crate) async fn view<T>(
         &self,
         id: &SessionId,
@@ -232,8 +232,8 @@ impl Relay {
         Ok(look(&live))
     }
 
-    /// Returns once every stream has taken what the session's events after `after` say; one that does not
-    /// read is not waited for long.
+    /// Returns once every stream has taken the frames of the session's events after `after`; a stream that
+    /// does not read is not waited for long.
     pub(crate) async fn deliver(&self, id: &SessionId, after: u64) -> Result<(), RuntimeError> {
         let readers = self.state().readers.clone();
         if readers.is_empty() {
@@ -244,7 +244,7 @@ impl Relay {
         let end = self.ring.end();
         let all = async {
             for mut progress in readers {
-                // One that hung up needs nothing any more.
+                // A stream that has closed needs nothing any more.
                 let _gone = progress.wait_for(|taken| *taken >= end).await.is_err();
             }
         };
@@ -258,7 +258,7 @@ impl Relay {
     pub(super) async fn settle(&self) {
         let active_views = self.state().active_views.values();
         for live in active_views {
-            // A session that cannot be read has been reported when it was.
+            // A session that cannot be read was reported earlier.
             let _unread = self.tell(&mut *live.lock().await).await.is_err();
         }
     }
@@ -268,7 +268,7 @@ impl Relay {
     }
 }
 
-/// What a session does once all of it is told.
+/// The activity of a session after all its events.
 enum Flow {
     Works,
     Rests,

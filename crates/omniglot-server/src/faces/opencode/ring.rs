@@ -1,7 +1,7 @@
 //! The newest frames of this face, shared by all its streams: each reads at its own pace, and one that falls
-//! too far behind has lost its place.
+//! too far behind has lost its position.
 //!
-//! What a frame says is the relay's business, how it is sent the streams'.
+//! The relay makes the frames, the streams send them.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,15 +10,15 @@ use bytes::Bytes;
 use omniglot_store::SessionNo;
 use tokio::sync::watch;
 
-/// How much is kept for slow readers, of all sessions together.
+/// The bytes that are kept for slow readers, of all sessions together.
 const MAX_BYTES: usize = 16 << 20;
 
 /// One event of one session, encoded once for all streams.
 #[derive(Debug, Clone)]
 pub(super) struct Frame {
-    /// `None` for news of the server itself.
+    /// `None` for events of the server itself.
     pub(super) session: Option<SessionNo>,
-    /// The sequence of the event that it was made from; `None` when it says that the session is gone.
+    /// The sequence of the event that the frame was made from; `None` for the deletion of the session.
     pub(super) sequence: Option<u64>,
     pub(super) directory: Arc<str>,
     /// `{"id", "type", "properties"}`.
@@ -42,7 +42,7 @@ struct Ring {
     newest: HashMap<SessionNo, u64>,
 }
 
-/// The frames that a reader asked for are not kept any more.
+/// The frames at a reader's position are no longer kept.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Lost;
 
@@ -53,7 +53,7 @@ impl Default for SharedRing {
 }
 
 impl SharedRing {
-    /// Adds frames and wakes whoever waits.
+    /// Adds frames and notifies waiting readers.
     pub(super) fn push(&self, frames: Vec<Frame>) {
         if frames.is_empty() {
             return;
@@ -65,26 +65,26 @@ impl SharedRing {
             }
             ring.end()
         };
-        // Two who push at once may tell in the other order; the end never goes back.
+        // Two concurrent pushes may arrive here in the other order; the end never goes back.
         self.end.send_if_modified(|told| std::mem::replace(told, end.max(*told)) < end);
     }
 
-    /// Where the next frame will stand.
+    /// Returns the position of the next frame.
     pub(super) fn end(&self) -> u64 {
         self.ring().end()
     }
 
-    /// The sequence of the session's newest frame, as long as that is kept.
+    /// Returns the sequence of the session's newest frame, as long as that is kept.
     pub(super) fn newest(&self, session: SessionNo) -> Option<u64> {
         self.ring().newest.get(&session).copied()
     }
 
-    /// Rings whenever there is more.
+    /// Signals every new frame.
     pub(super) fn changes(&self) -> watch::Receiver<u64> {
         self.end.subscribe()
     }
 
-    /// The frames from `position` on that fit in `max_bytes`, at least one if there is one.
+    /// Returns the frames from `position` on that fit in `max_bytes`, at least one if there is one.
     pub(super) fn from(&self, position: u64, max_bytes: usize) -> Result<Vec<Arc<Frame>>, Lost> {
         let ring = self.ring();
         let start = position.checked_sub(ring.first).ok_or(Lost)?;
@@ -98,7 +98,7 @@ impl SharedRing {
         Ok(ring.frames.range(start..).take_while(fits).cloned().collect())
     }
 
-    /// Lets go of everything; positions go on.
+    /// Drops all frames; positions continue.
     pub(super) fn clear(&self) {
         let mut ring = self.ring();
         *ring = Ring { first: ring.end(), ..Ring::default() };

@@ -1,7 +1,7 @@
 //! The routes of OpenCode's server that its clients need, one file per resource.
 //!
-//! What is not here answers with a problem in JSON: clients take that for a server without the feature, while
-//! a page would break them.
+//! Any other path answers with a problem in JSON: clients treat that as a server without the feature, while a
+//! page would break them.
 
 mod files;
 mod listings;
@@ -28,7 +28,7 @@ use super::refusal::Refusal;
 use crate::app::App;
 use crate::http::problem::Problem;
 
-/// The whole face, to be served below its prefix.
+/// Builds the whole face, to be served below its prefix.
 pub(crate) fn router(app: App) -> MapRequest<Router, fn(Request) -> Request> {
     let router = Router::new()
         .merge(server_table())
@@ -40,13 +40,13 @@ pub(crate) fn router(app: App) -> MapRequest<Router, fn(Request) -> Request> {
     router.map_request(prefer as fn(Request) -> Request)
 }
 
-/// By which the web page tells whether there is an OpenCode server, and which of its protocols it speaks.
+/// The routes by which the web page detects an OpenCode server and its protocol.
 pub(crate) fn probes() -> Router {
     let [global, api] = PROBES;
     Router::new().route(global, get(server::health)).route(api, get(server::api_health))
 }
 
-/// What a client reads when it starts.
+/// The routes that a client reads when it starts.
 fn server_table() -> Router<Face> {
     Router::new()
         .route("/event", get(server::event))
@@ -95,7 +95,7 @@ fn session_table() -> Router<Face> {
         .route("/session/{id}/summarize", post(prompts::summarize))
 }
 
-/// What agents ask of people.
+/// The routes of agents' permissions and questions.
 fn request_table() -> Router<Face> {
     Router::new()
         .route("/permission", get(requests::permissions))
@@ -127,7 +127,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Preferred {
     }
 }
 
-/// Takes the agent off the path.
+/// Removes the agent from the path.
 fn prefer(mut request: Request) -> Request {
     let uri = request.uri();
     let named = uri.path().strip_prefix("/agents/").map(|rest| rest.split_once('/').unwrap_or((rest, "")));

@@ -1,6 +1,6 @@
 //! One session's log, folded as it grows.
 //!
-//! Who is told, and when, is left to the relay.
+//! The relay decides which streams receive the frames, and when.
 
 use std::sync::Arc;
 
@@ -15,26 +15,26 @@ use super::project_info::ProjectInfo;
 use super::ring::Frame;
 use super::wire::{OcEvent, Payload, Session, Status};
 
-/// How much of the log is read at once.
+/// The bytes of the log that are read at once.
 const BATCH: usize = 256 << 10;
 
-/// A session's projection and how far it has come.
+/// A session's projection and its position.
 pub(crate) struct SessionView {
     no: SessionNo,
     session: SessionId,
     directory: Arc<str>,
     projector: Projector,
     log: Subscription,
-    /// Read from the log and not folded yet.
+    /// Events that were read from the log and not folded yet.
     unread: Vec<UniversalEvent>,
-    /// Everybody knows what happened up to here.
+    /// The sequence up to which events make no frames, because they were emitted.
     told: u64,
-    /// For pictures.
+    /// The bytes that are left for images.
     room: usize,
 }
 
 impl SessionView {
-    /// Begins at the first event, and tells nobody.
+    /// Begins at the first event, and makes no frames.
     pub(super) fn new(hub: &Hub, record: &SessionRecord) -> Result<Self, RuntimeError> {
         Self::following(hub.subscribe(record, 0), record)
     }
@@ -57,7 +57,7 @@ impl SessionView {
         self.told = u64::MAX;
     }
 
-    /// Whether nothing is under way in it.
+    /// Whether the session is idle and has no open request.
     pub(super) fn rests(&self) -> bool {
         *self.projector.status() == Status::Idle && self.projector.pending().is_empty()
     }
@@ -70,9 +70,9 @@ impl SessionView {
         &self.projector
     }
 
-    /// Folds some of what is committed; `None` when that was all.
+    /// Folds some of the committed events; `None` when all were folded.
     ///
-    /// Cancel-safe: what was read is kept until it is folded.
+    /// Cancel-safe: events that were read are kept until they are folded.
     pub(super) async fn step(&mut self, hub: &Hub) -> Result<Option<Vec<Frame>>, RuntimeError> {
         if self.unread.is_empty() {
             if self.log.caught_up() {
@@ -131,7 +131,7 @@ pub(super) fn encode(event: &OcEvent) -> Bytes {
     serde_json::to_vec(event).map(Bytes::from).unwrap_or_default()
 }
 
-/// How a session began: as it was asked for, whatever became of it, so that every fold is the same.
+/// The initial facts of a session, as it was requested: later changes are ignored, so every fold is the same.
 fn facts_of(record: &SessionRecord) -> Result<SessionSummary, RuntimeError> {
     let unreadable = |_| StoreError::DamagedSession { session: record.id.to_string() };
     let request: CreateSessionRequest = serde_json::from_str(&record.request).map_err(unreadable)?;
@@ -148,7 +148,7 @@ fn facts_of(record: &SessionRecord) -> Result<SessionSummary, RuntimeError> {
     })
 }
 
-/// A session's record from its row alone, without reading its log.
+/// Makes a session's record from its row alone, without reading its log.
 pub(crate) fn quick_record(info: SessionInfo) -> Session {
     let directory = info.directory.unwrap_or_default();
     let summary = SessionSummary {
@@ -166,7 +166,7 @@ pub(crate) fn quick_record(info: SessionInfo) -> Session {
     record
 }
 
-/// Says that a session is no more, from its last row.
+/// Makes the frame of a session's deletion, from its last row.
 pub(super) fn farewell(record: &SessionRecord) -> Result<Frame, RuntimeError> {
     let info = Box::new(quick_record(Hub::info(record)?));
     let directory = info.directory.as_str().into();

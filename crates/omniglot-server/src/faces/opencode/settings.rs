@@ -1,4 +1,4 @@
-//! Brings a session to what the next prompt wants: its model, effort and mode travel with every prompt.
+//! Changes a session to the settings of the next prompt: model, effort and mode are part of every prompt.
 
 use omniglot_schema::{AgentModeInfo, Listed, SessionDetail, SessionPatch};
 
@@ -6,16 +6,16 @@ use super::bodies::ModelChoice;
 use super::project::{DEFAULT_MODE, DEFAULT_MODEL};
 use super::refusal::Refusal;
 
-/// What a prompt asks for beside its text.
+/// The settings of a prompt beside its text.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Wanted {
     pub(crate) model: Option<ModelChoice>,
     pub(crate) variant: Option<String>,
-    /// OpenCode's agent: a mode of ours.
+    /// OpenCode's agent, which is our mode.
     pub(crate) mode: Option<String>,
 }
 
-/// What must change first; `None` when nothing must.
+/// Returns the change that is needed first; `None` when nothing must change.
 pub(crate) fn patch(session: &SessionDetail, wanted: Wanted) -> Result<Option<SessionPatch>, Refusal> {
     let info = &session.info;
     if let Some(model) = &wanted.model
@@ -38,8 +38,8 @@ pub(crate) fn patch(session: &SessionDetail, wanted: Wanted) -> Result<Option<Se
     Ok((patch != SessionPatch::default()).then_some(patch))
 }
 
-/// The neutral mode is whatever the agent works in by itself, so it changes nothing but a plan that was begun;
-/// every other mode is the agent's own word for it.
+/// The neutral mode is the agent's own default, so it changes nothing but a plan that was begun; every other
+/// mode is the agent's own name for it.
 fn mode_for(session: &SessionDetail, wanted: String) -> Option<String> {
     let modes = session.state.modes.as_ref().and_then(Listed::inline).unwrap_or_default();
     let named = |name: &str| modes.iter().find(|mode: &&AgentModeInfo| mode.id == name);

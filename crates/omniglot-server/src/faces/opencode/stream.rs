@@ -1,8 +1,8 @@
 //! The two event streams: `/event` of one directory, `/global/event` of all of them with each event's
 //! directory beside it.
 //!
-//! A stream is built as fast as its client reads; cutting one that stopped reading is the connection's duty
-//! (`stall`), and one that reads too slowly ends when it has lost its place.
+//! A stream is built as fast as its client reads; the connection cuts a client that stopped reading
+//! (`stall`), and a stream that reads too slowly ends when it has lost its position.
 
 use std::time::Duration;
 
@@ -22,10 +22,10 @@ use super::wire::{OcEvent, Payload};
 /// The longest chunk, unless a single event is longer.
 const CHUNK: usize = 32 << 10;
 
-/// Which of the two streams it is.
+/// The kind of stream.
 #[derive(Debug, Clone)]
 pub(crate) enum Form {
-    /// Of one directory, by its path without links.
+    /// The stream of one directory, by its path with links resolved.
     One(String),
     Global,
 }
@@ -43,9 +43,9 @@ pub(crate) struct EventStream {
     reader: Reader,
     form: Form,
     heartbeat: Duration,
-    /// Something must have been said by then.
+    /// The time of the next heartbeat.
     beat_at: Instant,
-    /// Ends the stream, once it has sent what is committed, when the server stops.
+    /// Ends the stream after the committed events when the server stops.
     stop: CancellationToken,
     chunk: BytesMut,
     over: bool,
@@ -63,7 +63,7 @@ impl EventStream {
         let headers = [
             (CONTENT_TYPE, "text/event-stream"),
             (CACHE_CONTROL, "no-cache, no-transform"),
-            // Proxies of the nginx family would hold events back otherwise.
+            // Proxies of the nginx family would buffer events otherwise.
             (http::HeaderName::from_static("x-accel-buffering"), "no"),
         ];
         (headers, Body::from_stream(self.into_chunks())).into_response()
@@ -105,7 +105,7 @@ impl EventStream {
         Ok(())
     }
 
-    /// What is ready, and no more.
+    /// Sends the available frames, and no more.
     fn rest(&mut self) -> Result<(), Lost> {
         let frames = self.reader.ready(CHUNK)?;
         self.over = frames.is_empty();
@@ -113,7 +113,7 @@ impl EventStream {
         Ok(())
     }
 
-    /// An event of the stream itself; it belongs to no directory.
+    /// Sends an event of the stream itself; it belongs to no directory.
     fn say(&mut self, payload: Payload) {
         let json = encode(&OcEvent::loose(jiff::Timestamp::now().as_millisecond(), payload));
         match self.form {

@@ -1,4 +1,4 @@
-//! Waiting for the end of the turn that takes a message.
+//! Waits for the end of the turn that answers a message.
 
 use omniglot_runtime::{Hub, Posted, RuntimeError};
 use omniglot_schema::{
@@ -6,14 +6,14 @@ use omniglot_schema::{
 };
 use omniglot_store::{Next, StoredEvent};
 
-/// How much of the log is read at once.
+/// The bytes of the log that are read at once.
 const BATCH: usize = 256 << 10;
 
-/// How the wait ended.
+/// The result of the wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Ended,
-    /// The message was taken out of the queue, or its session is gone: no turn will answer it.
+    /// The message was removed from the queue, or its session is gone: no turn will answer it.
     Dropped,
 }
 
@@ -33,17 +33,17 @@ pub(crate) async fn end_of(hub: &Hub, id: &SessionId, posted: &Posted) -> Result
     }
 }
 
-/// What is known of a message so far.
+/// The known facts of a message.
 struct Wait {
     message: MessageId,
     awaited: Awaited,
-    /// The queue may have changed since it was looked at.
+    /// The queue may have changed since it was read.
     queue_changed: bool,
 }
 
-/// Which turn is waited for.
+/// The turn to wait for.
 enum Awaited {
-    /// The one that takes the message.
+    /// The turn that answers the message.
     Message,
     Turn(TurnId),
     Running,
@@ -83,8 +83,8 @@ impl Wait {
     }
 
     /// A row leaves the queue in the transaction of its `turn.started`, so once everything up to a state
-    /// without the message is read, a turn for it would have been seen. Until then it is looked at again with
-    /// whatever comes next.
+    /// without the message is read, a turn for it would have been seen. Until then the queue is checked again
+    /// with each further event.
     fn is_dropped(&mut self, session: &SessionDetail, read: u64) -> bool {
         let queue = session.state.queue.as_ref();
         let waits = queue.is_some_and(|queue| {

@@ -1,5 +1,5 @@
-//! The sessions that were looked at last: a client that opens one asks five times for it, and a long log is
-//! read but once.
+//! The sessions that were read last: a client that opens one requests it five times, and a long log is read
+//! but once.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,12 +8,12 @@ use omniglot_store::SessionNo;
 
 use super::session_view::SessionView;
 
-/// How many are kept.
+/// The number of sessions that are kept.
 const KEPT: usize = 8;
 
 pub(super) type Shared = Arc<tokio::sync::Mutex<SessionView>>;
 
-/// The last one used stands first.
+/// The last used session is first.
 #[derive(Default)]
 pub(super) struct ViewCache {
     kept: Mutex<VecDeque<(SessionNo, Shared)>>,
@@ -29,7 +29,7 @@ impl ViewCache {
         Some(live)
     }
 
-    /// Keeps it, unless it is there already; returns the one that is kept.
+    /// Keeps the view, unless the session has one already; returns the one that is kept.
     pub(super) fn keep(&self, no: SessionNo, live: SessionView) -> Shared {
         if let Some(known) = self.find(no) {
             return known;

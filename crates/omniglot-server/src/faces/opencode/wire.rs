@@ -1,6 +1,6 @@
 //! OpenCode's own records and events, as version 1.18.33 writes them; no meaning added.
 //!
-//! Only what we send: what clients send is read by the routes.
+//! Only the types that we send: the routes read the bodies of clients.
 
 mod error;
 mod event;

@@ -21,7 +21,7 @@ pub(crate) struct FindQuery {
     limit: Option<usize>,
 }
 
-/// The newer form: what was found, and where.
+/// The newer form: the matches, and their directory.
 #[derive(Serialize)]
 pub(crate) struct Found {
     location: Location,

@@ -1,4 +1,4 @@
-//! What a client can choose from: providers, models, agents, commands.
+//! The choices of a client: providers, models, agents, commands.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -14,7 +14,7 @@ use crate::faces::opencode::directory::Directory;
 use crate::faces::opencode::provider_list::{Agent, Command, Provider};
 use crate::faces::opencode::refusal::Refusal;
 
-/// How many of the newest sessions are looked through for commands.
+/// The number of the newest sessions that are searched for commands.
 const RECENT: usize = 16;
 
 /// The preselected model, and no other setting: those are the agents' own.
@@ -71,7 +71,7 @@ pub(crate) async fn agents(State(face): State<Face>, preferred: Preferred) -> Js
     Json(face.catalog.modes(preferred.0.as_deref()).await)
 }
 
-/// Agents list their commands in their sessions, so what the newest ones of the directory know is offered.
+/// Agents list their commands in their sessions, so the commands of the directory's newest ones are listed.
 pub(crate) async fn commands(
     State(face): State<Face>,
     directory: Directory,

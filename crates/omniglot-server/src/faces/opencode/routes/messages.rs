@@ -1,4 +1,4 @@
-//! What was said in a session, and what came of it: messages, todos, changed files.
+//! The contents of a session: messages, todos, changed files.
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
@@ -17,7 +17,7 @@ pub(crate) struct MessagesQuery {
     before: Option<String>,
 }
 
-/// The newest ones that the limit allows, oldest first.
+/// Lists the newest messages that the limit allows, oldest first.
 pub(crate) async fn list(
     State(face): State<Face>,
     InSession(id): InSession,

@@ -1,4 +1,4 @@
-//! Places: the directory of a request, its project and its branch.
+//! The directory of a request, its project and its branch.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub(crate) struct Paths {
 pub(crate) async fn path(directory: Directory) -> Json<Paths> {
     let ProjectInfo { directory, worktree, .. } = ProjectInfo::of(&directory.path());
     let home = std::env::home_dir().unwrap_or_default().to_string_lossy().into_owned();
-    // OpenCode's own folders, which clients only show, do not exist here.
+    // OpenCode's own folders, which clients only display, do not exist here.
     Json(Paths { state: home.clone(), config: home.clone(), home, worktree, directory })
 }
 
@@ -48,7 +48,7 @@ pub(crate) async fn current(State(face): State<Face>, directory: Directory) -> J
     Json(project(ProjectInfo::of(&directory.path()), ProjectTime { created: started, updated: started }))
 }
 
-/// Every place that has a session.
+/// Lists every project that has a session.
 pub(crate) async fn all(State(face): State<Face>) -> Result<Json<Vec<Project>>, Refusal> {
     let mut projects: BTreeMap<String, Project> = BTreeMap::new();
     for session in face.app.hub.list(Default::default()).await? {

@@ -1,7 +1,7 @@
-//! What makes an agent work: prompts, commands, compaction.
+//! The routes that start a turn: prompts, commands, compaction.
 //!
-//! Scripts and `opencode run` take the answer of a prompt for the end of its turn, so it is held until every
-//! stream was given all of that turn.
+//! Scripts and `opencode run` treat the answer of a prompt as the end of its turn, so it is held until every
+//! stream has received all of that turn.
 
 use axum::Json;
 use axum::extract::State;
@@ -47,14 +47,14 @@ pub(crate) async fn prompt_async(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `opencode run` sends its prompt at the moment at which it opens its stream, and prints only what it hears:
-/// a turn that is over before would be lost to it. Scripts may well do without a stream.
+/// `opencode run` sends its prompt at the moment at which it opens its stream, and prints only the stream's
+/// events: a turn that is over before would be lost. Scripts may well do without a stream.
 fn is_program(headers: &HeaderMap) -> bool {
     let name = headers.get(USER_AGENT).and_then(|name| name.to_str().ok());
     name.is_some_and(|name| name.starts_with("opencode/"))
 }
 
-/// Agents take their commands as a message that begins with a slash.
+/// Agents accept their commands as a message that begins with a slash.
 pub(crate) async fn command(
     State(face): State<Face>,
     InSession(id): InSession,
@@ -87,7 +87,7 @@ pub(crate) async fn summarize(
     Ok(Json(true))
 }
 
-/// What the message is called: as its client says, or a name of the same kind.
+/// Returns the id of the message: the client's, or a new one of the same kind.
 fn name_of(wished: Option<&str>) -> String {
     let mint = || {
         let milliseconds = jiff::Timestamp::now().as_millisecond();
@@ -127,9 +127,8 @@ async fn post_prompt(face: &Face, id: &SessionId, name: &str, prompt: Prompt) ->
     Ok(posted.await?)
 }
 
-/// Scripts, `opencode run` and the web page create a session without saying for whom, and name the provider in
-/// its first prompt. A session with a turn behind it stays as it is; whether the prompt fits it is for
-/// `settings` to say.
+/// Scripts, `opencode run` and the web page create a session without an agent, and name the provider in its
+/// first prompt. A session that has a turn keeps its agent; `settings` checks whether the prompt fits it.
 async fn give_to(face: &Face, id: &SessionId, model: &ModelChoice) -> Result<(), Refusal> {
     let new_agent = NewAgent {
         agent: model.provider_id.clone(),
@@ -141,7 +140,7 @@ async fn give_to(face: &Face, id: &SessionId, model: &ModelChoice) -> Result<(),
     Ok(())
 }
 
-/// Waits for the end of the turn, and for the streams to have it.
+/// Waits for the end of the turn, and until the streams have received it.
 async fn ended(face: &Face, id: &SessionId, posted: &Posted) -> Result<(), Refusal> {
     let outcome = tokio::select! {
         outcome = end_of(&face.app.hub, id, posted) => outcome?,
@@ -166,7 +165,7 @@ async fn answer(
     found.map(Json).ok_or_else(|| Refusal::not_found("the turn has no answer").session(id))
 }
 
-/// The last message of the turn that `name` began.
+/// Returns the last message of the turn that `name` began.
 fn reply_to(live: &SessionView, name: &str) -> Option<MessageWithParts> {
     let replies = |message: &&MessageWithParts| match &message.info {
         MessageInfo::Assistant(assistant) => assistant.parent_id.as_str() == name,

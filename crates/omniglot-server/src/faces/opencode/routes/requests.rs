@@ -1,4 +1,4 @@
-//! What agents ask of people: the open requests, and the answers.
+//! The open permissions and questions of agents, and the answers to them.
 
 use axum::Json;
 use axum::extract::{Path, State};

@@ -1,4 +1,4 @@
-//! The server itself: its health, its event streams, and lists of what it does not have.
+//! The server itself: its health, its event streams, and empty lists of features that it does not have.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ pub(crate) async fn api_health() -> Json<Health> {
     Json(Health { healthy: true, version: None })
 }
 
-/// The newer list of sessions, which the web page shows first.
+/// The newer list of sessions, which the web page displays first.
 #[derive(Serialize)]
 pub(crate) struct ApiSessions {
     data: Vec<ApiSession>,
@@ -120,7 +120,7 @@ pub(crate) async fn console() -> Json<Console> {
     Json(Console { console_managed_providers: [], switchable_org_count: 0 })
 }
 
-/// What this daemon leaves to its agents: there is none of it to list here.
+/// Returns an empty list for features that this daemon leaves to its agents.
 pub(crate) async fn empty_list() -> Json<[(); 0]> {
     Json([])
 }

@@ -24,11 +24,11 @@ use crate::faces::opencode::wire::{Session, Status};
 pub(crate) struct ListQuery {
     limit: Option<usize>,
     search: Option<String>,
-    /// Only sessions that changed since, in milliseconds.
+    /// Only sessions that changed since this time, in milliseconds.
     start: Option<f64>,
 }
 
-/// Newest first. All our sessions are roots.
+/// Lists sessions, newest first. All our sessions are roots.
 pub(crate) async fn list(
     State(face): State<Face>,
     directory: Directory,
@@ -73,7 +73,7 @@ pub(crate) async fn create(
     record(&face, &id).await
 }
 
-/// Ids that ascend with time, as OpenCode's do.
+/// Makes an id that ascends with time, as OpenCode's do.
 fn new_session_id() -> Result<SessionId, Refusal> {
     let text = uuid::Uuid::now_v7().simple().to_string();
     SessionId::parse(&text).map_err(|error| Refusal::invalid(error.to_string()))
@@ -116,7 +116,7 @@ pub(crate) async fn delete(
     Ok(Json(true))
 }
 
-/// What a subagent does stands in its session, so there are no children.
+/// A subagent's work is part of its session, so there are no children.
 pub(crate) async fn children(
     State(face): State<Face>,
     InSession(id): InSession,
@@ -140,7 +140,7 @@ pub(crate) async fn fork(
     record(&face, &id).await
 }
 
-/// Whoever stops the agent does not want it to go on with what waits.
+/// Drops the queue as well: a person who stops the agent does not want it to continue with queued messages.
 pub(crate) async fn abort(State(face): State<Face>, InSession(id): InSession) -> Result<Json<bool>, Refusal> {
     let hub = face.app.hub.clone();
     complete(async move { hub.cancel(&id, QueueOnCancel::Drop).await }).await?;

@@ -1,4 +1,4 @@
-//! The events of both streams; what frames them is left to the streams.
+//! The events of both streams; the streams add the frames around them.
 
 use serde::Serialize;
 
@@ -66,7 +66,7 @@ payload! {
         #[serde(rename = "sessionID")] session_id: Id,
         #[serde(rename = "messageID")] message_id: Id,
         #[serde(rename = "partID")] part_id: Id,
-        /// Which string of the part grows: always `text`.
+        /// The string of the part that grows: always `text`.
         field: &'static str,
         delta: String,
     },

@@ -7,7 +7,7 @@ use super::part::Part;
 use super::session::{FileDiff, Tokens};
 use crate::faces::opencode::ids::Id;
 
-/// What `GET /session/{id}/message` lists.
+/// One entry of `GET /session/{id}/message`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MessageWithParts {
     pub info: MessageInfo,
@@ -47,7 +47,7 @@ pub struct UserTime {
     pub created: i64,
 }
 
-/// What the turn changed that this message began.
+/// The changes of the turn that this message began.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct UserSummary {
     pub diffs: Vec<FileDiff>,

@@ -22,7 +22,7 @@ pub struct Part {
 pub enum PartBody {
     Text {
         text: String,
-        /// True for what no person and no model has said.
+        /// True for text of neither a person nor a model.
         #[serde(skip_serializing_if = "Option::is_none")]
         synthetic: Option<bool>,
         #[serde(skip_serializing_if = "Option::is_none")]

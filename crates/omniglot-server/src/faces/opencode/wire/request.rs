@@ -1,4 +1,4 @@
-//! What an agent asks of a person.
+//! The requests of an agent to a person.
 
 use serde::Serialize;
 
@@ -10,11 +10,11 @@ pub struct PermissionRequest {
     pub id: Id,
     #[serde(rename = "sessionID")]
     pub session_id: Id,
-    /// What kind of thing is asked for: the name of a tool.
+    /// The kind of permission: the name of a tool.
     pub permission: String,
     pub patterns: Vec<String>,
     pub metadata: Record,
-    /// What the answer `always` would allow.
+    /// The patterns that the answer `always` would allow.
     pub always: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<ToolReference>,

@@ -1,4 +1,4 @@
-//! A session's record, and what is told about it beside its messages.
+//! A session's record, and the events about it beside its messages.
 
 use serde::Serialize;
 
@@ -80,7 +80,7 @@ pub enum Status {
     Retry {
         attempt: u64,
         message: String,
-        /// When it is tried again, in milliseconds since 1970.
+        /// The time of the next try, in milliseconds since 1970.
         next: i64,
     },
 }
@@ -92,7 +92,7 @@ pub struct Todo {
     pub priority: &'static str,
 }
 
-/// What became of one file.
+/// The change of one file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FileDiff {
     pub file: String,
