@@ -1,8 +1,8 @@
-//! Every recording of every agent, as a client of ACP is told of it.
+//! Every recording of every agent, projected for an ACP client.
 //!
-//! What is told is held against the protocol's own schema and against the rules that clients rely on; one
-//! snapshot per agent shows it in short, and a chosen few in full. `tests/acp/mapping.md` has the rows of the
-//! mapping document that name a `_meta` key, verbatim.
+//! The messages are checked against the protocol's own schema and against the rules that clients rely on; one
+//! snapshot per agent shows them in short, and a chosen few in full. `tests/acp/mapping.md` has the rows of
+//! the mapping document that name a `_meta` key, verbatim.
 
 #![expect(
     clippy::unwrap_used,
@@ -29,7 +29,7 @@ use omniglot_server::faces::acp::project::{Audience, Blobs, Echo, Outgoing, Proj
 const PLAIN: Audience = Audience { forms: false, notices: false, compaction: false };
 const RICH: Audience = Audience { forms: true, notices: true, compaction: true };
 
-/// What a client that loads the session is told, event by event.
+/// Returns the messages to a client that loads the session, event by event.
 fn told(events: &[UniversalEvent], audience: Audience) -> Vec<Vec<Outgoing>> {
     let mut projector = Projector::new(audience, Echo::All);
     events.iter().map(|event| projector.event(event, &Blobs::default())).collect()

@@ -1,8 +1,8 @@
-//! Proves that whoever speaks the published contract can speak to us: each of its operations, parameters,
+//! Proves that clients of the published contract can use our API: each of its operations, parameters,
 //! properties, enum values and required fields exists in our description, by the same name and type.
 //!
 //! We may offer more. `tests/contract/openapi.json` is the contract, verbatim; it is OpenAPI 3.0 and ours is
-//! 3.1, so both are brought to one form first (`contract/shape.rs`).
+//! 3.1, so both are converted to one form first (`contract/shape.rs`).
 
 #![expect(
     clippy::unwrap_used,
@@ -18,7 +18,7 @@ mod shape;
 use compare::Documents;
 use serde_json::Value;
 
-/// What the contract has and we do not yet. It only shrinks: an entry that came true fails the test.
+/// Parts of the contract that we lack. The list only shrinks: an entry that we have fails the test.
 const LATER: &[&str] = &[
     "path /v1/agents/{agent}/install",
     "path /v1/fs/entries",
@@ -44,20 +44,20 @@ const LATER: &[&str] = &[
     "schema FsUploadBatchQuery",
 ];
 
-/// Where we take less than the contract, with the reason.
+/// Parameters for which we accept less than the contract, with the reason.
 const STRICTER: &[(&str, &str)] = &[
-    // A page of no events that says there are more would send a client that follows it round for ever.
+    // A client that follows empty pages that promise more would loop forever.
     (r#"get /v1/sessions/{session_id}/events parameter "limit""#, "minimum"),
 ];
 
-/// Schemas of the contract that no operation refers to: what they hold are the query parameters of an
-/// operation, and that is where we describe them.
+/// Schemas of the contract that no operation refers to: they hold the query parameters of an operation, where
+/// we describe them.
 const DESCRIBED_AS_PARAMETERS: &[(&str, &str)] = &[
     ("EventsQuery", "/paths/~1v1~1sessions~1{session_id}~1events/get/parameters"),
     ("TurnStreamQuery", "/paths/~1v1~1sessions~1{session_id}~1messages~1stream/post/parameters"),
 ];
 
-/// Everything that need not be found under its own name.
+/// Everything that need not exist under its own name.
 fn excused() -> Vec<String> {
     let schemas = DESCRIBED_AS_PARAMETERS.iter().map(|(name, _)| format!("schema {name}"));
     LATER.iter().map(|entry| (*entry).to_owned()).chain(schemas).collect()

@@ -1,7 +1,7 @@
-//! Every recording of every agent, as OpenCode's clients would hear it.
+//! Every recording of every agent, projected for OpenCode's clients.
 //!
-//! The snapshots are read like code. What holds for all of them is checked here and not left to reading: each
-//! event fits OpenCode's own schema, ids ascend, a client that only listens ends with the messages that are
+//! The snapshots are read like code. Common rules are checked here and not left to reading: each event fits
+//! OpenCode's own schema, ids ascend, a client that only reads the stream ends with the messages that are
 //! served, and a turn ends in idle exactly once.
 
 #![expect(
@@ -183,7 +183,7 @@ fn status_of(event: &OcEvent) -> Option<&Status> {
     }
 }
 
-/// The text of a field, or nothing.
+/// Returns the text of a field, or an empty one.
 fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }

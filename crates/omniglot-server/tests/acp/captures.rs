@@ -10,12 +10,12 @@ use omniglot_schema::{SessionId, UniversalEvent};
 use omniglot_timeline::Identity;
 
 pub(crate) struct Capture {
-    /// `folder/file`, without its ending.
+    /// `folder/file`, without its extension.
     pub(crate) name: String,
     pub(crate) sessions: Vec<Vec<UniversalEvent>>,
 }
 
-/// Replayed once.
+/// Returns all recordings, replayed once.
 pub(crate) fn all() -> &'static [Capture] {
     static ALL: OnceLock<Vec<Capture>> = OnceLock::new();
     ALL.get_or_init(|| {
@@ -33,7 +33,7 @@ pub(crate) fn by_family() -> BTreeMap<&'static str, Vec<&'static Capture>> {
     families
 }
 
-/// The first session of a recording.
+/// Returns the first session of a recording.
 pub(crate) fn one(name: &str) -> Vec<UniversalEvent> {
     replayed(&root().join(format!("{name}.jsonl"))).sessions.remove(0)
 }

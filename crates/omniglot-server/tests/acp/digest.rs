@@ -48,7 +48,7 @@ fn json_of(message: &Outgoing) -> Value {
     }
 }
 
-/// What it is, and what it says.
+/// Returns the kind and the content of a message.
 fn line(message: &Outgoing) -> (String, String) {
     match message {
         Outgoing::Update(notification) => updated(&notification.update),
@@ -99,7 +99,7 @@ fn fields(fields: &ToolCallUpdateFields) -> String {
     json.to_string()
 }
 
-/// Without its notes, which would drown the rest.
+/// Writes a value without its notes, which would hide the rest.
 fn plain(value: &impl Serialize) -> String {
     let mut json = serde_json::to_value(value).unwrap();
     json.as_object_mut().unwrap().shift_remove("_meta");

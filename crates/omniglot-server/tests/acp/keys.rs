@@ -1,4 +1,4 @@
-//! Walks the table of `_meta` keys: the mapping document's are all in it, and each is really spoken.
+//! Walks the table of `_meta` keys: it has all those of the mapping document, and each is really sent.
 
 use std::collections::HashSet;
 
@@ -51,7 +51,7 @@ fn every_key_that_we_write_is_written_where_the_table_says() {
     }
 }
 
-/// Replays have neither the agent's frames nor, in their first events, its session's id.
+/// Adds the agent's frames and session id, which replays lack or lack in their first events.
 fn complete(event: &UniversalEvent) -> UniversalEvent {
     let raw = serde_json::value::to_raw_value(&json!({ "native": true })).unwrap();
     UniversalEvent { raw: Some(raw), native_session_id: Some("native".into()), ..event.clone() }
@@ -79,7 +79,7 @@ fn note(message: &Outgoing, written: &mut HashSet<(MetaLocation, String)>) {
             }
         },
         Outgoing::Exited(exited) => {
-            // It says what the update beside it says.
+            // It repeats the update beside it.
             assert_eq!(exited.meta.keys().collect::<Vec<_>>(), [meta::SESSION_END]);
         }
         Outgoing::Settled(_) => {}

@@ -1,4 +1,4 @@
-//! What a client is told of a session that it lists or opens.
+//! The results for a client that lists or opens a session.
 
 use omniglot_schema::{AgentInfo, SessionInfo, SessionState};
 use omniglot_server::faces::acp::setup::{self, Opened};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::schema;
 
-/// A session with everything, as it is listed and as it is opened.
+/// Returns a session with all members, as it is listed and as it is opened.
 pub(crate) fn opened() -> [Value; 2] {
     let info: SessionInfo = serde_json::from_value(json!({
         "sessionId": "s", "agent": "claude", "agentMode": "build", "permissionMode": "default",

@@ -1,4 +1,4 @@
-//! What clients rely on, whatever the agent did.
+//! The rules that clients rely on, for every agent.
 
 use std::collections::{HashMap, HashSet};
 

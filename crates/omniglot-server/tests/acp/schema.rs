@@ -1,4 +1,4 @@
-//! The protocol's own JSON Schema, held against what we say.
+//! Checks our messages against the protocol's own JSON Schema.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Compares two descriptions; everything that ours lacks is one line of text.
+//! Compares two descriptions; each difference that ours lacks is one line of text.
 
 use std::collections::BTreeSet;
 
@@ -69,7 +69,7 @@ impl Documents {
 
     fn content(&self, at: &str, theirs: &Value, ours: &Value, out: &mut Vec<String>) {
         for (media, theirs) in members(&theirs["content"]) {
-            // Problems have a media type of their own, which the contract's text demands but its file lacks.
+            // Problems have their own media type, which the contract's text demands but its file lacks.
             let problem = reference(&theirs["schema"]) == Some("ProblemDetails");
             let media = if problem { "application/problem+json" } else { media };
             match ours["content"].get(media) {
@@ -141,7 +141,7 @@ impl Documents {
         }
     }
 
-    /// What clients send must not need more than the contract says.
+    /// Request bodies must not require more than the contract.
     fn demands(&self, out: &mut Vec<String>) {
         let bodies = members(&self.theirs["paths"])
             .flat_map(|(_, item)| members(item))

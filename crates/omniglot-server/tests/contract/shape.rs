@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// A schema with its nullability taken out: 3.0 says `nullable`, 3.1 a `null` among types or variants.
+/// A schema with its nullability taken out: 3.0 writes `nullable`, 3.1 a `null` among types or variants.
 #[derive(Debug, Clone)]
 pub(crate) struct Shape {
     pub(crate) nullable: bool,
@@ -33,17 +33,17 @@ pub(crate) fn shape(schema: &Value) -> Shape {
     Shape { nullable, schema }
 }
 
-/// The component that a schema refers to.
+/// Returns the component that a schema refers to.
 pub(crate) fn reference(schema: &Value) -> Option<&str> {
     schema["$ref"].as_str()?.strip_prefix("#/components/schemas/")
 }
 
-/// `oneOf` and `anyOf` say the same as long as variants exclude each other.
+/// `oneOf` and `anyOf` are equivalent as long as variants exclude each other.
 pub(crate) fn variants(schema: &Value) -> Option<&Vec<Value>> {
     schema["oneOf"].as_array().or_else(|| schema["anyOf"].as_array())
 }
 
-/// Every component that is referred to anywhere below `value`.
+/// Returns every component that is referred to anywhere below `value`.
 pub(crate) fn references(value: &Value) -> Vec<String> {
     let mut found: Vec<String> = reference(value).map(str::to_owned).into_iter().collect();
     match value {

@@ -1,4 +1,4 @@
-//! A client as OpenCode's are: it keeps lists sorted by id, and drops what it has no place for.
+//! A client like OpenCode's: it keeps lists sorted by id, and drops events that do not fit its lists.
 
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ impl Client {
         }
     }
 
-    /// Holds what was heard against what is served.
+    /// Compares the messages from the stream with those that are served.
     pub(crate) fn assert_has(&self, served: &Value) {
         assert_eq!(&Value::Array(self.messages.clone()), served, "{}", self.name);
     }
@@ -75,7 +75,7 @@ impl Client {
     }
 }
 
-/// What clients sort messages by.
+/// Returns the sort key of messages.
 fn place(info: &Value) -> String {
     format!("{}{}", info["time"]["created"], text(info, "/id"))
 }

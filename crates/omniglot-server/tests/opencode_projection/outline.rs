@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::text;
 
-/// All of them; neighbouring deltas of a part are one line.
+/// Writes all events; neighbouring deltas of a part are one line.
 pub(crate) fn of(events: &[OcEvent]) -> String {
     let mut out = String::new();
     let mut grown: Option<(String, String)> = None;
@@ -127,7 +127,7 @@ fn short(text: &str) -> String {
     if text.is_empty() { text } else { format!("{text:?}") }
 }
 
-/// The words of the comparison; nothing for what it leaves out: steps, patches, and the session's record.
+/// Returns the step of the comparison; `None` for events that it omits: steps, patches, the session record.
 pub(crate) fn step(event: &OcEvent) -> Option<String> {
     let json = serde_json::to_value(event).unwrap();
     let (kind, properties) = (text(&json, "/type"), &json["properties"]);

@@ -16,7 +16,7 @@ pub(crate) struct Recording {
     pub(crate) events: Vec<UniversalEvent>,
 }
 
-/// All of them, by folder.
+/// Returns all recordings, by folder.
 pub(crate) fn recordings() -> BTreeMap<String, Vec<Recording>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../omniglot-agents/captures");
     let folders = sorted(&root).into_iter().filter(|path| path.is_dir());

@@ -1,4 +1,4 @@
-//! The ACP face over a real log, without agents: who a client is, how long a message may be, what it may ask for.
+//! The ACP face over a real log, without agents: clients' names, the length of messages, allowed requests.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ async fn stream(daemon: &Daemon, last: Option<&str>) -> Response {
     request.send().await.unwrap()
 }
 
-/// Reads on until `wanted` is satisfied with what was told.
+/// Reads the stream until `wanted` accepts the text so far.
 async fn told(stream: Response, wanted: impl Fn(&str) -> bool) -> String {
     let mut chunks = stream.bytes_stream();
     let mut told = String::new();
@@ -163,11 +163,11 @@ async fn a_long_story_is_told_in_small_pieces() {
     let mut told = String::new();
     read_until(&mut stream, &mut told, ": connected").await;
     let load = json!({ "sessionId": "s", "cwd": "/", "mcpServers": [] });
-    // The answer is the last of all.
+    // The answer is the last message.
     let telling = read_until(&mut stream, &mut told, r#""id":1,"#);
     let (answer, ()) = tokio::join!(call(&daemon, "session/load", load), telling);
     assert!(answer["result"].is_object(), "{answer}");
-    // The pieces of a body without a length begin with their own.
+    // The chunks of a body without a length begin with their own.
     let pieces =
         told.lines().filter(|line| line.len() <= 8).filter_map(|line| usize::from_str_radix(line, 16).ok());
     let pieces: Vec<_> = pieces.collect();
@@ -192,7 +192,7 @@ async fn answers_wait_for_a_client_however_many_they_are() {
     let answers = |told: &str| told.matches("data: ").count();
     let all = told(stream(&daemon, None).await, |told| told.contains(&last)).await;
     assert_eq!(u64::try_from(answers(&all)), Ok(MANY));
-    // Nobody knows what has arrived until the client says so, by a message or a new stream.
+    // The server learns what has arrived only from the client, by a message or a new stream.
     let ids: Vec<_> = all.lines().filter_map(|line| line.strip_prefix("id: ")).collect();
     let again = told(stream(&daemon, None).await, |told| told.contains(&last)).await;
     assert_eq!(u64::try_from(answers(&again)), Ok(MANY));
@@ -218,9 +218,9 @@ async fn a_client_that_reads_no_answers_is_refused_before_any_is_lost() {
             status => break status,
         }
     };
-    // A request is taken a moment before its answer is there.
+    // A request is accepted a moment before its answer exists.
     assert!(refused == 429 && (16..20).contains(&taken), "{taken} {refused}");
-    // Whoever waits for the answer itself needs no room.
+    // A client that waits for the answer itself needs no room.
     let held = request(&daemon, Method::POST, "/c").json(&message).send().await.unwrap();
     assert_eq!(held.status().as_u16(), 200);
     daemon.stop().await;

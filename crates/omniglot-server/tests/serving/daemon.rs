@@ -1,4 +1,4 @@
-//! A server over a real log, without agents: the test itself writes what an agent would have caused.
+//! A server over a real log, without agents: the test itself writes an agent's events.
 
 use bytes::Bytes;
 use omniglot_agents::Registry;
@@ -70,7 +70,7 @@ impl Daemon {
         self.running.await.unwrap();
     }
 
-    /// A session whose log holds `session.started` alone.
+    /// Creates a session whose log holds `session.started` alone.
     pub(crate) async fn session(&self, id: &SessionId) -> SessionRecord {
         self.session_of("mock", id).await
     }
@@ -96,7 +96,7 @@ impl Daemon {
         self.unparsed_many(record, 1, "odd").await;
     }
 
-    /// Appends as many of them, from event 2 on.
+    /// Appends `count` such frames, from event 2 on.
     pub(crate) async fn unparsed_many(&self, record: &SessionRecord, count: u64, error: &str) {
         let mut batch = Batch::new(record.no);
         let data = format!(r#"{{"error":"{error}","location":"stdout","raw_hash":null}}"#);
