@@ -1,10 +1,10 @@
-//! Unified diffs, in the one form in which clients see them.
+//! Unified diffs, in the one form that clients receive.
 
 use similar::TextDiff;
 
-/// What makes `new` of `old`, which is empty for a file that did not exist.
+/// Returns the diff from `old` to `new`; `old` is empty for a file that did not exist.
 pub(crate) fn unified(path: &str, old: &str, new: &str) -> String {
-    // Snippets come without their last line break. Only a difference in it tells about the file.
+    // Snippets lack their last line break. Only a difference in it is a fact about the file.
     if !old.is_empty() && !old.ends_with('\n') && !new.ends_with('\n') {
         return unified(path, &format!("{old}\n"), &format!("{new}\n"));
     }

@@ -1,8 +1,8 @@
-//! How a process ended, and the words for it; a recording and a live process are told alike.
+//! The end of a process, and its description; a recording and a running process are described alike.
 
 use std::fmt;
 
-/// How a process ended: by itself with a code, or by a signal.
+/// The end of a process: its own exit with a code, or a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exit {
     pub code: Option<i32>,

@@ -1,4 +1,4 @@
-//! What an agent said and nobody understands, in the words of `agent.unparsed`.
+//! Lines of an agent that cannot be parsed, in the form of `agent.unparsed`.
 
 use crate::contract::{LineFault, Output, Unparsed};
 
@@ -6,7 +6,7 @@ pub(crate) fn unparsed(location: impl Into<String>, error: impl Into<String>) ->
     Unparsed { error: error.into(), location: location.into(), raw_hash: None }
 }
 
-/// A line that is no message at all.
+/// Returns the output for a line that is no message at all.
 pub(crate) fn garbage(line: &[u8], fault: LineFault) -> Output {
     let error = match fault {
         LineFault::NotJson => "the line is not JSON".to_owned(),

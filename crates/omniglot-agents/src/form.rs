@@ -1,7 +1,7 @@
-//! A form as questions: one per property, and the way from an answer to the property's value and back.
+//! A form as questions: one per property, and the conversion between an answer and the property's value.
 //!
-//! Pure, and shared by the adapters whose agents elicit: sending and remembering are theirs, reading the
-//! schema is left to `property`.
+//! Pure, and shared by the adapters whose agents elicit: these send and keep state, `property` reads the
+//! schema.
 
 mod property;
 
@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use crate::contract::Unparsed;
 use property::{Kind, Schema};
 
-/// What codex-acp 2.6 adds to its options for an answer that stands in the note.
+/// The option of codex-acp 2.6 for an answer that is in the note.
 const OTHER: &str = "None of the above";
 
 pub(crate) type Content = BTreeMap<String, Value>;
@@ -33,12 +33,12 @@ pub(crate) struct Field {
     name: String,
     info: QuestionInfo,
     kind: Kind,
-    /// The values behind the options, in their order.
+    /// The values of the options, in their order.
     values: Vec<Value>,
     required: bool,
     /// The property that takes an answer beside the options.
     companion: Option<String>,
-    /// What is answered is for the agent alone.
+    /// Whether the answer must reach the agent alone.
     is_secret: bool,
 }
 
@@ -48,7 +48,7 @@ impl Form {
         Ok(if fields.is_empty() { Self::confirm(message) } else { Self::Fields(fields) })
     }
 
-    /// A mere yes or no.
+    /// Returns a form with only a yes or no.
     pub(crate) fn confirm(message: &str) -> Self {
         Self::Confirm(confirm(message))
     }
@@ -60,7 +60,7 @@ impl Form {
         }
     }
 
-    /// The content that says these answers, one list per question; `None` declines.
+    /// Returns the content for these answers, one list per question; `None` declines.
     pub(crate) fn write(&self, answers: &[Vec<String>]) -> Option<Content> {
         let mut content = Content::new();
         match self {
@@ -76,7 +76,7 @@ impl Form {
         Some(content)
     }
 
-    /// The same content with secret answers shown as `***`; `None` when there is none to hide.
+    /// Returns the same content with secret answers replaced by `***`; `None` when there is none to hide.
     pub(crate) fn hidden(&self, content: &Content) -> Option<Content> {
         let Self::Fields(fields) = self else { return None };
         let mut shown = content.clone();
@@ -90,7 +90,7 @@ impl Form {
         (shown != *content).then_some(shown)
     }
 
-    /// The answers that a content says. Questions left open at the end are left out.
+    /// Returns the answers of a content. Questions left open at the end are omitted.
     pub(crate) fn read(&self, content: &Content) -> Vec<Vec<String>> {
         let mut answers: Vec<Vec<String>> = match self {
             Self::Confirm(_) => vec![vec![YES.to_owned()]],

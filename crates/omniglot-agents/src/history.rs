@@ -1,24 +1,24 @@
-//! Sessions as agents keep them on disk: what an adapter makes of one, told like a recording.
+//! Sessions in agents' own files on disk, converted by an adapter like a recording.
 //!
-//! Which agents have such files says the registry, how they are read says the adapter, and `replay` makes the
-//! events. Finding and reading files is left to the caller.
+//! The registry lists the agents that have such files, the adapter reads them, and `replay` makes the events.
+//! The caller finds and opens the files.
 
 use jiff::Timestamp;
 
 use crate::contract::Output;
 
-/// How the files of an agent are read.
+/// The readers of an agent's files.
 #[derive(Debug, Clone, Copy)]
 pub struct History {
     /// Whether a text is such a file, and no recording.
     pub recognises: fn(&str) -> bool,
     pub read: fn(&str) -> Vec<Told>,
-    /// The folder of the files that belong to a session's: those of its subagents, below a folder with the name
-    /// of the file. Their lines may simply be added to its own.
+    /// The folder of the files that belong to a session's: those of its subagents, below a folder with the
+    /// name of the file. Their lines may simply be appended to its own.
     pub beside: &'static str,
 }
 
-/// What one line says.
+/// The outputs of one line.
 #[derive(Debug)]
 pub struct Told {
     /// Counted from 1.
@@ -31,6 +31,6 @@ pub struct Told {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     Agent,
-    /// A prompt, or something that no line says and that must have been.
+    /// A prompt, or an input that no line has and that must have existed.
     Us,
 }

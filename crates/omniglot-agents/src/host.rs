@@ -1,13 +1,13 @@
-//! What an agent may ask of the machine that it works on: files and commands of its session's directory.
+//! An agent's requests to the machine that it works on: files and commands of its session's directory.
 //!
-//! Says what is wanted and what came of it; carrying it out, and keeping it inside that directory, is the
-//! runtime's. An adapter that serves such requests stays as pure as before.
+//! Only describes requests and results; the runtime carries them out, inside that directory. An adapter that
+//! serves such requests stays pure.
 
 use std::path::PathBuf;
 
 use crate::exit::Exit;
 
-/// Names one request, and a terminal for as long as it lives. Unique within one run of an agent.
+/// Identifies one request, and a terminal for as long as it exists. Unique within one run of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct HostKey(pub u64);
 
@@ -27,16 +27,16 @@ pub enum HostRequest {
     },
     /// Answered by [`HostNews::Started`]; its output and its end follow.
     StartTerminal(TerminalStart),
-    /// Ends the command of the terminal with this key and all that it started; its end is told as ever.
+    /// Kills the command of the terminal with this key and its children; its end is reported as usual.
     EndTerminal,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReadFile {
     pub path: PathBuf,
-    /// The first line that is wanted, counted from 1.
+    /// The first line to read, counted from 1.
     pub line: Option<u32>,
-    /// How many lines are wanted.
+    /// The number of lines to read.
     pub limit: Option<u32>,
 }
 
@@ -48,26 +48,26 @@ pub struct TerminalStart {
     pub cwd: Option<PathBuf>,
 }
 
-/// What came of a request, or goes on in a terminal.
+/// The result of a request, or the progress of a terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostNews {
     Read(Result<String, HostError>),
     Written(Result<(), HostError>),
     Started(Result<(), HostError>),
     Said(TerminalText),
-    /// The last word about a terminal; all its output came before.
+    /// The last message about a terminal; all its output came before.
     Ended(Exit),
 }
 
-/// What a command wrote.
+/// The output of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TerminalText {
     pub text: String,
-    /// The same for everybody but the agent, where secrets had to be hidden.
+    /// The same text for all receivers but the agent, where secrets had to be hidden.
     pub masked: Option<String>,
 }
 
-/// Why a request was not carried out.
+/// The reason why a request was not carried out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct HostError {
@@ -78,9 +78,9 @@ pub struct HostError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostErrorKind {
     NotFound,
-    /// It may not be done, or not like this.
+    /// The request is not allowed, or not in this form.
     Refused,
-    /// The machine could not do it.
+    /// The machine could not carry it out.
     Failed,
 }
 

@@ -1,37 +1,37 @@
-//! An HTTP server with event streams, seen as messages: what a translator of such an agent sends and hears.
+//! An HTTP server with event streams as messages: the frames that a translator of such an agent exchanges.
 //!
 //! A request, its answer and a server-sent event are each one JSON object with one key, so that they are
-//! kept, routed and replayed like the lines of any other agent. Carrying them out is the runtime's work.
+//! stored, routed and replayed like the lines of any other agent. The runtime carries them out.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::contract::Unparsed;
 
-/// How such a server is started, as data: its command line says the rest.
+/// The start parameters of such a server, as data, beside its command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Serving {
     /// The argument before the port that we choose.
     pub port_argument: &'static str,
-    /// The variable that takes the password that we choose, and the user whose it is.
+    /// The variable for the password that we choose, and the user that it belongs to.
     pub password_variable: &'static str,
     pub user: &'static str,
-    /// What stands in the line of stdout that tells that it listens.
+    /// The text in the line of stdout that reports that the server listens.
     pub ready: &'static str,
     /// The path of a directory's event stream, before the directory.
     pub events_path: &'static str,
 }
 
-/// What is sent to the server.
+/// A message to the server.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToServer {
     Request(Request),
-    /// Follow the events of this directory from now on. Asked for twice, it is followed once.
+    /// Follow the events of this directory from now on. A second request has no effect.
     Listen {
         directory: String,
     },
-    /// Nobody wants them any more.
+    /// Stop following the directory.
     Leave {
         directory: String,
     },
@@ -39,10 +39,10 @@ pub enum ToServer {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Request {
-    /// Unique on the connection; the answer has it too.
+    /// Unique on the connection; the answer has the same id.
     pub id: String,
     pub method: Method,
-    /// With its query, without the server's address.
+    /// The path with its query, without the server's address.
     pub path: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Box<RawValue>>,
@@ -58,7 +58,7 @@ pub enum Method {
     Delete,
 }
 
-/// What is heard from the server.
+/// A message from the server.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FromServer {
@@ -70,9 +70,9 @@ pub enum FromServer {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Answer {
     pub id: String,
-    /// `None` when there was no answer at all; `body` then says why.
+    /// `None` when there was no answer at all; `body` then has the reason.
     pub status: Option<u16>,
-    /// As it came; a text where it is no JSON.
+    /// The unchanged body; a JSON string where it is no JSON.
     pub body: Box<RawValue>,
 }
 
@@ -82,7 +82,7 @@ pub struct Event {
     pub data: Box<RawValue>,
 }
 
-/// How a directory's event stream is doing.
+/// The state of a directory's event stream.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stream {
     pub directory: String,
@@ -92,13 +92,13 @@ pub struct Stream {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StreamState {
-    /// For the first time: nothing was missed.
+    /// Open for the first time: nothing was missed.
     Open,
-    /// After it was lost: what happened meanwhile has to be read.
+    /// Open after a loss: events of the meantime have to be read.
     Reopened,
-    /// No sign of life for longer than the server's heartbeats.
+    /// Nothing was received for longer than the server's heartbeat interval.
     Stale,
-    /// A sign of life after all.
+    /// Data was received after all.
     Alive,
     Lost,
 }
@@ -114,7 +114,7 @@ impl ToServer {
         crate::contract::decode("http", frame)
     }
 
-    /// As a frame; `None` for what cannot be JSON, such as a path that is not UTF-8.
+    /// Returns the message as a frame; `None` for data that cannot be JSON, such as a path that is not UTF-8.
     pub fn to_frame(&self) -> Option<Box<RawValue>> {
         serde_json::value::to_raw_value(self).ok()
     }

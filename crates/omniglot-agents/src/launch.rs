@@ -1,4 +1,4 @@
-//! How an agent is started, as data. The runtime starts it; nothing here touches a process.
+//! The start of an agent, as data. The runtime starts the process.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub struct LaunchSpec {
     pub env: IndexMap<String, String>,
 }
 
-/// How an agent that somebody has installed is started, and what to do until it can be.
+/// The start of an installed agent, and the steps to install it and log in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Start {
     /// Program and arguments.
@@ -23,9 +23,9 @@ pub struct Start {
     pub env: &'static [(&'static str, &'static str)],
     /// Settings that the agent reads from a file only.
     pub settings: Option<SettingsFile>,
-    /// What installs it: a command, or the page that says how.
+    /// The command that installs the agent, or the page with instructions.
     pub install: &'static str,
-    /// How to log in.
+    /// The instructions to log in.
     pub login: &'static str,
 }
 
@@ -37,7 +37,7 @@ pub struct SettingsFile {
 }
 
 impl Start {
-    /// The command with its switches; `None` when it names no program.
+    /// Returns the command with its switches; `None` when it names no program.
     pub fn spec(&self) -> Option<LaunchSpec> {
         let (program, args) = self.command.split_first()?;
         let env = self.env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
@@ -49,7 +49,7 @@ impl Start {
     }
 }
 
-/// Values in `env` are often secrets, so only their names are shown.
+/// Values in `env` are often secrets, so only their names are printed.
 impl fmt::Debug for LaunchSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LaunchSpec")

@@ -1,8 +1,8 @@
-//! JSON-RPC as agents speak it over stdio: one object per line, read tag first, body later.
+//! JSON-RPC over stdio as agents use it: one object per line, tag read first, body later.
 //!
-//! Adds no meaning: what a method or an answer says is left to the adapter that asks for it. The two sides
-//! count their ids apart, so there are two tables: `calls` for our requests, `asks` for the agent's.
-//! `"jsonrpc"` is written and never asked for: Codex leaves it out, and takes it.
+//! Adds no meaning: the adapter interprets methods and answers. The two sides count their ids apart, so there
+//! are two tables: `outbound` for our requests, `inbound` for the agent's. `"jsonrpc"` is written and never
+//! required: Codex leaves it out, and accepts it.
 
 mod inbound;
 mod outbound;
@@ -57,7 +57,7 @@ impl RpcError {
         Self { code, message: message.into(), data: None }
     }
 
-    /// The answer to a request that nobody here serves (T18).
+    /// Returns the answer to a request that is not served (T18).
     pub(crate) fn not_served(method: &str) -> Self {
         Self::new(Self::METHOD_NOT_FOUND, format!("method not found: {method}"))
     }
@@ -69,7 +69,7 @@ impl RpcError {
 
 impl<'a> Message<'a> {
     pub(crate) fn parse(frame: &'a RawValue) -> Result<Self, Unparsed> {
-        // A derived struct would read an array by position; nobody sends batches.
+        // A derived struct would read an array by position; no agent sends batches.
         if !frame.get().starts_with('{') {
             return Err(unparsed("json-rpc", "not an object"));
         }
@@ -92,7 +92,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// Every field is kept apart from its absence: `"id": null` and `"result": null` are real values.
+/// Every field is distinguished from its absence: `"id": null` and `"result": null` are real values.
 #[derive(Deserialize)]
 struct Envelope<'a> {
     #[serde(default, borrow, deserialize_with = "present")]
@@ -128,7 +128,7 @@ impl From<u64> for RpcId {
     }
 }
 
-/// A request of ours.
+/// Returns a request of ours.
 pub(crate) fn request<T: Serialize>(id: &RpcId, method: &str, params: &T) -> Option<Box<RawValue>> {
     to_raw(&Outgoing { id: Some(id), method: Some(method), params: Some(params), ..Outgoing::EMPTY })
 }
@@ -145,7 +145,7 @@ pub(crate) fn refusal(id: &RpcId, error: &RpcError) -> Option<Box<RawValue>> {
     to_raw(&Outgoing::<()> { id: Some(id), error: Some(error), ..Outgoing::EMPTY })
 }
 
-/// Everything we send is plain data; only a path that is not UTF-8 cannot become JSON.
+/// All our messages are plain data; only a path that is not UTF-8 cannot become JSON.
 pub(crate) fn send(message: Option<Box<RawValue>>) -> Output {
     match message {
         Some(message) => Output::Send(message),

@@ -1,6 +1,6 @@
-//! Keeps the beginning and the end of what an agent writes on stderr, within a fixed bound.
+//! Keeps the beginning and the end of an agent's stderr, within a fixed bound.
 //!
-//! Does no reading: the runtime feeds it from a live process, the replay from a recording.
+//! Does no reading: the runtime feeds it from a running process, the replay from a recording.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use omniglot_schema::StderrOutput;
 #[derive(Debug, Default)]
 pub struct StderrLog {
     head: Vec<String>,
-    /// What came after `head`.
+    /// The lines after `head`.
     tail: VecDeque<String>,
     total: u64,
     /// The line that has no newline yet.
@@ -25,7 +25,7 @@ struct OpenLine {
 }
 
 impl StderrLog {
-    /// Takes the next bytes, in any cut.
+    /// Adds the next bytes, which may be cut anywhere.
     pub fn push(&mut self, bytes: &[u8]) {
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
             match part.strip_suffix(b"\n") {
@@ -38,7 +38,7 @@ impl StderrLog {
         }
     }
 
-    /// What there is so far. A line that is not ended yet counts.
+    /// Returns the output so far. A line that is not ended yet counts.
     pub fn output(&self) -> StderrOutput {
         let open = self.open.text();
         let total = self.total + u64::from(open.is_some());
@@ -90,7 +90,7 @@ impl OpenLine {
 const HEAD_LINES: usize = 20;
 const TAIL_LINES: usize = 50;
 const LINE_BYTES: usize = 8 * 1024;
-/// Ends a line that was longer.
+/// Marks a line that was longer.
 const CUT_MARK: &str = " […]";
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! What single ACP agents do beside the protocol, as data: one file per agent that was recorded.
+//! The peculiarities of single ACP agents, as data: one file per agent that was recorded.
 //!
-//! A set is chosen by the agent's name in the registry or in the configuration, else by the name that the
-//! agent gives itself in the handshake. Each entry was seen in a recording; an agent without a set is taken
-//! at its word. Nothing here acts: the modules that read a field do what it says.
+//! A set is chosen by the agent's name in the registry or in the configuration, else by the agent's own name
+//! in the handshake. Each entry was seen in a recording; an agent without a set is taken at its word. Nothing
+//! here acts: the modules that read a field implement it.
 
 pub mod claude_acp;
 pub mod codex_acp;
@@ -26,7 +26,7 @@ use crate::launch::Start;
 /// Every set that has a name.
 pub const ALL: &[&Quirks] = &[&GEMINI, &QWEN, &COPILOT, &CLAUDE_ACP, &CODEX_ACP];
 
-/// For an agent that nobody has recorded.
+/// The set of an agent that was never recorded.
 pub const NONE: Quirks = Quirks {
     name: "none",
     calls_itself: &[],
@@ -46,13 +46,13 @@ pub struct Quirks {
     pub calls_itself: &'static [&'static str],
     pub start: Start,
     pub offers: Offers,
-    /// Our permission modes that it has under another name, each with that name.
+    /// Our permission modes that the agent has under another name, each with that name.
     pub permission_modes: &'static [(&'static str, &'static str)],
     pub resume: Resumable,
     pub repairs: Repairs,
 }
 
-/// What we offer to do for the agent; what is not offered, it does itself.
+/// The host duties that we offer to the agent; it does the others itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offers {
     pub read_files: bool,
@@ -62,7 +62,7 @@ pub struct Offers {
     pub forms: bool,
 }
 
-/// When an earlier session may be loaded.
+/// The time from which an earlier session may be loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resumable {
     Anytime,
@@ -70,22 +70,22 @@ pub enum Resumable {
     AfterItsMinute,
 }
 
-/// What is said in an odd place, and what it means.
+/// Data that the agent sends in an unusual form, and its meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Repairs {
-    /// A call's id is `<tool>__<call>`, and the tool's name stands nowhere else.
+    /// A call's id is `<tool>__<call>`, and the tool's name occurs nowhere else.
     pub tool_name_in_call_id: bool,
-    /// A load is answered before all of the past was told, and nothing marks its end.
+    /// A load is answered before the whole history was sent, and nothing marks its end.
     pub late_replay: bool,
-    /// Each chunk of thought is a whole thought, with nothing between two of them.
+    /// Each chunk of thought is a whole thought, with no separator between two.
     pub whole_thoughts: bool,
-    /// A chunk of thought that is exactly this stands before each thought.
+    /// A chunk of thought that is exactly this precedes each thought.
     pub thought_break: Option<&'static str>,
-    /// A chunk of assistant text that begins so names the mode that the agent is in now.
+    /// A chunk of assistant text with this prefix names the agent's new mode.
     pub mode_announcement: Option<&'static str>,
-    /// A chunk of assistant text without a message id that begins so is a notice of the agent.
+    /// A chunk of assistant text without a message id that has this prefix is a notice of the agent.
     pub notices: &'static [&'static str],
-    /// One that begins so tells about the compaction of the context.
+    /// A chunk with this prefix reports the compaction of the context.
     pub compaction_texts: &'static [&'static str],
     /// A call with this title is the compaction of the context.
     pub compaction_call: Option<&'static str>,
@@ -95,11 +95,11 @@ pub struct Repairs {
     pub arguments_in_request: bool,
     /// The arguments of an MCP tool's call are `{server, tool, arguments}`, and the call has no name.
     pub mcp_in_arguments: bool,
-    /// Methods that begin so are the agent's own, though they lack the underscore of extensions.
+    /// Methods with this prefix are the agent's own, though they lack the underscore of extensions.
     pub own_methods: &'static [&'static str],
-    /// Options of kind `allow_always` that allow more than is asked, or for longer than the session.
+    /// Options of kind `allow_always` that allow more than requested, or for longer than the session.
     pub too_wide_options: &'static [&'static str],
-    /// Tools that change the mode, though their kind does not say so.
+    /// Tools that change the mode, though their kind is another.
     pub mode_tools: &'static [&'static str],
 }
 
@@ -129,17 +129,17 @@ impl Default for &'static Quirks {
 }
 
 impl Quirks {
-    /// The set with this name.
+    /// Returns the set with this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         ALL.iter().copied().find(|quirks| quirks.name == name)
     }
 
-    /// The set of an agent that calls itself so.
+    /// Returns the set of an agent that gives itself this name.
     pub(crate) fn of_agent(called: &str) -> &'static Self {
         ALL.iter().copied().find(|quirks| quirks.calls_itself.contains(&called)).unwrap_or(&NONE)
     }
 
-    /// When a session that began at `created` may be loaded; `None` for at once.
+    /// Returns the time from which a session that began at `created` may be loaded; `None` for at once.
     pub fn resumable_from(&self, created: Timestamp) -> Option<Timestamp> {
         const MINUTE: i64 = 60;
         match self.resume {
@@ -161,7 +161,7 @@ impl Quirks {
         self.repairs.own_methods.iter().any(|own| method.starts_with(own))
     }
 
-    /// The arguments of a call that the words of its request are.
+    /// Returns the text of a permission request if it is the arguments of the call.
     pub(crate) fn arguments_in(&self, text: &str) -> Option<String> {
         let object = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text);
         (self.repairs.arguments_in_request && object.is_ok()).then(|| text.to_owned())
@@ -181,7 +181,7 @@ impl Quirks {
         is_word.then_some(mode)
     }
 
-    /// What happened, if a chunk that belongs to no message tells it in words.
+    /// Returns the status that a chunk without a message reports as text.
     pub(crate) fn happening_in(&self, text: &str) -> Option<StatusLabel> {
         let begins = |starts: &[&str]| starts.iter().any(|start| text.starts_with(start));
         if begins(self.repairs.compaction_texts) {
@@ -195,13 +195,13 @@ impl Quirks {
         self.repairs.compaction_call.is_some_and(|call| title == Some(call))
     }
 
-    /// The exit code that the output of a command begins with.
+    /// Returns the exit code that the output of a command begins with.
     pub(crate) fn exit_code_in(&self, output: &str) -> Option<i64> {
         let rest = output.strip_prefix(self.repairs.exit_code_line?)?;
         rest.split(['\n', ' ']).next()?.parse().ok()
     }
 
-    /// Name and arguments of an MCP tool's call.
+    /// Returns the name and arguments of an MCP tool's call.
     pub(crate) fn mcp_call(&self, arguments: &str) -> Option<(String, String)> {
         #[derive(Deserialize)]
         struct Call<'a> {
@@ -214,13 +214,13 @@ impl Quirks {
         call.flatten().map(|call| (format!("{}/{}", call.server, call.tool), call.arguments.get().to_owned()))
     }
 
-    /// The names under which the agent may know one of our permission modes; the first that it lists counts.
+    /// Returns the agent's possible names for one of our permission modes; the first that it lists counts.
     pub(crate) fn mode_names(&self, permission_mode: &str) -> impl Iterator<Item = &'static str> {
         let own = self.permission_modes.iter().filter(move |(ours, _)| *ours == permission_mode);
         own.map(|(_, theirs)| *theirs).chain(usual_names(permission_mode).iter().copied())
     }
 
-    /// Our permission mode that an agent's mode stands for; its own name where it has none of ours.
+    /// Returns our permission mode for an agent's mode; the agent's own name where we have none.
     pub(crate) fn permission_mode_of<'m>(&self, mode: &'m str) -> &'m str {
         if let Some((ours, _)) = self.permission_modes.iter().find(|(_, theirs)| *theirs == mode) {
             return ours;
@@ -230,7 +230,7 @@ impl Quirks {
     }
 }
 
-/// What several agents call our permission modes.
+/// Returns the common names of several agents for our permission modes.
 fn usual_names(permission_mode: &str) -> &'static [&'static str] {
     match permission_mode {
         "acceptEdits" => &["acceptEdits", "autoEdit", "auto-edit"],

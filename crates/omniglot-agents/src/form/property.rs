@@ -1,4 +1,4 @@
-//! The schema of a form, typed, and the words that its properties are asked with.
+//! The schema of a form, typed, and the texts of its questions.
 //!
 //! The structs are ours because the protocol crate sorts the properties by name, and the order of the
 //! questions is the agent's.
@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use super::{Field, NO, YES, option};
 use crate::contract::{Unparsed, decode};
 
-/// What a property holds.
+/// The type of a property's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Text,
@@ -76,7 +76,7 @@ struct Choice {
     meta: Option<serde_json::Value>,
 }
 
-/// Extensions are free-form: what does not have the known shape says nothing to us.
+/// Extensions are free-form: one without the known shape is ignored.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Meta {
@@ -85,7 +85,7 @@ struct Meta {
     claude_option: Option<ClaudeOption>,
 }
 
-/// What codex-acp 2.6 says of the questions of its own tool.
+/// The metadata of codex-acp 2.6 for the questions of its own tool.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct CodexMeta {
@@ -122,7 +122,7 @@ impl Schema {
         Ok(Self { properties, required: raw.required.unwrap_or_default() })
     }
 
-    /// The questions, in the order of the agent.
+    /// Returns the questions, in the order of the agent.
     pub(super) fn fields(self, message: &str) -> Vec<Field> {
         let pair = |name: &String, property| Some((self.belongs_to(name, property)?, name.clone()));
         let companions: IndexMap<String, String> =
@@ -142,7 +142,7 @@ impl Schema {
         fields
     }
 
-    /// The question that a property is the free text of. claude-agent-acp names it so, codex-acp says so.
+    /// Returns the question of a free-text property: claude-agent-acp names it, codex-acp has metadata.
     fn belongs_to(&self, name: &str, property: &Property) -> Option<String> {
         let told = property.codex.as_ref().filter(|codex| codex.role.as_deref() == Some("user_note"));
         let question = match told.and_then(|codex| codex.question_id.as_deref()) {
@@ -154,12 +154,12 @@ impl Schema {
     }
 }
 
-/// Puts the message where it is read: it asks the only question, or leads to the first of several. The
-/// question tools of agents say nothing in it when they ask several.
+/// Puts the message into a question: it asks the only question, or leads to the first of several. The
+/// question tools of agents leave it without content when they ask several.
 fn introduce(message: &str, own_tool: bool, fields: &mut [Field]) {
     let only = fields.len() == 1;
     let Some(first) = fields.first_mut().filter(|_| !message.is_empty()) else { return };
-    // Without a header the prompt is but the property's name, and the message says more.
+    // Without a header the prompt is only the property's name, and the message is more precise.
     if only && first.info.header.is_none() {
         let name = std::mem::replace(&mut first.info.prompt, message.to_owned());
         first.info.header = (name != first.name).then_some(name);
@@ -237,7 +237,7 @@ impl Choice {
     }
 }
 
-/// Options under labels that tell them apart: where titles repeat, the values do.
+/// Returns options under distinct labels: where titles repeat, the values are used.
 fn options(choices: Vec<Choice>) -> (Vec<QuestionOption>, Vec<Value>) {
     let options: Vec<(QuestionOption, String)> = choices.into_iter().map(Choice::option).collect();
     let labels: Vec<String> = options.iter().map(|(option, _)| option.label.clone()).collect();

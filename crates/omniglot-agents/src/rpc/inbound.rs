@@ -1,4 +1,4 @@
-//! An agent's requests that wait for an answer of ours, by the key that the stream knows them by.
+//! An agent's requests that wait for our answer, by their key in the stream.
 
 use indexmap::IndexMap;
 
@@ -8,13 +8,13 @@ use crate::contract::RequestKey;
 #[derive(Debug)]
 pub(crate) struct InboundRequests<T> {
     open: IndexMap<RequestKey, T>,
-    /// How many there were: keys stay unique when an agent repeats its ids.
+    /// The number of requests so far: keys stay unique when an agent repeats its ids.
     made: u64,
 }
 
-/// What is kept of a request.
+/// The stored facts of a request.
 pub(crate) trait InboundRequest {
-    /// Stands before the keys of this kind of request, where an agent has several.
+    /// The prefix of the keys of this kind of request, where an agent has several.
     const PREFIX: &'static str = "";
 
     fn id(&self) -> &RpcId;
@@ -46,7 +46,7 @@ impl<T: InboundRequest> InboundRequests<T> {
         self.open.values().any(|ask| ask.id() == id)
     }
 
-    /// Its answer went out, or it needs none any more.
+    /// Removes a request that was answered, or needs no answer any more.
     pub(crate) fn take(&mut self, id: &RpcId) -> Option<(RequestKey, T)> {
         let key = self.open.iter().find(|(_, ask)| ask.id() == id).map(|(key, _)| key.clone())?;
         self.open.shift_remove_entry(&key)

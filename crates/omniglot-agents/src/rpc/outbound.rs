@@ -1,6 +1,6 @@
-//! Our requests to an agent: their ids, and what each one that waits for its answer is about.
+//! Our requests to an agent: their ids, and the purpose of each that waits for its answer.
 //!
-//! What went out is learnt when it was really sent, so that a recording fills the table as a live run does.
+//! A request is recorded when it was really sent, so that a recording fills the table as a real run does.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::contract::Output;
 
 #[derive(Debug)]
 pub(crate) struct Calls<T> {
-    /// Stands before the numbers on a connection that others use as well.
+    /// The prefix of the numbers on a shared connection.
     prefix: Option<String>,
     last: u64,
     open: HashMap<RpcId, T>,
@@ -24,7 +24,7 @@ impl<T> Default for Calls<T> {
 }
 
 impl<T> Calls<T> {
-    /// On a shared connection, from now on: `prefix` is nobody else's.
+    /// Renumbers from now on for a shared connection: `prefix` is unique on it.
     pub(crate) fn number_anew(&mut self, prefix: &str) {
         self.prefix = Some(prefix.to_owned());
         self.last = 0;
@@ -48,7 +48,7 @@ impl<T> Calls<T> {
         self.open.insert(id, about);
     }
 
-    /// What the answer that came is about; `None` for one that nobody waits for.
+    /// Returns the purpose of the answered request; `None` for an unknown id.
     pub(crate) fn answered(&mut self, id: &RpcId) -> Option<T> {
         self.open.remove(id)
     }

@@ -22,15 +22,15 @@ pub const CLAUDE_ACP: Quirks = Quirks {
         install: "npm install -g @agentclientprotocol/claude-agent-acp",
         login: "run `claude /login`, or set ANTHROPIC_API_KEY",
     },
-    // It reads, writes and runs by itself, whatever is offered.
+    // The agent reads, writes and runs by itself, whatever is offered.
     offers: Offers { read_files: false, write_files: false, terminals: false, forms: true },
     permission_modes: &[("default", "default"), ("acceptEdits", "acceptEdits"), ("plan", "plan")],
     resume: Resumable::Anytime,
     repairs: Repairs {
-        // 0.49 tells it in words, 0.99 as a call.
+        // 0.49 reports it as text, 0.99 as a call.
         compaction_texts: &["Compacting...", "\n\nCompacting "],
         compaction_call: Some("Compact conversation"),
-        // The code that 0.49 gives beside it is always 1.
+        // The code that 0.49 sends beside it is always 1.
         exit_code_line: Some("Exit code "),
         ..Repairs::NONE
     },

@@ -1,7 +1,7 @@
 //! codex-acp: 0.16, which links Codex, and its successor 2.6, which drives `codex app-server`. The agent
 //! `codex` is the native one.
 //!
-//! With 2.6 a failed model call is a state of its thread and a text, and the turn ends as if all were well:
+//! With 2.6 a failed model call is a state of its thread and a text, and the turn ends without an error:
 //! `turn` makes an error of it.
 
 use super::{Offers, Quirks, Repairs, Resumable};
@@ -21,7 +21,7 @@ pub const CODEX_ACP: Quirks = Quirks {
         install: "npm install -g @agentclientprotocol/codex-acp",
         login: "run `codex login`, or set OPENAI_API_KEY",
     },
-    // It reads, writes and runs by itself, whatever is offered.
+    // The agent reads, writes and runs by itself, whatever is offered.
     offers: Offers { read_files: false, write_files: false, terminals: false, forms: true },
     permission_modes: &[
         ("default", "agent"),
@@ -35,11 +35,11 @@ pub const CODEX_ACP: Quirks = Quirks {
     repairs: Repairs {
         thought_break: Some("\n\n"),
         notices: &["Warning: Model metadata for ", "Heads up: Long threads and multiple compactions "],
-        // 0.16 tells it in words, 2.6 as a call.
+        // 0.16 reports it as text, 2.6 as a call.
         compaction_texts: &["Context compacted\n"],
         compaction_call: Some("Compact conversation"),
         mcp_in_arguments: true,
-        // Both are written to Codex's own files, for every session to come.
+        // Both are written to Codex's own files, for all later sessions.
         too_wide_options: &["approved-always", "approved-execpolicy-amendment"],
         ..Repairs::NONE
     },

@@ -1,4 +1,4 @@
-//! GitHub Copilot CLI 1.0 in ACP mode. Its modes have addresses for names.
+//! GitHub Copilot CLI 1.0 in ACP mode. Its modes have URLs as names.
 
 use super::{Offers, Quirks, Repairs, Resumable};
 use crate::acp::with_quirks;

@@ -1,8 +1,8 @@
 //! Gemini CLI 0.61 in ACP mode.
 //!
-//! Beside what is below it names a call for the first time in a permission request, says nothing more about
-//! one that was rejected, and gives HTTP statuses as JSON-RPC codes: all of that is lawful enough for the
-//! adapter to take it from any agent.
+//! Beside the entries below it first names a call in a permission request, sends nothing more about a
+//! rejected one, and uses HTTP statuses as JSON-RPC codes: all of that is lawful enough for the adapter to
+//! accept it from any agent.
 
 use super::{Offers, Quirks, Repairs, Resumable};
 use crate::acp::with_quirks;
@@ -16,9 +16,9 @@ pub const GEMINI: Quirks = Quirks {
     calls_itself: &["gemini-cli"],
     start: Start {
         command: &["gemini", "--acp"],
-        // Without the second it runs as two processes, the outer of which ignores signals.
+        // Without the second the agent runs as two processes, the outer of which ignores signals.
         env: &[("GEMINI_TELEMETRY_ENABLED", "false"), ("GEMINI_CLI_NO_RELAUNCH", "true")],
-        // Defaults of the lowest rank: what the user or the machine has set counts more. With the
+        // Defaults of the lowest rank: settings of the user or the machine take precedence. With the
         // interactive shell the output of a command never reaches the client.
         settings: Some(SettingsFile {
             variable: "GEMINI_CLI_SYSTEM_DEFAULTS_PATH",
@@ -32,8 +32,8 @@ pub const GEMINI: Quirks = Quirks {
         install: "npm install -g @google/gemini-cli",
         login: "run `gemini` once and log in, or set GEMINI_API_KEY",
     },
-    // It cannot write a new file where the client reads files: a missing one is an error to it that it does
-    // not recognise. It never calls a terminal.
+    // The agent cannot write a new file where the client reads files: it does not recognise the error of a
+    // missing one. It never calls a terminal.
     offers: Offers { read_files: false, write_files: false, terminals: false, forms: true },
     permission_modes: &[
         ("default", "default"),
@@ -41,7 +41,7 @@ pub const GEMINI: Quirks = Quirks {
         ("plan", "plan"),
         ("bypass", "yolo"),
     ],
-    // The name of its transcript holds the minute of its creation; a load within it begins the file anew.
+    // The name of its transcript has the minute of its creation; a load within it overwrites the file.
     resume: Resumable::AfterItsMinute,
     repairs: Repairs {
         tool_name_in_call_id: true,
@@ -49,7 +49,7 @@ pub const GEMINI: Quirks = Quirks {
         whole_thoughts: true,
         mode_announcement: Some("[MODE_UPDATE] "),
         arguments_in_request: true,
-        // The second it offers only where its settings allow that.
+        // The agent offers the second only where its settings allow that.
         too_wide_options: &["proceed_always_server", "proceed_always_and_save"],
         mode_tools: &["enter_plan_mode", "exit_plan_mode"],
         ..Repairs::NONE

@@ -18,7 +18,7 @@ pub const QWEN: Quirks = Quirks {
         install: "npm install -g @qwen-code/qwen-code",
         login: "run `qwen` once and log in, or set OPENAI_API_KEY (with OPENAI_BASE_URL and OPENAI_MODEL)",
     },
-    // It comes from Gemini CLI, which cannot write new files through a client.
+    // The agent is a fork of Gemini CLI, which cannot write new files through a client.
     offers: Offers { read_files: false, write_files: false, terminals: false, forms: true },
     permission_modes: &[
         ("default", "default"),
@@ -27,7 +27,7 @@ pub const QWEN: Quirks = Quirks {
         ("bypass", "yolo"),
     ],
     resume: Resumable::Anytime,
-    // It tells its own clients of modes, titles and artifacts beside the protocol, and asks them for messages
-    // that came while a tool ran; a refusal means that there are none.
+    // The agent notifies its own clients of modes, titles and artifacts beside the protocol, and requests
+    // messages that arrived while a tool ran; a refusal means that there are none.
     repairs: Repairs { own_methods: &["qwen/notify/", "craft/"], ..Repairs::NONE },
 };
