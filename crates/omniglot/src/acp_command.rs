@@ -1,8 +1,8 @@
-//! `omniglot acp`: what an editor launches as its agent. Relays lines of ACP between stdio and the daemon.
+//! `omniglot acp`: an editor launches it as its agent. Relays ACP lines between stdio and the daemon.
 //!
-//! Understands no more of a message than whether it is a request, an answer or neither: what it means is the
-//! daemon's. Only ACP goes to stdout; words for people go to stderr. The sessions are the daemon's and stay
-//! when the editor leaves.
+//! Reads of a message only whether it is a request, an answer or neither: the daemon interprets it. Only ACP
+//! goes to stdout; messages for people go to stderr. The sessions are the daemon's and stay when the editor
+//! exits.
 
 mod daemon_link;
 mod envelope;
@@ -26,19 +26,19 @@ use outbound::Outbound;
 use pending::PendingRequests;
 use upstream::Upstream;
 
-/// How long answers may take that are due when the editor has said its last word.
+/// The time for pending answers after the editor has closed stdin.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
-/// How long the daemon may take to let us go, and the editor to read what is left.
+/// The time for the daemon to disconnect us, and for the editor to read the last lines.
 const LEAVING: Duration = Duration::from_secs(2);
 
-/// What both directions share.
+/// The state that both directions share.
 struct Relay {
     daemon_link: DaemonLink,
     /// Names this connection at the daemon.
     server: String,
     agent: Option<String>,
     pending: PendingRequests,
-    /// The place in the daemon's stream up to which the editor was told.
+    /// The position in the daemon's stream up to which the editor has received messages.
     cursor: stream::Cursor,
     outbound: Outbound,
 }
@@ -80,7 +80,7 @@ impl Relay {
     }
 }
 
-/// A word for the person who looks at the editor's log.
+/// Writes a message for the reader of the editor's log.
 fn note(text: &str) {
     print::note(&format!("omniglot acp: {text}"));
 }

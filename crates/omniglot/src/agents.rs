@@ -1,4 +1,4 @@
-//! `omniglot agents`: which agents there are, and whether they work. Finding that out is the daemon's work.
+//! `omniglot agents`: lists the agents, and checks whether they work. The daemon does the checks.
 
 mod doctor;
 mod list;

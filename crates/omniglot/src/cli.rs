@@ -1,4 +1,4 @@
-//! The command line as types. What the commands do is in the module named after each.
+//! The command line as types. Each command is implemented in the module of its name.
 
 mod agents;
 mod config;
@@ -98,7 +98,7 @@ pub(crate) struct ConvertArgs {
     pub(crate) files: Vec<PathBuf>,
 }
 
-/// What a recording is and what becomes of it.
+/// Explains recordings and their conversion.
 const CONVERT: &str = "\
 A recording has one JSON object per line: {\"t\": MILLISECONDS, \"ch\": CHANNEL, \"data\": VALUE}.
 Each file becomes one session, named after it; its events are printed as JSON lines. The same file
@@ -196,7 +196,7 @@ pub(crate) struct RunArgs {
     /// Print every event as one JSON line
     #[arg(long)]
     pub(crate) json: bool,
-    /// What to do; - reads it from stdin
+    /// The task; - reads it from stdin
     #[arg(value_name = "PROMPT")]
     pub(crate) prompt: String,
 }
@@ -210,7 +210,7 @@ pub(crate) struct AcpArgs {
     pub(crate) data: DataDirArgs,
 }
 
-/// What an editor must know.
+/// Explains the setup in an editor.
 const ACP: &str = "\
 An editor launches this and talks ACP with it. Sessions are the daemon's, which is started if it
 does not run: they outlive the editor, and any other client can watch and answer them.
@@ -253,7 +253,7 @@ pub(crate) enum Approve {
     Ask,
 }
 
-/// How a run ends.
+/// Explains Ctrl-C and the exit codes of a run.
 const RUN: &str = "\
 Ctrl-C cancels the turn and waits for its end; once more ends the session and leaves.
 

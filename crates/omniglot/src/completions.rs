@@ -1,4 +1,4 @@
-//! `omniglot completions`: what a shell needs to complete our commands.
+//! `omniglot completions`: prints the completion script of a shell.
 
 use std::process::ExitCode;
 

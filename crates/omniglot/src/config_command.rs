@@ -1,6 +1,6 @@
-//! `omniglot config`: checks a configuration file, and shows what counts in the end and why.
+//! `omniglot config`: checks a configuration file, and prints the effective values with their origin.
 //!
-//! Reading it is the runtime's; which file is used is `data_dir`'s.
+//! The runtime reads the file; `data_dir` chooses it.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -54,7 +54,7 @@ fn show(args: &DataDirArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A configuration that is written down again, each value with where it comes from.
+/// A configuration that is printed again, each value with its origin.
 struct Shown<'a> {
     file: &'a Path,
     written: Table,
@@ -84,7 +84,7 @@ impl Shown<'_> {
         self.lines.join("\n") + "\n"
     }
 
-    /// The token itself is never shown.
+    /// The token itself is never printed.
     fn token(&mut self, config: &Config, variable: Option<&'static str>) {
         match (&config.token_file, variable) {
             (_, Some(name)) => self.lines.push(format!("# token_file does not count: {name} is set")),

@@ -19,17 +19,17 @@ use crate::signals::StopSignals;
 use crate::usage::UsageError;
 use crate::{data_dir, print, token};
 
-/// How often a command looks for a daemon again after it lost one.
+/// The number of attempts of a command to find a daemon again after a loss.
 pub(crate) const ATTEMPTS: usize = 5;
 
-/// How long a daemon may take to appear or to vanish.
+/// The time for a daemon to appear or to exit.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// How long our own daemon may take to stop.
+/// The time for our own daemon to stop.
 const STOPPING: Duration = Duration::from_secs(30);
 
-/// What is needed to find or become the daemon.
+/// The data that is needed to find or become the daemon.
 #[derive(Debug, Clone)]
 pub(crate) struct Home {
     pub(crate) dir: PathBuf,
@@ -38,7 +38,7 @@ pub(crate) struct Home {
     given: Option<PathBuf>,
 }
 
-/// A way to a daemon, which may live in this process.
+/// A connection to a daemon, which may run in this process.
 pub(crate) struct Connection {
     pub(crate) client: Client,
     own: Option<Own>,
@@ -57,7 +57,7 @@ impl Home {
         Ok(Self { dir, config, given: args.config.clone() })
     }
 
-    /// `backlog` counts where the daemon is this process.
+    /// `backlog` applies where the daemon is this process.
     pub(crate) async fn connect(&self, backlog: Backlog) -> anyhow::Result<Connection> {
         let deadline = Instant::now() + CONNECT_TIMEOUT;
         loop {
@@ -67,15 +67,15 @@ impl Home {
             }
             match self.become_daemon(backlog).await {
                 Ok(connection) => return Ok(connection),
-                // Another one was faster and has not said where it listens, or is just leaving.
+                // Another process was faster and has not announced its address, or is exiting.
                 Err(error) if is_locked(&error) && Instant::now() < deadline => sleep(PAUSE).await,
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// The next daemon after one that was lost. Does not take its place: whoever watches must not keep out a
-    /// daemon that somebody is about to start.
+    /// Finds the next daemon after a loss. Does not become it: a command that only watches must not keep out
+    /// a daemon that a person is about to start.
     pub(crate) async fn find(&self) -> anyhow::Result<Connection> {
         let deadline = Instant::now() + CONNECT_TIMEOUT;
         loop {
@@ -91,8 +91,8 @@ impl Home {
         }
     }
 
-    /// The daemon that owns the directory, if it can be reached. One that hangs is an error: there is none to
-    /// wait for.
+    /// Returns the daemon that owns the directory, if it can be reached. A daemon that hangs is an error:
+    /// waiting would not help.
     pub(crate) async fn running(&self) -> anyhow::Result<Option<Client>> {
         let Some(holder) = lock_holder(&self.dir) else { return Ok(None) };
         let client = client(&holder.url, token::for_client(&self.dir, self.config.token_file.as_deref())?)?;
@@ -106,7 +106,7 @@ impl Home {
         }
     }
 
-    /// What it was started with counts, whatever we were given.
+    /// The daemon's own configuration counts, whatever this command was given.
     fn tell_of_the_daemons_own_configuration(&self) {
         if let Some(file) = &self.given {
             let (dir, file) = (self.dir.display(), file.display());
@@ -124,7 +124,7 @@ impl Home {
         let hub = daemon.hub();
         let (stop, stopped) = oneshot::channel::<()>();
         let task = tokio::spawn(daemon.run(async move {
-            // Nothing is ever sent: the sender is dropped, which is the only result there is.
+            // Nothing is ever sent: the dropped sender is the only result.
             let _ = stopped.await;
         }));
         Ok(Connection { client, own: Some(Own { hub, stop, task }) })
@@ -132,19 +132,19 @@ impl Home {
 }
 
 impl Connection {
-    /// Whether a daemon of our own still has work: a turn that runs or a message that waits.
+    /// Whether a daemon of our own still has work: a running turn or a queued message.
     pub(crate) fn is_busy(&self) -> bool {
         self.own.as_ref().is_some_and(|own| own.hub.is_busy())
     }
 
-    /// Others may use a daemon of our own too: waits until it has no work.
+    /// Waits until a daemon of our own has no work, since other clients may use it too.
     pub(crate) async fn idle(&self) {
         while self.is_busy() {
             sleep(PAUSE).await;
         }
     }
 
-    /// Leaves the daemon; one of our own stays while others use it.
+    /// Disconnects from the daemon; one of our own stays while other clients use it.
     pub(crate) async fn leave(self) -> anyhow::Result<()> {
         if self.is_busy() {
             print::note("· other turns still run here; Ctrl-C stops them");
@@ -157,7 +157,7 @@ impl Connection {
         self.close().await
     }
 
-    /// Leaves the daemon; stops it if it is our own.
+    /// Disconnects from the daemon; stops it if it is our own.
     pub(crate) async fn close(self) -> anyhow::Result<()> {
         let Some(own) = self.own else { return Ok(()) };
         drop(own.stop);
@@ -169,7 +169,7 @@ pub(crate) fn client(url: &str, secret: Option<token::Secret>) -> anyhow::Result
     Ok(Client::new(url, secret.map(|secret| secret.reveal().to_owned()))?)
 }
 
-/// The words for a daemon that is there and says nothing.
+/// Describes a daemon that runs and does not answer.
 pub(crate) fn mute(holder: &LockHolder, dir: &Path, error: &ClientError) -> String {
     let (LockHolder { pid, url, .. }, dir) = (holder, dir.display());
     format!("the daemon with pid {pid} owns {dir} but does not answer at {url}: {error}")
@@ -179,7 +179,7 @@ fn is_locked(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(StoreError::Locked { .. }))
 }
 
-/// Whether another connection may help.
+/// Whether a new connection may help.
 pub(crate) fn is_lost(error: &ClientError) -> bool {
     match error {
         ClientError::Connect(_) | ClientError::Transport(_) | ClientError::Silent(_) => true,
@@ -188,7 +188,7 @@ pub(crate) fn is_lost(error: &ClientError) -> bool {
     }
 }
 
-/// What the daemon said, with what to do about it; a wish that no agent or mode fits is a mistake of use.
+/// Returns the daemon's message with its hint; a setting that no agent or mode has is a usage error.
 pub(crate) fn explain(error: ClientError) -> anyhow::Error {
     let Some(problem) = error.problem() else { return error.into() };
     let is = |kind: ErrorType| problem.r#type.rsplit(':').next() == Some(kind.as_str());

@@ -1,7 +1,7 @@
-//! `omniglot convert`: recorded traffic of an agent, or a session that it keeps on disk, as universal events,
-//! without a daemon.
+//! `omniglot convert`: converts recorded traffic of an agent, or a session of its own on disk, into universal
+//! events, without a daemon.
 //!
-//! The conversion is the adapters' own replay. Here files are read, sessions named, and events printed.
+//! The conversion is the adapters' own replay. This module reads files, names sessions, and prints events.
 
 use std::collections::HashSet;
 use std::fs;
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
             let id = session_id(file, &mut names)?;
             let events = replay::convert(&agent, id, &capture).map_err(|error| fault(file, &error))?;
             match print(&mut out, &events, args.show) {
-                // Whoever reads has had enough.
+                // The reader has closed the pipe.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(ExitCode::SUCCESS),
                 printed => printed.context("the events cannot be printed")?,
             }
@@ -59,8 +59,8 @@ fn whole(agent: &Adapter, file: &Path) -> Result<String, UsageError> {
     Ok(text)
 }
 
-/// In the order of their names, so that the same folder always gives the same bytes; a folder that is not there
-/// has none.
+/// Lists files in the order of their names, so that the same folder always gives the same bytes; a missing
+/// folder has none.
 fn files_in(folder: &Path) -> Vec<PathBuf> {
     let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
     let mut files: Vec<PathBuf> =
@@ -82,7 +82,7 @@ fn is_stdin(file: &Path) -> bool {
     file == Path::new("-")
 }
 
-/// The name of the file without its ending. Files of the same name in several folders get a number.
+/// Returns the name of the file without its extension. Equal names in several folders get a number.
 fn session_id(file: &Path, names: &mut HashSet<String>) -> anyhow::Result<SessionId> {
     let stem = file.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
     let lawful = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | ':' | '-');
@@ -101,7 +101,7 @@ fn fault(file: &Path, error: &ReplayError) -> anyhow::Error {
     anyhow::anyhow!("{}:{}: {}", file.display(), error.line(), dedup(causes).join(": "))
 }
 
-/// A transparent error says what its cause says.
+/// Removes repeated messages: a transparent error repeats its cause.
 fn dedup(mut causes: Vec<String>) -> Vec<String> {
     causes.dedup();
     causes

@@ -1,6 +1,6 @@
-//! The parts of a daemon put together: log, sessions, server. Used by `serve` and, for one turn, by `run`.
+//! Builds a daemon from its parts: log, sessions, server. Used by `serve` and, for one turn, by `run`.
 //!
-//! What to print, and when to stop, is left to those two.
+//! Those two decide what to print, and when to stop.
 
 use std::fmt::Display;
 use std::future::Future;
@@ -19,7 +19,7 @@ use crate::cli::TokenArgs;
 use crate::token;
 use crate::usage::UsageError;
 
-/// What a daemon is told at its start.
+/// The start parameters of a daemon.
 #[derive(Debug)]
 pub(crate) struct DaemonOptions {
     pub(crate) dir: PathBuf,
@@ -32,7 +32,7 @@ pub(crate) struct DaemonOptions {
 }
 
 impl DaemonOptions {
-    /// A daemon on a free loopback port.
+    /// The parameters of a daemon on a free loopback port.
     pub(crate) fn new(dir: PathBuf, config: Config, backlog: Backlog) -> Self {
         Self {
             dir,
@@ -46,7 +46,7 @@ impl DaemonOptions {
     }
 }
 
-/// A daemon that listens. It owns its data directory until [`Daemon::run`] returns.
+/// A listening daemon. It owns its data directory until [`Daemon::run`] returns.
 pub(crate) struct Daemon {
     dir: PathBuf,
     url: String,
@@ -99,7 +99,7 @@ impl Daemon {
         &self.url
     }
 
-    /// Where the token is, in words.
+    /// Describes where the token is.
     pub(crate) fn token_described(&self) -> &str {
         &self.token.described
     }
@@ -112,8 +112,8 @@ impl Daemon {
         self.hub.clone()
     }
 
-    /// Serves until `shutdown`, then ends the agents, lets clients read how their turns ended, and closes the
-    /// log.
+    /// Serves until `shutdown`, then ends the agents, lets clients read the end of their turns, and closes
+    /// the log.
     pub(crate) async fn run(self, shutdown: impl Future<Output = ()> + Send + 'static) -> anyhow::Result<()> {
         let Self { store, hub, server, .. } = self;
         server.run(shutdown, hub.shutdown()).await;
@@ -121,7 +121,7 @@ impl Daemon {
     }
 }
 
-/// What the configuration lets in beside the command line.
+/// Parses the allowed values of the configuration.
 pub(crate) fn parsed<T: FromStr<Err: Display>>(values: &[Written]) -> Result<Vec<T>, UsageError> {
     let parse = |value: &Written| {
         value.text.parse().map_err(|error: T::Err| UsageError::because(value.refuse(error.to_string())))
@@ -129,7 +129,7 @@ pub(crate) fn parsed<T: FromStr<Err: Display>>(values: &[Written]) -> Result<Vec
     values.iter().map(parse).collect()
 }
 
-/// What went wrong comes first, then what to do about it.
+/// Puts the cause first, then the hint.
 fn with_hint(error: ServeError) -> anyhow::Error {
     let hint = error.hint();
     let error = anyhow::Error::new(error);

@@ -1,6 +1,6 @@
-//! Where sessions are kept, and the configuration beside them.
+//! The location of sessions, and the configuration beside them.
 //!
-//! What lies inside is the business of the store and of `token`.
+//! The store and `token` own the content of the directory.
 
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::cli::DataDirArgs;
 use crate::env;
 use crate::usage::UsageError;
 
-/// The variables that say where user data belongs.
+/// The variables that give the location of user data.
 #[derive(Debug, Default)]
 struct Places {
     omniglot_home: Option<PathBuf>,
@@ -20,21 +20,21 @@ struct Places {
     home: Option<PathBuf>,
 }
 
-/// Where the data directory is, or would be.
+/// Returns the path of the data directory, which may not exist.
 pub(crate) fn place(argument: Option<&Path>) -> Result<PathBuf, UsageError> {
     choose(argument.map(Path::to_owned), Places::of_environment()).ok_or_else(|| {
         UsageError::new("there is no place for the data; set HOME or OMNIGLOT_HOME, or give --data-dir DIR")
     })
 }
 
-/// The data directory, made if it does not exist, as an absolute path.
+/// Returns the data directory as an absolute path; creates it if it does not exist.
 pub(crate) fn prepare(args: &DataDirArgs) -> anyhow::Result<PathBuf> {
     let chosen = place(args.data_dir.as_deref())?;
     if std::fs::metadata(&chosen).is_ok_and(|found| !found.is_dir()) {
         let message = format!("the data directory {} is not a directory", chosen.display());
         return Err(UsageError::new(message).into());
     }
-    // Others must not list sessions, so the directory is private from its first moment.
+    // Others must not list sessions, so the directory is private from its creation.
     let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&chosen);
     made.with_context(|| format!("the data directory {} cannot be made", chosen.display()))?;
     chosen
@@ -42,7 +42,7 @@ pub(crate) fn prepare(args: &DataDirArgs) -> anyhow::Result<PathBuf> {
         .with_context(|| format!("the data directory {} cannot be entered", chosen.display()))
 }
 
-/// Tells when others may look into the directory: what is in it is private, but its names are not.
+/// Warns when others may list the directory: its content is private, but its file names are not.
 pub(crate) fn warn_if_open(dir: &Path) -> anyhow::Result<()> {
     let found = std::fs::metadata(dir).with_context(|| dir.display().to_string())?;
     let mode = found.permissions().mode() & 0o777;
@@ -55,8 +55,8 @@ pub(crate) fn warn_if_open(dir: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The configuration that was asked for, or the one in the data directory if there is one; variables win
-/// over it.
+/// Loads the requested configuration, or the one in the data directory if there is one; variables take
+/// precedence.
 pub(crate) fn config(args: &DataDirArgs, dir: &Path) -> anyhow::Result<Config> {
     let loaded = match asked_for(args) {
         Some(path) => Config::load(&path),
@@ -65,12 +65,12 @@ pub(crate) fn config(args: &DataDirArgs, dir: &Path) -> anyhow::Result<Config> {
     Ok(env::apply(loaded.map_err(UsageError::because)?, env::of_environment)?)
 }
 
-/// The configuration file that is used if it is there.
+/// Returns the configuration file that is used if it exists.
 pub(crate) fn config_file(args: &DataDirArgs, dir: &Path) -> PathBuf {
     asked_for(args).unwrap_or_else(|| dir.join(config::FILE_NAME))
 }
 
-/// The configuration file that somebody named.
+/// Returns the configuration file that the arguments or the environment name.
 fn asked_for(args: &DataDirArgs) -> Option<PathBuf> {
     let variable = || std::env::var_os(env::CONFIG).filter(|value| !value.is_empty()).map(PathBuf::from);
     args.config.clone().or_else(variable)

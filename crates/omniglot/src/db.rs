@@ -1,4 +1,4 @@
-//! `omniglot db check`: reads the whole database and names what is damaged. The reading is the store's.
+//! `omniglot db check`: reads the whole database and names damaged rows. The store does the reading.
 
 use std::io::{self, IsTerminal as _, StderrLock, StdoutLock, Write as _};
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::cli::{DbArgs, DbCheckArgs, DbCommand};
 use crate::data_dir;
 use crate::usage::UsageError;
 
-/// How often a person wants to see that it goes on.
+/// The interval of progress output.
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 
 pub(crate) fn run(args: &DbArgs) -> anyhow::Result<ExitCode> {
@@ -37,7 +37,7 @@ fn check(args: &DbCheckArgs) -> anyhow::Result<ExitCode> {
     Ok(if summary.faults == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// A line of the output for programs.
+/// A line of the JSON output.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Line<'a> {
@@ -48,9 +48,9 @@ enum Line<'a> {
 struct Printer {
     json: bool,
     stdout: StdoutLock<'static>,
-    /// The first thing that went wrong while printing; the check itself goes on.
+    /// The first error of printing; the check itself goes on.
     failed: Option<io::Error>,
-    /// `None` when nobody watches.
+    /// `None` without a terminal.
     progress: Option<Progress>,
 }
 
@@ -99,7 +99,7 @@ impl Printer {
 
     fn print(&mut self, line: io::Result<String>) {
         let printed = line.and_then(|line| writeln!(self.stdout, "{line}"));
-        // Whoever closes the pipe has seen enough.
+        // The reader has closed the pipe.
         if let Err(error) = printed
             && error.kind() != io::ErrorKind::BrokenPipe
         {
@@ -126,7 +126,7 @@ impl Progress {
 
     fn clear(&mut self) {
         if std::mem::take(&mut self.shown) {
-            // A terminal that is gone needs no clearing.
+            // A terminal that is closed needs no clearing.
             write!(self.stderr, "\r\x1b[K").unwrap_or_default();
         }
     }

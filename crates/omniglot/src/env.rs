@@ -1,5 +1,5 @@
-//! The variables that win over the configuration file. The token and the data directory have theirs where they
-//! are resolved.
+//! The variables that take precedence over the configuration file. The token's and the data directory's are
+//! read where these are resolved.
 
 use omniglot_runtime::config::{Config, parse_listen};
 
@@ -10,12 +10,12 @@ pub(crate) const LISTEN: &str = "OMNIGLOT_LISTEN";
 pub(crate) const DEFAULT_AGENT: &str = "OMNIGLOT_DEFAULT_AGENT";
 pub(crate) const SANDBOX: &str = "OMNIGLOT_SANDBOX";
 
-/// A variable of this process; an empty one is how many tools say "unset".
+/// Returns a variable of this process; many tools set an empty one for "unset".
 pub(crate) fn of_environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// The configuration with what the variables say.
+/// Applies the variables to the configuration.
 pub(crate) fn apply(mut config: Config, get: impl Fn(&str) -> Option<String>) -> Result<Config, UsageError> {
     let refuse = |name: &str, message: &str| UsageError::new(format!("{name}: {message}"));
     if let Some(text) = get(LISTEN) {

@@ -1,21 +1,21 @@
 //! The daemon's own log, on stderr, so that stdout carries answers only.
 //!
-//! Tokens and environment values never reach it: they live in types that do not print themselves.
+//! Tokens and environment values never reach it: their types do not print them.
 
 use std::io::IsTerminal as _;
 
 use tracing_subscriber::EnvFilter;
 
-/// How much is told when `OMNIGLOT_LOG` does not say.
+/// The default level when `OMNIGLOT_LOG` is not set.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Verbosity {
-    /// A person watches an agent: only what went wrong.
+    /// For a person who watches an agent: only errors.
     Quiet,
-    /// A daemon: what it does.
+    /// For a daemon: its activity.
     Normal,
 }
 
-/// Which events are told, by level and module; as `EnvFilter` reads it.
+/// Selects the logged events by level and module, in the form of `EnvFilter`.
 const VARIABLE: &str = "OMNIGLOT_LOG";
 
 pub(crate) fn init(verbosity: Verbosity) {

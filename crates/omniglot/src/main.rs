@@ -69,7 +69,7 @@ fn block_on(
     logging::init(verbosity);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let done = runtime.block_on(command);
-    // What still blocks a thread has nobody left to work for.
+    // A thread that still blocks has no work left that matters.
     runtime.shutdown_timeout(Duration::from_secs(1));
     done
 }
@@ -85,7 +85,7 @@ fn complain(error: &anyhow::Error) -> ExitCode {
     let code = if error.is::<UsageError>() { 2 } else { 1 };
     match writeln!(io::stderr(), "omniglot: {error:#}") {
         Ok(()) => ExitCode::from(code),
-        // Nobody is left to read it, but the code still tells.
+        // Stderr is closed, but the exit code still reports the failure.
         Err(_) => ExitCode::from(code),
     }
 }

@@ -79,7 +79,7 @@ pub(crate) fn run(args: &MockAgentArgs) -> ExitCode {
 }
 
 fn refuse(code: u8, why: &str) -> ExitCode {
-    // Nobody is left to tell when stderr is closed as well.
+    // Nothing is left to report to when stderr is closed as well.
     drop(writeln!(io::stderr(), "omniglot mock-agent: {why}"));
     ExitCode::from(code)
 }

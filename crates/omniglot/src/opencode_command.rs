@@ -1,7 +1,7 @@
 //! `omniglot opencode`: OpenCode's own terminal interface on any agent of the daemon.
 //!
-//! The daemon stays when the interface is left, and so do its sessions. What the interface gets to see is
-//! made by the server's OpenCode face.
+//! The daemon stays when the interface exits, and so do its sessions. The server's OpenCode face makes
+//! everything that the interface displays.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
@@ -34,14 +34,14 @@ pub(crate) async fn run(args: OpencodeArgs) -> anyhow::Result<ExitCode> {
     command.arg("attach").arg(address(&url, args.agent.as_deref())).arg("--dir").arg(&dir);
     command.args(&args.more).env_remove(PASSWORD);
     if let Some(secret) = secret {
-        // An argument could be seen by everybody on this machine.
+        // Every user of this machine could read an argument.
         command.env(PASSWORD, secret.reveal());
     }
-    // It takes our place, and with it the terminal, the signals and the exit code.
+    // The interface replaces this process: it gets the terminal, the signals and the exit code.
     Err(command.exec()).with_context(|| format!("{} cannot be started", program.display()))
 }
 
-/// Told here it is one line; the interface would show it on a screen that it clears at once.
+/// Reported here it is one line; the interface would print it on a screen that it clears at once.
 async fn refuse_stranger(client: &Client, agent: &str) -> anyhow::Result<()> {
     let known: Vec<_> = client.agents().await.map_err(explain)?.agents;
     if !known.iter().any(|one| one.id == agent) {
@@ -51,7 +51,7 @@ async fn refuse_stranger(client: &Client, agent: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The face, or the one on which a certain agent is preselected.
+/// Returns the face's address, or the one on which this agent is preselected.
 fn address(url: &str, agent: Option<&str>) -> String {
     match agent {
         None => format!("{url}/opencode"),

@@ -1,27 +1,27 @@
-//! What a command answers: on stdout, as text or as JSON lines; words beside it on stderr.
+//! Prints a command's answer on stdout, as text or as JSON lines, and messages beside it on stderr.
 //!
-//! A reader that has left is no error: whoever closes the pipe has seen enough.
+//! A closed pipe is no error: its reader has read enough.
 
 use std::io::{self, Write as _};
 
 use serde::Serialize;
 
-/// `text` as it is.
+/// Prints `text` unchanged.
 pub(crate) fn text(text: &str) -> anyhow::Result<()> {
     heard(io::stdout().lock().write_all(text.as_bytes()))
 }
 
-/// One line.
+/// Prints one line.
 pub(crate) fn line(text: &str) -> anyhow::Result<()> {
     heard(writeln!(io::stdout().lock(), "{text}"))
 }
 
-/// One line of JSON.
+/// Prints one line of JSON.
 pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
     line(&serde_json::to_string(value)?)
 }
 
-/// A line for the person beside the answer.
+/// Prints a message for people on stderr.
 pub(crate) fn note(text: &str) {
     if let Err(error) = writeln!(io::stderr().lock(), "{text}") {
         tracing::debug!(%error, "nobody reads stderr");

@@ -1,6 +1,6 @@
 //! `omniglot run`: one task for one agent, watched to its end.
 //!
-//! Speaks the REST face like every other client, also when the daemon is in this very process.
+//! Uses the REST face like every other client, also when the daemon is in this very process.
 
 pub(crate) mod answer;
 mod begin;
@@ -44,7 +44,7 @@ pub(crate) async fn run(args: RunArgs) -> anyhow::Result<ExitCode> {
     Run::new(home, wanted, text, form)?.watched(Answering::new(args.approve, form, stdin)).await
 }
 
-/// A message to a session that exists, watched like a run.
+/// Sends a message to an existing session, watched like a run.
 pub(crate) async fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
     let (text, stdin) = prompt_text(&args.text)?;
     let home = Home::of(&args.session.talk.data)?;
@@ -81,7 +81,7 @@ impl Run {
         self.announce(&opened);
         let from = if opened.new { StreamFrom::Start } else { StreamFrom::Offset(opened.after) };
         let mut turn = Turn::new(self.task.wanted.id.clone(), receipt.message_id, from, answering);
-        // Between the message and its turn an agent that was started anew may say that it has forgotten.
+        // Between the message and its turn a restarted agent may report that it has lost its memory.
         let anew = receipt.delivered == Delivered::Started && self.output.is_readable();
         turn.prelude = opened.new || anew;
         if receipt.delivered == Delivered::Queued {
@@ -99,7 +99,7 @@ impl Run {
         }
         tokio::select! {
             closed = connection.close() => closed?,
-            // The guards see our end and leave no agent behind.
+            // The guards detect our exit and leave no agent behind.
             () = self.signals.next() => {}
         }
         Ok(outcome)
@@ -113,7 +113,7 @@ impl Run {
             tokio::select! {
                 begun = &mut begun => break begun.map(Some),
                 () = signals.next() => break Ok(None),
-                // An agent may take its time to start.
+                // An agent may start slowly.
                 () = output.silence() => output.spin(),
             }
         };
@@ -128,8 +128,8 @@ impl Run {
         self.output.note(&format!("{} · session {} · {kind}{place}", opened.agent, self.task.wanted.id));
     }
 
-    /// Watches the turn to its end, over as many connections as it takes; without one when the person did not
-    /// want to wait for the next.
+    /// Watches the turn to its end, over as many connections as needed; returns no connection when the person
+    /// did not want to wait for the next.
     async fn watch(
         &mut self,
         mut connection: Connection,
@@ -153,7 +153,7 @@ impl Run {
         }
     }
 
-    /// A daemon of our own stays while others use it.
+    /// Waits while other clients use a daemon of our own.
     async fn linger(&mut self, connection: &Connection) -> anyhow::Result<()> {
         if !connection.is_busy() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! `omniglot serve`: a daemon that stays until it is told to stop.
+//! `omniglot serve`: a daemon that runs until it is stopped.
 
 use std::io::{self, Write as _};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -13,12 +13,12 @@ use crate::data_dir;
 use crate::signals::StopSignals;
 use crate::usage::UsageError;
 
-/// The exit code of a daemon that was made to leave without tidying up.
+/// The exit code of a daemon that was forced to exit without cleanup.
 const HURRIED: i32 = 130;
 
 pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     if args.detached {
-        // Whoever started us may close its terminal.
+        // The terminal that started us may close.
         rustix::process::setsid()?;
     }
     if args.token.token.is_some() {
@@ -50,7 +50,7 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
             tracing::info!("stopping; once more stops at once");
             tokio::spawn(async move {
                 signals.next().await;
-                // The guards see our end and leave no agent behind.
+                // The guards detect our exit and leave no agent behind.
                 std::process::exit(HURRIED);
             });
         })
@@ -58,16 +58,16 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where nobody says anything.
+/// The default address.
 pub(crate) const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 2468);
 
-/// Where to listen: each half of it from the command line, else from variable or file.
+/// Returns the address to listen on: each half from the command line, else from variable or file.
 pub(crate) fn listen(args: &ServeArgs, config: &Config) -> SocketAddr {
     let rest = config.listen.unwrap_or(LISTEN);
     SocketAddr::new(args.host.unwrap_or(rest.ip()), args.port.unwrap_or(rest.port()))
 }
 
-/// Whoever reaches the daemon can run programs, so only this machine may do without a token.
+/// A client of the daemon can run programs, so only this machine may do without a token.
 pub(crate) fn refuse_open_door(args: &ServeArgs, addr: SocketAddr) -> Result<(), UsageError> {
     if args.token.no_token && !addr.ip().to_canonical().is_loopback() {
         return Err(UsageError::new(format!(

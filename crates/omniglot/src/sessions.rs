@@ -1,7 +1,7 @@
-//! `omniglot sessions`: looks at sessions, talks to them, keeps them.
+//! `omniglot sessions`: lists, shows, messages, exports and ends sessions.
 //!
-//! One file per command. All of them are clients of the daemon that owns the data directory; where none
-//! runs, it is this process as long as the command takes.
+//! One file per command. All of them are clients of the daemon that owns the data directory; where none runs,
+//! this process is the daemon for the duration of the command.
 
 pub(crate) mod answer;
 mod end;

@@ -1,10 +1,10 @@
-//! SIGINT and SIGTERM as something to wait for.
+//! SIGINT and SIGTERM as futures.
 
 use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The wishes to stop, one at a time.
+/// The stop signals, one at a time.
 #[derive(Debug)]
 pub(crate) struct StopSignals {
     interrupt: Signal,
@@ -17,7 +17,7 @@ impl StopSignals {
         Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
     }
 
-    /// The next wish to stop. Cancel-safe.
+    /// Waits for the next stop signal. Cancel-safe.
     pub(crate) async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}

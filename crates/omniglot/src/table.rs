@@ -1,6 +1,6 @@
-//! Tables that fit the terminal: columns that may shrink give way, and what is cut ends with `…`.
+//! Tables that fit the terminal: columns that may shrink are cut, and a cut cell ends with `…`.
 //!
-//! Where nobody sees a terminal nothing is cut. Widths are columns, so that wide characters count two.
+//! Without a terminal nothing is cut. Widths are columns, so that wide characters count two.
 
 use unicode_width::UnicodeWidthStr as _;
 
@@ -25,21 +25,21 @@ struct Column {
 /// Whether a column may be cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Give {
-    /// It is of no use in part.
+    /// The column is useless in part.
     Whole,
     Shrinks,
 }
 
-/// What a table is written on.
+/// The properties of the output.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sheet {
-    /// Endless without one.
+    /// Unlimited without a width.
     pub(crate) width: Option<usize>,
     pub(crate) style: Style,
 }
 
 impl Sheet {
-    /// What stdout is.
+    /// Returns the properties of stdout.
     pub(crate) fn of_stdout() -> Self {
         if !is_terminal() {
             return Self { width: None, style: Style::Plain };
@@ -54,7 +54,7 @@ impl Table {
         Self { columns, rows: vec![] }
     }
 
-    /// One cell for each column; what could move the cursor is taken out.
+    /// Adds one cell for each column; characters that could move the cursor are removed.
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         let cell = |text: String| clean(&text).replace(['\n', '\t'], " ");
         self.rows.push(cells.into_iter().map(cell).collect());
@@ -72,7 +72,7 @@ impl Table {
         out
     }
 
-    /// As wide as the widest cell; then the widest of those that shrink gives way until all fit.
+    /// Makes each column as wide as its widest cell; then the widest shrinkable one shrinks until all fit.
     fn widths(&self, room: Option<usize>) -> Vec<usize> {
         let cells = |index: usize| self.rows.iter().filter_map(move |row| row.get(index));
         let widest = |(index, column): (usize, &Column)| {

@@ -1,8 +1,8 @@
-//! Times as people say them.
+//! Times in readable form.
 
 use jiff::Timestamp;
 
-/// How long ago that was: `3 min ago`. What lies ahead is `now`: clocks differ a little.
+/// Returns the time since then: `3 min ago`. A future time is `now`: clocks differ a little.
 pub(crate) fn ago(now: Timestamp, ms: i64) -> String {
     match u64::try_from(now.as_millisecond().saturating_sub(ms) / 1000).unwrap_or(0) {
         0..10 => "now".to_owned(),
@@ -10,7 +10,7 @@ pub(crate) fn ago(now: Timestamp, ms: i64) -> String {
     }
 }
 
-/// A stretch of time, as coarse as it is long.
+/// Returns a duration, the coarser the longer it is.
 pub(crate) fn span(seconds: u64) -> String {
     const MINUTE: u64 = 60;
     const HOUR: u64 = 60 * MINUTE;
@@ -23,7 +23,7 @@ pub(crate) fn span(seconds: u64) -> String {
     }
 }
 
-/// The moment itself, to the second.
+/// Returns the time itself, to the second.
 pub(crate) fn moment(ms: i64) -> String {
     match Timestamp::from_second(ms.div_euclid(1000)) {
         Ok(time) => time.to_string(),

@@ -1,6 +1,6 @@
-//! The daemon's token: where it comes from, and where a client finds it.
+//! The daemon's token: its sources, and how a client finds it.
 //!
-//! Comparing it is the server's duty. A [`Secret`] never prints itself.
+//! The server compares it. A [`Secret`] never prints itself.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -18,20 +18,20 @@ const FILE_NAME: &str = "token";
 pub(crate) const VARIABLE: &str = "OMNIGLOT_TOKEN";
 const BYTES: usize = 16;
 
-/// A token that may be sent as a header, and is never shown.
+/// A token that may be sent as a header, and is never printed.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Secret(String);
 
-/// The token of a daemon and the words that tell where it is.
+/// The token of a daemon and a description of its source.
 #[derive(Debug)]
 pub(crate) struct Source {
     pub(crate) secret: Option<Secret>,
     pub(crate) described: String,
-    /// The file that it is in, with its full path.
+    /// The full path of the file that holds it.
     pub(crate) file: Option<PathBuf>,
 }
 
-/// The token that a daemon shall ask for; makes and keeps one if none is given.
+/// Returns the token that a daemon shall require; creates and stores one if none is given.
 ///
 /// Only the owner of the data directory's lock may call it, so that two starts never make two tokens.
 pub(crate) fn for_daemon(args: &TokenArgs, configured: Option<&Path>, dir: &Path) -> anyhow::Result<Source> {
@@ -70,7 +70,7 @@ impl Source {
     }
 }
 
-/// The token to show to the daemon that owns `dir`, if one can be found: in the file that this daemon names;
+/// Returns the token for the daemon that owns `dir`, if one can be found: in the file that this daemon names;
 /// `configured` is the file that the configuration names.
 pub(crate) fn for_client(dir: &Path, configured: Option<&Path>) -> anyhow::Result<Option<Secret>> {
     if let Some(secret) = from_environment()? {
@@ -87,7 +87,7 @@ pub(crate) fn for_client(dir: &Path, configured: Option<&Path>) -> anyhow::Resul
 }
 
 impl Secret {
-    /// The token itself, for those who must send or compare it.
+    /// Returns the token itself, for code that must send or compare it.
     pub(crate) fn reveal(&self) -> &str {
         &self.0
     }
@@ -97,7 +97,7 @@ impl Secret {
         if text.is_empty() {
             return Err(TokenError::Empty);
         }
-        // A header carries nothing else faithfully.
+        // A header carries no other bytes unchanged.
         if !text.bytes().all(|b| b.is_ascii_graphic()) {
             return Err(TokenError::Unprintable);
         }
@@ -129,7 +129,7 @@ enum TokenError {
 
 fn from_environment() -> anyhow::Result<Option<Secret>> {
     match std::env::var(VARIABLE) {
-        // An empty variable is how many tools say "unset".
+        // Many tools set an empty variable for "unset".
         Ok(text) if text.is_empty() => Ok(None),
         Ok(text) => Ok(Some(Secret::parse(&text).map_err(|e| UsageError::new(format!("{VARIABLE}: {e}")))?)),
         Err(std::env::VarError::NotPresent) => Ok(None),
@@ -139,7 +139,7 @@ fn from_environment() -> anyhow::Result<Option<Secret>> {
     }
 }
 
-/// The token kept in the data directory, made on first use.
+/// Returns the token in the data directory, created on first use.
 fn kept(dir: &Path) -> anyhow::Result<(Secret, PathBuf)> {
     let path = dir.join(FILE_NAME);
     let secret = match read(&path) {
@@ -172,7 +172,7 @@ fn make_private(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Written beside and renamed, so that no reader ever sees half of it.
+/// Writes to another file and renames it, so that no reader ever sees half of it.
 fn write_new(path: &Path, secret: &Secret) -> io::Result<()> {
     let beside = path.with_extension("new");
     match fs::remove_file(&beside) {

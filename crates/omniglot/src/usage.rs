@@ -1,10 +1,10 @@
-//! What the user asked for cannot be done as asked: exit code 2.
+//! Errors of usage: the request of the user cannot be carried out as given; exit code 2.
 //!
-//! Everything else that goes wrong is an ordinary error with exit code 1.
+//! Every other failure is an ordinary error with exit code 1.
 
 use std::error::Error;
 
-/// A mistake that the user can mend: an argument, a path, the configuration.
+/// A mistake that the user can correct: an argument, a path, the configuration.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct UsageError(String);
@@ -14,7 +14,7 @@ impl UsageError {
         Self(message.into())
     }
 
-    /// Says what `error` and its causes say.
+    /// Joins the messages of `error` and its causes.
     pub(crate) fn because(error: impl Error) -> Self {
         let mut message = error.to_string();
         let mut cause = error.source();

@@ -1,4 +1,4 @@
-//! One task at the daemon of a data directory: finds or becomes it, does the work, leaves it.
+//! Runs one task at the daemon of a data directory: finds or becomes it, does the work, disconnects.
 
 use omniglot_client::{Client, ClientError};
 use omniglot_runtime::Backlog;
@@ -6,8 +6,8 @@ use omniglot_runtime::Backlog;
 use crate::cli::DataDirArgs;
 use crate::connect::{ATTEMPTS, Home, explain, is_lost};
 
-/// Does `work`, again over another connection if the daemon was just leaving. Where there is none, what waits
-/// goes on waiting.
+/// Does `work`, again over another connection if the daemon was exiting. Where this process becomes the
+/// daemon, queued messages stay queued.
 pub(crate) async fn with_daemon<T>(
     data: &DataDirArgs,
     work: impl AsyncFn(&Client) -> anyhow::Result<T>,

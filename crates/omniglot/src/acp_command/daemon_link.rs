@@ -1,6 +1,6 @@
-//! The way to the daemon: finds it, starts it when nobody has, and finds it again when it was lost.
+//! The connection to the daemon: finds the daemon, starts it if none runs, and finds it again after a loss.
 //!
-//! The daemon is one of its own in the background, so that sessions outlive the editor.
+//! The daemon is a separate background process, so that sessions outlive the editor.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,19 +18,19 @@ use crate::connect::client;
 use crate::daemon_command::{begin, unasked};
 use crate::{data_dir, token};
 
-/// How long a daemon may be neither there nor startable.
+/// How long a daemon may be neither running nor startable.
 const DAEMON_TIMEOUT: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(50);
-/// How often a daemon that nobody needs is looked for.
+/// The polling interval for a daemon that is not needed at the moment.
 const LOOKING: Duration = Duration::from_millis(300);
 
 /// A daemon that answered.
 #[derive(Clone)]
 pub(super) struct Attached {
     pub(super) client: Client,
-    /// Tells one daemon from the next.
+    /// Distinguishes one daemon from the next.
     pub(super) pid: u32,
-    /// Counts how often the way was found.
+    /// Counts how often a daemon was found.
     turn: u64,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct DaemonLink {
     attached: Mutex<Attached>,
 }
 
-/// Where the daemon is found, and how it is started.
+/// The location of the daemon, and its start arguments.
 struct DaemonLocation {
     dir: PathBuf,
     config: Config,
@@ -59,21 +59,21 @@ impl DaemonLink {
         self.attached.lock().await.clone()
     }
 
-    /// Another way than `lost`, which somebody else may have found meanwhile.
+    /// Returns another connection than `lost`, which another task may have found meanwhile.
     pub(super) async fn again(&self, lost: &Attached) -> anyhow::Result<Attached> {
         let mut attached = self.attached.lock().await;
         if attached.turn == lost.turn {
             *attached = self.location.find_or_start(lost.turn + 1).await?;
             tell_of_another(lost, &attached);
             if attached.pid == lost.pid {
-                // It answers but serves nobody: it is about to leave.
+                // The daemon answers but serves no request: it is about to exit.
                 sleep(PAUSE).await;
             }
         }
         Ok(attached.clone())
     }
 
-    /// Waits for another way than `lost`: a daemon that somebody stopped stays stopped until it is needed.
+    /// Waits for another daemon than `lost`: one that a person stopped stays stopped until it is needed.
     pub(super) async fn another(&self, lost: &Attached, is_needed: impl Fn() -> bool) -> anyhow::Result<()> {
         loop {
             if is_needed() {
@@ -101,7 +101,7 @@ fn tell_of_another(lost: &Attached, found: &Attached) {
 }
 
 impl DaemonLocation {
-    /// The daemon that owns the directory, if it answers.
+    /// Returns the daemon that owns the directory, if it answers.
     async fn look(&self, turn: u64) -> anyhow::Result<Option<Attached>> {
         let Some(holder) = lock_holder(&self.dir) else { return Ok(None) };
         let secret = token::for_client(&self.dir, self.config.token_file.as_deref())?;
@@ -122,7 +122,7 @@ impl DaemonLocation {
             if Instant::now() > deadline {
                 bail!("the daemon (pid {}) does not answer; `omniglot daemon stop` ends it", holder.pid);
             }
-            // It comes or goes.
+            // The daemon is starting or exiting.
             sleep(PAUSE).await;
         }
     }
@@ -130,7 +130,7 @@ impl DaemonLocation {
     async fn start(&self, deadline: Instant) -> anyhow::Result<()> {
         match begin(&unasked(&self.data, &self.config), &self.dir).await {
             Ok(_) => Ok(()),
-            // Another one was faster.
+            // Another process was faster.
             Err(_) if lock_holder(&self.dir).is_some() && Instant::now() < deadline => Ok(()),
             Err(error) => Err(error),
         }

@@ -1,4 +1,4 @@
-//! As much of a JSON-RPC message as a relay must know.
+//! The part of a JSON-RPC message that a relay must read.
 
 use std::fmt;
 
@@ -19,11 +19,11 @@ pub(super) enum Envelope {
     Answer {
         id: RpcId,
     },
-    /// A notification, or something whose meaning is the daemon's to find out.
+    /// A notification, or a message that the daemon has to interpret.
     Other,
 }
 
-/// Why a line is no message.
+/// The reason why a line is no message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
     NotJson,
@@ -38,7 +38,7 @@ struct Parts {
     method: Option<String>,
 }
 
-/// An id that is `null` is there as well.
+/// Distinguishes an id that is `null` from an absent one.
 fn present<'de, D: serde::Deserializer<'de>>(id: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(id).map(Some)
 }
@@ -49,7 +49,7 @@ impl Envelope {
         if !raw.get().starts_with('{') {
             return Err(Fault::NotAnObject);
         }
-        // A method that is no text is the daemon's to refuse.
+        // The daemon refuses a method that is no text.
         let Ok(parts) = serde_json::from_str::<Parts>(raw.get()) else { return Ok(Self::Other) };
         Ok(match (parts.id.map(RpcId), parts.method) {
             (Some(id), Some(method)) => Self::Request { id, method },
@@ -60,7 +60,7 @@ impl Envelope {
 }
 
 impl Fault {
-    /// The answer to a line whose sender cannot be known.
+    /// Returns the answer to a line without a readable id.
     pub(super) fn answer(self) -> String {
         let (code, message) = match self {
             Self::NotJson => (-32700, "the line is not JSON; send one JSON-RPC message per line"),

@@ -5,7 +5,7 @@ use std::io;
 use tokio::io::AsyncWriteExt as _;
 use tokio::sync::{mpsc, oneshot};
 
-/// Lines that may wait for the editor; over it the daemon's stream waits.
+/// The lines that may wait for the editor; beyond that the daemon's stream waits.
 const WAITING: usize = 256;
 
 #[derive(Debug, Clone)]
@@ -20,7 +20,7 @@ enum Item {
 }
 
 impl Outbound {
-    /// Also returns what resolves when the editor reads no more.
+    /// Also returns a future that resolves when the editor no longer reads.
     pub(super) fn start() -> (Self, impl Future<Output = ()>) {
         let (lines, inbox) = mpsc::channel(WAITING);
         let writing = tokio::spawn(write(inbox));
@@ -34,7 +34,7 @@ impl Outbound {
         (Self { lines }, closed)
     }
 
-    /// An editor that has left wants to hear nothing.
+    /// Sends a line; an editor that has exited needs none.
     pub(super) async fn line(&self, line: String) {
         drop(self.lines.send(Item::Line(line)).await);
     }
@@ -43,7 +43,7 @@ impl Outbound {
     pub(super) async fn flush(&self) {
         let (done, written) = oneshot::channel();
         if self.lines.send(Item::Flush(done)).await.is_ok() {
-            // Either it is written, or nobody reads it.
+            // Either the lines are written, or the editor does not read.
             drop(written.await);
         }
     }

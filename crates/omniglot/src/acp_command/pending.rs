@@ -1,6 +1,6 @@
-//! Who waits for an answer: the editor for ours, the daemon for the editor's.
+//! The pending requests: of the editor to us, and of the daemon to the editor.
 //!
-//! Nothing reaches the editor twice, and nothing that it waits for is forgotten when a daemon dies.
+//! Nothing reaches the editor twice, and no pending request is lost when a daemon dies.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 use super::envelope::{Envelope, RpcId};
 
-/// A message of the editor on its way, under a name by which it can be repeated.
+/// A message of the editor to the daemon, under a key by which it can be repeated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OutgoingMessage {
     pub(super) key: String,
@@ -26,19 +26,19 @@ pub(super) struct PendingRequests {
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// The editor's handshake: a new daemon must hear it first.
+    /// The editor's handshake: a new daemon must receive it first.
     handshake: Option<OutgoingMessage>,
     /// Requests of the editor without an answer, in order.
     open: Vec<OutgoingMessage>,
-    /// Requests of the daemon that the editor has got and not answered.
+    /// Requests of the daemon that the editor has received and not answered.
     asked: HashSet<RpcId>,
 }
 
-/// What a turn may take is nobody's to say.
+/// The method whose answer may take any time.
 const PROMPT: &str = "session/prompt";
 
 impl PendingRequests {
-    /// A message of the editor goes out.
+    /// Records a message of the editor that is sent.
     pub(super) fn posted(&self, outgoing: &OutgoingMessage) {
         let Envelope::Request { method, .. } = &outgoing.envelope else { return };
         let mut inner = self.inner();
@@ -48,15 +48,15 @@ impl PendingRequests {
         inner.open.push(outgoing.clone());
     }
 
-    /// A message of the editor has arrived. What it has answered may be asked again: not before the daemon has
-    /// the answer, and then for a reason.
+    /// Records a message of the editor that has arrived. An answered request may be asked again: not before
+    /// the daemon has the answer, and then for a reason.
     pub(super) fn delivered(&self, outgoing: &OutgoingMessage) {
         if let Envelope::Answer { id } = &outgoing.envelope {
             self.inner().asked.remove(id);
         }
     }
 
-    /// Whether the editor is to get this message of the daemon.
+    /// Whether the editor must receive this message of the daemon.
     pub(super) fn is_news(&self, message: &Envelope) -> bool {
         match message {
             Envelope::Request { id, .. } => self.inner().asked.insert(id.clone()),
@@ -65,7 +65,7 @@ impl PendingRequests {
         }
     }
 
-    /// Whether the editor still waited for this answer; from here on it does not.
+    /// Removes an answered request; returns whether the editor still waited for the answer.
     pub(super) fn settle(&self, id: &RpcId) -> bool {
         let mut inner = self.inner();
         let before = inner.open.len();
@@ -81,16 +81,16 @@ impl PendingRequests {
         !self.inner().open.is_empty()
     }
 
-    /// What a new daemon must hear: the handshake, then all that has no answer.
+    /// Returns the messages for a new daemon: the handshake, then all unanswered requests.
     pub(super) fn to_repeat(&self) -> Vec<OutgoingMessage> {
         let mut inner = self.inner();
-        // Its requests are others, whatever their ids.
+        // The requests of a new daemon are others, whatever their ids.
         inner.asked.clear();
         let handshake = inner.handshake.clone().filter(|outgoing| !inner.open.contains(outgoing));
         handshake.into_iter().chain(inner.open.iter().cloned()).collect()
     }
 
-    /// Waits until nothing is open but turns.
+    /// Waits until no request is open but turns.
     pub(super) async fn quiet(&self) {
         loop {
             let answered = self.answered.notified();
@@ -103,7 +103,7 @@ impl PendingRequests {
         }
     }
 
-    /// A lock of ours is never held across anything that can panic.
+    /// The lock is never held across code that can panic.
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }

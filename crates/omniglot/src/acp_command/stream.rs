@@ -1,4 +1,4 @@
-//! From the daemon to the editor: everything on one stream, opened again where it broke off.
+//! From the daemon to the editor: all messages on one stream, reopened at the position where it broke.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -13,13 +13,13 @@ use super::upstream::Wake;
 use super::{Relay, note};
 use crate::connect;
 
-/// Before a stream is opened again; no two in the same moment.
+/// The pause before a stream is reopened.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// How a place is refused that is none.
+/// The statuses with which an invalid cursor is refused.
 const REFUSED: [u16; 2] = [400, 410];
 
-/// The id of the last frame that was passed on.
+/// The id of the last frame that was forwarded.
 #[derive(Debug, Default)]
 pub(super) struct Cursor(Mutex<Option<String>>);
 
@@ -33,8 +33,8 @@ impl Cursor {
     }
 }
 
-/// Follows the stream for as long as there is a daemon; returns why there is none. `poster` makes us known to
-/// each that was found after another was lost.
+/// Follows the stream for as long as there is a daemon; returns why there is none. `upstream` repeats the
+/// handshake to each daemon that was found after a loss.
 pub(super) async fn follow(relay: Arc<Relay>, upstream: mpsc::Sender<Wake>) -> anyhow::Error {
     loop {
         let attached = relay.daemon_link.attached().await;
@@ -50,7 +50,7 @@ pub(super) async fn follow(relay: Arc<Relay>, upstream: mpsc::Sender<Wake>) -> a
             introduced(&upstream).await;
         }
         if lost.and_then(|error| error.status()).is_some_and(|status| REFUSED.contains(&status)) {
-            // A place in logs that are not there any more.
+            // A position in logs that no longer exist.
             note(
                 "the daemon's log is not the one that was followed; load the session again to see all of it",
             );
@@ -60,16 +60,16 @@ pub(super) async fn follow(relay: Arc<Relay>, upstream: mpsc::Sender<Wake>) -> a
     }
 }
 
-/// Waits until the daemon knows who we are: it may look at what we can do.
+/// Waits until the daemon has the handshake: it may read the editor's capabilities.
 async fn introduced(upstream: &mpsc::Sender<Wake>) {
     let (wake, done) = oneshot::channel();
     if upstream.send(wake).await.is_ok() {
-        // Nothing is ever sent: the sender is dropped, which is the only result there is.
+        // Nothing is ever sent: the dropped sender is the only result.
         drop(done.await);
     }
 }
 
-/// Until the stream ends; with the reason, if there is one.
+/// Forwards frames until the stream ends; returns the reason, if there is one.
 async fn pass_on(relay: &Relay, mut stream: FrameStream) -> Option<ClientError> {
     while let Some(frame) = stream.next().await {
         match frame {

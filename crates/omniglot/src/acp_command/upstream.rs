@@ -1,4 +1,4 @@
-//! From the editor to the daemon: its lines, one after the other, each taken before the next is sent.
+//! From the editor to the daemon: its lines, one after the other, each accepted before the next is sent.
 
 use std::sync::Arc;
 
@@ -17,16 +17,16 @@ use crate::connect;
 
 pub(super) struct Upstream {
     relay: Arc<Relay>,
-    /// Somebody found another daemon, and waits until it knows us.
+    /// Requests of the stream task to introduce us to a new daemon.
     woken: mpsc::Receiver<Wake>,
-    /// The daemon that knows us.
+    /// The pid of the daemon that has our handshake.
     known: Option<u32>,
 }
 
-/// Dropped when the daemon knows us.
+/// Dropped when the daemon has our handshake.
 pub(super) type Wake = oneshot::Sender<()>;
 
-/// What the daemon's own faults are called.
+/// The JSON-RPC code of the daemon's own faults.
 const INTERNAL_ERROR: i64 = -32603;
 const INVALID_REQUEST: i64 = -32600;
 
@@ -35,7 +35,7 @@ impl Upstream {
         Self { relay, woken, known: None }
     }
 
-    /// Until the editor has said its last word, and got the answers that are due.
+    /// Runs until the editor has closed stdin and received the pending answers.
     pub(super) async fn run(mut self, editor: impl AsyncRead + Unpin) -> anyhow::Result<()> {
         let mut reader = LineReader::new(editor, DEFAULT_CAP);
         loop {
@@ -50,7 +50,7 @@ impl Upstream {
         self.last_answers().await
     }
 
-    /// Whoever pipes a few requests into us wants their answers; a turn may go on without us.
+    /// A script that pipes a few requests into us wants their answers; a turn may continue without us.
     async fn last_answers(&mut self) -> anyhow::Result<()> {
         let relay = self.relay.clone();
         let quiet = timeout(LAST_ANSWERS, relay.pending.quiet());
@@ -97,7 +97,7 @@ impl Upstream {
         Ok(())
     }
 
-    /// A daemon that was started since then knows nothing of us.
+    /// A daemon that was started since then does not have our handshake.
     async fn introduce(&mut self) -> anyhow::Result<()> {
         let attached = self.relay.daemon_link.attached().await;
         match self.known {
@@ -118,7 +118,7 @@ impl Upstream {
         Ok(())
     }
 
-    /// Hands a letter over, to whichever daemon there is.
+    /// Delivers a message to the daemon that runs at the moment.
     async fn deliver(&mut self, outgoing: &OutgoingMessage) -> anyhow::Result<()> {
         loop {
             let attached = self.relay.daemon_link.attached().await;
@@ -128,7 +128,7 @@ impl Upstream {
                     tracing::debug!(%error, "the daemon was lost");
                     let found = self.relay.daemon_link.again(&attached).await?;
                     if found.pid != attached.pid && self.known.is_some_and(|known| known != found.pid) {
-                        // This letter is among what is repeated, if anybody waits for an answer.
+                        // The repeated messages include this one, if the editor waits for its answer.
                         self.repeat(found.pid).await?;
                         if matches!(outgoing.envelope, Envelope::Request { .. }) {
                             return Ok(());
@@ -155,7 +155,7 @@ impl Upstream {
         attached.client.acp_post(&self.relay.server, message).await
     }
 
-    /// An answer that came at once.
+    /// Forwards an answer that arrived with the response.
     async fn answered(&self, answer: Option<Bytes>) -> anyhow::Result<()> {
         let Some(answer) = answer else { return Ok(()) };
         let is_due = Envelope::parse(&answer).is_ok_and(|envelope| self.relay.pending.is_news(&envelope));
@@ -165,7 +165,7 @@ impl Upstream {
         Ok(())
     }
 
-    /// Nobody may wait for an answer that will not come.
+    /// Answers with an error, so that the editor does not wait for an answer that never arrives.
     async fn refused(&self, outgoing: &OutgoingMessage, error: ClientError) -> anyhow::Result<()> {
         let status = error.status();
         let problem = error.problem().and_then(|problem| serde_json::to_value(problem).ok());

@@ -1,4 +1,4 @@
-//! `omniglot agents doctor`: what came of trying an agent, in the order in which it was tried.
+//! `omniglot agents doctor`: the result of checking an agent, in the order of the checks.
 
 use std::process::ExitCode;
 
@@ -11,9 +11,9 @@ use crate::run::render::style::{Ink, Style, clean, cut, duration};
 use crate::table::Sheet;
 use crate::with_daemon::with_daemon;
 
-/// A longer command line is a script, which nobody wants to read here.
+/// A longer command line is a script, which is not worth reading here.
 const LONGEST: usize = 160;
-/// So much of what an agent wrote to stderr is shown.
+/// The number of stderr lines of an agent that are printed.
 const STDERR_LINES: usize = 20;
 
 pub(crate) async fn doctor(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
@@ -86,7 +86,7 @@ impl Report {
     }
 }
 
-/// As far as the words of a finding stand from the left.
+/// The indentation of a finding's text.
 const INDENT: &str = "              ";
 
 fn last_lines(text: &str) -> impl Iterator<Item = &str> {
@@ -137,7 +137,7 @@ fn login(auth: &AuthState) -> Option<String> {
     })
 }
 
-/// What a person may ask about; what every agent does is not worth a word.
+/// Lists notable capabilities; those that every agent has are omitted.
 fn capabilities(check: &AgentCheck) -> Vec<&'static str> {
     let can = &check.agent.capabilities;
     let table = [
@@ -152,7 +152,7 @@ fn capabilities(check: &AgentCheck) -> Vec<&'static str> {
     table.into_iter().filter_map(|(able, words)| able.then_some(words)).collect()
 }
 
-/// The command as it could be typed, nearly: enough to try it by hand.
+/// Returns the command nearly as it could be typed: enough to run it by hand.
 fn shown(command: &[String]) -> String {
     let word = |word: &String| match word.contains([' ', '\n', '"', '\'']) || word.is_empty() {
         true => format!("'{}'", clean(word).replace('\n', " ").replace('\'', "'\\''")),

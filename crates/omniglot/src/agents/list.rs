@@ -42,7 +42,7 @@ fn table(agents: &[AgentInfo]) -> Table {
     table
 }
 
-/// An agent that has never been started has not said whether it misses any.
+/// An agent that has never been started has not reported whether it lacks credentials.
 fn credentials(agent: &AgentInfo) -> &'static str {
     match (agent.credentials_available, &agent.version) {
         (false, _) => "missing",

@@ -40,7 +40,7 @@ pub(crate) enum SessionsCommand {
     Import(ImportArgs),
 }
 
-/// What every command that talks to a daemon takes.
+/// The arguments of every command that uses a daemon.
 #[derive(Debug, Args)]
 pub(crate) struct TalkArgs {
     #[command(flatten)]
@@ -135,7 +135,7 @@ pub(crate) struct TailArgs {
 pub(crate) struct SendArgs {
     #[command(flatten)]
     pub(crate) session: OneArgs,
-    /// What to say; - reads it from stdin
+    /// The message; - reads it from stdin
     #[arg(value_name = "TEXT")]
     pub(crate) text: String,
     /// Leave once the daemon has the message

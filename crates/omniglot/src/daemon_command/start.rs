@@ -1,4 +1,4 @@
-//! `omniglot daemon start`: begins `serve` without a terminal and waits until it answers.
+//! `omniglot daemon start`: starts `serve` without a terminal and waits until it answers.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -24,12 +24,12 @@ use crate::{data_dir, print, token};
 
 /// The log of a daemon in the background, within the data directory.
 const LOG: &str = "daemon.log";
-/// A log that is longer makes room for a new one; the one before is kept beside it.
+/// A longer log is rotated; the one before is kept beside it.
 const LONGEST_LOG: u64 = 10 << 20;
-/// So much of the log is shown when a daemon does not start.
+/// The number of log lines that are printed when a daemon does not start.
 const LAST_LINES: usize = 10;
 
-/// How long a daemon may take until it answers.
+/// The time for a daemon to answer after its start.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(30);
 
@@ -38,13 +38,13 @@ struct Started {
     url: String,
     pid: u32,
     log: PathBuf,
-    /// Whether it had been there before.
+    /// Whether the daemon was running before.
     already: bool,
 }
 
 pub(crate) async fn start(args: &StartArgs) -> anyhow::Result<ExitCode> {
     let dir = data_dir::prepare(&args.serve.data)?;
-    // A mistake in it is better told here than in a log.
+    // A mistake in the configuration is better reported here than in a log.
     let config = data_dir::config(&args.serve.data, &dir)?;
     refuse_open_door(&args.serve, listen(&args.serve, &config))?;
     if let Some(holder) = lock_holder(&dir) {
@@ -57,7 +57,7 @@ pub(crate) async fn start(args: &StartArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where the daemon of the data directory listens. One is started in the background if there is none.
+/// Returns the address of the data directory's daemon. Starts one in the background if there is none.
 pub(crate) async fn background(data: &DataDirArgs) -> anyhow::Result<String> {
     let dir = data_dir::prepare(data)?;
     if let Some(holder) = lock_holder(&dir) {
@@ -66,19 +66,19 @@ pub(crate) async fn background(data: &DataDirArgs) -> anyhow::Result<String> {
     let config = data_dir::config(data, &dir)?;
     match begin(&unasked(data, &config), &dir).await {
         Ok(holder) => Ok(holder.url),
-        // Another one may have been faster.
+        // Another process may have been faster.
         Err(error) => lock_holder(&dir).map(|holder| holder.url).ok_or(error),
     }
 }
 
-/// A daemon that nobody asked for in so many words. Where nobody chose a port any will do: the data directory
-/// tells which it is.
+/// The arguments of a daemon that is started implicitly. Where no port is configured any will do: the data
+/// directory has its address.
 pub(crate) fn unasked(data: &DataDirArgs, config: &Config) -> ServeArgs {
     let port = config.listen.is_none().then_some(0);
     ServeArgs { data: data.clone(), port, ..ServeArgs::default() }
 }
 
-/// Starts one that needs nobody, and waits until it answers.
+/// Starts a daemon that outlives this process, and waits until it answers.
 pub(crate) async fn begin(args: &ServeArgs, dir: &Path) -> anyhow::Result<LockHolder> {
     let log = dir.join(LOG);
     let (file, before) = open_log(&log)?;
@@ -112,13 +112,13 @@ async fn already(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whoever names an address does not want to be served at another.
+/// Refuses when the running daemon listens at another address than the one that was given.
 fn refuse_elsewhere(args: &ServeArgs, LockHolder { pid, url, .. }: &LockHolder) -> anyhow::Result<()> {
     let Some(at) = url.strip_prefix("http://").and_then(|at| at.parse::<SocketAddr>().ok()) else {
         return Ok(());
     };
     let host = args.host.is_none_or(|host| host == at.ip());
-    // Any port will do for 0.
+    // Any port is accepted for 0.
     let port = args.port.is_none_or(|port| port == 0 || port == at.port());
     ensure!(
         host && port,
@@ -127,7 +127,7 @@ fn refuse_elsewhere(args: &ServeArgs, LockHolder { pid, url, .. }: &LockHolder) 
     Ok(())
 }
 
-/// Options that only a new daemon could follow.
+/// Whether there are options that only a new daemon could apply.
 fn asks_for_more(args: &ServeArgs) -> bool {
     let ServeArgs { data, token, allow_hosts, allow_origins, host: _, port: _, detached: _ } = args;
     let token = token.token.is_some() || token.token_file.is_some() || token.no_token;
@@ -145,13 +145,13 @@ fn report(json: bool, started: &Started) -> anyhow::Result<()> {
     print::line(&format!("omniglot serves at {url} (pid {pid}, log {})", log.display()))
 }
 
-/// Appends to the log; returns how long it was before.
+/// Opens the log for appending; returns its previous length.
 fn open_log(path: &Path) -> anyhow::Result<(File, u64)> {
     if std::fs::metadata(path).is_ok_and(|log| log.len() > LONGEST_LOG) {
         std::fs::rename(path, path.with_extension("log.old"))
             .with_context(|| format!("{} cannot make room", path.display()))?;
     }
-    // What agents say on stderr may be told there, which is nobody else's business.
+    // The log may contain agents' stderr, so only the owner may read it.
     let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path);
     let file = file.with_context(|| format!("{} cannot be written", path.display()))?;
     let length = file.metadata()?.len();
@@ -163,14 +163,14 @@ fn spawn(args: &ServeArgs, dir: &Path, log: File) -> anyhow::Result<Child> {
     let mut command = Command::new(program);
     command.arg("serve").arg("--detached").args(words(args, dir)).stdin(Stdio::null());
     if let Some(token) = &args.token.token {
-        // An argument could be seen by everybody as long as the daemon runs.
+        // Every user could read an argument as long as the daemon runs.
         command.env(token::VARIABLE, token);
     }
     let spawned = command.stdout(log.try_clone()?).stderr(log).spawn();
     spawned.context("the daemon cannot be started")
 }
 
-/// The arguments of `serve` that mean the same.
+/// Returns the equivalent arguments of `serve`.
 fn words(args: &ServeArgs, dir: &Path) -> Vec<OsString> {
     let mut words: Vec<OsString> = vec!["--data-dir".into(), dir.into()];
     if let Some(host) = args.host {
@@ -197,7 +197,7 @@ fn words(args: &ServeArgs, dir: &Path) -> Vec<OsString> {
     words
 }
 
-/// Waits until it answers; one that does not is ended.
+/// Waits until the daemon answers; kills one that does not.
 async fn answering(child: &mut Child, dir: &Path) -> anyhow::Result<LockHolder> {
     let deadline = Instant::now() + START_TIMEOUT;
     loop {
@@ -217,7 +217,7 @@ async fn answering(child: &mut Child, dir: &Path) -> anyhow::Result<LockHolder> 
     }
 }
 
-/// What it said before it left, for the message.
+/// Returns the daemon's last output, for the message.
 fn last_lines(log: &Path, before: u64) -> String {
     let read = || -> io::Result<String> {
         let mut file = File::open(log)?;

@@ -1,4 +1,4 @@
-//! `omniglot daemon status`: who serves the data directory, and whether it is of our version.
+//! `omniglot daemon status`: the daemon of the data directory, and whether it is of our version.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -25,7 +25,7 @@ struct Report<'a> {
     daemon: Option<&'a DaemonStatus>,
     #[serde(rename = "dataDir")]
     data_dir: &'a Path,
-    /// Of this program, which may be another than that of the daemon.
+    /// The version of this program, which may differ from that of the daemon.
     #[serde(rename = "clientVersion")]
     client_version: &'static str,
 }
@@ -72,7 +72,7 @@ async fn asked(dir: &Path, holder: &LockHolder, token_file: Option<&Path>) -> an
 
 const RESTART: &str = "restart it: `omniglot daemon stop`, then `omniglot daemon start`";
 
-/// Two versions may not understand each other in everything.
+/// Warns about another version: two versions may not understand each other in everything.
 pub(super) fn version_warning(running: &str) -> Option<String> {
     (running != OURS)
         .then(|| format!("warning: the daemon is omniglot {running}, this program is {OURS}; {RESTART}"))

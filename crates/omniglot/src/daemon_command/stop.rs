@@ -1,4 +1,4 @@
-//! `omniglot daemon stop`: asks the owner of the data directory to leave, and waits until it has.
+//! `omniglot daemon stop`: signals the owner of the data directory to exit, and waits until it has.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -26,7 +26,7 @@ pub(crate) async fn stop(args: &TalkArgs) -> anyhow::Result<ExitCode> {
     let process = i32::try_from(pid).ok().and_then(Pid::from_raw);
     let process = process.ok_or_else(|| anyhow!("the lock names no process: {pid}"))?;
     match kill_process(process, Signal::TERM) {
-        // It left between the two looks.
+        // The daemon exited between the two checks.
         Ok(()) | Err(Errno::SRCH) => {}
         Err(error) => {
             return Err(error).with_context(|| format!("the daemon with pid {pid} cannot be stopped"));
@@ -49,7 +49,7 @@ fn report(json: bool, stopped: Option<u32>, words: &str) -> anyhow::Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-/// The data directory is free, and the process has nothing left to do.
+/// Waits until the data directory is free and the process has exited.
 async fn gone(dir: &Path, pid: u32) -> anyhow::Result<()> {
     let deadline = Instant::now() + STOP_TIMEOUT;
     while lock_holder(dir).is_some_and(|holder| holder.pid == pid) || is_alive(pid) {
@@ -63,7 +63,7 @@ async fn gone(dir: &Path, pid: u32) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A process that only waits for its parent to notice its end is gone.
+/// Whether the process runs; a zombie that waits for its parent does not count.
 fn is_alive(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))

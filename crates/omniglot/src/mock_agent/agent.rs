@@ -36,7 +36,7 @@ pub(super) struct Agent {
     /// Prompts that arrived while another one plays.
     waiting: VecDeque<Call>,
     running: Option<Running>,
-    /// The request of ours whose answer a script waits for; answers to others come too late.
+    /// The request of ours whose answer a script waits for; answers to others are too late.
     awaited: Option<RequestId>,
     answer: Option<Result<Params, Error>>,
 }
@@ -46,7 +46,7 @@ struct Running {
     cancelled: bool,
 }
 
-/// How long to wait for the next message.
+/// The limit of a wait for the next message.
 #[derive(Clone, Copy)]
 pub(super) enum Wait {
     Not,
@@ -87,7 +87,7 @@ impl Agent {
         }
     }
 
-    /// Takes and handles one message; `false` if none came in time.
+    /// Takes and handles one message; `false` if none arrived in time.
     pub(super) fn receive(&mut self, wait: Wait) -> Result<bool, Exit> {
         match self.next(wait)? {
             Some(message) => self.handle(message).map(|()| true),
@@ -95,7 +95,7 @@ impl Agent {
         }
     }
 
-    /// Takes one message, if one comes in time.
+    /// Takes one message, if one arrives in time.
     pub(super) fn next(&mut self, wait: Wait) -> Result<Option<Incoming>, Exit> {
         match wait {
             Wait::Not => match self.inbox.try_recv() {
@@ -203,7 +203,7 @@ impl Agent {
         Ok(&self.sessions.entry(id.clone()).insert_entry(session).into_mut().record)
     }
 
-    /// The whole history goes out before `session/load` is answered.
+    /// Sends the whole history before `session/load` is answered.
     fn replay(&mut self, call: &Call) -> Result<(), Exit> {
         let Ok(LoadSessionRequest { session_id, .. }) = call.params.parse() else { return Ok(()) };
         let Some(session) = self.sessions.get(&session_id) else { return Ok(()) };
@@ -245,7 +245,7 @@ impl Agent {
         Ok(AgentResponse::SetSessionConfigOptionResponse(response))
     }
 
-    /// The copy goes its own way from here; the session itself stays as it is.
+    /// Copies a session; the original stays unchanged.
     fn fork(&mut self, request: ForkSessionRequest) -> Result<AgentResponse, Error> {
         check_cwd(&request.cwd)?;
         let open = self.sessions.get(&request.session_id).map(|session| session.record.clone());
@@ -311,7 +311,7 @@ impl Agent {
         self.sessions.get_mut(id)
     }
 
-    /// Adds to the history of an open session; a store that fails is told when the session is loaded.
+    /// Adds to the history of an open session; a store failure is reported when the session is loaded.
     pub(super) fn remember(&mut self, id: &SessionId, update: &SessionUpdate) {
         if let Some(session) = self.sessions.get_mut(id) {
             session.record.remember(update);
@@ -353,7 +353,7 @@ fn initialize(_request: &InitializeRequest) -> Result<AgentResponse, Error> {
         .prompt_capabilities(PromptCapabilities::new().image(true).embedded_context(true))
         .mcp_capabilities(McpCapabilities::new().http(true))
         .session_capabilities(sessions);
-    // Whatever was asked for, we speak version 1 alone; the client decides whether that will do.
+    // Whatever was requested, we support version 1 alone; the client decides whether that will do.
     let response = InitializeResponse::new(ProtocolVersion::V1)
         .agent_capabilities(capabilities)
         .agent_info(Implementation::new("omniglot-mock", env!("CARGO_PKG_VERSION")).title("Omniglot mock"));

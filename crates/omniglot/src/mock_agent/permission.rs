@@ -1,4 +1,4 @@
-//! Asking the client whether a tool may run, and remembering an "always".
+//! Asks the client whether a tool may run, and remembers an "always".
 //!
 //! Leaves waiting for the answer to `turn`, and what to do with it to `scripts`.
 
@@ -11,7 +11,7 @@ use super::scripts;
 use super::session::Mode;
 use super::turn::{Halt, Turn};
 
-/// The client's word on a tool call.
+/// The client's decision on a tool call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Allowed,
@@ -42,7 +42,7 @@ impl Turn<'_> {
         answer: Result<RequestPermissionResponse, Error>,
     ) -> Result<Verdict, Halt> {
         match answer.map(|response| response.outcome) {
-            // A client answers so only when it cancels the turn; its cancel may still be on the way.
+            // A client answers this only when it cancels the turn; its cancel may still be on the way.
             Ok(RequestPermissionOutcome::Cancelled) => Err(Halt::Cancelled),
             Ok(RequestPermissionOutcome::Selected(choice)) if &*choice.option_id.0 == ALLOW_ONCE => {
                 Ok(Verdict::Allowed)
@@ -51,7 +51,7 @@ impl Turn<'_> {
                 self.state()?.grants.insert(tool);
                 Ok(Verdict::Allowed)
             }
-            // A client that does not know the method, or chooses what was not offered, has not allowed it.
+            // A client that does not know the method, or chooses an unknown option, has not allowed it.
             Ok(_) | Err(_) => Ok(Verdict::Rejected),
         }
     }

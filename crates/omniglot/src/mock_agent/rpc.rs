@@ -18,7 +18,7 @@ impl Exit {
     pub(super) const PEER_GONE: Self = Self(0);
 }
 
-/// What can arrive on stdin.
+/// A message that can arrive on stdin.
 #[derive(Debug)]
 pub(super) enum Incoming {
     Call(Call),
@@ -30,7 +30,7 @@ pub(super) enum Incoming {
         id: RequestId,
         outcome: Result<Params, Error>,
     },
-    /// A line that is no JSON-RPC message; the error is owed to the peer.
+    /// A line that is no JSON-RPC message; the error is to be sent to the peer.
     Malformed {
         id: RequestId,
         error: Error,
@@ -131,7 +131,7 @@ impl Envelope {
     }
 }
 
-/// Writes messages to stdout. Every method but [`Wire::push`] hands the bytes over at once.
+/// Writes messages to stdout. Every method but [`Wire::push`] flushes at once.
 pub(super) struct Wire {
     output: BufWriter<Box<dyn Write + Send>>,
     next_id: i64,
@@ -178,12 +178,12 @@ impl Wire {
         self.flush()
     }
 
-    /// A notification that may wait in the buffer for more of them.
+    /// Writes a notification that may wait in the buffer for more of them.
     pub(super) fn push<T: Serialize>(&mut self, method: &str, params: &T) -> Result<(), Exit> {
         self.write(&Outgoing { method: Some(method), params: Some(params), ..Outgoing::default() })
     }
 
-    /// Sends a request; its answer arrives as [`Incoming::Answer`]. Ids count from 0, as real agents do.
+    /// Sends a request; its answer arrives as [`Incoming::Answer`]. Ids count from 0, as with real agents.
     pub(super) fn call<T: Serialize>(&mut self, method: &str, params: &T) -> Result<RequestId, Exit> {
         let id = RequestId::Number(self.next_id);
         self.next_id += 1;
@@ -193,7 +193,7 @@ impl Wire {
         Ok(id)
     }
 
-    /// Bytes that are no message of ours, for the scripts that misbehave.
+    /// Writes bytes that are no message of ours, for the scripts that misbehave.
     pub(super) fn raw(&mut self, bytes: &[u8]) -> Result<(), Exit> {
         self.output.write_all(bytes).map_err(|_| Exit::PEER_GONE)?;
         self.flush()

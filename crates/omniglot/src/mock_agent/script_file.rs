@@ -28,7 +28,7 @@ pub(super) enum ScriptError {
     Bad { path: PathBuf, line: usize, fault: Fault },
 }
 
-/// What is wrong with a line, and what to do about it.
+/// The fault of a line, and its remedy.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}; {fix}")]
 pub(super) struct Fault {
@@ -41,23 +41,23 @@ impl Fault {
         Self { what: what.into(), fix: fix.into() }
     }
 
-    /// The line of the error is the line of the file, which is told before it.
+    /// The line of the error is the line of the file, which is printed before it.
     fn json(error: &serde_json::Error, fix: &str) -> Self {
         Self::new(error.to_string().replace(" at line 1 column ", " at column "), fix)
     }
 }
 
-/// A script whose every line was found good.
+/// A script whose every line was found valid.
 #[derive(Debug)]
 pub(super) struct ScriptFile {
     lines: Vec<Line>,
-    /// After the last line it begins again.
+    /// Whether the script begins again after the last line.
     repeat: bool,
 }
 
 #[derive(Debug)]
 struct Line {
-    /// As editors count.
+    /// The line number, from 1.
     number: usize,
     step: Step,
 }
@@ -74,7 +74,7 @@ enum Step {
     Repeat,
 }
 
-/// What a script waits for.
+/// The condition that a script waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Until {
@@ -97,7 +97,7 @@ enum How {
     Write,
 }
 
-/// A line as it is written.
+/// A line in its written form.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Written {
@@ -127,7 +127,7 @@ impl ScriptFile {
         Self::parse(&text).map_err(|(line, fault)| ScriptError::Bad { path: path.into(), line, fault })
     }
 
-    /// Reads a script; an error comes with the number of its line.
+    /// Reads a script; an error has the number of its line.
     pub(super) fn parse(text: &str) -> Result<Self, (usize, Fault)> {
         let mut lines = Vec::new();
         for (number, line) in (1..).zip(text.lines()) {

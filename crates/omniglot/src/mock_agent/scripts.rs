@@ -1,6 +1,6 @@
-//! What each word does, by theme. A script is a function from a turn (and the word's number) to a flow.
+//! The scripts of the words, by theme. A script is a function from a turn (and the word's number) to a flow.
 //!
-//! Scripts only speak through [`Turn`](super::turn::Turn); the table of them is in `words`.
+//! Scripts only emit through [`Turn`](super::turn::Turn); the table of them is in `words`.
 
 pub(super) mod demo;
 pub(super) mod edit;

@@ -1,7 +1,7 @@
-//! One conversation: where it works, its mode and model, what was said. What outlives the process is
-//! the [`Record`]; grants live as long as the session is open.
+//! One conversation: its directory, mode, model and history. The [`Record`] outlives the process; grants
+//! exist as long as the session is open.
 //!
-//! Leaves keeping records to `store`, and what modes mean for tools to `scripts`.
+//! `store` keeps the records, `scripts` interpret modes.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -16,9 +16,9 @@ use serde::{Deserialize, Serialize};
 /// An open session.
 pub(super) struct Session {
     pub(super) record: Record,
-    /// Tools that were allowed "always". Like most agents we forget them when the process ends.
+    /// Tools that were allowed "always". Like most agents we drop them when the process ends.
     pub(super) grants: BTreeSet<&'static str>,
-    /// As the client gave them when it opened the session.
+    /// The MCP servers that the client gave when it opened the session.
     pub(super) mcp: Vec<McpServer>,
 }
 
@@ -28,21 +28,21 @@ impl Session {
     }
 }
 
-/// What is kept of a session between processes.
+/// The data of a session that is kept between processes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Record {
     pub(super) id: SessionId,
     pub(super) cwd: PathBuf,
     pub(super) mode: Mode,
     pub(super) model: Model,
-    /// Of the model that has efforts; kept while another is in use.
+    /// The effort of the model that has efforts; kept while another is in use.
     #[serde(default)]
     pub(super) effort: Effort,
     pub(super) title: Option<String>,
     /// Counters behind message and tool call ids, kept so that ids stay unique after a resume.
     pub(super) messages: u64,
     pub(super) calls: u64,
-    /// Tokens of all ended turns: what fills the context now.
+    /// Tokens of all ended turns: the present size of the context.
     pub(super) context: u64,
     pub(super) cost_micros: u64,
     pub(super) history: Vec<SessionUpdate>,
@@ -70,7 +70,7 @@ impl Record {
         SessionInfo::new(self.id.clone(), self.cwd.clone()).title(self.title.clone().or(first))
     }
 
-    /// What the user said so far, oldest first.
+    /// Returns the user's prompts, oldest first.
     pub(super) fn prompts(&self) -> impl Iterator<Item = &str> {
         self.history.iter().filter_map(|update| match update {
             SessionUpdate::UserMessageChunk(chunk) => text_of(chunk),
@@ -78,7 +78,7 @@ impl Record {
         })
     }
 
-    /// Keeps what a later `session/load` replays: messages whole, tool calls in their last state.
+    /// Keeps the updates for a later `session/load`: messages whole, tool calls in their last state.
     pub(super) fn remember(&mut self, update: &SessionUpdate) {
         match update {
             SessionUpdate::UserMessageChunk(_)
@@ -86,7 +86,7 @@ impl Record {
             | SessionUpdate::AgentThoughtChunk(_) => self.remember_chunk(update),
             SessionUpdate::ToolCall(_) => self.history.push(update.clone()),
             SessionUpdate::ToolCallUpdate(change) => self.remember_change(change),
-            // Plans, modes, usage and the like are state of the moment, not history.
+            // Plans, modes, usage and the like are present state, not history.
             _ => {}
         }
     }
@@ -152,7 +152,7 @@ impl Record {
         Some(option)
     }
 
-    /// Sets a config option; says what is wrong with it.
+    /// Sets a config option; returns the reason if it is invalid.
     pub(super) fn set_option(&mut self, option: &str, value: &str) -> Result<(), String> {
         let unknown = || format!("no {option} {value}");
         match option {
@@ -222,7 +222,7 @@ impl Mode {
     }
 }
 
-/// A model that does not exist, with a window and a price that do.
+/// A model that does not exist, with a context window and a price.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Model {
@@ -251,7 +251,7 @@ impl Model {
         }
     }
 
-    /// Size of the context window in tokens.
+    /// Returns the size of the context window in tokens.
     pub(super) fn window(self) -> u64 {
         match self {
             Self::MockSmall => 100_000,
@@ -259,7 +259,7 @@ impl Model {
         }
     }
 
-    /// Dollars for a million tokens, in and out; that is also millionths of a dollar for one.
+    /// Returns dollars for a million tokens, in and out; that is also millionths of a dollar for one.
     pub(super) fn price(self) -> (u64, u64) {
         match self {
             Self::MockSmall => (1, 5),
@@ -268,7 +268,7 @@ impl Model {
     }
 }
 
-/// How hard a model that can choose pretends to think.
+/// The simulated reasoning effort of a model that has efforts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Effort {

@@ -1,7 +1,7 @@
-//! Runs one small real command and hands over its output line by line.
+//! Runs one small real command and returns its output line by line.
 //!
-//! Line by line, because how the bytes arrive in the pipe is chance and must not reach our output.
-//! Leaves telling about it to `scripts`.
+//! Line by line, because the cut of the bytes in the pipe is random and must not reach our output. `scripts`
+//! report the output.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::turn::{Flow, Halt};
 
-/// How a command ended; also the `rawOutput` of its tool call.
+/// The result of a command; also the `rawOutput` of its tool call.
 #[derive(Debug, Serialize)]
 pub(super) struct Outcome {
     /// Absent when the command could not be started or was killed by a signal.
@@ -21,7 +21,7 @@ pub(super) struct Outcome {
     pub(super) stderr: String,
 }
 
-/// Runs `sh -c command`. `on_line` sees all output so far after each line, and may stop the command.
+/// Runs `sh -c command`. `on_line` receives all output so far after each line, and may stop the command.
 pub(super) fn run(cwd: &Path, command: &str, mut on_line: impl FnMut(&str) -> Flow) -> Result<Outcome, Halt> {
     let mut shell = Command::new("sh");
     shell.args(["-c", command]).current_dir(cwd);

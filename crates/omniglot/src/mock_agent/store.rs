@@ -1,7 +1,7 @@
 //! Keeps session records: in memory, or one JSON file per session in the state directory.
 //!
-//! Several agent processes may share a directory: numbers are taken by creating the file exclusively,
-//! and every write replaces a whole file. Leaves the content of a record to `session`.
+//! Several agent processes may share a directory: numbers are reserved by creating the file exclusively, and
+//! every write replaces a whole file. `session` defines the content of a record.
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write};
@@ -32,12 +32,12 @@ impl Store {
         Ok(Self::Files(dir.into()))
     }
 
-    /// Makes a record under the next free number.
+    /// Creates a record under the next free number.
     pub(super) fn create(&mut self, cwd: PathBuf) -> Result<Record, StoreError> {
         self.add(Record::new(session_id(1), cwd))
     }
 
-    /// Keeps a record under the next free number, which becomes its own.
+    /// Stores a record under the next free number, which becomes its own.
     pub(super) fn add(&mut self, mut record: Record) -> Result<Record, StoreError> {
         let mut number = self.numbers()?.last().map_or(1, |last| last + 1);
         loop {
@@ -81,12 +81,12 @@ impl Store {
         }
     }
 
-    /// The record of that name, if there is one.
+    /// Returns the record of that name, if there is one.
     pub(super) fn find(&self, id: &SessionId) -> Result<Option<Record>, StoreError> {
         number_of(&id.0).map_or(Ok(None), |number| self.read(number))
     }
 
-    /// All records that can be read, newest first. A damaged one is told when somebody loads it.
+    /// Returns all readable records, newest first. A damaged one is reported when it is loaded.
     pub(super) fn all(&self) -> Result<Vec<Record>, StoreError> {
         let numbers = self.numbers()?.into_iter().rev();
         let records = numbers.filter_map(|number| match self.read(number) {

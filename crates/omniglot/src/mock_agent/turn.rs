@@ -1,7 +1,7 @@
-//! One running prompt: what scripts use to speak, call tools, ask the client and wait.
+//! One running prompt: lets scripts emit text, call tools, ask the client and wait.
 //!
-//! Every way of speaking also looks for messages, so that a cancel or the end of stdin stops a script
-//! between any two lines. Leaves what is said to `scripts`, and counting to `usage`.
+//! Every emission also reads messages, so that a cancel or the end of stdin stops a script between any two
+//! lines. `scripts` choose the content, `usage` counts.
 
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ use super::session::{Mode, Session};
 use super::usage::Tally;
 use super::words::{self, Step};
 
-/// Why a script stops early.
+/// The reason why a script stops early.
 #[derive(Debug)]
 pub(super) enum Halt {
     Cancelled,
@@ -41,17 +41,17 @@ impl From<Error> for Halt {
     }
 }
 
-/// What a script gives back: `Ok` means that the next word may play.
+/// The result of a script: `Ok` means that the next word may play.
 pub(super) type Flow = Result<(), Halt>;
 
 pub(super) struct Turn<'a> {
     pub(super) agent: &'a mut Agent,
     pub(super) session: SessionId,
-    /// The prompt as it came.
+    /// The prompt as the client sent it.
     pub(super) blocks: Vec<ContentBlock>,
-    /// A pause after every update, so that the demo looks alive. Words play without any.
+    /// A pause after every update, so that the demo can be watched. Words play without any.
     pub(super) pace: Duration,
-    /// A deaf script does not hear `session/cancel`.
+    /// Whether the script ignores `session/cancel`.
     pub(super) deaf: bool,
     pub(super) tally: Tally,
     pub(super) epilogue: Epilogue,
@@ -65,7 +65,7 @@ pub(super) struct Ended {
     pub(super) epilogue: Epilogue,
 }
 
-/// What still happens after the prompt was answered.
+/// The actions after the prompt was answered.
 #[derive(Debug, Default)]
 pub(super) struct Epilogue {
     pub(super) late_text: bool,
@@ -84,7 +84,7 @@ impl Epilogue {
     }
 }
 
-/// When an update is handed to the operating system.
+/// The moment at which an update is flushed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Delivery {
     AtOnce,
@@ -105,7 +105,7 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Keeps the prompt as it came, for words that look at more than its text.
+    /// Keeps the whole prompt, for words that read more than its text.
     pub(super) fn given(mut self, blocks: Vec<ContentBlock>) -> Self {
         self.blocks = blocks;
         self
@@ -129,7 +129,7 @@ impl<'a> Turn<'a> {
         Ok(Ended { outcome, epilogue: self.epilogue })
     }
 
-    /// Remembers the prompt before anything can go wrong, so that a crash does not forget it.
+    /// Saves the prompt before anything can fail, so that a crash does not lose it.
     fn hear(&mut self, prompt: &str) -> Flow {
         let chunk = ContentChunk::new(prompt.into());
         self.state()?.record.remember(&SessionUpdate::UserMessageChunk(chunk));
@@ -160,7 +160,7 @@ impl<'a> Turn<'a> {
         Ok(PromptResponse::new(reason).usage(usage))
     }
 
-    /// The session of this turn; without one it was closed, which is a cancel.
+    /// Returns the session of this turn; a missing one was closed, which counts as a cancel.
     pub(super) fn state(&mut self) -> Result<&mut Session, Halt> {
         self.agent.session(&self.session).ok_or(Halt::Cancelled)
     }
@@ -176,7 +176,7 @@ impl<'a> Turn<'a> {
         self.breathe()
     }
 
-    /// Sends an update without looking for messages.
+    /// Sends an update without reading messages.
     pub(super) fn deliver(&mut self, update: SessionUpdate, delivery: Delivery) -> Flow {
         self.state()?.record.remember(&update);
         self.tally.count(&update);
@@ -188,7 +188,7 @@ impl<'a> Turn<'a> {
         Ok(())
     }
 
-    /// Streams a message of its own, a few words at a time.
+    /// Streams a separate message, a few words at a time.
     pub(super) fn say(&mut self, text: &str) -> Flow {
         let id = self.next_message()?;
         for part in parts(text) {
@@ -197,7 +197,7 @@ impl<'a> Turn<'a> {
         Ok(())
     }
 
-    /// Streams a thought of its own, a few words at a time.
+    /// Streams a separate thought, a few words at a time.
     pub(super) fn think(&mut self, text: &str) -> Flow {
         let id = self.next_message()?;
         for part in parts(text) {
@@ -239,7 +239,7 @@ impl<'a> Turn<'a> {
                 .status(ToolCallStatus::Failed)
                 .content(vec!["Cancelled by the user.".into()]);
             let update = SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(id, fields));
-            // The session may be closed already: then there is nobody to tell, and nothing to halt.
+            // The session may be closed already: then there is no receiver, and nothing to halt.
             if let Err(Halt::Exit(exit)) = self.deliver(update, Delivery::AtOnce) {
                 return Err(exit);
             }
@@ -266,7 +266,7 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Waits that long, or for ever; a cancel or the end of stdin ends it.
+    /// Waits that long, or without limit; a cancel or the end of stdin ends the wait.
     pub(super) fn wait(&mut self, limit: Option<Duration>) -> Flow {
         let wait = limit.map_or(Wait::Forever, |limit| Wait::Until(Instant::now() + limit));
         loop {
@@ -277,7 +277,7 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Looks for messages, and keeps the pace.
+    /// Reads messages, and keeps the pace.
     pub(super) fn breathe(&mut self) -> Flow {
         if !self.pace.is_zero() {
             return self.wait(Some(self.pace));

@@ -1,6 +1,6 @@
 //! Counts tokens and cost of a turn from the length of its texts: four characters are one token.
 //!
-//! Invented, but always the same for the same words. Leaves sending the numbers to `turn` and `scripts`.
+//! Invented, but always the same for the same texts. `turn` and `scripts` send the numbers.
 
 use agent_client_protocol_schema::v1::{ContentBlock, ContentChunk, Cost, SessionUpdate, Usage, UsageUpdate};
 
@@ -27,7 +27,7 @@ impl Tally {
         }
     }
 
-    /// The usage of this turn. Earlier turns are read from the cache; output includes thought.
+    /// Returns the usage of this turn. Earlier turns count as cache reads; output includes thought.
     pub(super) fn usage(&self, record: &Record) -> Usage {
         let (input, output, cached) = (self.input(), self.output(), record.context);
         Usage::new(input + output + cached, input, output)
@@ -35,7 +35,7 @@ impl Tally {
             .cached_read_tokens(cached)
     }
 
-    /// How full the context is now, and what the session has cost so far.
+    /// Returns the present size of the context, and the cost of the session so far.
     pub(super) fn fill(&self, record: &Record) -> UsageUpdate {
         let used = record.context + self.input() + self.output();
         let dollars = (record.cost_micros + self.cost_micros(record)) as f64 / 1e6;

@@ -1,7 +1,7 @@
 //! The words: one table that the parser of prompts and `--list` both read.
 //!
-//! A word stands in double brackets, `[[shell]]`, some take a number, `[[flood:1000]]`. Leaves what a
-//! word does to `scripts`; a new word is a function there and a row here.
+//! A word is written in double brackets, `[[shell]]`, some take a number, `[[flood:1000]]`. `scripts`
+//! implement the words; a new word is a function there and a row here.
 
 use super::scripts::{demo, edit, endings, files, host, question, state, talk, tools, trouble};
 use super::turn::{Flow, Turn};
@@ -20,20 +20,20 @@ struct Number {
     max: u64,
 }
 
-/// What a prompt asks for, in its order.
+/// One word of a prompt, in its order.
 pub(super) enum Step<'a> {
     Play(&'static Word, u64),
     Unknown(&'a str),
 }
 
-/// Finds the words of a prompt. A leading `/name` is the word of that name, as advertised commands are.
+/// Finds the words of a prompt. A leading `/name` is the word of that name, as with advertised commands.
 pub(super) fn parse(prompt: &str) -> Vec<Step<'_>> {
     let command = prompt.trim_start().strip_prefix('/').and_then(|rest| rest.split_whitespace().next());
     let command = command.filter(|name| state::COMMANDS.iter().any(|(known, _)| known == name));
     command.into_iter().chain(bracketed(prompt)).map(step).collect()
 }
 
-/// What stands in double brackets and could be a word; a shell's `[[ -f x ]]` could not.
+/// Returns texts in double brackets that could be a word; a shell's `[[ -f x ]]` could not.
 fn bracketed(prompt: &str) -> impl Iterator<Item = &str> {
     let candidates = prompt.split("[[").skip(1).filter_map(|rest| rest.split_once("]]"));
     candidates.map(|(word, _)| word).filter(|word| {
@@ -48,7 +48,7 @@ fn step(word: &str) -> Step<'_> {
     found.map_or(Step::Unknown(word), |(entry, number)| Step::Play(entry, number))
 }
 
-/// The table as people read it.
+/// Returns the table in readable form.
 pub(super) fn list() -> String {
     let mut text = String::from(
         "Words of the mock agent. Put one or more into a prompt; they play in that order.\n\
@@ -68,7 +68,7 @@ impl Word {
         digits.parse().ok().filter(|value| *value <= number.max)
     }
 
-    /// The word as it is written, with a sign in place of its number.
+    /// Returns the written form of the word, with a sign in place of its number.
     pub(super) fn shape(&self) -> String {
         match &self.number {
             Some(number) => format!("[[{}:{}]]", self.name, number.sign),

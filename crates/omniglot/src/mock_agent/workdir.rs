@@ -1,6 +1,6 @@
 //! The files of a session. Nothing outside its directory is read or written, not even through a link.
 //!
-//! Leaves what to write to `scripts`.
+//! `scripts` choose the content.
 
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ pub(super) enum FileError {
     Io { path: PathBuf, source: std::io::Error },
 }
 
-/// The text of a file below `cwd`, or nothing if there is no such file.
+/// Returns the text of a file below `cwd`, or `None` if there is no such file.
 pub(super) fn read(cwd: &Path, name: &str) -> Result<Option<String>, FileError> {
     match resolve(cwd, name)? {
         Some(path) => match std::fs::read_to_string(&path) {

@@ -1,6 +1,6 @@
-//! How requests of the agent are answered: by a rule, or by the person at the keyboard.
+//! Answers the agent's requests: by a rule, or by the person at the keyboard.
 //!
-//! Decides what to say; sending it is left to `turn`.
+//! Only decides the answer; `turn` sends it.
 
 use omniglot_schema::{
     EventData, PendingRequest, PermissionEventData, PermissionReply, QuestionEventData, UniversalEvent,
@@ -22,16 +22,16 @@ pub(crate) struct Answering {
     manner: Manner,
     keyboard: Option<Keyboard>,
     asker: Asker,
-    /// The prompt stands on the screen and waits.
+    /// Whether the prompt is on the screen.
     asking: bool,
-    /// What has been explained once is not explained again.
+    /// Whether the explanation was printed, which happens once.
     explained: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Manner {
     By(PermissionReply),
-    /// Nobody chose, and there is no terminal.
+    /// No rule was given, and there is no terminal.
     RejectUnasked,
     Ask,
 }
@@ -47,13 +47,13 @@ impl Answering {
             None if terminal.is_some() => Manner::Ask,
             None => Manner::RejectUnasked,
         };
-        // Whoever says `ask` without a terminal has prepared the answers on stdin.
+        // `ask` without a terminal means that the answers are prepared on stdin.
         let prepared = (approve == Some(Approve::Ask) && stdin == Stdin::Free).then_some(Source::Pipe);
         let keyboard = terminal.or(prepared).map(Keyboard::new);
         Self { manner, keyboard, asker: Asker::default(), asking: false, explained: false }
     }
 
-    /// Takes note of an event that has been shown; returns what can be answered at once.
+    /// Processes an event that was displayed; returns an answer that needs no person.
     pub(crate) fn event(&mut self, event: &UniversalEvent, output: &mut Output) -> Option<Answer> {
         match &event.data {
             EventData::PermissionRequested(data) => self.permission(event, data, output),
@@ -77,7 +77,7 @@ impl Answering {
         }
     }
 
-    /// Puts the prompt (again) where it belongs: under everything else.
+    /// Prints the prompt (again) below everything else.
     pub(crate) fn show_prompt(&mut self, output: &mut Output) {
         if self.asking {
             return;
@@ -93,7 +93,7 @@ impl Answering {
         self.asking
     }
 
-    /// The next answer that somebody types. Cancel-safe: waits only for a line.
+    /// Returns the next typed line. Cancel-safe: waits only for a line.
     pub(crate) async fn typed(&mut self) -> Option<String> {
         match &mut self.keyboard {
             Some(keyboard) => keyboard.line().await,
@@ -101,7 +101,7 @@ impl Answering {
         }
     }
 
-    /// Takes a typed line; `None` means that no more will come.
+    /// Processes a typed line; `None` means the end of input.
     pub(crate) fn line(&mut self, line: Option<&str>, output: &mut Output) -> Option<Answer> {
         self.asking = false;
         if line.is_none() {

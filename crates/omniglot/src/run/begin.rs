@@ -1,6 +1,6 @@
 //! The beginning of a run: finds or becomes the daemon, opens the session, posts the message.
 //!
-//! Watching the turn is left to `turn`; nothing is shown here, so that a spinner can turn beside it.
+//! `turn` watches the turn; nothing is printed here, so that a spinner can run beside it.
 
 use omniglot_client::{ClientError, Receipt};
 use omniglot_runtime::Backlog;
@@ -9,12 +9,12 @@ use omniglot_schema::MessageRequest;
 use super::session::{Opened, Wanted};
 use crate::connect::{ATTEMPTS, Connection, Home, explain, is_lost};
 
-/// What is to be begun.
+/// The parameters of a run.
 pub(crate) struct Task {
     pub(crate) home: Home,
     pub(crate) wanted: Wanted,
     pub(crate) message: MessageRequest,
-    /// Lets the message be repeated without being said twice.
+    /// The idempotency key, with which the message can be repeated without being posted twice.
     pub(crate) key: String,
 }
 
@@ -35,7 +35,7 @@ impl Task {
                 Err(error) => {
                     connection.close().await?;
                     match error.downcast::<ClientError>() {
-                        // The daemon was just leaving.
+                        // The daemon was exiting.
                         Ok(error) if is_lost(&error) && attempt < ATTEMPTS => attempt += 1,
                         Ok(error) => return Err(explain(error)),
                         Err(error) => return Err(error),

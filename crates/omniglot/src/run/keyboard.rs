@@ -9,7 +9,7 @@ use std::thread;
 use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::mpsc;
 
-/// Where answers are typed.
+/// The source of typed answers.
 #[derive(Debug)]
 pub(crate) enum Source {
     /// The terminal behind stdin.
@@ -28,7 +28,7 @@ pub(crate) struct Keyboard {
 }
 
 impl Source {
-    /// The terminal at which somebody can answer, if there is one.
+    /// Returns the terminal at which a person can answer, if there is one.
     pub(crate) fn terminal() -> Option<Self> {
         if io::stdin().is_terminal() {
             return Some(Self::StdinTerminal);
@@ -54,7 +54,7 @@ impl Keyboard {
         Self { source: Some(source), lines: None, typed_by_hand }
     }
 
-    /// Makes ready for a new question. What was typed before it was seen must not answer it.
+    /// Prepares for a new question. Input that was typed before it was displayed must not answer it.
     pub(crate) fn prepare(&mut self) {
         if let Some(source) = self.source.take() {
             source.forget_typed();
@@ -67,7 +67,7 @@ impl Keyboard {
         }
     }
 
-    /// The next line; `None` when no more will come. Cancel-safe.
+    /// Returns the next line; `None` at the end of input. Cancel-safe.
     pub(crate) async fn line(&mut self) -> Option<String> {
         self.lines.as_mut()?.recv().await
     }

@@ -1,4 +1,4 @@
-//! How a run ended, as the exit code that scripts read.
+//! The end of a run, as the exit code that scripts read.
 
 use omniglot_schema::StopReason;
 

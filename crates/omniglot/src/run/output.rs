@@ -1,4 +1,4 @@
-//! Where a run's words go: readable text or JSON lines on stdout, everything beside them on stderr.
+//! The output of a run: readable text or JSON lines on stdout, everything beside them on stderr.
 
 use std::future::pending;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -12,10 +12,10 @@ use tokio::time::{sleep, sleep_until};
 use super::render::{Ink, Paper, Renderer, Style};
 use super::spinner::{ROOM, Spinner};
 
-/// Narrower than this nothing reads well, and terminals that know no better say 0.
+/// The narrowest readable width; a terminal that does not know its width reports 0.
 const NARROWEST: usize = 20;
 
-/// How often a silent stdout is looked at.
+/// The polling interval of a silent stdout.
 const LOOKING: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,9 +29,9 @@ pub(crate) struct Output {
     form: Form,
     style: Style,
     renderer: Renderer,
-    /// Only where a person watches the events.
+    /// Only where a person reads the events.
     spinner: Option<Spinner>,
-    /// Nobody reads stdout any more. The turn goes on: its work is not lost with its reader.
+    /// Whether stdout is closed. The turn continues: its work is not lost with its reader.
     closed: bool,
 }
 
@@ -57,22 +57,22 @@ impl Output {
         }
     }
 
-    /// Shows the words of people too: a transcript, not a turn that somebody has just asked for.
+    /// Displays the messages of people too: for a transcript, not for a turn that was just requested.
     pub(crate) fn show_everybody(&mut self) {
         self.renderer.show_everybody();
     }
 
-    /// Shows paths inside `directory` relative to it.
+    /// Displays paths inside `directory` relative to it.
     pub(crate) fn work_in(&mut self, directory: &str) {
         self.renderer.work_in(directory);
     }
 
-    /// Whether nobody reads stdout any more.
+    /// Whether stdout is closed.
     pub(crate) fn is_closed(&self) -> bool {
         self.closed
     }
 
-    /// Waits until nobody reads stdout any more, also while nothing is written. Cancel-safe.
+    /// Waits until stdout is closed, also while nothing is written. Cancel-safe.
     pub(crate) async fn hung_up(&self) {
         while !has_hung_up() {
             sleep(LOOKING).await;
@@ -84,7 +84,7 @@ impl Output {
         !matches!(self.form, Form::Json)
     }
 
-    /// The text of an event for [`Output::stdout`]; `json` is the event as it came.
+    /// Returns the text of an event for [`Output::stdout`]; `json` is the received event.
     pub(crate) fn render(&mut self, event: &UniversalEvent, json: &str) -> String {
         self.measure();
         match self.form {
@@ -93,7 +93,7 @@ impl Output {
         }
     }
 
-    /// The window may have changed its size since the last line.
+    /// Updates the width: the window may have changed its size since the last line.
     fn measure(&mut self) {
         if people_read(self.form)
             && let Some(columns) = columns()
@@ -102,7 +102,7 @@ impl Output {
         }
     }
 
-    /// Waits until there is something to do about the silence. Cancel-safe.
+    /// Waits until the spinner is due. Cancel-safe.
     pub(crate) async fn silence(&self) {
         match &self.spinner {
             Some(spinner) => sleep_until(spinner.next().into()).await,
@@ -110,12 +110,12 @@ impl Output {
         }
     }
 
-    /// Shows that the run is alive although nothing is said.
+    /// Shows by the spinner that the run is active although nothing is printed.
     pub(crate) fn spin(&mut self) {
         self.measure();
         let Some(spinner) = &mut self.spinner else { return };
         let now = Instant::now();
-        // What is held back goes before the mark, without ending the silence.
+        // Held-back text is printed before the spinner, without ending the silence.
         let held = self.renderer.pause(ROOM);
         let mut text = if held.is_empty() { held } else { spinner.erase() + &held };
         let (column, room) = self.renderer.cursor();
@@ -128,25 +128,25 @@ impl Output {
         self.write(&text);
     }
 
-    /// Whether what is written for people stands among the events.
+    /// Whether messages for people are printed among the events.
     pub(crate) fn is_shared(&self) -> bool {
         self.form == Form::Readable
     }
 
-    /// A line of our own among those of the agent.
+    /// Prints a line of our own among those of the agent.
     pub(crate) fn note(&mut self, text: &str) {
         let text = self.renderer.note(text);
         self.people(&text);
     }
 
-    /// A message as the agent or we wrote it.
+    /// Prints a native message in either direction.
     pub(crate) fn frame(&mut self, raw: &str) {
         self.measure();
         let text = self.renderer.frame(raw);
         self.stdout(&text);
     }
 
-    /// Words for the person beside the events: on stderr when stdout is for programs.
+    /// Prints text for the person beside the events: on stderr when stdout is for programs.
     pub(crate) fn people(&mut self, text: &str) {
         match self.form {
             Form::Readable => self.stdout(text),
@@ -154,14 +154,14 @@ impl Output {
         }
     }
 
-    /// The request itself, where the form does not show it to people.
+    /// Prints the request itself, where the form does not display it to people.
     pub(crate) fn request(&mut self, event: &UniversalEvent) {
         if self.form == Form::Json {
             stderr(&self.renderer.event(event));
         }
     }
 
-    /// Trouble that the turn survives.
+    /// Prints an error that the turn survives.
     pub(crate) fn complain(&mut self, text: &str) {
         self.hush();
         stderr(&format!("omniglot: {text}\n"));
@@ -174,7 +174,7 @@ impl Output {
         }
     }
 
-    /// Takes the spinner away.
+    /// Removes the spinner.
     pub(crate) fn hush(&mut self) {
         if let Some(spinner) = &mut self.spinner {
             let erase = spinner.hush(Instant::now());
@@ -202,7 +202,7 @@ fn has_hung_up() -> bool {
     asked.is_ok() && stdout.iter().any(|fd| fd.revents().intersects(PollFlags::ERR | PollFlags::HUP))
 }
 
-/// Whether a person sees what is written for people in this form.
+/// Whether a person reads the messages for people in this form.
 pub(crate) fn people_read(form: Form) -> bool {
     match form {
         Form::Readable => io::stdout().is_terminal(),
@@ -221,7 +221,7 @@ pub(crate) fn is_terminal() -> bool {
     people_read(Form::Readable)
 }
 
-/// The columns of the terminal, if there is one.
+/// Returns the columns of the terminal, if there is one.
 pub(crate) fn columns() -> Option<usize> {
     let size = tcgetwinsize(io::stdout()).or_else(|_| tcgetwinsize(io::stderr())).ok()?;
     Some(usize::from(size.ws_col)).filter(|columns| *columns >= NARROWEST)

@@ -1,6 +1,6 @@
-//! What is asked of the person, one thing at a time, and what a typed line means.
+//! Asks the person one question at a time, and interprets a typed line.
 //!
-//! Pure: `keyboard` reads the lines, `render` has shown the request itself.
+//! Pure: `keyboard` reads the lines, `render` has displayed the request itself.
 
 use std::collections::VecDeque;
 
@@ -15,11 +15,11 @@ use super::render::questions_of;
 #[derive(Debug, Default)]
 pub(crate) struct Asker {
     waiting: VecDeque<PendingRequest>,
-    /// Answers to the first questions of the request in front, when it has several.
+    /// Answers to the first questions of the first request, when it has several.
     given: Vec<Vec<String>>,
 }
 
-/// What to tell the daemon.
+/// The answer to send to the daemon.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Answer {
     Permission { id: PermissionId, reply: PermissionReply },
@@ -28,7 +28,7 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
-    /// The request that it answers.
+    /// Returns the id of the answered request.
     pub(crate) fn id(&self) -> &str {
         match self {
             Self::Permission { id, .. } => id.as_str(),
@@ -37,15 +37,15 @@ impl Answer {
     }
 }
 
-/// What a typed line led to.
+/// The result of a typed line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Reply(Answer),
     /// The next question of the same request.
     Next,
-    /// Not understood; say this and ask again.
+    /// The line was not understood; print this and ask again.
     Again(String),
-    /// Nobody had asked.
+    /// No request was open.
     Nothing,
 }
 
@@ -54,7 +54,7 @@ impl Asker {
         self.waiting.push_back(request);
     }
 
-    /// Forgets a request that somebody else, or the agent, has settled.
+    /// Removes a request that another client, or the agent, has resolved.
     pub(crate) fn settled(&mut self, id: &str) {
         if self.waiting.front().is_some_and(|first| id_of(first) == id) {
             self.given.clear();
@@ -66,7 +66,7 @@ impl Asker {
         self.waiting.is_empty()
     }
 
-    /// The words before the cursor.
+    /// Returns the text before the cursor.
     pub(crate) fn prompt(&self) -> Option<String> {
         Some(match self.waiting.front()? {
             PendingRequest::Permission(_) => "  [o]nce, [a]lways, [r]eject? ".to_owned(),
@@ -83,7 +83,7 @@ impl Asker {
         })
     }
 
-    /// Takes one line; `None` means that no more will come, and rejects.
+    /// Processes one line; `None` means the end of input, and rejects.
     pub(crate) fn line(&mut self, line: Option<&str>) -> Step {
         let step = match self.waiting.front() {
             None => return Step::Nothing,
@@ -131,7 +131,7 @@ fn question(data: &QuestionEventData, given: &mut Vec<Vec<String>>, line: Option
     Step::Reply(Answer::Question { id, answers: given.clone() })
 }
 
-/// The labels that a line chooses: numbers, labels, or free text where it is allowed.
+/// Returns the labels that a line chooses: numbers, labels, or free text where it is allowed.
 fn choices(question: &QuestionInfo, line: &str) -> Result<Vec<String>, String> {
     if line.is_empty() {
         return Err(format!("give {}", allowed(question)));

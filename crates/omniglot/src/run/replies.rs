@@ -1,4 +1,4 @@
-//! What a run tells the daemon while it watches: beside the stream, so that nothing waits for the answer.
+//! Sends the replies of a run to the daemon: beside the stream, so that nothing waits for the response.
 
 use omniglot_client::{Client, ClientError};
 use omniglot_schema::{PermissionReplyRequest, QuestionReplyRequest, SessionId};
@@ -7,10 +7,10 @@ use tokio::task::{JoinError, JoinSet};
 use super::output::Output;
 use super::prompt::Answer;
 
-/// What is under way; trouble with it is told.
+/// The replies in progress; their errors are reported.
 pub(crate) type PendingReplies = JoinSet<Result<(), String>>;
 
-/// Sends an answer; somebody else may have been faster, and the stream tells what was answered then.
+/// Sends an answer; another client may have been faster, and the stream then has its answer.
 pub(crate) async fn send(client: &Client, session: &SessionId, answer: Answer) -> Result<(), String> {
     let sent = match answer {
         Answer::Permission { id, reply } => {
@@ -25,7 +25,7 @@ pub(crate) async fn send(client: &Client, session: &SessionId, answer: Answer) -
     taken(sent)
 }
 
-/// An answer that the agent does not allow must not leave it waiting.
+/// Sends an answer; one that the agent does not allow must not leave the agent waiting.
 async fn answer_question(
     client: &Client,
     session: &SessionId,
@@ -50,7 +50,7 @@ fn taken(sent: Result<(), ClientError>) -> Result<(), String> {
     }
 }
 
-/// Answers already on their way may still arrive.
+/// Waits for the replies in progress, which may still arrive.
 pub(crate) async fn finish(mut replies: PendingReplies, output: &mut Output) {
     while let Some(done) = replies.join_next().await {
         report(done, output);

@@ -1,4 +1,4 @@
-//! A fresh small project for an agent to play in.
+//! Makes a fresh small project for an agent to work in.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ const FILES: &[(&str, &str)] = &[
     ),
 ];
 
-/// Makes the project in a new temporary directory, which stays for the user to look at.
+/// Makes the project in a new temporary directory, which stays for the user to inspect.
 pub(crate) fn make() -> io::Result<PathBuf> {
     let dir = tempfile::Builder::new().prefix("omniglot-scratch-").tempdir()?;
     fill(dir.path())?;

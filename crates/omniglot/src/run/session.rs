@@ -1,4 +1,4 @@
-//! Opens the session of a run: continues the one that was named, or makes one.
+//! Opens the session of a run: continues the named one, or creates one.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use crate::usage::UsageError;
 
 const RANDOM_BYTES: usize = 5;
 
-/// What a run wants of its session, checked as far as this side can.
+/// The requested settings of a run's session, checked as far as the client can.
 #[derive(Debug)]
 pub(crate) struct Wanted {
     pub(crate) id: SessionId,
@@ -23,9 +23,9 @@ pub(crate) struct Wanted {
     place: Workplace,
     model: Option<String>,
     permission_mode: Option<String>,
-    /// What the person typed for a session that must exist already.
+    /// The typed id of a session that must exist already.
     existing: Option<String>,
-    /// Ours since an earlier attempt, which the connection did not survive.
+    /// The session that an earlier attempt created before its connection broke.
     made: Option<Opened>,
 }
 
@@ -41,11 +41,11 @@ enum Workplace {
 pub(crate) struct Opened {
     pub(crate) agent: String,
     pub(crate) directory: Option<String>,
-    /// The last event before ours; 0 in a session made for this run.
+    /// The last event before ours; 0 in a session created for this run.
     pub(crate) after: u64,
     pub(crate) scratch: bool,
     pub(crate) new: bool,
-    /// What its running turn waits for, and what to do about it.
+    /// The request that its running turn waits for, with a hint.
     pub(crate) waits: Option<String>,
 }
 
@@ -74,7 +74,7 @@ impl Wanted {
         })
     }
 
-    /// A session that exists, by its id or the beginning of it.
+    /// Selects an existing session, by its id or the beginning of it.
     pub(crate) fn existing(typed: &str) -> anyhow::Result<Self> {
         Ok(Self {
             id: find::id(typed)?,
@@ -102,7 +102,7 @@ impl Wanted {
         }
     }
 
-    /// What was fixed when the session was made cannot be asked for anew; the rest is changed.
+    /// Settings that are fixed at the creation cannot be changed; the others are.
     async fn resume(&self, client: &Client, detail: SessionDetail) -> anyhow::Result<Opened> {
         self.check(&detail.info)?;
         let waits = how_to_answer(&detail);
@@ -174,7 +174,7 @@ fn random_id() -> anyhow::Result<SessionId> {
     Ok(SessionId::parse(&format!("run-{hex}"))?)
 }
 
-/// A directory that `--cwd` names, in full.
+/// Returns the full path of a directory that `--cwd` names.
 pub(crate) fn directory(dir: PathBuf) -> Result<PathBuf, UsageError> {
     let real = dir.canonicalize().map_err(|e| UsageError::new(format!("--cwd {}: {e}", dir.display())))?;
     if !real.is_dir() {

@@ -1,15 +1,15 @@
-//! The sign of life while the agent is silent: a turning mark and the seconds of silence.
+//! The spinner while the agent is silent: a turning mark and the seconds of silence.
 //!
-//! Pure: says what to write and when; `output` writes it, and takes it away before anything else is written.
+//! Pure: returns the text to write and its time; `output` writes it, and removes it before any other text.
 
 use std::time::{Duration, Instant};
 
-/// Shorter silences are part of speaking.
+/// Shorter pauses are part of streaming.
 const SHOW_AFTER: Duration = Duration::from_millis(600);
 const FRAME: Duration = Duration::from_millis(120);
 const FRAMES: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
-/// The columns that it needs behind text: a space, the mark, and up to `59 min 59 s`.
+/// The columns that the spinner needs behind text: a space, the mark, and up to `59 min 59 s`.
 pub(crate) const ROOM: usize = 14;
 
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub(crate) struct Spinner {
     silent_since: Instant,
     next: Instant,
     frame: usize,
-    /// The column at which it stands on the screen.
+    /// The column at which the spinner is on the screen.
     drawn: Option<usize>,
 }
 
@@ -26,12 +26,12 @@ impl Spinner {
         Self { silent_since: now, next: now + SHOW_AFTER, frame: 0, drawn: None }
     }
 
-    /// When it wants to move.
+    /// Returns the time of the next frame.
     pub(crate) fn next(&self) -> Instant {
         self.next
     }
 
-    /// The next picture, for a cursor that stands in `column`.
+    /// Returns the next frame, for a cursor in `column`.
     pub(crate) fn turn(&mut self, now: Instant, column: usize, paint: impl Fn(&str) -> String) -> String {
         let erase = self.erase();
         let mark = FRAMES.get(self.frame % FRAMES.len()).copied().unwrap_or('·');
@@ -43,20 +43,20 @@ impl Spinner {
         format!("{erase}{gap}{}", paint(&format!("{mark} {silence}")))
     }
 
-    /// No place for it where the cursor stands; it looks again later.
+    /// Skips a frame where there is no room at the cursor.
     pub(crate) fn skip(&mut self, now: Instant) -> String {
         self.next = now + FRAME;
         self.erase()
     }
 
-    /// Something else was said: the silence begins anew. Returns what clears the screen of it.
+    /// Restarts the silence after other output. Returns the text that erases the spinner.
     pub(crate) fn hush(&mut self, now: Instant) -> String {
         let erase = self.erase();
         *self = Self { frame: self.frame, ..Self::new(now) };
         erase
     }
 
-    /// To its own column rather than back by its length: the terminal may have written a `^C` behind it.
+    /// Moves to its column rather than back by its length: the terminal may have written a `^C` behind it.
     pub(crate) fn erase(&mut self) -> String {
         self.drawn.take().map(|column| format!("\x1b[{}G\x1b[K", column + 1)).unwrap_or_default()
     }

@@ -1,6 +1,6 @@
-//! Watches one turn: shows its events, answers its requests, and cancels it when the person wants that.
+//! Watches one turn: prints its events, answers its requests, and cancels it when the person wants that.
 //!
-//! Remembers where it is, so that a broken connection is taken up again without loss or repeat.
+//! Keeps its position, so that a broken connection is resumed without loss or repeat.
 
 use std::time::Duration;
 
@@ -18,35 +18,35 @@ use super::replies::{self, PendingReplies};
 use crate::connect::{explain, is_lost};
 use crate::signals::StopSignals;
 
-/// How long the daemon may take to obey somebody who wants to leave.
+/// The time for the daemon to respond to a person who wants to exit.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) struct Turn {
     session: SessionId,
     message: MessageId,
-    /// The place of the last event seen.
+    /// The position of the last event.
     from: StreamFrom,
     pub(crate) seen: u64,
-    /// Whether events before the turn are shown too: those of a session, or a process, made for it.
+    /// Whether events before the turn are printed too: those of a session, or a process, started for it.
     pub(crate) prelude: bool,
     answering: Answering,
-    /// Said, but not seen in the stream yet: to be said again over another connection.
+    /// Answers that were sent, but not seen in the stream yet: to be repeated over another connection.
     unconfirmed: Vec<Answer>,
     id: Option<TurnId>,
     stop_requests: StopRequests,
 }
 
-/// How often the person wanted the turn to stop.
+/// The number of times that the person wanted the turn to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StopRequests {
     None,
     /// The turn is being cancelled.
     Cancel,
-    /// Nothing is waited for any more.
+    /// Nothing is awaited any more.
     Leave,
 }
 
-/// Why watching stopped.
+/// The reason why watching stopped.
 pub(crate) enum Watched {
     Ended(Outcome),
     /// The connection is gone; the turn may still run.
@@ -116,7 +116,7 @@ impl Turn {
         }
     }
 
-    /// Says again what a broken connection may have swallowed.
+    /// Repeats the answers that a broken connection may have lost.
     fn repeat(&self, client: &Client, replies: &mut PendingReplies) {
         for answer in self.unconfirmed.iter().cloned() {
             self.send(answer, client, replies);
@@ -134,7 +134,7 @@ impl Turn {
         self.stop_requests
     }
 
-    /// Shows an event of the turn; returns why it stopped when it did.
+    /// Prints an event of the turn; returns its end, if this was it.
     fn item(
         &mut self,
         item: SseItem,
@@ -200,13 +200,13 @@ impl Turn {
         }
     }
 
-    /// Beside the stream, so that nothing waits for the daemon's answer.
+    /// Sends beside the stream, so that nothing waits for the daemon's response.
     fn send(&self, answer: Answer, client: &Client, replies: &mut PendingReplies) {
         let (client, session) = (client.clone(), self.session.clone());
         replies.spawn(async move { replies::send(&client, &session, answer).await });
     }
 
-    /// The first wish cancels and waits for the end; the second does not wait. Returns whether to leave.
+    /// The first signal cancels and waits for the end; the second does not wait. Returns whether to exit.
     async fn stop(&mut self, client: &Client, output: &mut Output, replies: &mut PendingReplies) -> bool {
         self.answering.interrupt_prompt(output);
         if self.stop_requests != StopRequests::None {

@@ -1,4 +1,4 @@
-//! `omniglot sessions answer`: says to an agent what it waits for, in place of a client that watches.
+//! `omniglot sessions answer`: answers the request that an agent waits for, in place of a watching client.
 
 use std::process::ExitCode;
 
@@ -16,7 +16,7 @@ use crate::run::render::style::clean;
 use crate::usage::UsageError;
 use crate::with_daemon::with_daemon;
 
-/// What was said to which request.
+/// The answer that was sent, and its request.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Done {
@@ -51,7 +51,7 @@ pub(crate) async fn answer(args: &AnswerArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the words of the command line say to the request.
+/// Interprets the arguments as the answer to the request.
 fn meant(request: &PendingRequest, args: &AnswerArgs) -> Result<Answer, UsageError> {
     let mut asker = Asker::default();
     asker.add(request.clone());
@@ -125,7 +125,7 @@ fn report(json: bool, done: &Done) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What an agent waits for, in words.
+/// Describes the request that an agent waits for.
 pub(crate) fn waits_for(request: &PendingRequest) -> String {
     let words = match request {
         PendingRequest::Permission(data) => format!("permission {}: {}", data.permission_id, data.action),
@@ -134,7 +134,7 @@ pub(crate) fn waits_for(request: &PendingRequest) -> String {
     clean(&words).replace('\n', " ")
 }
 
-/// What to do about a turn that others have to wait for; `None` when it waits for nobody.
+/// Describes how to answer the request of a running turn; `None` when there is none.
 pub(crate) fn how_to_answer(detail: &SessionDetail) -> Option<String> {
     let request = waits_for(detail.pending.first()?);
     let id = &detail.info.session_id;

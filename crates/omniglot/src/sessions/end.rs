@@ -1,4 +1,4 @@
-//! `omniglot sessions cancel`, `terminate` and `rm`: three degrees of an end.
+//! `omniglot sessions cancel`, `terminate` and `rm`: cancel a turn, end a session, delete it.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::process::ExitCode;
@@ -13,7 +13,7 @@ use crate::print;
 use crate::usage::UsageError;
 use crate::with_daemon::with_daemon;
 
-/// What was done to one session.
+/// The action on one session.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Done {
@@ -57,7 +57,7 @@ pub(crate) async fn remove(args: &RmArgs) -> anyhow::Result<ExitCode> {
     .await
 }
 
-/// All ids are looked up before anything is done to any of them.
+/// Looks up all ids before any session is changed.
 async fn each(
     args: &SomeArgs,
     act: impl AsyncFn(&Client, &SessionDetail) -> anyhow::Result<(&'static str, &'static str)>,

@@ -1,4 +1,4 @@
-//! `omniglot sessions export`: a session as a file, whole or not at all.
+//! `omniglot sessions export`: writes a session to a file, whole or not at all.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -47,7 +47,7 @@ pub(crate) async fn export(args: &ExportArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Written beside its place and moved there in the end, so that nobody ever finds half of it.
+/// Makes a temporary file in the same directory, to be renamed in the end: no reader finds half of it.
 fn beside(target: Option<&Path>) -> anyhow::Result<NamedTempFile> {
     let Some(path) = target else { return Ok(NamedTempFile::new()?) };
     let dir = match path.parent() {
@@ -98,7 +98,7 @@ impl<'a, W: Write> Exporter<'a, W> {
         Ok(end)
     }
 
-    /// The events that the session had when it was looked up; what comes meanwhile belongs to no header.
+    /// Writes the events that the session had at its lookup; later ones do not belong to the header.
     async fn events(&mut self, info: &SessionInfo) -> anyhow::Result<u64> {
         let mut last = 0;
         while last < info.event_count {

@@ -1,4 +1,4 @@
-//! Which session a person means: its id, or as much of the beginning as tells it from the others.
+//! Finds the session that a person names: by its id, or by a unique prefix.
 
 use anyhow::anyhow;
 use omniglot_client::{Client, SessionFilter};
@@ -6,15 +6,15 @@ use omniglot_schema::{SessionDetail, SessionId, SessionInfo};
 
 use crate::usage::UsageError;
 
-/// So many are named when several fit.
+/// The number of candidates that are printed when several fit.
 const NAMED: usize = 10;
 
-/// What was typed, as far as it can be an id at all.
+/// Parses the typed text as an id.
 pub(crate) fn id(typed: &str) -> Result<SessionId, UsageError> {
     SessionId::parse(typed).map_err(|error| UsageError::new(format!("`{typed}`: {error}")))
 }
 
-/// The session of this id; else the only one whose id begins so.
+/// Returns the session of this id; else the only one whose id has this prefix.
 pub(crate) async fn session(client: &Client, typed: &str) -> anyhow::Result<SessionDetail> {
     let typed = id(typed)?;
     match client.detail(&typed).await {

@@ -1,4 +1,4 @@
-//! `omniglot sessions import`: sends a file to the daemon, which takes all of it or nothing.
+//! `omniglot sessions import`: sends a file to the daemon, which imports all of it or nothing.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Seek as _};
@@ -17,7 +17,7 @@ use crate::print;
 use crate::usage::UsageError;
 use crate::with_daemon::with_daemon;
 
-/// How much is sent at a time.
+/// The number of bytes that are sent at a time.
 const PIECE: usize = 64 << 10;
 
 pub(crate) async fn import(args: &ImportArgs) -> anyhow::Result<ExitCode> {
@@ -52,7 +52,7 @@ fn shown(path: &Path) -> String {
     if is_stdin(path) { "stdin".to_owned() } else { path.display().to_string() }
 }
 
-/// A file that can be read from its beginning as often as needed.
+/// Opens a file that can be read from its beginning as often as needed.
 fn open(path: &Path) -> anyhow::Result<File> {
     if !is_stdin(path) {
         let opened = File::open(path);
@@ -64,7 +64,7 @@ fn open(path: &Path) -> anyhow::Result<File> {
     Ok(file)
 }
 
-/// The name that the session had.
+/// Returns the id that the session had.
 fn own_id(file: &File) -> Option<SessionId> {
     let mut line = String::new();
     BufReader::new(file).read_line(&mut line).ok()?;
@@ -74,7 +74,7 @@ fn own_id(file: &File) -> Option<SessionId> {
     }
 }
 
-/// A file without a readable header is refused by the daemon, which says why; any name will do until then.
+/// The daemon refuses a file without a readable header, with the reason; any name will do until then.
 fn unnamed() -> SessionId {
     #[expect(clippy::expect_used, reason = "a literal that keeps the rule of session ids")]
     SessionId::parse("import").expect("a lawful session id")

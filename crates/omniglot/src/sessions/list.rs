@@ -57,7 +57,7 @@ fn table(sessions: &[SessionInfo], now: Timestamp) -> Table {
     table
 }
 
-/// One word for how a session is.
+/// Returns one word for the status of a session.
 pub(super) fn status(ended: bool, status: Option<SessionStatus>) -> &'static str {
     match status {
         _ if ended => "ended",

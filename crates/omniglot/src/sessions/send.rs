@@ -1,4 +1,4 @@
-//! `omniglot sessions send`: a message, watched like a run unless the person does not want to wait.
+//! `omniglot sessions send`: sends a message, watched like a run unless the person does not want to wait.
 
 use std::process::ExitCode;
 
@@ -20,7 +20,7 @@ pub(crate) async fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
         return run::send(args).await;
     }
     let talk = &args.session.talk;
-    // A daemon of our own would leave with us, and take the turn along.
+    // A daemon of our own would exit with us, and end the turn.
     if Home::of(&talk.data)?.running().await?.is_none() {
         let words = "--no-wait needs a daemon that stays; start one with `omniglot daemon start`";
         return Err(UsageError::new(words).into());

@@ -1,6 +1,6 @@
-//! `omniglot sessions tail`: what was said and done in a session, as `run` shows it.
+//! `omniglot sessions tail`: prints the transcript of a session, as `run` does.
 //!
-//! Only watches: what the agent asks is left to those who answer.
+//! Only watches: other clients answer the agent's requests.
 
 use std::process::ExitCode;
 
@@ -41,21 +41,21 @@ struct Tail<'a> {
     output: Output,
     signals: StopSignals,
     session: Option<SessionId>,
-    /// The place of the last event seen.
+    /// The position of the last event.
     from: StreamFrom,
-    /// A frame that made several events is shown once.
+    /// A frame that made several events is printed once.
     last_raw: String,
 }
 
-/// Why watching stopped.
+/// The reason why watching stopped.
 enum Watched {
-    /// Everything was shown, or the person has seen enough.
+    /// Everything was printed, or the person has stopped it.
     Done(u8),
     Lost(String),
 }
 
 impl Tail<'_> {
-    /// Over as many connections as it takes.
+    /// Watches over as many connections as needed.
     async fn watch_to_the_end(&mut self, home: &Home) -> anyhow::Result<u8> {
         let mut attempt = 1;
         let mut connection = home.connect(Backlog::Keep).await?;
@@ -63,7 +63,7 @@ impl Tail<'_> {
             let watched = self.watch(&connection.client, &mut attempt).await;
             let lost = match watched {
                 Ok(Watched::Lost(reason)) => reason,
-                // Others may use this daemon, if it is ours.
+                // Other clients may use this daemon, if it is ours.
                 Ok(Watched::Done(code)) => return connection.leave().await.map(|()| code),
                 Err(error) => return connection.leave().await.and(Err(error)),
             };
@@ -103,7 +103,7 @@ impl Tail<'_> {
                 None => return Ok(Watched::Lost("the daemon is stopping".to_owned())),
             }
         }
-        // Whoever closes the pipe has seen enough.
+        // The reader has closed the pipe.
         Ok(Watched::Done(0))
     }
 

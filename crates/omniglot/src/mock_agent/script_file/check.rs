@@ -1,14 +1,14 @@
 //! Finds lines that could never work, before any of them plays.
 //!
-//! Looks at their order only: what is filled in must have been heard of, what is waited for must have
-//! been asked.
+//! Checks their order only: values that are filled in must be known, answers that are waited for must have
+//! been requested.
 
 use agent_client_protocol_schema::v1::{AGENT_METHOD_NAMES as METHODS, RequestId};
 
 use super::template::{Name, Template};
 use super::{Fault, Line, Step, Until};
 
-/// What is known when a line plays.
+/// The values that are known when a line plays.
 #[derive(Default)]
 struct Known<'a> {
     names: Vec<Name>,

@@ -1,8 +1,8 @@
 //! Plays a script against a client.
 //!
-//! A message whose method a later line waits for is kept for that line. Every other one is answered as the
-//! built-in agent answers it; a cancel ends the running prompt and goes on at the next line that waits for
-//! one. Messages are looked at only while the script waits or sleeps, so the same script gives the same bytes.
+//! A message whose method a later line waits for is kept for that line. The built-in agent answers every
+//! other one; a cancel ends the running prompt and continues at the next line that waits for one. Messages
+//! are read only while the script waits or sleeps, so the same script gives the same bytes.
 
 use std::collections::VecDeque;
 use std::io::Write as _;
@@ -25,17 +25,17 @@ use super::{Edit, How, ScriptFile, Step, Until};
 pub(in super::super) struct Player {
     agent: Agent,
     script: Rc<ScriptFile>,
-    /// The line that plays.
+    /// The index of the current line.
     at: usize,
     values: Values,
     /// Messages for later lines.
     kept: VecDeque<Incoming>,
     answered: Vec<RequestId>,
-    /// Prompts that were taken and not answered yet.
+    /// Prompts that were received and not answered yet.
     open: Vec<(RequestId, SessionId)>,
 }
 
-/// What the parameters of the client's messages have in common.
+/// The common parameters of the client's messages.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Hints {
@@ -58,7 +58,7 @@ impl Player {
         }
     }
 
-    /// Plays, then stays until the client leaves; returns the exit code.
+    /// Plays, then waits until the client disconnects; returns the exit code.
     pub(in super::super) fn run(mut self) -> u8 {
         loop {
             if let Err(Exit(code)) = self.step() {
@@ -113,7 +113,7 @@ impl Player {
     fn sleep(&mut self, time: Duration) -> Result<(), Exit> {
         let (here, until) = (self.at, Instant::now() + time);
         while self.at == here && self.pump(Wait::Until(until))? {}
-        // A cancel has moved on already.
+        // A cancel has changed the line already.
         if self.at == here {
             self.at += 1;
         }
@@ -130,7 +130,7 @@ impl Player {
         Ok(())
     }
 
-    /// What was said belongs to the session, so that it can be loaded later; what was answered is not open.
+    /// Adds sent updates to the session, so that it can be loaded later; removes answered prompts.
     fn note_sent(&mut self, message: &str) {
         let Ok(head) = serde_json::from_str::<Head>(message) else { return };
         match head.method {
@@ -160,17 +160,17 @@ impl Player {
         done.map_err(|error| self.fail(&error.to_string()))
     }
 
-    /// A script that cannot go on says why, as any agent would.
+    /// Reports why a script cannot continue, as any agent would.
     fn fail(&mut self, why: &str) -> Exit {
         let number = self.script.lines.get(self.at).map_or(0, |line| line.number);
-        // Nobody is left to tell when stderr is closed as well.
+        // Nothing is left to report to when stderr is closed as well.
         drop(writeln!(self.agent.errors, "omniglot mock-agent: line {number} of the script: {why}"));
         Exit(1)
     }
 
     // --- listening
 
-    /// Takes one message and keeps it or has it answered; `false` if none came in time.
+    /// Takes one message and keeps it or answers it; `false` if none arrived in time.
     fn pump(&mut self, wait: Wait) -> Result<bool, Exit> {
         let Some(message) = self.agent.next(wait)? else { return Ok(false) };
         match message {
@@ -225,7 +225,7 @@ impl Player {
     }
 
     fn hear(&mut self, params: &Params) {
-        // What does not parse is the script's to answer; it just tells us nothing.
+        // The script answers invalid parameters; they only give no values.
         let hints: Hints = params.parse().unwrap_or_default();
         if let Some(session) = hints.session_id {
             let record = self.agent.session(&SessionId::new(session.clone())).map(|session| &session.record);
@@ -249,7 +249,7 @@ impl Player {
         self.values.prompt_id = Some(call.id);
     }
 
-    /// Answers every prompt of the session as cancelled, and goes on where the next one is waited for.
+    /// Answers every prompt of the session as cancelled, and continues where the next one is waited for.
     fn cancel(&mut self, request: &CancelNotification) -> Result<(), Exit> {
         let mut cancelled: Vec<RequestId> = self
             .open

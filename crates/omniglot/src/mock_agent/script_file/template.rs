@@ -1,7 +1,7 @@
-//! A message of a script with places for what only the conversation tells: `${session}`, `${id}` and so on.
+//! A message of a script with placeholders for values of the conversation: `${session}`, `${id}` and so on.
 //!
-//! Filled in as text, so that every other byte goes out as the script has it. Leaves knowing the values
-//! to `play`, and whether they can be known in time to `check`.
+//! Filled in as text, so that every other byte is sent as the script has it. `play` knows the values, `check`
+//! whether they can be known in time.
 
 use agent_client_protocol_schema::v1::RequestId;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ enum Piece {
     Inside(Name),
 }
 
-/// A place that is filled in.
+/// The name of a placeholder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Name {
     Session,
@@ -49,19 +49,19 @@ impl Name {
     }
 }
 
-/// What is known by now.
+/// The values that are known by now.
 #[derive(Debug, Default)]
 pub(super) struct Values {
     pub(super) session: Option<String>,
     pub(super) cwd: Option<String>,
-    /// Of the request that the last `wait` took.
+    /// The id of the request that the last `wait` took.
     pub(super) id: Option<RequestId>,
     pub(super) prompt: Option<String>,
     pub(super) prompt_id: Option<RequestId>,
 }
 
 impl Values {
-    /// The value as JSON.
+    /// Returns the value as JSON.
     fn json(&self, name: Name) -> Option<String> {
         match name {
             Name::Session => encode(self.session.as_ref()?),
@@ -77,7 +77,7 @@ fn encode(value: &impl Serialize) -> Option<String> {
     serde_json::to_string(value).ok()
 }
 
-/// As much of a message as tells what it is.
+/// The members that identify a message.
 #[derive(Deserialize)]
 pub(super) struct Head {
     jsonrpc: Option<String>,
@@ -112,7 +112,7 @@ impl Template {
         })
     }
 
-    /// The message with every place filled in, or the one that nobody knows yet.
+    /// Returns the message with every placeholder filled in, or the name whose value is not known yet.
     pub(super) fn fill(&self, values: &Values) -> Result<String, Name> {
         let mut message = String::new();
         for piece in &self.pieces {
@@ -156,7 +156,7 @@ fn pieces(message: &str) -> Result<Vec<Piece>, Fault> {
     Ok(pieces)
 }
 
-/// The name that a place begins with, and what follows the place.
+/// Returns the name of a placeholder, and the text after it.
 fn name(after: &str) -> Result<(Name, &str), Fault> {
     let known = after.split_once('}').and_then(|(word, rest)| {
         let name = Name::ALL.into_iter().find(|name| name.text() == format!("${{{word}}}"))?;

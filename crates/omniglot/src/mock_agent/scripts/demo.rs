@@ -8,7 +8,7 @@ use super::state::{self, Progress, show_plan};
 use super::tools;
 use crate::mock_agent::turn::{Flow, Turn};
 
-/// The demo at a pace for people to watch.
+/// Plays the demo at a pace for people to watch.
 pub(in crate::mock_agent) fn paced(turn: &mut Turn<'_>) -> Flow {
     turn.pace = PACE;
     unpaced(turn, 0)

@@ -20,14 +20,14 @@ pub(in crate::mock_agent) fn edit(turn: &mut Turn<'_>, _: u64) -> Flow {
     turn.say(&end.tell(change.name))
 }
 
-/// One line more at the end of a file.
+/// A change that appends one line to a file.
 pub(super) struct Change {
     pub(super) name: &'static str,
     old: Option<String>,
     new: String,
 }
 
-/// How an edit ended.
+/// The result of an edit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     Written,
@@ -49,7 +49,7 @@ impl End {
     }
 }
 
-/// Reads README.md and works out the change; without a README.md it is a new notes.txt.
+/// Reads README.md and makes the change; without a README.md it is a new notes.txt.
 pub(super) fn propose(turn: &mut Turn<'_>) -> Result<Change, Halt> {
     let cwd = tools::cwd(turn)?;
     let there = !matches!(workdir::read(&cwd, README), Ok(None));
@@ -66,7 +66,7 @@ pub(super) fn propose(turn: &mut Turn<'_>) -> Result<Change, Halt> {
     Ok(Change { name, old, new })
 }
 
-/// Asks for the change and makes it.
+/// Asks for permission and writes the change.
 pub(super) fn carry_out(turn: &mut Turn<'_>, change: &Change) -> Result<End, Halt> {
     if turn.mode()? == Mode::Plan {
         return Ok(End::OnlyPlanned);
@@ -82,7 +82,7 @@ pub(super) fn carry_out(turn: &mut Turn<'_>, change: &Change) -> Result<End, Hal
     }
 }
 
-/// First the bare call, then its arguments and the diff, as real agents do while they still think.
+/// Sends the bare call first, then its arguments and the diff, as real agents do while they still stream.
 fn announce(turn: &mut Turn<'_>, change: &Change) -> Result<ToolCallId, Halt> {
     let id = turn.next_call()?;
     turn.start_call(ToolCall::new(id.clone(), "Edit").name(TOOL).kind(ToolKind::Edit))?;
@@ -106,7 +106,7 @@ fn describe(turn: &mut Turn<'_>, change: &Change) -> Result<ToolCallUpdateFields
 fn write(turn: &mut Turn<'_>, id: &ToolCallId, change: &Change) -> Result<End, Halt> {
     turn.change_call(id, tools::running())?;
     let cwd = tools::cwd(turn)?;
-    // The person may have taken an hour to allow it: the proposal must still fit the file.
+    // The permission may take an hour: the proposal must still fit the file.
     let unchanged = workdir::read(&cwd, change.name).is_ok_and(|now| now == change.old);
     let written = match unchanged {
         true => workdir::write(&cwd, change.name, &change.new).map_err(|error| error.to_string()),

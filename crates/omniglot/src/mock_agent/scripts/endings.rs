@@ -1,4 +1,4 @@
-//! Words about how a turn ends: errors, stop reasons, silence, late words, a clean exit.
+//! Words about the end of a turn: errors, stop reasons, silence, late text, a clean exit.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ pub(in crate::mock_agent) fn error_unknown(_: &mut Turn<'_>, _: u64) -> Flow {
     Err(Halt::Failed(Error::new(-32099, "Something went wrong.")))
 }
 
-/// An error as claude-agent-acp reports one: a general code, and the kind in `data`.
+/// Returns an error in the form of claude-agent-acp: a general code, and the kind in `data`.
 fn fail(kind: &str, message: &str) -> Flow {
     let error = Error::new(-32603, format!("Internal error: {message}"));
     Err(Halt::Failed(error.data(json!({ "errorKind": kind }))))

@@ -1,4 +1,4 @@
-//! Words about files and pictures: what came with the prompt, and a tool that gives a picture back.
+//! Words about files and images: the attachments of the prompt, and a tool that returns an image.
 
 use agent_client_protocol_schema::v1::{
     Content, ContentBlock, EmbeddedResourceResource, ImageContent, ToolCall, ToolCallContent, ToolCallStatus,
@@ -9,7 +9,7 @@ use serde_json::json;
 use super::talk::PIXEL;
 use crate::mock_agent::turn::{Flow, Turn};
 
-/// Tells the form in which everything beside the text has arrived.
+/// Reports the form in which everything beside the text has arrived.
 pub(in crate::mock_agent) fn attachments(turn: &mut Turn<'_>, _: u64) -> Flow {
     let told: Vec<String> = turn.blocks.iter().filter_map(told).collect();
     match told.as_slice() {

@@ -1,4 +1,4 @@
-//! Words that have the client do the work: its files, also those that it must not touch, and its terminals.
+//! Words that use the client as host: its files, also forbidden ones, and its terminals.
 
 use std::path::PathBuf;
 
@@ -36,7 +36,7 @@ pub(in crate::mock_agent) fn write(turn: &mut Turn<'_>, _: u64) -> Flow {
     }
 }
 
-/// Tries every way out of the session's directory; `link` is one if somebody has put it there.
+/// Tries every way out of the session's directory; `link` is one if a test has put it there.
 pub(in crate::mock_agent) fn escape(turn: &mut Turn<'_>, _: u64) -> Flow {
     for way in ["../outside.txt", "/etc/hostname", "link", "link/outside.txt"] {
         let text = match read_file(turn, way.into(), None, None)? {
@@ -102,7 +102,7 @@ pub(in crate::mock_agent) fn terminal_wait(turn: &mut Turn<'_>, _: u64) -> Flow 
     command.wait(turn).map(drop)
 }
 
-/// Leaves a command behind that has left its own process group, and never releases its terminal.
+/// Leaves a command running that has left its own process group, and never releases its terminal.
 pub(in crate::mock_agent) fn terminal_leave(turn: &mut Turn<'_>, _: u64) -> Flow {
     let mut command = Command::start(turn, shell(LONG), None)?;
     while command.output(turn)?.0.lines().count() < 2 {}
@@ -130,14 +130,14 @@ fn server(server: &McpServer) -> String {
     }
 }
 
-/// It tells its number and that of a child of another session first.
+/// The command prints its pid and that of a child of another session first.
 const LONG: &str = "echo $$; setsid sleep 600 & echo $!; wait";
 
 fn shell(line: &str) -> Vec<String> {
     vec!["-c".to_owned(), line.to_owned()]
 }
 
-/// A command in a terminal of the client, shown by a tool call.
+/// A command in a terminal of the client, displayed by a tool call.
 struct Command {
     call: ToolCallId,
     terminal: TerminalId,

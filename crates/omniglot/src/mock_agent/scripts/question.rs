@@ -1,6 +1,6 @@
-//! Words that ask the person something: a form of the client's elicitation.
+//! Words that ask the person a question: a form of the client's elicitation.
 //!
-//! The answers are told back in text, so that a test sees what really arrived.
+//! The answers are repeated as text, so that a test sees what really arrived.
 
 use agent_client_protocol_schema::v1::{
     CLIENT_METHOD_NAMES, CreateElicitationRequest, CreateElicitationResponse, ElicitationAction,
@@ -12,14 +12,14 @@ use serde_json::json;
 use super::tools::ended;
 use crate::mock_agent::turn::{Flow, Halt, Turn};
 
-/// What came of asking.
+/// The result of an elicitation.
 enum Elicited {
     Answers(String),
     Declined,
     Refused(Error),
 }
 
-/// Three questions, asked by a tool call: one choice, several choices, free text.
+/// Asks three questions by a tool call: one choice, several choices, free text.
 pub(in crate::mock_agent) fn three(turn: &mut Turn<'_>, _: u64) -> Flow {
     let id = turn.next_call()?;
     let input = json!({ "fields": ["approach", "checks", "name"] });
@@ -37,7 +37,7 @@ pub(in crate::mock_agent) fn three(turn: &mut Turn<'_>, _: u64) -> Flow {
     tell(turn, heard)
 }
 
-/// One question without a tool call, with a field of its own for other answers, as claude-agent-acp asks.
+/// Asks one question without a tool call, with a separate field for other answers, as claude-agent-acp does.
 pub(in crate::mock_agent) fn one(turn: &mut Turn<'_>, _: u64) -> Flow {
     let colour = StringPropertySchema::new()
         .title("Colour".to_owned())
@@ -85,7 +85,7 @@ fn ask(
             Ok(Elicited::Answers(fields.join("; ")))
         }
         Ok(ElicitationAction::Decline) => Ok(Elicited::Declined),
-        // A client answers so when it cancels the turn; its cancel may still be on the way.
+        // A client answers this when it cancels the turn; its cancel may still be on the way.
         Ok(_) => Err(Halt::Cancelled),
         Err(error) => Ok(Elicited::Refused(error)),
     }
@@ -107,7 +107,7 @@ fn text_of(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::StringArray(texts) => texts.join(", "),
-        // Nothing else was asked for; a test sees what came instead.
+        // No other form was requested; a test sees what arrived instead.
         other => format!("{other:?}"),
     }
 }

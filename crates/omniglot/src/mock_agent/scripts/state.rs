@@ -1,4 +1,4 @@
-//! Words that report what is now: plan, commands, mode, title, usage. None of them says a text.
+//! Words that report state: plan, commands, mode, title, usage. None of them emits a text.
 
 use agent_client_protocol_schema::v1::{
     AvailableCommand, AvailableCommandsUpdate, CompactionStatus, CompactionUpdate, ContentBlock,
@@ -17,11 +17,11 @@ pub(in crate::mock_agent) fn plan(turn: &mut Turn<'_>, _: u64) -> Flow {
     show_plan(turn, goals, Progress::Done(goals.len()))
 }
 
-/// How far a plan has come.
+/// The progress of a plan.
 #[derive(Clone, Copy)]
 pub(super) enum Progress {
     Drafted,
-    /// So many entries are completed, and the next one is in progress.
+    /// This many entries are completed, and the next one is in progress.
     Done(usize),
 }
 
@@ -68,7 +68,7 @@ pub(in crate::mock_agent) fn usage(turn: &mut Turn<'_>, _: u64) -> Flow {
     turn.update(SessionUpdate::UsageUpdate(fill))
 }
 
-/// Forgets most of what fills the context, and says what is left of it.
+/// Drops most of the context, and reports the rest.
 pub(in crate::mock_agent) fn compact(turn: &mut Turn<'_>, _: u64) -> Flow {
     let record = &mut turn.state()?.record;
     record.messages += 1;
@@ -82,7 +82,7 @@ pub(in crate::mock_agent) fn compact(turn: &mut Turn<'_>, _: u64) -> Flow {
     usage(turn, 0)
 }
 
-/// Slash commands and what they do; each is also a word.
+/// Slash commands and their descriptions; each is also a word.
 pub(in crate::mock_agent) const COMMANDS: &[(&str, &str)] = &[
     ("demo", "Play the short tour"),
     ("compact", "Shorten what I remember"),

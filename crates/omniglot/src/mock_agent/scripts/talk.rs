@@ -1,4 +1,4 @@
-//! Words that only talk: text, reasoning, a picture, memory.
+//! Words that only emit content: text, reasoning, an image, memory.
 
 use agent_client_protocol_schema::v1::{ContentBlock, ImageContent};
 

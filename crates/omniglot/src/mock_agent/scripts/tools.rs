@@ -1,5 +1,5 @@
-//! Words that use tools: reading, commands with and without permission, and tool calls that break the
-//! rules. Editing, and what the client does for us, have files of their own.
+//! Words that use tools: reading, commands with and without permission, and tool calls that break the rules.
+//! Editing and the client's host duties have files of their own.
 
 use std::path::PathBuf;
 
@@ -25,7 +25,7 @@ pub(in crate::mock_agent) fn read(turn: &mut Turn<'_>, _: u64) -> Flow {
     }
 }
 
-/// A tool call that reads a file; its text if there was one.
+/// Makes a tool call that reads a file; returns its text if there was one.
 pub(super) fn read_file(turn: &mut Turn<'_>, name: &str) -> Result<Option<String>, Halt> {
     let cwd = cwd(turn)?;
     let path = cwd.join(name);
@@ -79,7 +79,7 @@ pub(in crate::mock_agent) fn shell_fail(turn: &mut Turn<'_>, _: u64) -> Flow {
     command(turn, "printf 'about to fail\\n'; printf 'it went wrong\\n' >&2; exit 3").map(drop)
 }
 
-/// A tool call that runs a command without asking.
+/// Makes a tool call that runs a command without asking.
 pub(super) fn command(turn: &mut Turn<'_>, command: &str) -> Result<Outcome, Halt> {
     let id = announce(turn, command)?;
     execute(turn, &id, command)
@@ -108,13 +108,13 @@ fn execute(turn: &mut Turn<'_>, id: &ToolCallId, command: &str) -> Result<Outcom
     Ok(outcome)
 }
 
-/// Real agents leave calls open after a reject or a cancel; this one does it always.
+/// Leaves a call open, as real agents do after a reject or a cancel.
 pub(in crate::mock_agent) fn open_call(turn: &mut Turn<'_>, _: u64) -> Flow {
     let id = announce(turn, "sleep 1")?;
     turn.change_call(&id, running())
 }
 
-/// Real agents mention calls that they never announced.
+/// Updates a call that was never announced, as real agents do.
 pub(in crate::mock_agent) fn unannounced_call(turn: &mut Turn<'_>, _: u64) -> Flow {
     let id = turn.next_call()?;
     let fields = ended(ToolCallStatus::Completed, "Found by chance.").title("Unannounced");

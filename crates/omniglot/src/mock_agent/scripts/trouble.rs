@@ -1,4 +1,4 @@
-//! Words that misbehave on purpose: deafness, crashes, garbage, floods, huge lines, orphans.
+//! Words that misbehave on purpose: ignored signals, crashes, garbage, floods, huge lines, orphans.
 
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
@@ -25,7 +25,7 @@ pub(in crate::mock_agent) fn deaf_silent(turn: &mut Turn<'_>, _: u64) -> Flow {
     turn.wait(None)
 }
 
-/// Some real agents outlive their stdin. The limit is for the day when nobody is there to kill us.
+/// Some real agents outlive their stdin. The limit ends the process when no test kills it.
 pub(in crate::mock_agent) fn deaf_eof(turn: &mut Turn<'_>, _: u64) -> Flow {
     become_deaf(turn)?;
     std::thread::sleep(Duration::from_secs(600));
@@ -40,8 +40,8 @@ fn become_deaf(turn: &mut Turn<'_>) -> Flow {
     Ok(())
 }
 
-/// Only SIGKILL ends the process after this. Listening for a signal takes the place of its default
-/// effect, and stays so when nobody listens any more; the standard library has no safe way of its own.
+/// Only SIGKILL ends the process after this. A signal listener replaces the default action, also after it is
+/// dropped; the standard library has no safe way of its own.
 fn ignore_signals() -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let _context = runtime.enter();
@@ -90,7 +90,7 @@ pub(in crate::mock_agent) fn hugeline(turn: &mut Turn<'_>, bytes: u64) -> Flow {
     let overhead = frame.to_string().len() + "\n".len();
     let filler = usize::try_from(bytes).unwrap_or(usize::MAX).saturating_sub(overhead);
     let note = note("x".repeat(filler));
-    // Not through `deliver`: nobody wants so much text in the history.
+    // Not through `deliver`: so much text must not reach the history.
     turn.agent.wire.notify(CLIENT_METHOD_NAMES.session_update, &note)?;
     turn.breathe()
 }
@@ -113,7 +113,7 @@ pub(in crate::mock_agent) fn stderr(turn: &mut Turn<'_>, count: u64) -> Flow {
     turn.breathe()
 }
 
-/// A process of another session whose parent is gone: the kind that survives a careless supervisor.
+/// Starts a process of another session whose parent is gone: the kind that survives a careless supervisor.
 pub(in crate::mock_agent) fn orphan(turn: &mut Turn<'_>, _: u64) -> Flow {
     let started = Command::new("setsid")
         .args(["sh", "-c", "sleep 600 </dev/null >/dev/null 2>&1 & echo $!"])

@@ -1,4 +1,4 @@
-//! A small ACP client for the tests: writes lines, reads lines, answers what it is told to answer.
+//! A small ACP client for the tests: writes lines, reads lines, gives the configured answers.
 
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, Write};
 use std::path::Path;
@@ -20,7 +20,7 @@ pub(super) struct Client {
     pub(super) seen: Vec<u8>,
 }
 
-/// A finished request: what came before its answer, and the answer.
+/// A finished request: the updates before its answer, and the answer.
 pub(super) struct Reply {
     pub(super) updates: Vec<Value>,
     pub(super) answer: Value,
@@ -31,7 +31,7 @@ impl Client {
         Self::start_with(state_dir, None)
     }
 
-    /// A client of an agent that plays a script.
+    /// Starts a client of an agent that plays a script.
     pub(super) fn start_with(state_dir: Option<&Path>, script: Option<ScriptFile>) -> Self {
         let (input, to) = std::io::pipe().unwrap();
         let (from, output) = std::io::pipe().unwrap();
@@ -42,7 +42,7 @@ impl Client {
         Self { to, from: BufReader::new(from), errors, agent, next_id: 1, seen: Vec::new() }
     }
 
-    /// A client with an open session, and its id.
+    /// Returns a client with an open session, and its id.
     pub(super) fn open(state_dir: Option<&Path>, cwd: &Path) -> (Self, String) {
         Self::start(state_dir).opened(cwd)
     }
@@ -75,7 +75,7 @@ impl Client {
         self.write(&json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string());
     }
 
-    /// The next line, or `None` after the agent's last one.
+    /// Returns the next line, or `None` after the agent's last one.
     pub(super) fn line(&mut self) -> Option<Vec<u8>> {
         let mut line = Vec::new();
         self.from.read_until(b'\n', &mut line).unwrap();
@@ -126,7 +126,7 @@ impl Client {
         self.call_choosing("session/prompt", prompt_params(session, text), option)
     }
 
-    /// Closes stdin; gives back the exit code and what was said on stderr.
+    /// Closes stdin; returns the exit code and the output to stderr.
     pub(super) fn finish(self) -> (u8, String) {
         drop(self.to);
         let code = self.agent.join().unwrap();
@@ -150,7 +150,7 @@ impl Reply {
         self.answer["error"]["code"].as_i64().unwrap_or(0)
     }
 
-    /// All message texts, joined.
+    /// Returns all message texts, joined.
     pub(super) fn text(&self) -> String {
         let texts = self.kind("agent_message_chunk");
         texts.filter_map(|update| update["content"]["text"].as_str()).collect()
@@ -164,7 +164,7 @@ impl Reply {
         self.updates.iter().filter(|update| update["method"] == "session/request_permission").count()
     }
 
-    /// The last state that a tool call was given, and its raw output.
+    /// Returns the last update of a tool call, with its raw output.
     pub(super) fn last_call(&self) -> &Value {
         self.kind("tool_call_update").last().expect("a tool call")
     }

@@ -1,11 +1,11 @@
-//! The words that ask, seen from the other end of the pipe.
+//! Tests the words that ask, from the client's side.
 
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
 use super::client::{Client, Reply, prompt_params};
 
-/// Plays a word and answers its form; gives back the form and the rest of the turn.
+/// Plays a word and answers its form; returns the form and the rest of the turn.
 #[track_caller]
 fn play(word: &str, answer: Value) -> (Value, Reply) {
     let dir = tempdir().unwrap();

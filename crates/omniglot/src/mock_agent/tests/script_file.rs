@@ -1,4 +1,4 @@
-//! Scripts of the user's own, seen from the other end of the pipe.
+//! Tests scripts of the user's own, from the client's side.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What the words do, seen from the other end of the pipe.
+//! Tests the scripts of the words, from the client's side.
 
 use std::path::Path;
 
