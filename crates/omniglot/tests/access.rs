@@ -1,4 +1,4 @@
-//! Who and what the real daemon lets in: token, `Host`, `Origin`, sizes and types of bodies.
+//! Access to the real daemon: token, `Host`, `Origin`, sizes and types of bodies.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on panics")]
 
@@ -14,7 +14,7 @@ fn daemon(args: &[&str]) -> Daemon {
     setup.start()
 }
 
-/// A request of somebody without a token.
+/// A request without a token.
 fn stranger(daemon: &Daemon, path: &str) -> RequestBuilder {
     reqwest::Client::new().request(Method::GET, format!("{}{path}", daemon.url))
 }
@@ -57,7 +57,7 @@ async fn other_names_and_pages_are_kept_out_unless_allowed() {
     for (name, value, told) in [
         ("host", "rebound.example", "--allow-host rebound.example"),
         ("origin", "https://page.example", "--allow-origin https://page.example"),
-        // Every page without an address sends it: there is nothing to allow.
+        // Every page without an address sends `null`: there is nothing to allow.
         ("origin", "null", "`null`"),
     ] {
         let problem = refused(ask(&strict, name, value), 403, "permission_denied").await;
@@ -70,7 +70,7 @@ async fn other_names_and_pages_are_kept_out_unless_allowed() {
     assert!(ask(&open, "host", "rebound.example").send().await.unwrap().status().is_success());
     let page = ask(&open, "origin", "https://page.example").send().await.unwrap();
     assert_eq!(page.headers().get("access-control-allow-origin").unwrap(), "https://page.example");
-    // A browser asks first, without the token.
+    // A browser sends a preflight request first, without the token.
     let first = reqwest::Client::new()
         .request(Method::OPTIONS, format!("{}/v1/sessions", open.url))
         .header("origin", "https://page.example")

@@ -1,4 +1,4 @@
-//! What ACP agents do beside their turns: they are told of the end, name their sessions, and send sounds and
+//! ACP agents beside their turns: they receive the end of a session, name their sessions, and send sounds and
 //! files. Each is a few lines of shell.
 
 #![allow(
@@ -30,7 +30,7 @@ async fn odd(daemon: &Daemon, name: &str) -> SessionDriver {
     SessionDriver::create_with(&daemon.client, name, &CreateSessionRequest::new("odd")).await
 }
 
-/// The answer to a prompt, after one update.
+/// Answers a prompt, after one update.
 fn turn(id: u32, update: &str) -> String {
     format!(
         r#"read l; echo '{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"x","update":{update}}}}}'
@@ -41,7 +41,7 @@ echo '{{"jsonrpc":"2.0","id":{id},"result":{{"stopReason":"end_turn"}}}}'
 
 const CLOSE: &str = r#"{"sessionCapabilities":{"close":{}}}"#;
 
-/// Keeps the next message in a file, then does `then`, and notes that it was left to end by itself.
+/// Writes the next message to a file, then runs `then`, and records that the agent was left to end by itself.
 fn kept(then: &str) -> String {
     format!("read l; echo \"$l\" >> told; {then}; read l || echo left >> told")
 }
@@ -111,13 +111,13 @@ async fn a_persons_title_stays_whatever_the_agent_calls_its_session() {
     assert_eq!(title_after("one").await.as_deref(), Some("first"));
     daemon.client.patch(&session.id, &title("Ours")).await.unwrap();
     assert_eq!(title_after("two").await.as_deref(), Some("Ours"));
-    // A title that a person takes away leaves the naming to the agent again.
+    // After a person removes a title the agent may name the session again.
     daemon.client.patch(&session.id, &title("")).await.unwrap();
     assert_eq!(title_after("three").await.as_deref(), Some("third"));
     session.history().await;
 }
 
-/// The files that items name.
+/// Returns the files that items name.
 fn files(events: &[UniversalEvent]) -> Vec<String> {
     let parts = events.iter().flat_map(|event| match &event.data {
         EventData::ItemCompleted(data) => data.item.content.clone(),
@@ -154,7 +154,7 @@ async fn sounds_and_other_bytes_are_served_as_blobs() {
     assert!(paths[0].starts_with("/v1/sessions/s/blobs/") && paths[0].ends_with(".wav"), "{paths:?}");
     daemon.stop();
     let daemon = daemon.restart();
-    // What is neither picture nor sound is mere bytes: a browser must not take it for a page.
+    // Data that is neither image nor sound is served as plain bytes: a browser must not treat it as a page.
     let served = [("audio/wav", &b"RIFF"[..]), ("application/octet-stream", &b"PK\x03\x04"[..])];
     for (path, (mime, bytes)) in paths.iter().zip(served) {
         let request = reqwest::Client::new().get(format!("{}{path}", daemon.url)).bearer_auth(&daemon.token);

@@ -1,4 +1,4 @@
-//! ACP over HTTP, spoken by hand: what no library shows, because it goes wrong only between two of them.
+//! ACP over HTTP, written by hand: failures that no library shows, because they occur between two of them.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -35,7 +35,7 @@ async fn a_stream_that_breaks_goes_on_where_it_was_and_says_nothing_twice() {
     let mut heard = vec![stream.find(|message| is_update(message, "agent_message_chunk")).await];
     let answer = prompt.await.unwrap();
     assert_eq!(answer["result"]["stopReason"], "end_turn");
-    // The rest is told to the next stream, frame by frame over ever new ones.
+    // The rest is sent to the next streams, one frame to each.
     drop(stream);
     while text(&heard).split_whitespace().count() < 60 {
         let mut next = wire.stream(Some(&heard.last().unwrap().id)).await;
@@ -54,7 +54,7 @@ async fn a_prompt_whose_client_hangs_up_is_answered_on_the_stream() {
     for number in 0..40 {
         let prompt = wire.request("session/prompt", wire::words(&session, "[[text:1]]"));
         let connection = wire.say(&prompt).await;
-        // Most are gone while their message is being posted, some when it is there.
+        // Most connections are closed while their message is being posted, some after it.
         if number % 8 == 0 {
             wire.servers().await;
         }
@@ -66,7 +66,7 @@ async fn a_prompt_whose_client_hangs_up_is_answered_on_the_stream() {
         let is_answer = |frame: &&Frame| asked.contains(&frame.message["id"]);
         stream.heard.iter().filter(is_answer).count()
     };
-    // One that was gone before its message was taken has no turn; every turn has an answer.
+    // A client that closed before its message was accepted has no turn; every turn has an answer.
     loop {
         let detail = daemon.client.detail(&id).await.unwrap();
         let log = daemon.client.events(&id, &EventsQuery::default()).await.unwrap();
@@ -106,7 +106,7 @@ async fn resuming_a_session_that_is_followed_skips_nothing_and_repeats_nothing()
     let mut heard = vec![stream.find(|message| is_update(message, "agent_message_chunk")).await];
     drop(stream);
     prompt.await.unwrap();
-    // Nobody has told it the rest of the turn yet.
+    // No stream has sent the rest of the turn yet.
     let resume = json!({ "sessionId": session, "cwd": daemon.work() });
     assert!(wire.call("session/resume", resume).await["result"].is_object());
     let mut stream = wire.stream(Some(&heard[0].id)).await;
@@ -137,7 +137,7 @@ async fn a_file_that_was_asked_for_is_asked_for_again_on_a_new_stream() {
     while !text(&second.heard).contains("7 characters") {
         second.find(|message| is_update(message, "agent_message_chunk")).await;
     }
-    // What is answered is not asked for again.
+    // An answered request is not sent again.
     let mut third = wire.stream(Some(&asked.id)).await;
     third.find(|message| is_update(message, "agent_message_chunk")).await;
     assert!(!third.heard.iter().any(|frame| wants(&frame.message)), "{:?}", third.heard);
@@ -225,7 +225,7 @@ async fn an_open_request_is_asked_again_on_a_new_stream_and_answered_once() {
         assert_eq!(wire.allow(&again.message).await, 202);
     }
     assert_eq!(prompt.await.unwrap()["result"]["stopReason"], "end_turn");
-    // Whoever comes later is not asked what is settled.
+    // A later client does not receive a resolved request.
     let mut third = wire.stream(None).await;
     third.find(|message| is_update(message, "agent_message_chunk")).await;
     assert!(!third.heard.iter().any(|frame| asks(&frame.message)), "{:?}", third.heard);
@@ -245,7 +245,7 @@ async fn a_request_that_somebody_else_answers_is_taken_back() {
     let back = stream.find(|message| message["method"] == "$/cancel_request").await;
     assert_eq!(back.message["params"]["requestId"], asked.message["id"]);
     assert_eq!(prompt.await.unwrap()["result"]["stopReason"], "end_turn");
-    // The other client is shown what was said to the agent; the one that said it is not.
+    // The other client receives the user's message; the client that sent it does not.
     let told = |stream: &wire::Stream| {
         stream.heard.iter().any(|frame| is_update(&frame.message, "user_message_chunk"))
     };

@@ -31,7 +31,7 @@ async fn problem(response: Response, status: u16) -> Value {
 async fn an_import_wants_json_lines_that_are_an_export() {
     let daemon = daemon();
     let import = || post(&daemon, "/v1/sessions/new/import");
-    // What a web page can send without asking first.
+    // A type that a web page can send without a preflight request.
     let plain = import().header("content-type", "text/plain").body("{}").send().await.unwrap();
     problem(plain, 415).await;
     let json = import().header("content-type", "application/x-ndjson");
@@ -45,11 +45,11 @@ async fn an_import_wants_json_lines_that_are_an_export() {
 #[tokio::test]
 async fn a_file_that_is_too_long_is_refused_before_it_is_all_read() {
     let daemon = daemon();
-    // One line without end: far more than may come, and never held as a whole by the test.
+    // One line without end: far more than allowed, and never held as a whole by the test.
     let piece = bytes::Bytes::from(vec![b' '; 1 << 20]);
     let endless = stream::iter((0..4096).map(move |_| Ok::<_, std::io::Error>(piece.clone())));
     let refused = daemon.client.import(&session_id("new"), None, endless).await.unwrap_err();
-    // The daemon may hang up before its client has stopped sending.
+    // The daemon may close the connection before its client has stopped sending.
     assert!(matches!(refused.status(), Some(413) | None), "{refused}");
     assert_eq!(status_of(daemon.client.detail(&session_id("new")).await), 404);
 }

@@ -32,7 +32,7 @@ async fn send(daemon: &Daemon, method: Method, path: &str, body: &str) -> Respon
     request.send().await.expect("an answer")
 }
 
-/// Sends every row and judges its answer; none may change a session.
+/// Sends every row and checks its answer; none may change a session.
 async fn refuses(daemon: &Daemon, rows: Vec<Row<'_>>) {
     let before = shape(daemon).await;
     for (method, path, body, status, kind) in rows {
@@ -48,7 +48,7 @@ async fn refuses(daemon: &Daemon, rows: Vec<Row<'_>>) {
     }
 }
 
-/// The sessions and how many events each has.
+/// Returns the sessions and the number of events of each.
 async fn shape(daemon: &Daemon) -> Vec<(String, u64)> {
     let sessions = daemon.client.list(&SessionFilter::default()).await.expect("the sessions");
     sessions.into_iter().map(|info| (info.session_id.to_string(), info.event_count)).collect()

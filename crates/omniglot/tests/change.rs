@@ -1,4 +1,4 @@
-//! Changing a session under way: its title, model, effort and modes, a compact context, a copy.
+//! Changes of a running session: its title, model, effort and modes, a compact context, a copy.
 
 #![allow(
     clippy::unwrap_used,
@@ -42,7 +42,7 @@ async fn patch(session: &SessionDriver, patch: SessionPatch) -> SessionDetail {
     session.client.patch(&session.id, &patch).await.expect("the change is taken")
 }
 
-/// What a refused change says.
+/// Returns the message of a refused change.
 async fn refusal(session: &SessionDriver, patch: SessionPatch) -> String {
     let before = session.client.detail(&session.id).await.unwrap();
     match session.client.patch(&session.id, &patch).await {
@@ -75,7 +75,7 @@ fn asks(turn: &Turn) -> bool {
     turn.events.iter().any(is(UniversalEventType::PermissionRequested))
 }
 
-/// The details of the status items with this label.
+/// Returns the details of the status items with this label.
 fn told(events: &[UniversalEvent], label: &str) -> Vec<String> {
     let parts = events.iter().flat_map(|event| match &event.data {
         EventData::ItemCompleted(data) => data.item.content.clone(),
@@ -156,7 +156,7 @@ async fn what_the_agent_cannot_change_is_refused_with_what_it_can() {
 async fn an_unknown_model_passes_with_a_warning() {
     let daemon = daemon();
     let session = SessionDriver::create(&daemon.client, "s").await;
-    // The agent has the last word: this one refuses what it does not list.
+    // The agent decides: this one refuses models that it does not list.
     let detail = patch(&session, model("mock-giant")).await;
     assert_eq!(detail.info.model.as_deref(), Some("mock-small"));
     let warnings = told(&session.history().await, "mock.warning");
@@ -215,7 +215,7 @@ async fn a_change_during_a_turn_that_is_refused_later_is_taken_back() {
     .await;
     session.post("[[silence]]").await;
     session.wait_for(0, is(UniversalEventType::TurnStarted)).await;
-    // Nobody knows yet that this model has no efforts.
+    // It is not known yet that this model has no efforts.
     assert_eq!(patch(&session, variant("high")).await.info.variant.as_deref(), Some("high"));
     daemon.client.cancel(&session.id, QueueOnCancel::Keep).await.unwrap();
     session
@@ -406,7 +406,7 @@ async fn a_fork_remembers_what_was_said_and_goes_its_own_way() {
     assert_eq!(status_of(daemon.client.fork(&session.id, &session_id("t")).await), 409);
     assert_eq!(status_of(daemon.client.fork(&session_id("nobody"), &session_id("u")).await), 404);
 
-    // A copy comes back as itself.
+    // A copy is resumed as itself.
     let daemon = restarted(daemon);
     let copy = SessionDriver::of(&daemon.client, "t");
     let recalled = earlier(copy.turn("[[recall]]", PermissionReply::Once).await);

@@ -1,5 +1,5 @@
-//! Claude Code's protocol over a real process and real HTTP, spoken by a few lines of shell: what the daemon
-//! does around the adapter. The program itself is tried in the tests of real agents.
+//! Claude Code's protocol over a real process and real HTTP, in a few lines of shell: the daemon's work
+//! around the adapter. The program itself is tested with the real agents.
 
 #![allow(
     clippy::unwrap_used,
@@ -14,7 +14,7 @@ use omniglot_schema::{
 use omniglot_testkit::daemon::{Daemon, Setup};
 use omniglot_testkit::session_driver::SessionDriver;
 
-/// Answers the handshake, then every prompt with one word. It has no session but a new one.
+/// Answers the handshake, then every prompt with one word. It has only new sessions.
 const SCRIPT: &str = r#"
 case "$*" in *--resume*)
   echo '{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["No conversation found"]}'

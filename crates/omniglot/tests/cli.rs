@@ -201,7 +201,7 @@ fn a_custom_acp_agent_works_and_can_be_the_default() {
 fn an_agent_that_has_forgotten_its_session_says_so() {
     let harness = Harness::new();
     let program = env!("CARGO_BIN_EXE_omniglot");
-    // Without a state directory the built-in agent forgets with its process.
+    // Without a state directory the built-in agent loses its memory with its process.
     harness
         .configure(&format!("[agents.mine]\nprotocol = \"acp\"\ncommand = [{program:?}, \"mock-agent\"]\n"));
     harness.run(&["--agent", "mine", "--session", "m1", "[[text]]"]).exited(0);
@@ -261,7 +261,7 @@ fn a_run_outlives_its_daemon_and_tells_how_the_turn_ended() {
     let mut events = run.events_until(is_user_item);
     daemon.kill();
     run.wait_for_stderr("looking for it again");
-    // It has not become the daemon itself: another one can.
+    // The command has not become the daemon itself: another one can.
     let daemon = harness.serve(&[]);
     let finished = run.finish();
     daemon.stop().exited(0);

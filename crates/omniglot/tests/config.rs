@@ -1,4 +1,4 @@
-//! `omniglot.toml` with real daemons: an agent in three lines, what wins over what, and the example in the docs.
+//! `omniglot.toml` with real daemons: an agent in three lines, precedence of values, the example in the docs.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 #[path = "cli/harness.rs"]
@@ -13,7 +13,7 @@ use omniglot_testkit::session_driver::SessionDriver;
 const PROGRAM: &str = env!("CARGO_BIN_EXE_omniglot");
 const PAGE: &str = include_str!("../../../docs/CONFIG.md");
 
-/// An ACP agent that nobody has heard of.
+/// An ACP agent that the registry does not know.
 const SHELL_AGENT: &str = r#"
 while read -r line; do
     id=$(printf '%s\n' "$line" | sed -n 's/^[^{]*{[^{]*"id":\([0-9]*\).*/\1/p')
@@ -111,7 +111,7 @@ fn options_win_over_variables_and_variables_over_the_file() {
     assert!(daemon.line().contains(&format!("token in {}", token.display())), "{}", daemon.line());
     harness.run(&["[[text]]"]).exited(0);
     daemon.stop().exited(0);
-    // The judge at the end looks for the token where it usually is.
+    // The final check looks for the token in its default file.
     harness.configure("");
 }
 

@@ -1,5 +1,5 @@
-//! `omniglot convert` over every recording: the same bytes every time, each line as the schema has it, and
-//! the whole of it lawful.
+//! `omniglot convert` over every recording: the same bytes every time, each line valid by the schema, and
+//! each session lawful.
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests; the exemption sees only the tests themselves")]
 
@@ -28,8 +28,8 @@ fn every_recording_becomes_the_same_lawful_events_every_time() {
     assert!(files > 150, "only {files} recordings were found");
 }
 
-/// Each line is an event, and the events of each session keep the rules. In which recording somebody spoke
-/// nonsense on purpose, and which was cut in the middle of a turn, is known to the tests of the replay.
+/// Checks that each line is an event, and that the events of each session keep the rules. The tests of the
+/// replay know which recordings have invalid messages on purpose or end in the middle of a turn.
 fn check_session(lines: &str) {
     let events: Vec<UniversalEvent> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for session in events.chunk_by(|one, next| one.session_id == next.session_id) {
@@ -120,7 +120,7 @@ fn convert(args: &[&str], stdin: &[u8]) -> Output {
     command.arg("convert").args(args);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // A program that wants no input may be gone before it is written.
+    // A program that wants no input may exit before it is written.
     let _ = child.stdin.take().unwrap().write_all(stdin);
     child.wait_with_output().unwrap()
 }

@@ -1,4 +1,4 @@
-//! What anybody can do with a shell and curl, without a client of ours.
+//! The API from a shell with curl, without a client of ours.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 

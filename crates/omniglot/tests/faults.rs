@@ -1,4 +1,4 @@
-//! Agents that misbehave: whatever they do, the stream stays lawful and the daemon stays up.
+//! Agents that misbehave: the stream stays lawful and the daemon stays up.
 
 #![allow(
     clippy::unwrap_used,
@@ -231,7 +231,7 @@ async fn a_prompt_that_could_never_be_sent_still_makes_a_whole_turn() {
     session.history().await;
 }
 
-/// The pid that `[[orphan]]` tells.
+/// Returns the pid that `[[orphan]]` reports.
 async fn orphan(session: &SessionDriver) -> u32 {
     let turn = session.turn("[[orphan]]", PermissionReply::Once).await;
     let text = text_of(&turn.events);
@@ -271,7 +271,7 @@ async fn a_full_database_makes_everybody_wait_and_loses_nothing() {
     small.turn("[[text:5]]", PermissionReply::Once).await;
     let session = SessionDriver::create(&daemon.client, "s").await;
     session.post("[[flood:20000]]").await;
-    // The daemon says that it cannot write before a client runs into it.
+    // The daemon reports that it cannot write before a client notices.
     let reason = loop {
         match daemon.client.ready().await {
             Ok(()) => tokio::task::yield_now().await,

@@ -1,4 +1,4 @@
-//! What the daemon does for an ACP agent, over real HTTP and with real children: files of the session's
+//! The daemon as the host of an ACP agent, over real HTTP and with real children: files of the session's
 //! directory and nothing else, and commands in terminals that never outlive it.
 
 #![allow(
@@ -28,7 +28,7 @@ async fn play(daemon: &Daemon, words: &str) -> Turn {
     turn
 }
 
-/// What tools wrote while they ran.
+/// Returns the streamed output of tools.
 fn streamed(events: &[UniversalEvent]) -> String {
     let delta = |event: &UniversalEvent| match &event.data {
         EventData::ItemDelta(data) if data.part_type.is_some() => Some(data.delta.clone()),
@@ -37,7 +37,7 @@ fn streamed(events: &[UniversalEvent]) -> String {
     events.iter().filter_map(delta).collect()
 }
 
-/// The output and exit code of the first tool result.
+/// Returns the output and exit code of the first tool result.
 fn result(events: &[UniversalEvent]) -> (String, Option<i64>) {
     let part = |event: &UniversalEvent| match &event.data {
         EventData::ItemCompleted(data) if data.item.kind == ItemKind::ToolResult => {
@@ -119,7 +119,7 @@ async fn a_killed_command_ends_with_all_that_it_started() {
     let turn = play(&daemon, "[[terminal:kill]]").await;
     assert!(turn.text().starts_with("It ended with SIGKILL."), "{}", turn.text());
     assert!(turn.text().contains("after release with error -32002"), "{}", turn.text());
-    // Its guard is gone with it: what is left are the agent and the agent's own.
+    // Its guard has exited with it: the agent and the agent's own child are left.
     assert_eq!(daemon.descendants().len(), 2);
 }
 
@@ -188,7 +188,7 @@ async fn what_is_not_offered_is_refused_at_once() {
     assert_eq!(turn.events.iter().filter(unparsed).count(), 1);
 }
 
-/// The numbers of the command and of its detached child, which it writes first.
+/// Returns the pids of the command and of its detached child, which it writes first.
 async fn pids_of_command(session: &SessionDriver) -> Vec<u32> {
     let mut said = String::new();
     let mut after = 0;

@@ -1,5 +1,5 @@
-//! An agent made with the protocol's own TypeScript library is driven by the daemon, so that we do not only
-//! talk to ourselves. The agent is `interop_sdk/agent.mjs`; `cargo xtask agents` installs what it needs.
+//! An agent made with the protocol's own TypeScript library is driven by the daemon, so that not only our own
+//! code is tested. The agent is `interop_sdk/agent.mjs`; `cargo xtask agents` installs its dependencies.
 
 #![allow(
     clippy::unwrap_used,
@@ -28,7 +28,7 @@ fn daemon() -> Daemon {
     Setup::new(env!("CARGO_BIN_EXE_omniglot")).config(config).start()
 }
 
-/// A file of the agents that `cargo xtask agents` installs.
+/// Returns a file of the agents that `cargo xtask agents` installs.
 fn installed(path: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.agents");
     let path = root.join(path);

@@ -1,4 +1,4 @@
-//! MCP servers of a session: they reach the agent, also after a restart, and their secrets reach nobody else.
+//! MCP servers of a session: they reach the agent, also after a restart, and their secrets reach no client.
 
 #![allow(
     clippy::unwrap_used,
@@ -27,7 +27,7 @@ fn request(servers: &str) -> CreateSessionRequest {
     }
 }
 
-/// Everything that a client can see of the session.
+/// Returns everything that a client can read of the session.
 async fn seen(daemon: &Daemon, session: &SessionDriver) -> String {
     let query = EventsQuery { include_raw: true, ..Default::default() };
     let events = daemon.client.events(&session.id, &query).await.unwrap();

@@ -1,5 +1,5 @@
-//! What is left when a process ends: how a session goes on with agents that remember, replay or forget, and
-//! with those that were never allowed to begin.
+//! Memory across the end of a process: sessions of agents that remember, replay or forget, and of those that
+//! were never allowed to start.
 
 #![allow(
     clippy::unwrap_used,
@@ -25,7 +25,7 @@ fn initialized(capabilities: &str) -> String {
     )
 }
 
-/// A chunk of the agent's or, in a replay, of the user's message.
+/// Sends a chunk of the agent's or, in a replay, of the user's message.
 fn chunk(kind: &str, text: &str) -> String {
     format!(
         r#"echo '{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"x","update":{{"sessionUpdate":"{kind}","content":{{"type":"text","text":"{text}"}}}}}}}}'"#
@@ -55,7 +55,7 @@ fn resumes(events: &[UniversalEvent]) -> Vec<Option<Resume>> {
     events.iter().filter_map(resume).collect()
 }
 
-/// Where the stream says that the agent has forgotten.
+/// Returns the sequences at which the stream reports that the agent has forgotten.
 fn forgotten(events: &[UniversalEvent]) -> Vec<u64> {
     let says = |event: &UniversalEvent| match &event.data {
         EventData::ItemCompleted(data) => data
@@ -193,7 +193,7 @@ async fn a_key_that_fails_in_a_turn_is_no_credential_until_a_turn_works() {
     let turn = session.turn("hello", PermissionReply::Once).await;
     assert_eq!(turn.error().unwrap().code, Some(ErrorCode::ProviderAuth));
     assert!(!has_credentials(&daemon).await);
-    // That another session opens proves nothing: the key is not looked at before a prompt.
+    // The success of another session proves nothing: the key is not checked before a prompt.
     SessionDriver::create_with(&daemon.client, "t", &CreateSessionRequest::new("odd")).await;
     assert!(!has_credentials(&daemon).await);
     assert_eq!(session.turn("again", PermissionReply::Once).await.stop_reason(), StopReason::EndTurn);

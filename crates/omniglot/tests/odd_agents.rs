@@ -1,4 +1,4 @@
-//! Agents of a few lines of shell, each with one bad habit that the built-in agent does not have.
+//! Agents of a few lines of shell, each with one fault that the built-in agent does not have.
 
 #![allow(
     clippy::unwrap_used,
@@ -22,7 +22,7 @@ read l; echo '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"x"}}'
 const END: &str = r#"echo '{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}'
 "#;
 
-/// A text chunk of the agent.
+/// Sends a text chunk of the agent.
 fn says(text: &str) -> String {
     format!(
         r#"echo '{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"x","update":{{"sessionUpdate":"agent_message_chunk","content":{{"type":"text","text":"{text}"}}}}}}}}'
@@ -96,7 +96,7 @@ async fn a_message_that_waits_is_not_given_to_a_process_on_its_way_out() {
     let stop = r#"trap 'echo "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"stopReason\":\"cancelled\"}}"; sleep 0.3; exit 0' INT"#;
     let wait = "while :; do sleep 0.05; done";
     let answer = says("again");
-    // The first life hangs until it is interrupted, the second answers.
+    // The first process hangs until it is interrupted, the second answers.
     let script = format!(
         "{stop}\n{OPEN} read l; if [ -e lived ]; then {answer} {END} read l; else : > lived; {wait}; fi"
     );
@@ -327,7 +327,7 @@ async fn an_agent_that_falls_silent_within_a_turn_has_it_ended_where_that_is_wan
         (error.code, error.message.as_str()),
         (Some(ErrorCode::Timeout), "the agent said nothing for 1 s")
     );
-    // Nothing is left of the one that hung, and the next message starts another.
+    // The process that hung is gone, and the next message starts another.
     let again = session.turn("are you there?", PermissionReply::Once).await;
     assert_eq!(again.error().unwrap().code, Some(ErrorCode::Timeout));
     session.history().await;

@@ -1,7 +1,7 @@
 //! Unmodified clients of OpenCode drive any agent: its terminal interface, `opencode run --attach`, both
 //! clients of its SDK, and its web page in a browser.
 //!
-//! What every client does is in the file of its name; here are the daemons that they meet.
+//! The tests of each client are in the file of its name; the daemons are here.
 
 #![allow(
     clippy::unwrap_used,
@@ -38,7 +38,7 @@ fn mock() -> Daemon {
 
 /// A daemon with one real agent behind a scripted model, and no session yet.
 struct Real {
-    // In the order of their ends: the daemon stops its agent before the model goes.
+    // In drop order: the daemon stops its agent before the model ends.
     daemon: Daemon,
     model: Model,
     _agent: RealAgent,
@@ -64,7 +64,7 @@ impl Real {
         Self { daemon: setup.config(config).start(), model, _agent: agent }
     }
 
-    /// The model goes on with these.
+    /// Adds these replies to the model's script.
     fn says(&self, replies: impl IntoIterator<Item = Reply>) {
         replies.into_iter().for_each(|reply| self.model.push(reply));
     }
@@ -74,7 +74,7 @@ impl Real {
     }
 }
 
-/// Claude wants to make a file, which it asks about.
+/// The reply in which Claude creates a file, which needs a permission.
 fn claude_makes(path: &std::path::Path) -> Reply {
     let command = format!("touch {}", path.display());
     Reply::tool("Bash", json!({"command": command, "description": "Make it."}))

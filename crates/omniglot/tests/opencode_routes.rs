@@ -1,6 +1,6 @@
 //! The routes and streams of the OpenCode face, over a real daemon and a real agent process.
 //!
-//! What unmodified clients make of them is tested in `opencode_face`.
+//! `opencode_face` tests them with unmodified clients.
 
 #![allow(
     clippy::unwrap_used,

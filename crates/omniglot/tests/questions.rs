@@ -42,7 +42,7 @@ async fn answer(
     session.client.reply_question(&session.id, question, &request).await
 }
 
-/// Waits for the end of the turn; its stop reason, and the resolution of its question.
+/// Waits for the end of the turn; returns its stop reason, and the resolution of its question.
 async fn end(session: &SessionDriver) -> (StopReason, QuestionEventData) {
     let ended = session.wait_for(0, is(UniversalEventType::TurnEnded)).await;
     let EventData::TurnEnded(end) = ended.data else { unreachable!() };

@@ -1,6 +1,6 @@
 //! The real Claude Code in its own protocol, driven by the daemon against a scripted model.
 //!
-//! What every agent must pass is named here; what only this one does is in the files below.
+//! The scenarios of every agent are listed here; features of only this one are in the files below.
 
 #![allow(
     clippy::unwrap_used,

@@ -42,7 +42,7 @@ const CODEX: Dialect = Dialect {
     },
     mcp_tool: "mcp__tiny/add",
     other_model: ("gpt-5.6-sol", "gpt-5.6-sol"),
-    // Commands run in its sandbox without a question; edits of a session that only reads do ask.
+    // Commands run in its sandbox without a question; edits of a read-only session do ask.
     make: |path: &Path| patch(&format!("*** Add File: {}\n+made\n", path.display())),
     asking_mode: Some("plan"),
 };
@@ -82,7 +82,7 @@ fn patch(hunks: &str) -> Reply {
     Reply::custom_tool("apply_patch", &format!("*** Begin Patch\n{hunks}*** End Patch"))
 }
 
-/// A command that wants to leave the sandbox, which is always asked about.
+/// A command that leaves the sandbox, which always needs a permission.
 fn escalated(command: &str) -> Reply {
     let args = json!({"cmd": command, "sandbox_permissions": "require_escalated", "justification": "May I?"});
     Reply::tool("exec_command", args)

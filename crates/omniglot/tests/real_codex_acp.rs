@@ -32,7 +32,7 @@ const CODEX_ACP: Dialect = Dialect {
     },
     mcp_tool: "mcp__tiny/add",
     other_model: ("gpt-5.6-sol", "gpt-5.6-sol"),
-    // Commands run in its sandbox without a question; edits of a session that only reads do ask.
+    // Commands run in its sandbox without a question; edits of a read-only session do ask.
     make: |path: &Path| {
         let patch = format!("*** Begin Patch\n*** Add File: {}\n+made\n*** End Patch", path.display());
         Reply::custom_tool("apply_patch", &patch)

@@ -57,7 +57,7 @@ real_agent_tests! {
     the_agent_remembers_after_a_restart_of_the_daemon,
 }
 
-/// As the README shows it: the program on the PATH, a key in the environment, no configuration.
+/// As in the README: the program on the PATH, a key in the environment, no configuration.
 #[test]
 fn it_runs_at_the_command_line_without_any_configuration() {
     let model = Model::gemini().reply(Reply::text("Two crates and a test.")).start();

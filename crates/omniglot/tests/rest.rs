@@ -1,4 +1,4 @@
-//! The routes as docs/REST.md means them, over a real daemon and a real agent process.
+//! The routes as docs/REST.md specifies them, over a real daemon and a real agent process.
 
 #![allow(
     clippy::unwrap_used,
@@ -36,7 +36,7 @@ fn header<'a>(response: &'a Response, name: &str) -> &'a str {
     response.headers().get(name).unwrap_or_else(|| panic!("no {name}")).to_str().unwrap()
 }
 
-/// The next event of a stream.
+/// Returns the next event of a stream.
 async fn next(stream: &mut omniglot_client::EventStream) -> (String, UniversalEvent) {
     loop {
         match stream.next().await.expect("the stream stays open").expect("an event") {
@@ -87,7 +87,7 @@ async fn models_and_modes_are_known_before_any_session_and_leave_no_process() {
     assert!(modes.modes.iter().any(|mode| mode.id == "plan"), "{modes:?}");
     assert!(daemon.client.list(&SessionFilter::default()).await.unwrap().is_empty());
 
-    // What is listed can be asked for.
+    // Listed values can be requested.
     let model = models.models.last().unwrap().id.clone();
     let request = CreateSessionRequest {
         model: Some(model.clone()),
@@ -211,7 +211,7 @@ async fn raw_is_the_native_frame_also_of_what_we_sent_and_null_where_there_is_no
     });
     assert_eq!(raw(connected.unwrap()), None);
 
-    // Unasked for, it is there and null.
+    // Without the parameter the member exists and is null.
     for path in ["/v1/sessions/s/events", "/v1/sessions/s/events?includeRaw=true"] {
         let page: serde_json::Value = get(&daemon, path).send().await.unwrap().json().await.unwrap();
         let events = page["events"].as_array().unwrap();

@@ -1,4 +1,4 @@
-//! A process is a cache: it is ended when it rests, and the session goes on with the next message.
+//! A process is a cache: it is stopped when idle, and the session continues with the next message.
 
 #![allow(
     clippy::unwrap_used,
@@ -41,7 +41,7 @@ async fn a_process_that_rests_is_ended_and_its_session_remembers() {
 
 #[tokio::test]
 async fn an_agent_that_cannot_remember_says_so_after_a_rest() {
-    // Without a state directory the built-in agent forgets with its process.
+    // Without a state directory the built-in agent loses its memory with its process.
     let program = env!("CARGO_BIN_EXE_omniglot");
     let config = format!(
         "[limits]\nidle_seconds = 1\n\n[agents.forgetful]\nprotocol = \"acp\"\ncommand = [\"{program}\", \"mock-agent\"]\n"

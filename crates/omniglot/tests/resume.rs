@@ -1,4 +1,4 @@
-//! Cutting and resuming SSE at random during floods: nothing lost, nothing doubled, no memory kept (P1, P6).
+//! SSE streams cut and resumed at random in floods: nothing lost, nothing doubled, no memory kept (P1, P6).
 
 #![allow(
     clippy::unwrap_used,
@@ -18,10 +18,10 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 const FLOOD: u64 = 30_000;
 const READERS: u64 = 4;
-/// Together over the readers.
+/// The number of cuts of all readers together.
 const CUTS: u64 = 4_000;
 
-/// A small generator: the test is random, its failures are not.
+/// A small seeded generator: the test is random, its failures are reproducible.
 struct Dice(u64);
 
 impl Dice {
@@ -33,13 +33,13 @@ impl Dice {
     }
 }
 
-/// Reads until the turn has ended, hanging up at random and coming back with the last id; returns the cuts.
+/// Reads until the turn has ended, disconnects at random and resumes with the last id; returns the cuts.
 async fn read_with_cuts(client: Client, id: SessionId, mut dice: Dice, cuts_wanted: u64) -> u64 {
     let (mut last, mut from, mut cuts) = (0, StreamFrom::Start, 0);
     loop {
         let stream = client.sse(&id, &from, false).await.expect("every id ever issued is taken");
         let mut frames = stream.into_frames();
-        // Early cuts are the interesting ones: the seam between replay and live.
+        // Early cuts are the interesting ones: the change from replayed to new events.
         let mut budget = dice.below(2 * FLOOD / cuts_wanted + 2) + 1;
         while let Some(frame) = frames.next().await {
             let frame = frame.expect("a frame");
@@ -100,7 +100,7 @@ async fn readers_that_stop_reading_do_not_grow_the_daemon() {
             daemon.token
         );
         socket.write_all(request.as_bytes()).await.unwrap();
-        // It has begun to answer; from here on nobody reads.
+        // The response has begun; from here on it is not read.
         socket.read_exact(&mut [0; 256]).await.unwrap();
         stalled.push(socket);
     }
@@ -108,6 +108,6 @@ async fn readers_that_stop_reading_do_not_grow_the_daemon() {
     session.turn("[[flood:100000]]", omniglot_schema::PermissionReply::Once).await;
     let after = daemon.rss();
     println!("{} KiB before, {} KiB after {:?}", before / 1024, after / 1024, began.elapsed());
-    // 100 readers with a 32 KiB buffer and what the connection itself holds, and the ring of the session.
+    // 100 readers with a 32 KiB buffer, the connection's own buffers, and the ring of the session.
     assert!(after < before + 100 * 160 * 1024 + 16 * 1024 * 1024, "{before} grew to {after}");
 }

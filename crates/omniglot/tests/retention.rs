@@ -1,4 +1,4 @@
-//! Retention as clients see it: raw frames go and events stay, ended sessions go and others stay.
+//! Retention for clients: raw frames are dropped and events stay, ended sessions are deleted and others stay.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::process::Command;
@@ -38,7 +38,7 @@ async fn raw_frames_over_the_budget_go_and_their_events_say_so() {
     std::fs::write(daemon.data().join("omniglot.toml"), "[retention]\nraw_bytes = \"1 B\"\n").unwrap();
     let daemon = daemon.restart();
 
-    // The first look is at the start; nothing tells when it is over but its work.
+    // The first run is at the start; only its effect shows that it is over.
     let session = SessionDriver::of(&daemon.client, "kept");
     let mut after = with_raw(&session).await;
     while !after.iter().any(|event| event.raw.as_ref().is_some_and(|raw| raw.get() == OMITTED)) {

@@ -96,7 +96,7 @@ async fn destroying_a_session_cancels_its_turn(play: Play) {
     play.turn_runs(&session).await;
     sdk.call("destroySession", json!([session])).await.unwrap();
     let answer = sdk.finish(prompt).await;
-    // The SDK may have forgotten the session before its answer is there.
+    // The SDK may have dropped the session before its answer arrives.
     if let Ok(answer) = answer {
         assert_eq!(answer["stopReason"], "cancelled");
     }

@@ -14,13 +14,13 @@ use omniglot_testkit::daemon::{Daemon, Setup};
 use omniglot_testkit::session_driver::{SessionDriver, session_id};
 use omniglot_timeline::check::Allow;
 
-/// The examples that users read.
+/// Returns the examples of the documentation.
 fn examples() -> Vec<&'static str> {
     let text = include_str!("../../../docs/MOCK.md");
     text.split("```jsonl\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
 }
 
-/// A daemon whose agent `scripted` plays a script, and the directory that holds it.
+/// Starts a daemon whose agent `scripted` plays a script; also returns the directory that holds it.
 fn daemon(script: &str) -> (Daemon, tempfile::TempDir) {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("script.jsonl");

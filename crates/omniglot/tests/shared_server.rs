@@ -1,4 +1,4 @@
-//! Shared servers of a few lines of shell: sessions on one process, its death, its rest and its end.
+//! Shared servers of a few lines of shell: sessions on one process, its death, its idle stop and its end.
 
 #![allow(
     clippy::unwrap_used,
@@ -17,8 +17,8 @@ use omniglot_testkit::daemon::{Daemon, Setup, is_alive, wait_gone};
 use omniglot_testkit::session_driver::{SessionDriver, Turn, session_id, status_of};
 use omniglot_timeline::check::Allow;
 
-/// Speaks as `codex app-server` does. A turn tells the server's number and how many turns it was asked to stop;
-/// one that says `hang` does not end, and one that says `die` ends the server.
+/// Implements the protocol of `codex app-server`. A turn reports the server's pid and how many turns it was
+/// asked to stop; the prompt `hang` does not end, and `die` ends the server.
 const SERVER: &str = r#"
 n=0; stopped=0
 say() { printf '%s\n' "$1"; }
@@ -67,7 +67,7 @@ async fn say(session: &SessionDriver, text: &str) -> Turn {
     session.turn(text, PermissionReply::Once).await
 }
 
-/// The server that answered, and how many turns it had been asked to stop.
+/// Returns the server that answered, and how many turns it had been asked to stop.
 async fn ask(session: &SessionDriver) -> (u32, u32) {
     let turn = say(session, "hello").await;
     assert_eq!(turn.stop_reason(), StopReason::EndTurn, "{:?}", turn.events);
@@ -88,7 +88,7 @@ fn is(kind: UniversalEventType) -> impl Fn(&UniversalEvent) -> bool {
 /// A history that is read while a turn runs.
 const CUT: Allow = Allow { open_turn: true, unparsed: false };
 
-/// The agent has begun the turn, not only we.
+/// Starts a turn that hangs, and waits until the agent itself has begun it.
 async fn hang(session: &SessionDriver) {
     session.post("hang").await;
     session.wait_for(0, is(UniversalEventType::TurnStarted)).await;

@@ -1,4 +1,4 @@
-//! The whole path with a real daemon and a real child process: create, talk, answer, die, come back.
+//! The whole path with a real daemon and a real child process: create, prompt, answer, crash, resume.
 
 #![allow(
     clippy::unwrap_used,
@@ -71,7 +71,7 @@ async fn kill_9_in_mid_turn_loses_nothing_that_was_served() {
 
     let daemon = daemon.restart();
     let session = SessionDriver::of(&daemon.client, "s");
-    // The message that waited is delivered without anybody asking.
+    // The queued message is delivered without a further request.
     let recalled = session
         .wait_for(served.len() as u64, |event| match &event.data {
             EventData::TurnEnded(end) => end.metadata.stop_reason == StopReason::EndTurn,
@@ -148,7 +148,7 @@ async fn an_always_holds_for_the_session_also_after_a_restart() {
     daemon.stop();
     let daemon = daemon.restart();
     let session = SessionDriver::of(&daemon.client, "s");
-    // The agent is told `once` each time, so that it goes on asking us.
+    // The agent receives `once` each time, so that it asks again.
     for granted in 1..=2 {
         let again = session.turn("[[permission]]", PermissionReply::Reject).await;
         assert!(!again.events.iter().any(|event| event.kind() == UniversalEventType::PermissionRequested));

@@ -1,4 +1,4 @@
-//! A stop in mid-turn: whoever watches sees how the turn ended before the connection closes.
+//! A stop in mid-turn: every client receives the end of the turn before the connection closes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on panics")]
 
@@ -8,7 +8,7 @@ use omniglot_schema::{ErrorCode, EventData, ResolvedBy, UniversalEvent, Universa
 use omniglot_testkit::daemon::Setup;
 use omniglot_testkit::session_driver::{SessionDriver, message};
 
-/// Everything until the daemon closes the stream, which it does without breaking it off.
+/// Returns everything until the daemon closes the stream, which it does without breaking it off.
 async fn rest(mut stream: EventStream) -> Vec<UniversalEvent> {
     let mut events = vec![];
     while let Some(item) = stream.next().await {

@@ -46,7 +46,7 @@ impl Wire {
         (status, serde_json::from_slice(&response.bytes().await.unwrap()).unwrap_or_default())
     }
 
-    /// The key of a message is its text, so that a repetition is one.
+    /// The key of a message is derived from its id, so that a repeated message has the same key.
     pub(crate) async fn post_async(&self, message: &Value) -> u16 {
         let request = self.http.post(&self.url).bearer_auth(&self.token).json(message);
         let key = format!("call-{}", message["id"]);
@@ -54,7 +54,7 @@ impl Wire {
         request.send().await.unwrap().status().as_u16()
     }
 
-    /// Sends a message; whoever drops the result does not wait for the answer.
+    /// Sends a message; dropping the result skips the answer.
     pub(crate) async fn say(&self, message: &Value) -> TcpStream {
         let address = self.url.trim_start_matches("http://");
         let (host, path) = address.split_once('/').unwrap();
@@ -103,7 +103,7 @@ impl Wire {
         tokio::spawn(async move { wire.prompt(&session, &text).await })
     }
 
-    /// Allows what was asked, once; the status of the POST.
+    /// Allows the request, once; returns the status of the POST.
     pub(crate) async fn allow(&self, asked: &Value) -> u16 {
         let options = asked["params"]["options"].as_array().unwrap();
         let option = options.iter().find(|option| option["kind"] == "allow_once").unwrap();
@@ -139,7 +139,7 @@ impl Wire {
     }
 }
 
-/// One message of the stream, with the cursor that it leaves the client at.
+/// One message of the stream, with the client's cursor after it.
 #[derive(Debug)]
 pub(crate) struct Frame {
     pub(crate) id: String,
@@ -159,7 +159,7 @@ impl Stream {
         Some(Frame { id: frame.id.unwrap(), message })
     }
 
-    /// Reads on to the first message that `wanted` accepts; what comes before it is kept in `heard`.
+    /// Reads to the first message that `wanted` accepts; the messages before it are kept in `heard`.
     pub(crate) async fn find(&mut self, wanted: impl Fn(&Value) -> bool) -> Frame {
         loop {
             let frame = self.next().await.expect("the stream goes on");

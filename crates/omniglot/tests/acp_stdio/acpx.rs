@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 use crate::editor::daemon;
 
-/// One run of it, to its end. What it leaves in the background for the next run goes by itself after a second:
-/// asked to end that, it refuses where it cannot see enough of other processes, as in a container. A run that
-/// meets it just then is told to try again.
+/// Runs it once, to its end. Its background process for the next run exits by itself after a second: asked to
+/// end it, acpx refuses where it cannot see enough of other processes, as in a container. A run that finds it
+/// exiting is told to retry.
 fn acpx(daemon: &Daemon, agent: &str, words: &[&str]) -> Output {
     loop {
         let output = acpx_once(daemon, agent, words);
@@ -45,7 +45,7 @@ fn installed(path: &str) -> PathBuf {
     file.canonicalize().unwrap_or_else(|_| panic!("{} is missing: run `cargo xtask agents`", file.display()))
 }
 
-/// The last text that it printed, by itself.
+/// The arguments that print only the last text.
 fn quiet(prompt: &str) -> [&str; 5] {
     ["--format", "quiet", "--approve-all", "exec", prompt]
 }

@@ -1,4 +1,4 @@
-//! An editor in a few words: a client, its session, what it was shown.
+//! Short helpers for an editor: a client, its session, its updates.
 
 use omniglot_testkit::acp_client::{AcpClient, Library};
 use omniglot_testkit::daemon::{Daemon, Setup};
@@ -40,30 +40,30 @@ pub(crate) fn prompt(session: &str, text: &str) -> Value {
     json!({ "sessionId": session, "prompt": [{ "type": "text", "text": text }] })
 }
 
-/// Prompts and returns the stop reason; the updates before are forgotten.
+/// Prompts and returns the stop reason; the updates before are cleared.
 pub(crate) async fn ask(client: &mut AcpClient, session: &str, text: &str) -> String {
     client.updates.clear();
     let answer = client.get("session/prompt", prompt(session, text)).await;
     answer["stopReason"].as_str().expect("a stop reason").to_owned()
 }
 
-/// The updates of one kind.
+/// Returns the updates of one kind.
 pub(crate) fn of_kind<'a>(client: &'a AcpClient, kind: &str) -> Vec<&'a Value> {
     let update = |params: &'a Value| Some(&params["update"]).filter(|update| update["sessionUpdate"] == kind);
     client.updates.iter().filter_map(update).collect()
 }
 
-/// The text of all chunks of one kind.
+/// Returns the text of all chunks of one kind.
 pub(crate) fn text_of(client: &AcpClient, kind: &str) -> String {
     of_kind(client, kind).into_iter().filter_map(|update| update["content"]["text"].as_str()).collect()
 }
 
-/// What the agent said.
+/// Returns the agent's text.
 pub(crate) fn said(client: &AcpClient) -> String {
     text_of(client, "agent_message_chunk")
 }
 
-/// How tools ended, as their last updates tell.
+/// Returns the final states of tools, from their last updates.
 pub(crate) fn tool_ends(client: &AcpClient) -> Vec<String> {
     let calls = of_kind(client, "tool_call_update").into_iter().chain(of_kind(client, "tool_call"));
     let ends = calls.filter_map(|update| update["status"].as_str());

@@ -1,4 +1,4 @@
-//! What an agent wants of files and terminals goes to the editor that offers them, and to us otherwise.
+//! File and terminal requests of an agent go to the editor that offers them, and to the daemon otherwise.
 
 use std::os::unix::fs::symlink;
 
@@ -38,7 +38,7 @@ async fn files_are_those_of_the_editor(library: Library) {
     assert_eq!(methods, ["fs/read_text_file", "fs/write_text_file"]);
     assert_eq!(client.asked[0].params["path"], json!(daemon.work().join("README.md")));
     assert!(!daemon.work().join("made/by-agent.txt").exists());
-    // What lies outside of the session's directory is nobody's to give, by no link either.
+    // Files outside of the session's directory are refused everywhere, through a link as well.
     symlink(daemon.home(), daemon.work().join("link")).unwrap();
     ask(&mut client, &session, "[[fs:escape]]").await;
     assert_eq!(client.asked.len(), 2, "{:?}", client.asked);
@@ -90,7 +90,7 @@ async fn a_file_that_an_editor_leaves_undone_is_read_by_the_daemon(library: Libr
     assert!(said.contains("gave me 13 characters of README.md"), "{said}");
 }
 
-/// A terminal whose command says something from time to time and ends like this.
+/// A terminal whose command writes from time to time and ends like this.
 fn terminal(end: Value) -> impl FnMut(&InboundRequest) -> Result<Value, RpcError> + Send + 'static {
     let mut output = String::new();
     move |asked| {

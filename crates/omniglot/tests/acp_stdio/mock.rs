@@ -39,7 +39,7 @@ async fn a_session_is_made_and_its_answer_streamed(library: Library) {
     assert_eq!(ask(&mut client, &session, "[[reasoning]] [[text:20]]").await, "end_turn");
     assert!(!text_of(&client, "agent_thought_chunk").is_empty());
     assert!(of_kind(&client, "agent_message_chunk").len() > 10, "{:?}", client.updates);
-    // Its own words are no news to the client.
+    // The client does not receive its own messages.
     assert!(of_kind(&client, "user_message_chunk").is_empty());
     let stored = daemon.client.detail(&session_id(&session)).await.unwrap();
     assert_eq!(stored.info.agent, "mock");
@@ -202,7 +202,7 @@ async fn the_session_outlives_the_editor(library: Library) {
     let mut client = editor(library, &daemon, "mock", json!({})).await;
     let session = new_session(&mut client, &daemon).await;
     client.begin("session/prompt", prompt(&session, "[[permission]] [[text]]")).await;
-    // The editor leaves while its agent waits for an answer; somebody else gives it.
+    // The editor exits while its agent waits for an answer; another client gives it.
     let driver = SessionDriver::of(&daemon.client, &session);
     let asked = driver.wait_for(0, |event| event.kind() == UniversalEventType::PermissionRequested).await;
     drop(client);

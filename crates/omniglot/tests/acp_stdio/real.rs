@@ -56,18 +56,18 @@ with_each_agent! {
     its_todos_are_a_plan,
 }
 
-/// What the scenarios must know of an agent.
+/// The facts of an agent that the scenarios need.
 struct Real {
     script: fn() -> Script,
     agent: fn(&Model) -> RealAgent,
-    /// Makes a file by a tool that asks.
+    /// Writes a file by a tool that asks for permission.
     make: fn(&Path) -> Reply,
-    /// A model other than the one it begins with: as clients name it, and as its provider hears it.
+    /// A model other than the initial one: the clients' name for it, and the provider's.
     other_model: (&'static str, &'static str),
     /// Asks for a colour, red or blue, in this mode.
     question: fn() -> Reply,
     asking_mode: Option<&'static str>,
-    /// Plans to look, which is done, and to leap, which is under way.
+    /// Plans to look, which is done, and to leap, which is in progress.
     plan: fn() -> Vec<Reply>,
 }
 
@@ -125,7 +125,7 @@ fn colours() -> Value {
     json!([{ "label": "Red", "description": "As fire" }, { "label": "Blue", "description": "As water" }])
 }
 
-/// In the order of their ends: the daemon stops its agent before the model goes.
+/// In drop order: the daemon stops its agent before the model ends.
 struct Fixture {
     daemon: Daemon,
     model: Model,

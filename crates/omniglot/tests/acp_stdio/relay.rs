@@ -1,4 +1,4 @@
-//! The relay itself: what it does with lines that are no messages, and with daemons that come and go.
+//! The relay itself: its handling of lines that are no messages, and of daemons that exit and restart.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -12,12 +12,12 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use crate::editor::{daemon, handshake, prompt};
 
-/// `omniglot acp` by hand.
+/// `omniglot acp`, driven by hand.
 struct Relay {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Lines<BufReader<ChildStdout>>,
-    /// What came beside the answers.
+    /// The messages beside the answers.
     beside: Vec<Value>,
     calls: i64,
 }
@@ -94,7 +94,7 @@ impl Relay {
         }
     }
 
-    /// Says no more; what it wrote until its end, and how it ended.
+    /// Closes stdin; returns its remaining output, its stderr and its exit code.
     async fn leave(mut self) -> (Vec<String>, String, Option<i32>) {
         drop(self.stdin.take());
         let mut rest = vec![];
@@ -151,7 +151,7 @@ async fn a_request_that_somebody_else_answers_is_taken_back() {
     driver.reply(asked["id"].as_str().unwrap(), PermissionReply::Once).await.unwrap();
     let taken_back = relay.see(|line| line["method"] == "$/cancel_request").await;
     assert_eq!(taken_back["params"]["requestId"], asked["id"]);
-    // An editor answers all the same, and nobody minds.
+    // An editor may still answer, and the answer has no effect.
     let outcome = json!({ "outcome": { "outcome": "cancelled" } });
     relay.write(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": outcome }).to_string()).await;
     assert_eq!(relay.finish(call).await["result"]["stopReason"], "end_turn");
@@ -188,7 +188,7 @@ async fn a_daemon_that_dies_in_a_turn_is_started_again_and_the_turn_is_answered(
     assert_eq!(answer["result"]["stopReason"], "end_turn");
     let said: String = relay.beside.iter().filter(|line| is_text(line)).map(text).collect();
     assert!(said.contains("heron"), "{said}");
-    // Nothing was told twice.
+    // Nothing was sent twice.
     assert_eq!(said.matches(&first_text(&relay.beside)).count(), 1, "{said}");
     let (_, complaints, code) = relay.leave().await;
     assert!(complaints.contains("started anew"), "{complaints}");
@@ -219,7 +219,7 @@ async fn what_the_editor_can_do_is_known_to_a_daemon_that_was_started_anew() {
     relay.call("session/prompt", prompt(&session, "[[text]]")).await;
     daemon.stop();
     let daemon = daemon.restart();
-    // Somebody else prompts, so that the editor hears of it only by its stream.
+    // Another client prompts, so that the editor receives the request only by its stream.
     let driver = SessionDriver::of(&daemon.client, &session);
     relay.call("session/list", json!({})).await;
     driver.post("[[fs]]").await;
@@ -259,7 +259,7 @@ fn first_text(lines: &[Value]) -> String {
     first.expect("a text").to_owned()
 }
 
-/// Stops the daemon that the relay has started in the place of a dead one.
+/// Stops the daemon that the relay has started in place of a dead one.
 fn stop(daemon: &Daemon) {
     stop_at(daemon.home());
 }

@@ -1,4 +1,4 @@
-//! `omniglot agents`: what is here, and a doctor for each way in which an agent may not work.
+//! `omniglot agents`: the list, and a doctor for each way in which an agent may fail.
 
 use omniglot_schema::{AgentCheck, AgentInfo, AgentSource, FindingKind};
 
@@ -21,7 +21,7 @@ fn odd(script: &str) -> Harness {
     harness
 }
 
-/// The one problem of the agent `odd`, by its kind and as a person reads it.
+/// Returns the one problem of the agent `odd`, by its kind and as printed text.
 #[track_caller]
 fn problem(harness: &Harness) -> (AgentCheck, String) {
     let check: AgentCheck =

@@ -1,4 +1,4 @@
-//! `omniglot sessions answer`: what an agent waits for, answered by somebody who does not watch it.
+//! `omniglot sessions answer`: the pending request of an agent, answered without watching the session.
 
 use omniglot_schema::{EventData, UniversalEvent};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::harness::{Daemon, Harness};
 use super::sessions::{sessions, turn_ended};
 
-/// A daemon in whose session `s` the agent waits for an answer to this.
+/// Starts a daemon in whose session `s` the agent waits for an answer to this word.
 fn asking(harness: &Harness, word: &str) -> Daemon {
     let daemon = harness.serve(&[]);
     harness.run(&["--session", "s", "[[text:1]]"]).exited(0);

@@ -1,4 +1,4 @@
-//! `omniglot daemon`: in the background, found again, and gone when it is told to go.
+//! `omniglot daemon`: started in the background, found again, and stopped.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -210,7 +210,7 @@ fn a_daemon_of_another_version_is_told() {
     );
 }
 
-/// Answers every request like a daemon of a version that never was.
+/// Answers every request like a daemon of another version.
 fn other_version(listener: &TcpListener) {
     const BODY: &str =
         r#"{"status":"ok","version":"0.0.1","pid":1,"startedAt":0,"sessions":0,"live":0,"busy":0}"#;

@@ -1,5 +1,5 @@
-//! A place to run the binary in: its own home, its own data, no environment of the machine. What the test
-//! leaves in the data is judged when it is over.
+//! An environment to run the binary in: its own home, its own data, no variables of the machine. The sessions
+//! in the data are checked at the end of the test.
 
 use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use omniglot_schema::UniversalEvent;
 use omniglot_testkit::check_session;
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Far longer than anything takes: a test that reaches it has found a hang.
+/// Far longer than any step takes: a test that reaches it has found a hang.
 const HANG: Duration = Duration::from_secs(60);
 
 pub(crate) struct Harness {
@@ -28,7 +28,7 @@ impl Harness {
         Self { dir }
     }
 
-    /// As the binary sees it: without symbolic links.
+    /// The path as the binary has it: without symbolic links.
     pub(crate) fn data_dir(&self) -> PathBuf {
         self.dir.path().join("data").canonicalize().unwrap()
     }
@@ -81,7 +81,7 @@ impl Drop for Harness {
     }
 }
 
-/// A command that is over, with everything it said.
+/// A command that has ended, with all its output.
 #[derive(Debug)]
 pub(crate) struct Finished {
     pub(crate) code: Option<i32>,
@@ -138,7 +138,7 @@ impl Running {
         }
     }
 
-    /// All events up to the first wanted one, which is the last.
+    /// Returns all events up to the first wanted one, which is the last.
     #[track_caller]
     pub(crate) fn events_until(&mut self, wanted: impl Fn(&UniversalEvent) -> bool) -> Vec<UniversalEvent> {
         let mut events = vec![];
@@ -170,7 +170,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Over already when the test went well.
+        // The process has ended already when the test succeeded.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -196,7 +196,7 @@ impl Daemon {
         self.running.child.id()
     }
 
-    /// A header of the answer.
+    /// Returns a header of the answer.
     #[track_caller]
     pub(crate) fn header(&self, path: &str, name: &str) -> String {
         self.ask(path, async |response| response.headers()[name].to_str().unwrap().to_owned())

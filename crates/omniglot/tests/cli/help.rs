@@ -1,4 +1,4 @@
-//! What the program says about itself: help, completions, and how it refuses what it does not know.
+//! The program's own description: help, completions, and the refusal of unknown arguments.
 
 use super::harness::{Finished, Harness};
 

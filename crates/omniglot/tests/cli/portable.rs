@@ -1,4 +1,4 @@
-//! `omniglot sessions export` and `import`: a session goes to another daemon and comes back.
+//! `omniglot sessions export` and `import`: a session moves to another daemon and back.
 
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ fn events(harness: &Harness, id: &str) -> Vec<UniversalEvent> {
     sessions(harness, &["tail", id, "--json", "--raw"]).exited(0).events()
 }
 
-/// The stream without the name that it may change.
+/// Returns the stream without the session's name, which may change.
 fn told(events: &[UniversalEvent], id: &str) -> Vec<String> {
     events.iter().map(|event| serde_json::to_string(event).unwrap().replace(id, "ID")).collect()
 }
@@ -53,7 +53,7 @@ fn a_session_is_the_same_on_another_daemon() {
     assert_lawful(&after);
     assert_eq!(told(&before, "s-1"), told(&after, "s-1"));
     assert_eq!(ids(&there, &[]), ["s-1"]);
-    // What it names is there, and an export of the import is the same again.
+    // The blobs that it names exist, and an export of the import is the same again.
     let (first, again) = (export(&here, &["s-1", "--raw"]), export(&there, &["s-1", "--raw"]));
     let body = |text: &str| {
         text.lines()
@@ -85,13 +85,13 @@ fn a_copy_has_its_own_name_epoch_and_memory() {
     assert_lawful(&copy);
     assert!(told(&copy, "copy-1").join("").contains("/v1/sessions/ID/blobs/"));
     assert!(copy.iter().all(|event| event.raw.is_none()), "native messages were not exported");
-    // The agent of the copy is another one, and says so; the original's still knows.
+    // The agent of the copy is another one, and reports it; the original's still remembers.
     let copied = sessions(&harness, &["send", "copy-1", "[[recall]]"]);
     assert!(copied.exited(0).stdout.contains("does not remember what was said before"), "{copied:?}");
     assert!(!copied.stdout.contains("teal"), "{copied:?}");
     let original = sessions(&harness, &["send", "s-1", "[[recall]]"]);
     assert!(original.exited(0).stdout.contains("teal"), "{original:?}");
-    // From here on the copy remembers what it was told itself.
+    // From here on the copy remembers its own prompts.
     let again = sessions(&harness, &["send", "copy-1", "[[recall]]"]);
     assert!(again.exited(0).stdout.contains("Earlier prompts: 1."), "{again:?}");
     assert!(!again.stdout.contains("does not remember"), "{again:?}");

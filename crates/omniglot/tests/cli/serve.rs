@@ -1,4 +1,4 @@
-//! `omniglot serve` at its start: where it listens, what it keeps, and what it refuses.
+//! The start of `omniglot serve`: its address, its files, and the arguments that it refuses.
 
 use std::os::unix::fs::PermissionsExt as _;
 

@@ -27,7 +27,7 @@ pub(crate) fn turn_ended(event: &UniversalEvent) -> bool {
     matches!(event.data, EventData::TurnEnded(_))
 }
 
-/// A daemon in whose session `s` a turn runs that does not end by itself.
+/// Starts a daemon in whose session `s` a turn runs that does not end by itself.
 fn busy(harness: &Harness) -> super::harness::Daemon {
     let daemon = harness.serve(&[]);
     harness.run(&["--session", "s", "[[text:1]]"]).exited(0);
@@ -153,7 +153,7 @@ fn following_ends_with_the_session_and_outlives_its_daemon() {
     tail.events_until(turn_ended);
     daemon.kill();
     tail.wait_for_stderr("looking for it again");
-    // It has not become the daemon itself: another one can.
+    // The command has not become the daemon itself: another one can.
     let daemon = harness.serve(&[]);
     harness.run(&["--session", "s", "[[text:1]]"]).exited(0);
     tail.events_until(turn_ended);
@@ -197,7 +197,7 @@ fn following_ends_when_nobody_reads_it_any_more() {
     assert_eq!(tail.wait().unwrap().code(), Some(0));
 }
 
-/// What waits in session `s`.
+/// Returns the number of queued messages in session `s`.
 fn queued(harness: &Harness) -> usize {
     let queue = detail(harness, "s").state.queue;
     queue.map_or(0, |queue| queue.inline().unwrap().len())
@@ -214,7 +214,7 @@ fn whoever_only_looks_delivers_nothing() {
     assert_eq!((closed.status, queued(&harness)), (SessionStatus::Idle, 1), "{closed:?}");
     let transcript = sessions(&harness, &["tail", "s"]);
     assert!(transcript.exited(0).stdout.contains("daemon_restarted"), "{transcript:?}");
-    // A daemon that stays delivers it, and somebody answers.
+    // A persistent daemon delivers it, and another client answers.
     let daemon = harness.serve(&[]);
     let mut tail = harness.start(&["sessions", "tail", "s", "-f", "--json"]);
     tail.events_until(|event| matches!(event.data, EventData::PermissionRequested(_)));

@@ -1,4 +1,4 @@
-//! `run` as a person sees it: on a terminal, which here is one end of a pair.
+//! `run` on a terminal, which here is one end of a pair.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -110,11 +110,11 @@ impl Terminal {
         self.child.wait().unwrap()
     }
 
-    /// Reads some; `false` when the other end is closed, which a terminal tells by an error.
+    /// Reads some bytes; `false` when the other end is closed, which a terminal reports as an error.
     fn read(&mut self) -> bool {
         let mut byte = [0; 1];
         let mut bytes = vec![];
-        // Byte by byte to a whole character: what comes is little, and is looked at as text.
+        // Byte by byte to a whole character: the output is short, and is checked as text.
         while self.ours.read(&mut byte).is_ok_and(|count| count > 0) {
             bytes.extend(byte);
             if let Ok(text) = std::str::from_utf8(&bytes) {
@@ -125,7 +125,7 @@ impl Terminal {
         false
     }
 
-    /// What is left to see of it in the end.
+    /// Returns the final screen.
     pub(crate) fn screen(&self) -> String {
         let mut lines = vec![vec![]];
         let mut column = 0;

@@ -1,4 +1,4 @@
-//! `omniglot opencode` itself: what it refuses, and that it brings a daemon.
+//! `omniglot opencode` itself: the arguments that it refuses, and the start of a daemon.
 
 use std::path::Path;
 use std::process::{Command, Output};

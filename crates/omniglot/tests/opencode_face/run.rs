@@ -1,4 +1,4 @@
-//! `opencode run --attach`: one prompt, its permissions, and what it prints.
+//! `opencode run --attach`: one prompt, its permissions, and its output.
 
 use std::process::Output;
 
@@ -16,7 +16,7 @@ fn said(output: &Output) -> String {
     text
 }
 
-/// What `--format json` prints: the kinds in order, and the objects.
+/// Returns the output of `--format json`: the kinds in order, and the objects.
 fn lines(output: &Output) -> (Vec<String>, Vec<Value>) {
     let lines: Vec<Value> = said(output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let kinds = lines.iter().map(|line| line["type"].as_str().unwrap().to_owned()).collect();

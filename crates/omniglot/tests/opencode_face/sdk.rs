@@ -1,4 +1,4 @@
-//! The clients of the SDK, old and new, as a script uses them: `sdk.mjs` asserts, this tells what it meets.
+//! The clients of the SDK, old and new, used by a script: `sdk.mjs` asserts, this file prepares the daemons.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use omniglot_testkit::models::Reply;
 
 use crate::{Real, claude_asks, claude_makes, mock};
 
-/// What a script sends for each of its steps, so that it is the same for every agent.
+/// The prompts of a script for each of its steps, so that the script is the same for every agent.
 struct Prompts {
     provider: &'static str,
     text: &'static str,

@@ -12,7 +12,7 @@ pub(crate) const PERMISSION: &str = "Permission required";
 pub(crate) fn open(client: &OpenCode, daemon: &Daemon, words: &[&str]) -> Terminal {
     let terminal = client.interface(OMNIGLOT, daemon, words);
     terminal.sees("Ask anything");
-    // The agents are there as soon as the line below the box names one.
+    // The list of agents is loaded once the line below the box names one.
     terminal.sees("Build ·");
     terminal
 }

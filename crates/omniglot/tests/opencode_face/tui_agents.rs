@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::tui::{BUSY, PERMISSION, answered, open, prompt};
 use crate::{OMNIGLOT, Real, claude_asks, claude_makes};
 
-/// Searches a model or an agent, which is a mode, in its list and takes it.
+/// Searches a model or an agent, which is a mode, in its list and selects it.
 fn choose(terminal: &Terminal, what: &str, words: &str) {
     let title = format!("Select {what}");
     prompt(terminal, &format!("/{what}s"));
@@ -26,7 +26,7 @@ fn claude_streams_into_the_interface() {
     real.says([reply.and_text("and the second.")]);
     let terminal = open(&client, &real.daemon, &[]);
     prompt(&terminal, "Speak.");
-    // The model holds back the rest: what is seen now was streamed.
+    // The model holds back the rest: the text on the screen was streamed.
     let screen = terminal.sees("The first half,");
     assert!(!screen.contains("and the second."), "{screen}");
     terminal.sees(BUSY);
@@ -79,7 +79,7 @@ fn another_model_is_chosen_for_the_next_prompt() {
     prompt(&terminal, "Who are you?");
     answered(&terminal, "From the first.");
     choose(&terminal, "model", "haiku");
-    // How hard it shall think, which may stay as it is.
+    // The reasoning effort, which may stay unchanged.
     terminal.sees("Select variant");
     terminal.press("Enter");
     terminal.sees_no("Select variant");

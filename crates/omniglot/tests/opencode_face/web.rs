@@ -1,5 +1,5 @@
-//! OpenCode's web page in a browser. The page comes from `opencode serve`, as it is published, and is told
-//! of the daemon in its own settings; `web.mjs` clicks, this tells what it meets.
+//! OpenCode's web page in a browser. The published `opencode serve` serves the page, and its own settings
+//! name the daemon; `web.mjs` clicks, this file prepares the daemons.
 //!
 //! The page and the daemon have different origins, so the daemon must allow the page's.
 
@@ -13,7 +13,7 @@ use omniglot_testkit::models::Reply;
 
 use crate::{OMNIGLOT, Real, claude_asks, claude_makes};
 
-/// A server that gives the page, and nothing else that is used here.
+/// A server that serves the page, and nothing else that is used here.
 struct Page {
     child: Child,
     origin: String,
@@ -36,7 +36,7 @@ impl Page {
     }
 
     /// Clicks through everything, with this model at first, and these prompts for a text, a permission, a
-    /// question and a long turn; the last are the words that the long turn begins with.
+    /// question and a long turn; the last entry is the text that the long turn begins with.
     fn walk(&self, daemon: &Daemon, model: &str, prompts: [&str; 5]) {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/opencode_face/web.mjs");
         let playwright = library("playwright", "node_modules/playwright-core/index.mjs");

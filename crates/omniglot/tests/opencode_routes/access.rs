@@ -1,4 +1,4 @@
-//! Who is let in, and what is told to those who are not.
+//! Access to the face, and its refusals.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -1,4 +1,4 @@
-//! A session that has done nothing yet goes to the agent that its first prompt names.
+//! A session without a turn moves to the agent that its first prompt names.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,7 +19,7 @@ fn with_agent(name: &str, command: &[&str]) -> Daemon {
     Setup::new(OMNIGLOT).config(toml).start()
 }
 
-/// A second agent, which says when it is started and waits to be let in.
+/// A second agent, which reports its start and waits for a release.
 struct Gate {
     dir: tempfile::TempDir,
 }
@@ -48,7 +48,7 @@ impl Gate {
         self.wait("go", |path| std::fs::write(path, "\n")).await;
     }
 
-    /// The other end of a pipe may take its time.
+    /// Waits for the other end of a pipe, which may take its time.
     async fn wait(&self, pipe: &str, act: fn(&Path) -> std::io::Result<()>) {
         let path: PathBuf = self.dir.path().join(pipe);
         tokio::task::spawn_blocking(move || act(&path)).await.unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! What a client reads when it starts.
+//! The lists that a client reads when it starts.
 
 use omniglot_testkit::daemon::Setup;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Prompts: what they answer, what they may ask for, and what they bring along.
+//! Prompts: their answers, their settings and their attachments.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -126,13 +126,13 @@ async fn stopping_answers_the_prompt_and_drops_what_waits() {
     let waiting = face.refused(Method::POST, &path, Some(text_prompt("[[text:1]]")));
     let stop = async {
         events.until("message.part.delta").await;
-        // The second message is seen as soon as it waits.
+        // The second message is in the stream as soon as it is queued.
         events.until("message.updated").await;
         face.post(&format!("/session/{session}/abort"), json!({})).await
     };
     let mut watch = face.stream("/event").await;
     let ordered = async {
-        // Posted second, so that it is the one that waits.
+        // Posted second, so that this message is the queued one.
         watch.until("message.part.delta").await;
         waiting.await
     };
@@ -164,6 +164,6 @@ async fn a_picture_comes_back_as_what_a_page_can_show() {
     assert!(seen.iter().any(|frame| event(frame)["properties"]["part"] == *picture), "{seen:?}");
 }
 
-/// The smallest picture.
+/// The smallest image.
 const PIXEL: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";

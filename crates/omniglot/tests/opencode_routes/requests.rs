@@ -1,10 +1,10 @@
-//! Permissions and questions: asked again to whoever comes later, and answered by either route.
+//! Permissions and questions: sent again to later clients, and answered by either route.
 
 use serde_json::{Value, json};
 
 use super::support::{Events, Face, daemon, event, said};
 
-/// The id of the request that a stream tells next.
+/// Returns the id of the next request in the stream.
 async fn asked(events: &mut Events, kind: &str) -> String {
     let seen = events.until(kind).await;
     event(seen.last().unwrap())["properties"]["id"].as_str().unwrap().to_owned()

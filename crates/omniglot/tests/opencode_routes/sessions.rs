@@ -1,4 +1,4 @@
-//! Sessions: their lists, their names, their end.
+//! Sessions: their lists, their titles, their end.
 
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -104,7 +104,7 @@ async fn a_session_that_rested_while_many_others_worked_is_told_once_and_whole()
     let mut events = face.stream("/global/event").await;
     face.prompt(&first, "[[text:1]]").await;
     events.until("session.idle").await;
-    // More than are kept while they rest.
+    // More sessions than are kept while they are idle.
     for _ in 0..20 {
         let other = face.session().await;
         face.prompt(&other, "[[text:1]]").await;

@@ -1,4 +1,4 @@
-//! A client of the face that knows nothing but HTTP.
+//! A client of the face that uses nothing but HTTP.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use omniglot_testkit::daemon::{Daemon, Setup};
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
-/// Longer than anything here takes; a test that waits so long has failed.
+/// Longer than any step here takes; a test that waits so long has failed.
 const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) fn daemon() -> Daemon {
@@ -51,7 +51,7 @@ impl Face {
         ok(self.ask(Method::POST, path, Some(body)).await).await
     }
 
-    /// The status and the message that a client would show.
+    /// Returns the status and the message that a client would display.
     pub(crate) async fn refused(&self, method: Method, path: &str, body: Option<Value>) -> (u16, String) {
         let response = self.ask(method, path, body).await;
         let status = response.status().as_u16();
@@ -62,7 +62,7 @@ impl Face {
         (status, body["data"]["message"].as_str().unwrap().to_owned())
     }
 
-    /// A new session's id.
+    /// Creates a session and returns its id.
     pub(crate) async fn session(&self) -> String {
         let session = self.post("/session", json!({})).await;
         session["id"].as_str().unwrap().to_owned()
@@ -105,7 +105,7 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// The next frame's data; `None` at the end.
+    /// Returns the next frame's data; `None` at the end.
     pub(crate) async fn next(&mut self) -> Option<Value> {
         loop {
             if let Some((frame, rest)) = self.read.split_once("\n\n") {
@@ -119,7 +119,7 @@ impl Events {
         }
     }
 
-    /// Everything up to the first event of this type, and that one last.
+    /// Returns everything up to the first event of this type, which is the last.
     pub(crate) async fn until(&mut self, kind: &str) -> Vec<Value> {
         let mut seen = vec![];
         loop {
@@ -134,7 +134,7 @@ impl Events {
     }
 }
 
-/// The event of a frame of either stream.
+/// Returns the event of a frame of either stream.
 pub(crate) fn event(frame: &Value) -> &Value {
     frame.get("payload").unwrap_or(frame)
 }
@@ -143,7 +143,7 @@ pub(crate) fn kinds(frames: &[Value]) -> Vec<&str> {
     frames.iter().map(|frame| event(frame)["type"].as_str().unwrap()).collect()
 }
 
-/// What the assistant said in a message.
+/// Returns the assistant's text in a message.
 pub(crate) fn said(message: &Value) -> String {
     let parts = message["parts"].as_array().unwrap();
     let texts = parts.iter().filter(|part| part["type"] == "text");

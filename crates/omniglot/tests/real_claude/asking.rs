@@ -1,4 +1,4 @@
-//! What the agent asks a person: questions, the approval of a plan, permissions.
+//! The agent's requests to a person: questions, the approval of a plan, permissions.
 
 use std::path::Path;
 
@@ -82,7 +82,7 @@ async fn a_question_that_nobody_answers_is_told_to_the_model() {
     assert!(fixture.model.last().tool_results().concat().contains("did not answer"), "{turn}");
 }
 
-/// A session that plans.
+/// Opens a session in plan mode.
 async fn planning() -> Fixture {
     CLAUDE.stage_with([], |request| request.agent_mode = Some("plan".to_owned())).await
 }
@@ -91,7 +91,7 @@ async fn state(fixture: &Fixture) -> SessionState {
     fixture.session.client.detail(&fixture.session.id).await.unwrap().state
 }
 
-/// The file that the agent told the model to write its plan to.
+/// Returns the file that the agent instructed the model to write its plan to.
 fn plan_file(request: &Request) -> String {
     let body = request.body.to_string();
     let folder = body.find("/.claude/plans/").expect("a file for the plan");
@@ -120,7 +120,7 @@ async fn an_approved_plan_ends_plan_mode() {
     assert!(state.plan.is_some_and(|plan| plan.text.contains("Count the walruses.")));
 }
 
-/// The plan is handed in with the call, and in no file.
+/// The plan is submitted with the call, and in no file.
 #[tokio::test]
 async fn a_plan_that_is_sent_back_keeps_the_agent_planning() {
     let fixture = planning().await;

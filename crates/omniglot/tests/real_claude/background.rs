@@ -1,4 +1,4 @@
-//! What goes on behind a turn that has ended, and the turns that nobody asked for.
+//! Background work after the end of a turn, and turns that the agent starts by itself.
 
 use omniglot_schema::{
     Connection, CreateSessionRequest, EventData, ItemStatus, PermissionReply, PermissionStatus,
@@ -62,7 +62,7 @@ async fn a_subagent_in_the_background_reports_in_a_turn_of_the_agent() {
     assert_eq!(state.subagents, None);
 }
 
-/// What a subagent that is told to make a file does first; the main thread goes on when the gate opens.
+/// Starts a subagent that is to make a file; the main thread continues when the gate opens.
 async fn delegated() -> (Fixture, Gate) {
     let task = json!({"description": "Make", "subagent_type": "general-purpose",
         "run_in_background": true, "prompt": MAKE});
@@ -79,7 +79,7 @@ fn of_maker(request: &Request) -> bool {
     request.messages.first().is_some_and(|message| message.text().contains(MAKE))
 }
 
-/// What the CLI's result tells, whether the turn ends with it or not.
+/// Whether this is the accounting of the CLI's result, whether the turn ends with it or not.
 fn is_account(event: &UniversalEvent) -> bool {
     matches!(&event.data, EventData::SessionUpdated(patch) if patch.context.is_some())
 }
@@ -99,7 +99,7 @@ async fn a_turn_waits_for_the_permission_that_a_subagent_in_the_background_needs
     let EventData::PermissionRequested(asked) = asked.data else { panic!("{asked:?}") };
     fixture.session.reply(asked.permission_id.as_str(), PermissionReply::Once).await.unwrap();
     let ended = fixture.session.wait_for(from, is(UniversalEventType::TurnEnded)).await.sequence;
-    // The subagent goes on, and the CLI speaks once more when it is done.
+    // The subagent continues, and the CLI reports once more when it is done.
     let reported = turn_after(&fixture, ended).await;
     assert!(reported.events.iter().any(begun_by_agent), "{reported}");
     assert!(reported.text().contains("It has made it."), "{reported}");
@@ -123,7 +123,7 @@ async fn a_turn_that_waits_for_a_subagent_in_the_background_is_cancelled() {
     let asked = fixture.session.wait_for(from, is(UniversalEventType::PermissionRequested)).await;
     gate.open();
     fixture.session.wait_for(asked.sequence, is_account).await;
-    // Whether a subagent that is refused has a last word, and the CLI one about that, is theirs to say.
+    // A subagent that is refused may or may not emit a last text, and so may the CLI.
     fixture.model.push(Reply::text("So be it.").forever());
     fixture.session.client.cancel(&fixture.session.id, QueueOnCancel::Keep).await.unwrap();
     let ended = fixture.session.wait_for(from, is(UniversalEventType::TurnEnded)).await;
@@ -150,7 +150,7 @@ async fn a_process_with_a_command_in_the_background_does_not_rest() {
     let from = tends.turn("Run it.", PermissionReply::Once).await.last_sequence();
     model.push(Reply::text("Hello."));
     rests.turn("Hi.", PermissionReply::Once).await;
-    // The one that worked last is ended for its rest: so would be the other, which has worked before.
+    // The process that worked last is stopped as idle; the other would be, too, without its background work.
     let ended = |event: &UniversalEvent| matches!(&event.data, EventData::SessionUpdated(patch) if patch.connection == Some(None));
     rests.wait_for(0, ended).await;
     let state = daemon.client.detail(&tends.id).await.unwrap().state;

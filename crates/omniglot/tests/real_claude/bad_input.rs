@@ -1,4 +1,4 @@
-//! What is missing or wrong is told in words that help.
+//! Missing or wrong input is reported with a helpful message.
 
 use omniglot_client::{Client, ClientError};
 use omniglot_schema::{
@@ -66,7 +66,7 @@ async fn a_model_that_does_not_exist_is_told_at_the_turn() {
     assert!(labels(&history).contains(&"claude.warning"), "the list of models was not told");
 }
 
-/// Others than root may.
+/// Other users than root may.
 #[tokio::test]
 async fn permissions_that_root_may_not_skip_are_explained() {
     let model = Model::anthropic().start();

@@ -1,4 +1,4 @@
-//! What the agent keeps in mind and what it costs: compaction, forgetting, usage, money.
+//! The agent's context and its cost: compaction, clearing, usage, money.
 
 use omniglot_schema::{PermissionReply, StopReason, UniversalEvent};
 use omniglot_testkit::models::{Failure, Reply, Usage};

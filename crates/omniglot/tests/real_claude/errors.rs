@@ -1,4 +1,4 @@
-//! Ends of a turn that only this agent tells in this way: limits, refusals, retries.
+//! Ends of a turn that only this agent reports in this way: limits, refusals, retries.
 
 use omniglot_schema::{ContentPart, ErrorCode, ItemRole, ItemStatus, StopReason};
 use omniglot_testkit::models::{Failure, Reply, Stop};
@@ -65,7 +65,7 @@ async fn trap_a_stream_that_breaks_leaves_a_half_answer_only_where_claude_keeps_
         .filter(|item| item.role == Some(ItemRole::Assistant) && item.status == ItemStatus::Completed)
         .flat_map(|item| item.content.clone())
         .collect();
-    // Claude asks again, or asks to go on behind the half: it depends on how far it had read.
+    // Claude repeats the request, or asks to continue after the half: it depends on how far it had read.
     let kept = fixture.model.last().text().contains("Half of an");
     let half = kept.then_some("Half of an");
     let wanted: Vec<_> = half.into_iter().chain(["A whole answer."]).map(ContentPart::text).collect();

@@ -1,4 +1,4 @@
-//! Following a session step by step: its questions, its turns, and the process behind it.
+//! Follows a session step by step: its questions, its turns, and its process.
 
 use omniglot_schema::{
     EventData, PermissionReply, PermissionReplyRequest, QuestionEventData, QuestionReplyRequest,
@@ -11,12 +11,12 @@ pub(crate) fn is(kind: UniversalEventType) -> impl Fn(&UniversalEvent) -> bool {
     move |event| event.kind() == kind
 }
 
-/// The sequence of the latest event.
+/// Returns the sequence of the latest event.
 pub(crate) async fn now(fixture: &Fixture) -> u64 {
     fixture.session.client.detail(&fixture.session.id).await.expect("the session").info.event_count
 }
 
-/// Everything after `from` up to the end of the turn.
+/// Returns everything after `from` up to the end of the turn.
 pub(crate) async fn turn_after(fixture: &Fixture, from: u64) -> Turn {
     let last = fixture.session.wait_for(from, is(UniversalEventType::TurnEnded)).await.sequence;
     let events = fixture.session.history().await;
@@ -69,7 +69,7 @@ pub(crate) async fn patched(fixture: &Fixture, patch: SessionPatch) -> omniglot_
     fixture.session.client.patch(&fixture.session.id, &patch).await.expect("a change").state
 }
 
-/// The one process of the agent itself.
+/// Returns the one process of the agent itself.
 pub(crate) fn agent_pid(fixture: &Fixture) -> u32 {
     let is_agent = |pid: &u32| {
         let program = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();

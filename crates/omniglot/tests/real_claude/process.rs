@@ -1,4 +1,4 @@
-//! The process behind a session: one for many prompts, gone without a trace, and back after a crash.
+//! The process of a session: one for many prompts, gone without a trace, and restarted after a crash.
 
 use omniglot_schema::{
     CreateSessionRequest, ErrorCode, EventData, PermissionReply, QueueOnCancel, StopReason, UniversalEvent,
@@ -47,7 +47,7 @@ async fn an_agent_that_crashes_in_mid_turn_is_resumed_by_the_next_prompt() {
     assert!(heard.contains("Remember the walrus.") && heard.contains("Which animal?"), "{heard}");
 }
 
-/// Begins a command that never ends; the process id of its shell.
+/// Starts a command that never ends; returns the pid of its shell.
 async fn endless_shell(fixture: &Fixture) -> u32 {
     fixture.model.push((CLAUDE.shell)("echo $$ > shell; mv shell pid; while :; do sleep 1; done"));
     let session = &fixture.session;
@@ -56,7 +56,7 @@ async fn endless_shell(fixture: &Fixture) -> u32 {
     let EventData::PermissionRequested(asked) = asked.data else { panic!("a permission") };
     session.reply(asked.permission_id.as_str(), PermissionReply::Once).await.unwrap();
     let file = fixture.file("pid");
-    // No event tells that a command has come so far.
+    // No event reports that a command has come so far.
     let read = tokio::task::spawn_blocking(move || {
         loop {
             match std::fs::read_to_string(&file) {

@@ -1,4 +1,4 @@
-//! Model, effort and mode, as the model server hears of them.
+//! Model, effort and mode, as the model server receives them.
 
 use omniglot_schema::{CreateSessionRequest, SessionPatch, UniversalEventType};
 use omniglot_testkit::agents::RealAgent;

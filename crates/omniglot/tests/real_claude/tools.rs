@@ -1,4 +1,4 @@
-//! What tools give beside their words: exit codes, new files, subagents, secrets that stay secret, todos.
+//! Results of tools beside their text: exit codes, new files, subagents, secrets that stay secret, todos.
 
 use omniglot_client::EventsQuery;
 use omniglot_schema::{
@@ -174,7 +174,7 @@ async fn trap_the_blocks_of_one_answer_are_items_in_their_order() {
     let turn = fixture.answered("Read it.", Reply::text("Done.")).await;
     let kinds: Vec<_> = turn.items().iter().map(|item| item.kind).collect();
     let (message, call, result) = (ItemKind::Message, ItemKind::ToolCall, ItemKind::ToolResult);
-    // The prompt, what was thought and said, the call and its result, the end.
+    // The prompt, the thought and the text, the call and its result, the end.
     let said = kinds.iter().filter(|kind| **kind == message).count();
     assert!((3..=4).contains(&said), "{turn}");
     let place = |wanted: ItemKind| kinds.iter().position(|kind| *kind == wanted);

@@ -1,5 +1,5 @@
-//! What a person does with a session beside talking: stop a command, steer, choose effort and mode; and a model
-//! that nobody can reach.
+//! A person's control of a session beside prompts: stop a command, steer, choose effort and mode; and a model
+//! that cannot be reached.
 
 use std::time::{Duration, Instant};
 
@@ -29,7 +29,7 @@ fn is_result(event: &UniversalEvent) -> bool {
     matches!(&event.data, EventData::ItemStarted(data) if data.item.kind == ItemKind::ToolResult)
 }
 
-/// Waits until something is so; fails after twenty seconds.
+/// Waits until `so` holds; fails after twenty seconds.
 async fn until(what: &str, so: impl Fn() -> bool) {
     let began = Instant::now();
     while !so() {
@@ -43,7 +43,7 @@ async fn a_cancel_also_ends_the_command_that_runs() {
     let fixture = CODEX.fixture([shell("exec sleep 98765")]).await;
     fixture.session.post("Wait for ever.").await;
     until("the command runs", || runs(&fixture.daemon, "sleep 98765")).await;
-    // It is Codex that ends it, and only once it has told of it.
+    // Codex ends the command, and only once it has reported it.
     fixture.session.wait_for(0, is_result).await;
     fixture.session.client.cancel(&fixture.session.id, QueueOnCancel::Keep).await.unwrap();
     fixture.session.wait_for(0, ended_so(StopReason::Cancelled)).await;
@@ -53,7 +53,7 @@ async fn a_cancel_also_ends_the_command_that_runs() {
     fixture.session.history().await;
 }
 
-/// Codex tells of a command some milliseconds after it has started it, and cannot end it before.
+/// Codex reports a command some milliseconds after its start, and cannot end it before.
 async fn cancel_as_soon_as_commands_exist(permission_mode: &str, duration: u32) {
     let mode =
         |request: &mut CreateSessionRequest| request.permission_mode = Some(permission_mode.to_owned());

@@ -1,4 +1,4 @@
-//! A Codex that we cannot work with says so, with its version and what is needed.
+//! An unsupported Codex is refused with its version and the required one.
 
 use omniglot_schema::{CreateSessionRequest, ErrorCode, ProblemDetails, StopReason};
 use omniglot_testkit::daemon::Setup;
@@ -10,7 +10,7 @@ use crate::CODEX;
 const TOO_OLD: &str = r#"{"id":"hello","result":{"userAgent":"omniglot/0.98.1 (Debian)"}}"#;
 const UNFRIENDLY: &str = r#"{"error":{"code":-32600,"message":"clients are not welcome"},"id":"hello"}"#;
 
-/// A Codex that answers the handshake so.
+/// A Codex that answers the handshake with `answer`.
 fn codex_that_says(answer: &str) -> String {
     codex_that_does(&format!("read l; echo '{answer}'; cat >/dev/null"))
 }
@@ -20,7 +20,7 @@ fn codex_that_does(script: &str) -> String {
     format!("[agents.codex]\nprotocol = \"codex\"\ncommand = {command}\n")
 }
 
-/// What whoever wants a session with it is told: always what is needed, too.
+/// Returns the problem of creating a session with it, which always names the requirement, too.
 async fn refused(codex: String) -> ProblemDetails {
     let daemon = Setup::new(env!("CARGO_BIN_EXE_omniglot")).config(codex).start();
     let refused = daemon.client.create(&session_id("s"), &CreateSessionRequest::new("codex")).await;

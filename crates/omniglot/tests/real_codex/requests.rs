@@ -1,4 +1,4 @@
-//! What Codex asks a person: commands, patches, tools of MCP servers, questions; and every way to answer.
+//! Codex's requests to a person: commands, patches, tools of MCP servers, questions; and every way to answer.
 
 use omniglot_schema::{
     CreateSessionRequest, EventData, McpCommand, McpServerConfig, PermissionReply, PermissionReplyRequest,
@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::{CODEX, CUT, ended_so, escalated, is};
 
-/// How the permissions of a session were resolved, in order.
+/// Returns the resolutions of a session's permissions, in order.
 fn resolutions(events: &[UniversalEvent]) -> Vec<(PermissionStatus, Option<ResolvedBy>)> {
     let resolved = events.iter().filter_map(|event| match &event.data {
         EventData::PermissionResolved(data) => {
@@ -72,7 +72,7 @@ async fn a_declined_command_does_not_run_and_the_turn_goes_on() {
 #[tokio::test]
 async fn a_rejection_with_a_word_goes_on_and_the_model_hears_it() {
     const WORDS: &str = "Use cat instead.";
-    // The refusal may reach the model before the words do.
+    // The refusal may reach the model before the message does.
     let script = || {
         let refused =
             |request: &Request| !request.tool_results().is_empty() && !request.text().contains(WORDS);
@@ -161,7 +161,7 @@ async fn a_tool_of_an_mcp_server_is_a_permission_that_can_be_rejected() {
     fixture.session.history().await;
 }
 
-/// A session whose model asks for a colour.
+/// Opens a session whose model asks for a colour.
 async fn asked_for_a_colour() -> (Fixture, String) {
     let options = json!([
         {"label": "Red", "description": "As fire"},

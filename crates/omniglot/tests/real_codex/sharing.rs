@@ -1,4 +1,4 @@
-//! One server for all sessions: what each of them says stays its own, and none is lost with the server.
+//! One server for all sessions: each session receives only its own events, and none is lost with the server.
 
 use omniglot_schema::{
     CreateSessionRequest, ErrorCode, EventData, PermissionReply, Resume, ServerStatus, ServerStatusInfo,
@@ -13,7 +13,7 @@ use omniglot_testkit::session_driver::{SessionDriver, text_of};
 
 use crate::{CODEX, ended_so, is, shell};
 
-/// The servers of Codex below the daemon.
+/// Returns the servers of Codex below the daemon.
 fn servers(daemon: &Daemon) -> Vec<u32> {
     let is_server = |pid: &u32| {
         let program = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
@@ -32,7 +32,7 @@ async fn another(fixture: &Fixture, name: &str) -> SessionDriver {
     SessionDriver::create_with(&fixture.daemon.client, name, &CreateSessionRequest::new("codex")).await
 }
 
-/// An answer to the session that this word was said in, which stops in the middle.
+/// An answer to the session whose prompt has this word, which stops in the middle.
 fn halved(word: &'static str, first: &str, second: &str) -> (Reply, Gate) {
     let (half, gate) = Reply::text(first).hold();
     (half.and_text(second).when(of(word)), gate)
@@ -154,7 +154,7 @@ async fn a_session_that_comes_back_has_its_sandbox_and_its_approvals_again() {
     assert!(fixture.file("after").exists(), "{turn}");
     let state = fixture.session.client.detail(&fixture.session.id).await.unwrap().state;
     assert_eq!(state.permission_mode.as_deref(), Some("acceptEdits"));
-    // The model is told of every change of the sandbox; after the restart there was none.
+    // The model is informed of every change of the sandbox; after the restart there was none.
     let heard = &fixture.model.conversation()[asked];
     assert!(heard.text().contains("Make a file.") && heard.text().contains("Make another."));
     assert!(heard.system.contains("`sandbox_mode` is `workspace-write`"), "{}", heard.system);

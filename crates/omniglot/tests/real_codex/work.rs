@@ -1,4 +1,4 @@
-//! What Codex does by itself: commands, patches, plans, child agents, and what it costs.
+//! Codex's own work: commands, patches, plans, child agents, and its cost.
 
 use omniglot_schema::{
     ContentPart, CreateSessionRequest, EventData, ItemKind, MessageAttachment, PermissionReply,
@@ -145,7 +145,7 @@ async fn a_child_agent_speaks_below_the_call_that_started_it() {
     fixture.model.push(Reply::text("Walrus, says the child.").when(child));
     let (rest, gate) = Reply::empty().hold();
     fixture.model.push(rest.and_text("The parent is done."));
-    // Codex asks once more when the child's word reaches the parent before its turn is over.
+    // Codex asks once more when the child's result reaches the parent before its turn is over.
     fixture.model.push(Reply::text("The parent has heard it.").forever());
     fixture.session.post("Ask a child.").await;
     let spoken = fixture

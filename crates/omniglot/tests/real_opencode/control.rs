@@ -1,4 +1,4 @@
-//! What a person changes under way: effort, agent, rules, the length of the conversation.
+//! Changes of a running session: effort, agent, rules, the length of the conversation.
 
 use omniglot_schema::{
     ContentPart, Delivered, Delivery, EventData, ItemRole, PermissionReply, SessionDetail, SessionPatch,
@@ -18,7 +18,7 @@ async fn permission_mode(fixture: &Fixture, mode: &str) -> SessionDetail {
     change(fixture, SessionPatch { permission_mode: Some(mode.to_owned()), ..SessionPatch::default() }).await
 }
 
-/// Lets the model write a file; how often it was asked about.
+/// Lets the model write a file; returns the number of permission requests.
 async fn asked_to_write(fixture: &Fixture, name: &str) -> usize {
     fixture.model.push((OPENCODE.write)(&fixture.file(name), "text\n"));
     let turn = fixture.answered("Write.", Reply::text("Done.")).await;

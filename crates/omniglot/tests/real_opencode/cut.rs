@@ -1,4 +1,4 @@
-//! Event streams that are cut in mid-turn: nothing is lost, nothing is told twice, and every turn ends.
+//! Event streams that are cut in mid-turn: nothing is lost, nothing is emitted twice, and every turn ends.
 
 use omniglot_schema::{
     Connection, ContentPart, CreateSessionRequest, ErrorCode, EventData, PermissionReply, StopReason,
@@ -16,7 +16,7 @@ use crate::{OPENCODE, ended_so, is, shell};
 
 const CUTTING: Dialect = Dialect { agent: RealAgent::opencode_behind_a_proxy, ..OPENCODE };
 
-/// Begins a turn, cuts the event stream in the middle of its first answer, and lets that answer end unheard.
+/// Starts a turn, cuts the event stream in the middle of its first answer, and lets that answer end unseen.
 async fn cut(fixture: &Fixture, gate: &Gate, after: usize) -> u64 {
     fixture.session.post("Talk.").await;
     gate.reached().await;
@@ -78,13 +78,13 @@ async fn a_permission_that_was_asked_unheard_can_be_answered() {
     fixture.session.history().await;
 }
 
-/// Cuts the event stream before anything is said.
+/// Cuts the event stream before anything is emitted.
 async fn deafen(fixture: &Fixture) -> u64 {
     std::fs::write(fixture.agent.home().join("cut"), "").unwrap();
     fixture.session.wait_for(0, connection_is(Some(Connection::Lost))).await.sequence
 }
 
-/// Waits until OpenCode has written this into its log: no event tells what nobody can hear.
+/// Waits until OpenCode has written this into its log: no event of a cut stream can report it.
 async fn logged(fixture: &Fixture, words: &str) {
     let log = fixture.agent.home().join(".local/share/opencode/log/opencode.log");
     while !std::fs::read_to_string(&log).is_ok_and(|log| log.contains(words)) {

@@ -1,4 +1,4 @@
-//! Failures that OpenCode gets over by itself: it tries again, it compacts, it goes on.
+//! Failures that OpenCode handles by itself: it retries, compacts and continues.
 
 use omniglot_schema::{Activity, EventData, StopReason, UniversalEvent};
 use omniglot_testkit::models::{Failure, Reply};
@@ -6,7 +6,7 @@ use omniglot_testkit::session_driver::{Turn, labels};
 
 use crate::OPENCODE;
 
-/// The activities that were told, in order.
+/// Returns the activities in the stream, in order.
 fn activities(events: &[UniversalEvent]) -> Vec<Option<Activity>> {
     let told = events.iter().filter_map(|event| match &event.data {
         EventData::SessionUpdated(patch) => patch.activity,

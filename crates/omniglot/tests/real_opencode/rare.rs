@@ -1,4 +1,4 @@
-//! What OpenCode does only with some providers, or when it is asked to by a variable of its own.
+//! Features that OpenCode has only with some providers, or with a variable of its own.
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ async fn a_thought_that_only_its_maker_can_read_is_private() {
     fixture.session.history().await;
 }
 
-/// The file that the agent told the model to write its plan to.
+/// Returns the file that the agent instructed the model to write its plan to.
 fn plan_file(request: &Request) -> String {
     let body = request.body.to_string();
     let folder = body.find("opencode/plans/").expect("a file for the plan");
@@ -75,7 +75,7 @@ async fn an_approved_plan_ends_plan_mode() {
     fixture.session.history().await;
 }
 
-/// What OpenCode has said to the model in the user's name.
+/// Returns the messages that OpenCode has sent to the model in the user's name.
 fn injected(events: &[UniversalEvent]) -> String {
     let turn = Turn { events: events.to_vec() };
     let system = turn.items().into_iter().filter(|item| item.kind == ItemKind::System);

@@ -1,4 +1,4 @@
-//! What OpenCode asks a person: permissions for commands and edits, questions; and every way to answer.
+//! OpenCode's requests to a person: permissions for commands and edits, questions; and every way to answer.
 
 use omniglot_schema::{
     ContentPart, EventData, PermissionReply, PermissionReplyRequest, PermissionStatus, QuestionReplyRequest,

@@ -1,4 +1,4 @@
-//! One server for all sessions: what each of them says stays its own, and nothing is lost with the server.
+//! One server for all sessions: each receives only its own events, and nothing is lost with the server.
 
 use omniglot_schema::{
     Connection, CreateSessionRequest, ErrorCode, EventData, PermissionReply, Resume, ServerStatus,
@@ -30,7 +30,7 @@ async fn status(daemon: &Daemon) -> ServerStatusInfo {
     agents.into_iter().find(|agent| agent.id == "opencode").and_then(|agent| agent.server_status).unwrap()
 }
 
-/// An answer to the session that this word was said in, which stops in the middle.
+/// An answer to the session whose prompt has this word, which stops in the middle.
 fn halved(word: &'static str, first: &str, second: &str) -> (Reply, Gate) {
     let (half, gate) = Reply::text(first).hold();
     (half.and_text(second).when(move |request: &Request| request.text().contains(word)), gate)

@@ -1,4 +1,4 @@
-//! Work that shows beside words: subagents, lists of what is to do, files, exit codes.
+//! Work beside text: subagents, task lists, files, exit codes.
 
 use omniglot_schema::{ContentPart, FileAction, ItemKind, MessageAttachment, PermissionReply, TodoStatus};
 use omniglot_testkit::models::{Reply, Request};
@@ -70,7 +70,7 @@ async fn a_text_file_that_is_attached_reaches_the_model() {
     fixture.session.history().await;
 }
 
-/// The changed files of a turn: path, how, and the change.
+/// Returns the changed files of a turn: path, action, and diff.
 fn changes(turn: &omniglot_testkit::session_driver::Turn) -> Vec<(String, FileAction, Option<String>)> {
     let parts = turn.items().into_iter().filter(|item| item.kind == ItemKind::ToolResult);
     let changed = parts.flat_map(|item| item.content.clone()).filter_map(|part| match part {
@@ -101,7 +101,7 @@ async fn a_file_that_is_written_is_told_with_its_change() {
     fixture.session.history().await;
 }
 
-/// Models of one family are given another tool for edits.
+/// Models of one family receive another tool for edits.
 #[tokio::test]
 async fn a_patch_of_several_files_is_told_file_by_file() {
     let model = |request: &mut omniglot_schema::CreateSessionRequest| {

@@ -1,4 +1,4 @@
-//! The same play for every agent: the built-in one is moved by words, the real ones by a scripted model.
+//! The same steps for every agent: words control the built-in one, a scripted model the real ones.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -14,17 +14,17 @@ use omniglot_testkit::session_driver::SessionDriver;
 use serde_json::json;
 
 pub(crate) struct Play {
-    // In the order of their ends: the daemon stops its agent before the model goes.
+    // In drop order: the daemon stops its agent before the model ends.
     pub(crate) daemon: Daemon,
     pub(crate) name: &'static str,
     real: Option<Real>,
-    /// Our names of the SDK's sessions.
+    /// Our ids of the SDK's sessions.
     sessions: Mutex<HashMap<String, String>>,
 }
 
 struct Real {
     model: Model,
-    /// Makes a file, and asks before.
+    /// Creates a file, and asks before.
     make: fn(&Path) -> Reply,
     gates: Mutex<Vec<Gate>>,
     _agent: RealAgent,
@@ -66,19 +66,19 @@ impl Play {
         made.id
     }
 
-    /// The session as our own face shows it.
+    /// Returns the session through our own face.
     pub(crate) fn watched(&self, session: &str) -> SessionDriver {
         SessionDriver::of(&self.daemon.client, &self.sessions.lock().unwrap()[session])
     }
 
-    /// What to prompt for a text.
+    /// Returns the prompt that leads to a text.
     pub(crate) fn says(&self, text: &str) -> String {
         let Some(real) = &self.real else { return "[[text]]".into() };
         real.model.push(Reply::text(text));
         "Say something.".into()
     }
 
-    /// What to prompt for a tool that asks; it leaves a file of that name.
+    /// Returns the prompt that leads to a tool that asks; the tool writes a file of that name.
     pub(crate) fn asks(&self, name: &str) -> String {
         let Some(real) = &self.real else { return "[[edit]]".into() };
         real.model.push((real.make)(&self.file(name)));
@@ -99,7 +99,7 @@ impl Play {
         self.daemon.work().join(name)
     }
 
-    /// What to prompt for a turn that does not end by itself.
+    /// Returns the prompt that leads to a turn that does not end by itself.
     pub(crate) fn hangs(&self) -> String {
         let Some(real) = &self.real else { return "[[silence]]".into() };
         let (reply, gate) = Reply::text("It takes").hold();
@@ -118,14 +118,14 @@ impl Play {
         }
     }
 
-    /// Lets the model go on where it was held.
+    /// Lets the model continue where it was held.
     pub(crate) fn release(&self) {
         for gate in self.real.iter().flat_map(|real| std::mem::take(&mut *real.gates.lock().unwrap())) {
             gate.open();
         }
     }
 
-    /// The agent is what has started nothing else: above it are only its guards.
+    /// Kills the agent, which is the process without children: above it are only its guards.
     pub(crate) fn kill_agent(&self) {
         for pid in self.daemon.descendants().into_iter().filter(|pid| descendants(*pid).is_empty()) {
             assert!(Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap().success());
