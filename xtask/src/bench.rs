@@ -1,4 +1,4 @@
-//! The benchmark: builds for release and hands over to the harness, which prints the table.
+//! The benchmark: builds for release and starts the harness, which prints the table.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    // The harness starts the daemon as its users do, so the program must be there first.
+    // The harness starts the daemon as its users do, so the program must exist first.
     Line::new("cargo build --release -p omniglot").run()?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
     let program = target.join("release/omniglot");

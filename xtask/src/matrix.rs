@@ -1,7 +1,7 @@
-//! The README's table of what works with which agent. A cell is ✓ only when a test of the real agent makes it so.
+//! The README's table of features by agent. A cell is ✓ only when a test of the real agent proves it.
 //!
-//! What is shown, and which tests prove it, is the table below. Which tests there are and which have passed is
-//! left to `tests_of_agents`.
+//! The tables below list the features, and the tests that prove them. `tests_of_agents` finds the existing
+//! tests and those that have passed.
 
 mod tests_of_agents;
 
@@ -23,7 +23,7 @@ pub(crate) struct Args {
     listed: bool,
 }
 
-/// An agent as the table names it, and the binary of its tests.
+/// An agent's name in the table, and the binary of its tests.
 const AGENTS: &[(&str, &str)] = &[
     ("claude", "real_claude"),
     ("codex", "real_codex"),
@@ -37,7 +37,7 @@ const AGENTS: &[(&str, &str)] = &[
 /// A feature, and the tests any one of which proves it.
 const FEATURES: &[(&str, &[&str])] = &[
     ("Text messages", &["text_is_streamed"]),
-    // The model says half a sentence and waits for the test, which has seen it.
+    // The model sends half a sentence and waits for the test, which has seen it.
     ("Streaming deltas", &["a_cancelled_turn_ends_and_the_next_prompt_works"]),
     ("Reasoning", &["thoughts_are_items_of_their_own"]),
     ("Reasoning that is not shown", &["a_thought_that_only_its_maker_can_read_is_private"]),
@@ -166,7 +166,7 @@ const FEATURES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// What a mark does not say by itself: a feature, an agent, and under which condition it has it.
+/// The condition of a mark: a feature, an agent, and the condition under which it has the feature.
 const CONDITIONS: &[(&str, &str, &str)] = &[
     ("Reasoning that is not shown", "opencode", "with providers that have it, such as Anthropic"),
     ("Plan to approve", "opencode", "with `OPENCODE_EXPERIMENTAL_PLAN_MODE=1` in its environment"),
@@ -193,7 +193,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// That the tests pass is the business of the run that the check is a part of.
+/// Checks the table against the existing tests; the run that includes this check proves that they pass.
 pub(crate) fn check() -> anyhow::Result<()> {
     let readme = fs::read_to_string(FILE).context(FILE)?;
     let (_, table, _) = parts(&readme)?;
@@ -209,7 +209,7 @@ pub(crate) fn check() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The README before the table, the table, and the rest.
+/// Returns the README before the table, the table, and the rest.
 fn parts(readme: &str) -> anyhow::Result<(&str, &str, &str)> {
     let begin = readme.find(BEGIN).with_context(|| format!("{FILE} has no {BEGIN}"))? + BEGIN.len();
     let (before, rest) = readme.split_at(begin);
@@ -218,7 +218,7 @@ fn parts(readme: &str) -> anyhow::Result<(&str, &str, &str)> {
     Ok((before, table, after))
 }
 
-/// What these tests prove, of which agent.
+/// Returns the features that these tests prove, with their agents.
 fn cells(tests: &BTreeSet<Test>) -> BTreeSet<(&'static str, &'static str)> {
     let mut cells = BTreeSet::new();
     for (agent, binary) in AGENTS {
@@ -258,13 +258,13 @@ fn table(tests: &BTreeSet<Test>) -> String {
     table
 }
 
-/// The number of the condition under which an agent has a feature.
+/// Returns the number of the condition under which an agent has a feature.
 fn condition(feature: &str, agent: &str) -> Option<usize> {
     let at = CONDITIONS.iter().position(|(of, whose, _)| *of == feature && *whose == agent);
     at.map(|at| at + 1)
 }
 
-/// The marked cells of a table, whoever wrote it.
+/// Returns the marked cells of a table, also of one written by hand.
 fn claims(table: &str) -> Vec<(String, String)> {
     let row = |line: &str| -> Vec<String> {
         line.trim()

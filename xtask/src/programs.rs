@@ -1,7 +1,7 @@
-//! Programs of the machine that tests drive clients with: a terminal to look into and a browser.
+//! Programs of the machine that tests drive clients with: a terminal multiplexer and a browser.
 //!
-//! They are no packages of npm, so they are found on the PATH, or installed where that is one command and
-//! nobody has to be asked. Elsewhere it is said what to install; no test is left out without them.
+//! They are no packages of npm, so they are found on the PATH, or installed where that is one command without
+//! a question. Elsewhere the missing package is printed; no test is skipped without them.
 
 use std::path::{Path, PathBuf};
 
@@ -10,10 +10,10 @@ use anyhow::{Context as _, bail};
 use crate::shell::Line;
 
 struct Program {
-    /// Any of these names will do.
+    /// Any of these names is accepted.
     names: &'static [&'static str],
     what_for: &'static str,
-    /// What Debian calls it.
+    /// Debian's name of the package.
     package: &'static str,
 }
 
@@ -71,9 +71,9 @@ fn apt(words: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether packages can be installed without asking anybody.
+/// Whether packages can be installed without a password.
 fn is_root() -> bool {
     use std::os::unix::fs::MetadataExt as _;
-    // The owner of our own folder in /proc is who we are.
+    // The owner of our own folder in /proc is our user.
     Path::new("/proc/self").metadata().is_ok_and(|own| own.uid() == 0)
 }

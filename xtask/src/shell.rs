@@ -1,4 +1,4 @@
-//! Running other programs: quietly, with their output kept for when they fail, or in the open.
+//! Runs other programs: quietly, with their output kept in case of failure, or with inherited output.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -6,14 +6,14 @@ use std::process::Command;
 
 use anyhow::{Context as _, bail};
 
-/// Works in the root of the repository, wherever cargo was called.
+/// Changes to the root of the repository, wherever cargo was called.
 pub(crate) fn enter_root() -> anyhow::Result<()> {
     let here = std::env::var_os("CARGO_MANIFEST_DIR").context("start it as `cargo xtask`")?;
     let root = Path::new(&here).parent().context("xtask lies in the repository")?;
     std::env::set_current_dir(root).with_context(|| root.display().to_string())
 }
 
-/// A command line and what it adds to the environment.
+/// A command line and its additional environment.
 #[derive(Debug, Clone)]
 pub(crate) struct Line {
     pub(crate) words: Vec<String>,
@@ -35,7 +35,7 @@ impl Line {
         self
     }
 
-    /// As one would type it.
+    /// Returns the line as one would type it.
     pub(crate) fn typed(&self) -> String {
         let env = self.env.iter().map(|(key, value)| format!("{key}='{value}'"));
         env.chain(self.words.iter().cloned()).collect::<Vec<_>>().join(" ")
@@ -48,7 +48,7 @@ impl Line {
         Ok(command)
     }
 
-    /// Runs it in the open.
+    /// Runs the line with inherited output.
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         let status = self.command()?.status().with_context(|| self.typed())?;
         if !status.success() {
@@ -57,7 +57,7 @@ impl Line {
         Ok(())
     }
 
-    /// Runs it quietly. Gives what it wrote to stdout and stderr, in order, and whether it succeeded.
+    /// Runs the line quietly. Returns its output to stdout and stderr, in order, and whether it succeeded.
     pub(crate) fn capture(&self) -> anyhow::Result<(bool, String)> {
         let (mut reader, writer) = std::io::pipe()?;
         let mut command = self.command()?;
@@ -70,7 +70,7 @@ impl Line {
         Ok((child.wait()?.success(), String::from_utf8_lossy(&output).into_owned()))
     }
 
-    /// Runs it for its stdout; stderr stays in the open.
+    /// Runs the line for its stdout; stderr is inherited.
     pub(crate) fn stdout(&self) -> anyhow::Result<String> {
         let mut command = self.command()?;
         let output = command.stderr(std::process::Stdio::inherit()).output().with_context(|| self.typed())?;

@@ -1,8 +1,8 @@
 //! `cargo xtask test`: every check that a commit must pass, the quick ones first, up to the first
 //! that fails.
 //!
-//! A step is one line of progress. What it wrote is shown only when it fails, with the command that
-//! repeats it.
+//! A step is one line of progress. Its output is printed only when it fails, with the command that repeats
+//! it.
 
 mod edges;
 mod layers;
@@ -53,7 +53,7 @@ const STEPS: &[Step] = &[
         name: "clippy",
         work: Work::Command(|| Ok(Line::new("cargo clippy --workspace --all-targets -- -D warnings"))),
     },
-    // Only those that tests drive; present ones are only asked for their version.
+    // Only those that tests drive; for present ones only the version is checked.
     Step { name: "agents", work: Work::Command(|| Ok(Line::new(AGENTS))) },
     Step { name: "programs", work: Work::Command(|| Ok(Line::new("cargo xtask programs"))) },
     Step { name: "nextest", work: Work::Command(nextest) },
@@ -65,8 +65,8 @@ const STEPS: &[Step] = &[
             Ok(Line::new("cargo doc --workspace --no-deps").env("RUSTDOCFLAGS", "-D warnings"))
         }),
     },
-    // Not `advisories`: it fetches a database over the network and fails on news about code that did not
-    // change, which is for a scheduled job and not for a commit.
+    // Not `advisories`: it fetches a database over the network and fails on news about unchanged code, which
+    // is for a scheduled job and not for a commit.
     Step { name: "deny", work: Work::Command(|| DENY.line("check bans licenses sources")) },
     Step { name: "openapi", work: Work::Command(|| Ok(Line::new("cargo xtask openapi --check"))) },
 ];
@@ -107,7 +107,7 @@ struct Failure {
 }
 
 impl Step {
-    /// Gives a word about what was done.
+    /// Runs the step; returns a note about its result.
     fn run(&self, verbose: bool) -> Result<String, Failure> {
         let again = format!("cargo xtask test --only {}", self.name);
         let own = |error: anyhow::Error| Failure { output: format!("{error:#}"), repeat: again.clone() };
@@ -130,7 +130,7 @@ impl Step {
     }
 }
 
-/// A failed step's output without its lines of progress: a log that is cut short still says why.
+/// Returns a failed step's output without its progress: a log that is cut short still has the reason.
 fn telling(output: &str) -> String {
     const PROGRESS: [&str; 6] =
         ["Compiling ", "Checking ", "Downloading ", "Downloaded ", "Documenting ", "PASS "];
@@ -138,7 +138,7 @@ fn telling(output: &str) -> String {
     output.lines().filter(|line| !progress(line)).collect::<Vec<_>>().join("\n").trim().to_owned()
 }
 
-/// The count of a test run, if the output has one.
+/// Returns the count of a test run, if the output has one.
 fn note(output: &str) -> String {
     let summary = output.lines().rfind(|line| line.contains("tests run:"));
     summary.and_then(|line| line.rsplit(']').next()).unwrap_or_default().trim().to_owned()

@@ -1,10 +1,10 @@
-//! The cargo tools that the tests need: found where they are, else installed below target/tools.
+//! The cargo tools that the tests need: found on the machine, else installed below target/tools.
 
 use std::path::{Path, PathBuf};
 
 use crate::shell::Line;
 
-/// A cargo subcommand of a version that is known to work.
+/// A cargo subcommand with a version that is known to work.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tool {
     subcommand: &'static str,
@@ -15,7 +15,7 @@ pub(crate) const NEXTEST: Tool = Tool { subcommand: "nextest", version: "0.9.143
 pub(crate) const DENY: Tool = Tool { subcommand: "deny", version: "0.20.2" };
 
 impl Tool {
-    /// How to call it: `cargo nextest`, or the program that was installed here.
+    /// Returns the command line: `cargo nextest`, or the program that was installed here.
     pub(crate) fn line(self, args: &str) -> anyhow::Result<Line> {
         let Self { subcommand, .. } = self;
         if self.known_to_cargo() {

@@ -9,7 +9,7 @@ use anyhow::{Context as _, bail};
 use super::quietly;
 use crate::shell::Line;
 
-/// Below the folder of an environment.
+/// The path below the folder of an environment.
 pub(super) const PYTHON: &str = "bin/python";
 
 /// Installs `package==version` at `prefix`.
@@ -19,11 +19,11 @@ pub(super) fn install(prefix: &str, packages: &[&str]) -> anyhow::Result<()> {
     quietly(&packages.iter().fold(Line::new(&pip), |line, package| line.arg(*package)))
 }
 
-/// The version of the one package that is wanted for its own sake.
+/// Returns the version of the first package, which the others only support.
 pub(super) fn version(folder: &Path, packages: &[&str]) -> anyhow::Result<String> {
     let wanted = packages.first().context("a package")?;
     let (name, version) = wanted.split_once("==").context("an exact version")?;
-    // A link of the environment leads to the interpreter, and its own path is how it finds its packages.
+    // A link of the environment leads to the interpreter, which finds its packages by the link's path.
     let python = fs::canonicalize(folder)?.join(PYTHON);
     let question = format!("import importlib.metadata as m; print(m.version('{name}'))");
     let output = Command::new(&python).args(["-I", "-c", &question]).env_clear().output();

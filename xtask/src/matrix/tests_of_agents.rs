@@ -1,7 +1,7 @@
-//! The tests of real agents: those that there are, and those that have passed.
+//! The tests of real agents: the existing ones, and those that have passed.
 //!
-//! A test is known by its binary, which is named after its agent, and by its last name: in which module of the
-//! binary it stands does not matter.
+//! A test is identified by its binary, which is named after its agent, and by its last name: its module in
+//! the binary does not matter.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,7 +21,7 @@ pub(super) struct Test {
 }
 
 impl Test {
-    /// From `omniglot::real_claude` and `tools::it_works`.
+    /// Makes a test from `omniglot::real_claude` and `tools::it_works`.
     fn new(suite: &str, path: &str) -> Self {
         let last = |path: &str| path.rsplit("::").next().unwrap_or(path).to_owned();
         Self { binary: last(suite), name: last(path) }
@@ -40,7 +40,7 @@ struct Suite {
     testcases: Map<String, serde_json::Value>,
 }
 
-/// Every test there is. The whole workspace is built as its run builds it, so that nothing is built twice.
+/// Returns every test. The whole workspace is built as its run builds it, so that nothing is built twice.
 pub(super) fn listed() -> anyhow::Result<BTreeSet<Test>> {
     let line = NEXTEST.line("list --workspace --message-format json -E binary(/^real_/)")?;
     in_list(&line.stdout()?)
@@ -56,7 +56,7 @@ fn in_list(json: &str) -> anyhow::Result<BTreeSet<Test>> {
     Ok(tests)
 }
 
-/// The tests that passed in the last run of all of them.
+/// Returns the tests that passed in the last run of all of them.
 pub(super) fn passed() -> anyhow::Result<BTreeSet<Test>> {
     let report = report().context(
         "there is no report of a whole run: `cargo xtask test --only nextest` makes one, or `--listed` does without",
@@ -74,8 +74,8 @@ fn report() -> Option<PathBuf> {
     newest.map(|(_, path)| path)
 }
 
-/// Reads what nextest writes: one element per test, in which a failure is an element of its own. Whatever a test
-/// has printed is escaped, so no element is found in it.
+/// Reads nextest's report: one element per test, in which a failure is an element of its own. Printed output
+/// of a test is escaped, so no element is found in it.
 fn in_report(xml: &str) -> BTreeSet<Test> {
     let passed = |case: &&str| {
         let end = case.find("</testcase>").unwrap_or(case.len());

@@ -1,4 +1,4 @@
-//! The direction of dependencies: which crate of ours may use which, and that the pure ones stay pure.
+//! The direction of dependencies: the allowed uses among our crates, and the purity of the pure ones.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,7 @@ use serde::Deserialize;
 
 use crate::shell::Line;
 
-/// Each crate and those of ours that it may use. Tests may use more; a product crate never uses the
-/// testkit.
+/// Each crate and those of ours that it may use. Tests may use more; a product crate never uses the testkit.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("omniglot-schema", &[]),
     ("omniglot-timeline", &["omniglot-schema"]),
@@ -32,7 +31,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-/// Crates that must not be able to wait, open or listen: no runtime may be below them.
+/// Crates that must not wait, open or listen: no runtime may be below them.
 const PURE: &[&str] = &["omniglot-schema", "omniglot-timeline", "omniglot-agents"];
 const IMPURE: &[&str] = &["tokio", "mio", "async-io", "hyper", "rusqlite"];
 
@@ -66,7 +65,7 @@ struct Package {
 #[derive(Deserialize)]
 struct Dependency {
     name: String,
-    /// `dev`, `build`, or null for what goes into the product.
+    /// `dev`, `build`, or null for a dependency of the product.
     kind: Option<String>,
 }
 

@@ -47,7 +47,7 @@ pub(super) fn check() -> anyhow::Result<()> {
     if faults.is_empty() { Ok(()) } else { bail!("{}", faults.join("\n")) }
 }
 
-/// The faces are the folders; a new one is checked without being named here.
+/// Returns the faces, which are the folders; a new one is checked without being named here.
 fn faces() -> anyhow::Result<Vec<String>> {
     let mut names = vec![];
     for entry in fs::read_dir(FACES).context(FACES)? {
@@ -75,7 +75,7 @@ fn module_faults(source: &Path, module: &str, above: &[String]) -> anyhow::Resul
     Ok(faults)
 }
 
-/// Tests of a layer may be built on those above it.
+/// Tests of a layer may use those above it.
 fn is_test(file: &Path) -> bool {
     file.file_stem().is_some_and(|name| name == "tests")
         || file.components().any(|part| part.as_os_str() == "tests")

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-/// Identifiers that nobody could guess; CONTRIBUTING.md has the words in their place.
+/// Identifiers that a newcomer could not guess; CONTRIBUTING.md has their replacements.
 const RETIRED: &[&str] = &[
     "Vessel",
     "vessel",
@@ -70,7 +70,7 @@ const RETIRED: &[&str] = &[
     "Door",
 ];
 
-/// File names, without their ending, that went with them.
+/// File names, without their extension, that were retired with them.
 const RETIRED_FILES: &[&str] = &[
     "vessel",
     "exchange",
@@ -127,7 +127,7 @@ impl Words {
         file_name.into_iter().chain(words).collect()
     }
 
-    /// The complaint about the budget, once all files were read.
+    /// Returns the complaint about the budget, once all files were read.
     pub(super) fn over_budget(&self) -> Option<String> {
         let found = self.headless;
         match found.cmp(&BUDGET) {
@@ -154,7 +154,7 @@ fn is_headless(line: &str) -> bool {
     })
 }
 
-/// The identifiers of a line of code, without its string literals and its trailing comment.
+/// Returns the identifiers of a line of code, without its string literals and its trailing comment.
 fn identifiers(line: &str) -> impl Iterator<Item = &str> {
     let code = line.split(" // ").next().unwrap_or_default();
     let outside = code.split('"').step_by(2);
