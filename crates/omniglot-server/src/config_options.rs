@@ -45,7 +45,9 @@ fn mode(state: &SessionState) -> Option<SessionConfigOption> {
 /// Which efforts there are depends on the model.
 fn thought_level(state: &SessionState) -> Option<SessionConfigOption> {
     let models = entries(state.models.as_ref());
-    let model = models.iter().find(|model| Some(&model.id) == state.model.as_ref())?;
+    // Some agents name their model only when they begin to work; until then it is the first that they list.
+    let in_use = |model: &&AgentModelInfo| state.model.as_ref().is_none_or(|in_use| model.id == *in_use);
+    let model = models.iter().find(in_use)?;
     let variants = model.variants.as_deref().filter(|variants| !variants.is_empty())?;
     let choices = variants.iter().map(|variant| choice(variant, variant)).collect();
     let current = state.variant.as_deref().or(model.default_variant.as_deref()).unwrap_or(UNSET);

@@ -1,6 +1,6 @@
 //! How Claude Code is started, as data.
 
-use super::settings::{DEFAULT_MODEL, EFFORTS, wanted_mode};
+use super::settings::{EFFORTS, wanted_mode};
 use crate::contract::Open;
 use crate::launch::{LaunchSpec, Start};
 
@@ -36,8 +36,9 @@ pub(crate) fn launch(base: &LaunchSpec, open: &Open) -> LaunchSpec {
         (Some(native), false) => add(&["--resume", native]),
         (None, _) => add(&["--session-id", &open.new_id]),
     }
-    // A resumed session takes its model from the transcript, where a suffix is lost: it is named again.
-    if let Some(model) = open.requested.model.as_deref().filter(|model| *model != DEFAULT_MODEL) {
+    // A resumed session takes its model from the transcript, where a suffix is lost, so the model is named again.
+    // `default` is named as well: without it the CLI takes what the transcript or the user's settings say.
+    if let Some(model) = &open.requested.model {
         add(&["--model", model]);
     }
     // What the CLI would refuse is left out here: the adapter tells it better.

@@ -53,6 +53,9 @@ struct InitializeAnswer {
 #[serde(rename_all = "camelCase")]
 struct WireModel {
     value: String,
+    /// The full name of the model that the value stands for now.
+    #[serde(default)]
+    resolved_model: Option<String>,
     #[serde(default)]
     display_name: Option<String>,
     #[serde(default)]
@@ -186,8 +189,7 @@ impl Claude {
         let mut patch = settings::mode_patch(settings.mode.as_deref().unwrap_or("default"));
         patch.modes = Some(Some(settings::modes()));
         patch.models = Some(Some(settings.models.clone().into()));
-        patch.model =
-            Some(Some(settings.model.clone().unwrap_or_else(|| settings::DEFAULT_MODEL.to_owned())));
+        patch.model = settings.model.clone().map(Some);
         patch.variant = settings.variant.clone().map(Some);
         patch.auth = Some(self.session.auth.clone());
         patch.commands = Some(Some(commands(std::mem::take(&mut self.session.commands))));
@@ -198,8 +200,11 @@ impl Claude {
     pub(crate) fn turn_begins(&mut self, init: InitLine, out: &mut Vec<Output>) {
         self.session.version = init.claude_code_version.or(self.session.version.take());
         self.session_is(init.session_id, out);
-        self.session.model_in_use = init.model;
+        self.session.model_in_use.clone_from(&init.model);
         self.turn_goes_on(out);
+        if let Some(model) = &init.model {
+            self.model_is(model, out);
+        }
         if let Some(mode) = &init.permission_mode {
             self.mode_is(mode, out);
         }
@@ -258,6 +263,8 @@ impl Session {
         self.settings.mode = answer.current_permission_mode.or(self.settings.mode.take());
         self.auth = Some(answer.account.auth());
         self.commands = answer.commands;
+        let full_name = |model: &WireModel| Some((model.value.clone(), model.resolved_model.clone()?));
+        self.settings.full_names = answer.models.iter().filter_map(full_name).collect();
         let model = |model: WireModel| AgentModelInfo {
             id: model.value,
             name: model.display_name,

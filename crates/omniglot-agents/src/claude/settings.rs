@@ -2,7 +2,7 @@
 //!
 //! The CLI takes any model and finds out in the next turn; modes and efforts are checked here.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use omniglot_schema::{AgentModeInfo, AgentModelInfo, Listed, SessionState, StatePatch, StatusLabel};
 
@@ -18,6 +18,10 @@ pub(crate) const DEFAULT_MODEL: &str = "default";
 #[derive(Debug, Default)]
 pub(crate) struct Settings {
     pub(crate) models: Vec<AgentModelInfo>,
+    /// The full name of the model that each listed id stands for.
+    pub(crate) full_names: HashMap<String, String>,
+    /// The model that was chosen, or that the CLI was seen to run. `None` until a session without a chosen model
+    /// has had a turn: which model the user's own settings name is not told before.
     pub(crate) model: Option<String>,
     pub(crate) variant: Option<String>,
     /// In the CLI's own words.
@@ -111,7 +115,28 @@ impl Settings {
     fn of_state(state: &SessionState) -> Self {
         let models = state.models.as_ref().and_then(Listed::inline).unwrap_or_default().to_vec();
         let mode = state.permission_mode.as_deref().and_then(native_mode).map(str::to_owned);
-        Self { models, model: state.model.clone(), variant: state.variant.clone(), mode }
+        let (model, variant) = (state.model.clone(), state.variant.clone());
+        Self { models, full_names: HashMap::new(), model, variant, mode }
+    }
+
+    /// Returns the id of the model that runs under this full name, unless the chosen one stands for it. The id is
+    /// that of the list, so that clients find it among their choices.
+    fn changed_to(&self, full_name: &str) -> Option<String> {
+        if self.model.as_deref().is_some_and(|chosen| self.stands_for(chosen, full_name)) {
+            return None;
+        }
+        let runs = |model: &&AgentModelInfo| self.full_names.get(&model.id).is_some_and(|it| it == full_name);
+        let listed = self.models.iter().find(runs);
+        Some(listed.map_or_else(|| full_name.to_owned(), |model| model.id.clone()))
+    }
+
+    /// A full name may have been given without its date. An alias that is not listed, such as `opusplan`, may
+    /// stand for several models, so it is never contradicted.
+    fn stands_for(&self, chosen: &str, full_name: &str) -> bool {
+        match self.full_names.get(chosen) {
+            Some(listed) => listed == full_name,
+            None => full_name.starts_with(chosen) || !chosen.starts_with("claude-"),
+        }
     }
 
     /// An unknown model passes with a warning: the CLI knows models that it does not list.
@@ -170,8 +195,7 @@ impl Claude {
             Ok(mode) => mode.filter(|mode| settings.mode.as_deref() != Some(*mode)),
             Err(refusal) => return out.push(Output::Configured(Err(refusal))),
         };
-        let model_now = settings.model.as_deref().unwrap_or(DEFAULT_MODEL);
-        let model = requested.model.clone().filter(|model| model != model_now);
+        let model = requested.model.clone().filter(|_| requested.model != settings.model);
         let effort_level = requested.variant.clone().filter(|_| requested.variant != settings.variant);
         if let Some(warning) = model.as_deref().and_then(|model| settings.unlisted(model)) {
             self.status(StatusLabel::Warning, warning, out);
@@ -266,6 +290,15 @@ impl Claude {
             dropped(DropReason::Internal, out);
         }
         self.configured(Some(id), refused, out);
+    }
+
+    /// Takes the model that a turn begins with into the state, when it is not the chosen one: the user's own
+    /// settings, `/model` or the transcript of a resumed session have named it.
+    pub(crate) fn model_is(&mut self, full_name: &str, out: &mut Vec<Output>) {
+        if let Some(model) = self.session.settings.changed_to(full_name) {
+            self.session.settings.model = Some(model.clone());
+            self.state(StatePatch { model: Some(Some(model)), ..StatePatch::default() }, out);
+        }
     }
 
     /// The mode as the CLI tells it: one that we did not ask for is news.

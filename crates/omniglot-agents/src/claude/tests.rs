@@ -3,6 +3,7 @@
 mod account;
 mod background;
 mod launch;
+mod model;
 mod requests;
 mod traps;
 
@@ -25,7 +26,7 @@ impl Harness {
     fn ready() -> Self {
         let mut harness = Self::default();
         harness.step(Input::Started {
-            argv: &["claude".into(), "--session-id".into(), "s".into()],
+            argv: &["claude".into(), "--session-id".into(), "s".into(), "--model".into(), "m".into()],
             carryover: &Carryover::default(),
         });
         harness.command(&Command::Open(Open { cwd: "/w".into(), ..Open::default() }));

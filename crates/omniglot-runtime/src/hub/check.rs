@@ -8,6 +8,7 @@ use omniglot_agents::{Output, Refusal, RefusalKind};
 use omniglot_schema::{AgentCheck, EventSource, Finding, FindingKind, StderrOutput};
 
 use super::Hub;
+use super::probe::default_model;
 use crate::agent::Translated;
 use crate::agent::session_start::{StartError, StartErrorKind};
 use crate::error::RuntimeError;
@@ -31,14 +32,15 @@ impl Hub {
         let info = info.ok_or_else(|| RuntimeError::Gone(format!("agent {agent} is not there any more")))?;
         let told = &tried.timeline;
         let state = &told.fold().state;
+        let models = state.models.as_ref().and_then(|list| told.entries(list)).unwrap_or_default();
         Ok(AgentCheck {
             agent: info,
             healthy: !findings.iter().any(|finding| finding.problem),
             command,
             duration_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
             auth: state.auth.clone(),
-            models: state.models.as_ref().and_then(|list| told.entries(list)).unwrap_or_default(),
-            default_model: state.model.clone(),
+            default_model: default_model(told.fold(), &models),
+            models,
             modes: state.modes.as_ref().and_then(|list| told.entries(list)).unwrap_or_default(),
             findings,
         })

@@ -3,8 +3,10 @@
 use std::time::{Duration, Instant};
 
 use omniglot_agents::{Open, RefusalKind};
-use omniglot_schema::{AgentModelsResponse, AgentModesResponse, CreateSessionRequest, SessionId};
-use omniglot_timeline::{Draft, Identity, SessionStarted, Timeline};
+use omniglot_schema::{
+    AgentModelInfo, AgentModelsResponse, AgentModesResponse, CreateSessionRequest, SessionId,
+};
+use omniglot_timeline::{Draft, Fold, Identity, SessionStarted, Timeline};
 use tokio::sync::OwnedMutexGuard;
 
 use super::check::Nonsense;
@@ -75,7 +77,7 @@ impl Hub {
             let modes = fold.state.modes.as_ref().and_then(|list| timeline.entries(list));
             let (models, modes) = (models.unwrap_or_default(), modes.unwrap_or_default());
             probe.offers = Some(Offers {
-                models: AgentModelsResponse { models, default_model: fold.state.model.clone() },
+                models: AgentModelsResponse { default_model: default_model(fold, &models), models },
                 modes: AgentModesResponse { modes },
             });
         }
@@ -158,6 +160,11 @@ impl StartError {
     fn is_logged_out(&self) -> bool {
         matches!(&self.why, StartErrorKind::Refused(refusal) if refusal.kind == RefusalKind::Auth)
     }
+}
+
+/// The model that a new session runs. An agent that names it only when it begins to work lists it first.
+pub(super) fn default_model(fold: &Fold, models: &[AgentModelInfo]) -> Option<String> {
+    fold.state.model.clone().or_else(|| models.first().map(|model| model.id.clone()))
 }
 
 fn nobody() -> SessionId {

@@ -1,8 +1,9 @@
 //! Model, effort and mode, as the model server receives them.
 
-use omniglot_schema::{CreateSessionRequest, SessionPatch, UniversalEventType};
+use omniglot_schema::{CreateSessionRequest, SessionPatch, SessionState, UniversalEventType};
 use omniglot_testkit::agents::RealAgent;
 use omniglot_testkit::daemon::Setup;
+use omniglot_testkit::fixture::Fixture;
 use omniglot_testkit::models::{Model, Reply, Request};
 use omniglot_testkit::session_driver::{SessionDriver, status_of};
 
@@ -94,4 +95,64 @@ async fn models_efforts_modes_and_commands_are_told_by_the_agent() {
     assert_eq!(modes, ["build", "plan"]);
     assert!(!state.commands.unwrap().inline().unwrap().is_empty());
     assert_eq!(state.auth.map(|auth| auth.state), Some(omniglot_schema::AuthStatus::Ready));
+}
+
+fn model(name: &str) -> SessionPatch {
+    SessionPatch { model: Some(name.to_owned()), ..SessionPatch::default() }
+}
+
+async fn state(fixture: &Fixture) -> SessionState {
+    fixture.session.client.detail(&fixture.session.id).await.unwrap().state
+}
+
+#[tokio::test]
+async fn the_default_model_that_is_chosen_without_a_process_is_asked_by_the_next_one() {
+    let haiku = |request: &mut CreateSessionRequest| request.model = Some("haiku".to_owned());
+    let fixture = CLAUDE.stage_with([Reply::text("One."), Reply::text("Two.")], haiku).await;
+    fixture.turn("The first.").await;
+    assert_eq!(fixture.model.last().model, "claude-haiku-5-5");
+    assert_eq!(state(&fixture).await.model.as_deref(), Some("haiku"));
+    fixture.session.client.terminate(&fixture.session.id).await.unwrap();
+    assert_eq!(patched(&fixture, model("default")).await.model.as_deref(), Some("default"));
+    fixture.turn("The second.").await;
+    assert_eq!(fixture.model.last().model, "claude-opus-5-5");
+    assert_eq!(state(&fixture).await.model.as_deref(), Some("default"));
+}
+
+/// A session of a user whose own settings name a model.
+async fn stage_of_user(replies: impl IntoIterator<Item = Reply>) -> Fixture {
+    let agent = |model: &Model| {
+        let agent = RealAgent::claude(model);
+        std::fs::create_dir(agent.home().join(".claude")).unwrap();
+        std::fs::write(agent.home().join(".claude/settings.json"), r#"{"model": "haiku"}"#).unwrap();
+        agent
+    };
+    let script = replies.into_iter().fold(Model::anthropic(), omniglot_testkit::models::Script::reply);
+    Fixture::open(CLAUDE.program, script, agent).await
+}
+
+#[tokio::test]
+async fn the_model_of_the_users_own_settings_is_told_and_outlives_the_process() {
+    let fixture = stage_of_user([Reply::text("One."), Reply::text("Two."), Reply::text("Three.")]).await;
+    // Before the first prompt nobody knows it, and the next process must not be told another.
+    assert_eq!(state(&fixture).await.model, None);
+    let fixture = fixture.restart();
+    fixture.turn("The first.").await;
+    assert_eq!(fixture.model.last().model, "claude-haiku-5-5");
+    assert_eq!(state(&fixture).await.model.as_deref(), Some("haiku"));
+    let fixture = fixture.restart();
+    fixture.turn("The second.").await;
+    assert_eq!(fixture.model.last().model, "claude-haiku-5-5");
+    assert_eq!(patched(&fixture, model("default")).await.model.as_deref(), Some("default"));
+    fixture.turn("The third.").await;
+    assert_eq!(fixture.model.last().model, "claude-opus-5-5");
+}
+
+#[tokio::test]
+async fn the_default_model_is_asked_although_the_users_own_settings_name_another() {
+    let fixture = stage_of_user([Reply::text("One.")]).await;
+    assert_eq!(patched(&fixture, model("default")).await.model.as_deref(), Some("default"));
+    fixture.turn("The first.").await;
+    assert_eq!(fixture.model.last().model, "claude-opus-5-5");
+    assert_eq!(state(&fixture).await.model.as_deref(), Some("default"));
 }

@@ -27,6 +27,8 @@ fn a_resumed_session_is_told_its_model_again() {
     assert_eq!(args(&open()), "--session-id NEW");
     let old = Open { resume: Some("OLD".into()), requested, ..open() };
     assert_eq!(args(&old), "--resume OLD --model sonnet[1m] --effort high");
+    let requested = SettingsRequest { model: Some("default".into()), ..SettingsRequest::default() };
+    assert_eq!(args(&Open { requested, ..old }), "--resume OLD --model default");
     assert_eq!(
         args(&Open { fork: true, ..Open { resume: Some("OLD".into()), ..open() } }),
         "--resume OLD --fork-session --session-id NEW"
@@ -85,7 +87,7 @@ fn what_the_handshake_tells_is_the_sessions_state() {
     harness.hear(INITIALIZED);
     insta::assert_snapshot!(harness.said(), @r#"
     session null version="2.1.325" resume=null
-    state {"model":"default","agent_mode":"build","permission_mode":"default","commands":[],"modes":[{"id":"build","name":"Build","description":"Works, and asks according to the permission mode"},{"id":"plan","name":"Plan","description":"Reads and plans, and changes nothing until the plan is approved"}],"models":[{"id":"default","variants":["low","high"]},{"id":"haiku"}],"auth":{"state":"ready","methods":[{"id":"api_key","name":"set ANTHROPIC_API_KEY"},{"id":"login","name":"run `claude /login` in a terminal"}]}}
+    state {"agent_mode":"build","permission_mode":"default","commands":[],"modes":[{"id":"build","name":"Build","description":"Works, and asks according to the permission mode"},{"id":"plan","name":"Plan","description":"Reads and plans, and changes nothing until the plan is approved"}],"models":[{"id":"default","variants":["low","high"]},{"id":"haiku"}],"auth":{"state":"ready","methods":[{"id":"api_key","name":"set ANTHROPIC_API_KEY"},{"id":"login","name":"run `claude /login` in a terminal"}]}}
     "#);
 }
 

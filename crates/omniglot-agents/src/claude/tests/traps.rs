@@ -265,7 +265,10 @@ fn the_cli_takes_any_mode_and_effort_so_they_are_checked_here() {
         ..SettingsRequest::default()
     };
     insta::assert_snapshot!(configure(effort("haiku")), @r#"refused BadMode the model haiku has no efforts, so high cannot be set "leave the variant out, or choose another model""#);
-    insta::assert_snapshot!(configure(effort("default")), @r#"send {"type":"control_request","request_id":"omniglot-2","request":{"subtype":"apply_flag_settings","settings":{"effortLevel":"high"}}}"#);
+    insta::assert_snapshot!(configure(effort("default")), @r#"
+    send {"type":"control_request","request_id":"omniglot-2","request":{"subtype":"set_model"}}
+    send {"type":"control_request","request_id":"omniglot-3","request":{"subtype":"apply_flag_settings","settings":{"effortLevel":"high"}}}
+    "#);
 }
 
 #[test]

@@ -131,6 +131,15 @@ mod tests {
     }
 
     #[test]
+    fn until_an_agent_names_its_model_the_first_that_it_lists_is_shown_with_its_efforts() {
+        let models = json!([{ "id": "a", "variants": ["low"] }, { "id": "b", "variants": ["high"] }]);
+        let shown = shown(&state(json!({ "models": models })));
+        let pair = |id: &str, choice: serde_json::Value| (id.to_owned(), choice);
+        let effort = json!(["default", ["default", "low"]]);
+        assert_eq!(shown, [pair("model", json!(["a", ["a", "b"]])), pair("thought_level", effort)]);
+    }
+
+    #[test]
     fn each_option_changes_its_own_setting() {
         let value = SessionConfigOptionValue::value_id("x");
         let patch =
