@@ -16,8 +16,8 @@ use omniglot_schema::CreateSessionRequest;
 pub use self::control::{
     a_cancel_stops_a_running_command, a_cancel_while_the_agent_asks_rejects_the_request,
     a_cancelled_command_ends_with_its_agent, a_cancelled_turn_ends_and_the_next_prompt_works,
-    another_mode_holds_for_the_next_prompt, another_model_is_asked_from_then_on,
-    the_agent_remembers_after_a_restart_of_the_daemon,
+    a_terminated_session_stops_its_running_command, another_mode_holds_for_the_next_prompt,
+    another_model_is_asked_from_then_on, the_agent_remembers_after_a_restart_of_the_daemon,
 };
 pub use self::errors::{
     a_broken_stream_ends_the_turn_with_an_error, a_failing_server_is_an_api_error,

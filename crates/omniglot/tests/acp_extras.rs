@@ -9,7 +9,8 @@
 )]
 
 use omniglot_schema::{
-    ContentPart, CreateSessionRequest, EventData, FileAction, PermissionReply, SessionPatch, UniversalEvent,
+    ContentPart, CreateSessionRequest, EventData, FileAction, PermissionReply, SessionPatch, StopReason,
+    UniversalEvent,
 };
 use omniglot_testkit::daemon::{Daemon, Setup, wait_gone};
 use omniglot_testkit::session_driver::{SessionDriver, status_of};
@@ -92,6 +93,72 @@ async fn an_agent_without_a_word_for_it_is_left_by_closing_its_stdin() {
     processes.into_iter().for_each(wait_gone);
     assert_eq!(told(&daemon), "\nleft\n");
     session.history().await;
+}
+
+/// Works on a prompt and asks for a permission, keeps the answer and the next message, and then does `then`.
+fn working(then: &str) -> String {
+    let ask = r#"{"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"x","toolCall":{"toolCallId":"t"},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"}]}}"#;
+    let keep = "read l; echo \"$l\" >> told";
+    format!("read l; echo '{ask}'; {keep}; {keep}; {then}")
+}
+
+/// The kinds of messages that the agent was given since it asked.
+fn kinds(daemon: &Daemon) -> Vec<&'static str> {
+    let kind = |line: &str| {
+        let known = ["\"outcome\":\"cancelled\"", "session/cancel", "session/close", "left"];
+        known.into_iter().find(|word| line.contains(word)).unwrap_or_else(|| panic!("{line}"))
+    };
+    told(daemon).lines().filter(|line| !line.is_empty()).map(kind).collect()
+}
+
+async fn asked(daemon: &Daemon, name: &str) -> SessionDriver {
+    let session = odd(daemon, name).await;
+    session.post("work").await;
+    session.wait_for(0, |event| matches!(event.data, EventData::PermissionRequested(_))).await;
+    session
+}
+
+#[tokio::test]
+async fn a_turn_is_interrupted_before_its_session_is_closed() {
+    let ends = r#"echo '{"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}'"#;
+    let closes = kept(r#"echo '{"jsonrpc":"2.0","id":4,"result":{}}'"#);
+    let mut daemon = daemon(CLOSE, &working(&format!("{ends}; {closes}")));
+    let order = ["\"outcome\":\"cancelled\"", "session/cancel", "session/close"];
+
+    let first = asked(&daemon, "terminated").await;
+    daemon.client.terminate(&first.id).await.unwrap();
+    assert_eq!(kinds(&daemon), [&order[..], &["left"]].concat());
+    let history = first.history().await;
+    let place =
+        |wanted: fn(&EventData) -> bool| history.iter().position(|event| wanted(&event.data)).unwrap();
+    let resolved = place(|data| matches!(data, EventData::PermissionResolved(_)));
+    let ended = place(
+        |data| matches!(data, EventData::TurnEnded(end) if end.metadata.stop_reason == StopReason::Cancelled),
+    );
+    assert!(resolved < ended, "{history:?}");
+
+    std::fs::remove_file(daemon.work().join("told")).unwrap();
+    let second = asked(&daemon, "deleted").await;
+    daemon.client.delete(&second.id).await.unwrap();
+    assert_eq!(kinds(&daemon), order);
+
+    std::fs::remove_file(daemon.work().join("told")).unwrap();
+    asked(&daemon, "stopped").await;
+    daemon.stop();
+    assert_eq!(kinds(&daemon)[..2], order[..2]);
+}
+
+#[tokio::test]
+async fn an_agent_that_does_not_stop_when_it_is_interrupted_is_killed() {
+    let mut daemon = daemon("{}", &working("read l || echo left >> told"));
+    let order = ["\"outcome\":\"cancelled\"", "session/cancel"];
+    let session = asked(&daemon, "terminated").await;
+    daemon.client.terminate(&session.id).await.unwrap();
+    assert_eq!(kinds(&daemon), order);
+    std::fs::remove_file(daemon.work().join("told")).unwrap();
+    asked(&daemon, "stopped").await;
+    daemon.stop();
+    assert_eq!(kinds(&daemon), order);
 }
 
 fn title(text: &str) -> SessionPatch {

@@ -78,6 +78,7 @@ real_agent_tests! {
     an_empty_answer_ends_the_turn,
     a_cancelled_turn_ends_and_the_next_prompt_works,
     a_cancel_while_the_agent_asks_rejects_the_request,
+    a_terminated_session_stops_its_running_command,
     another_model_is_asked_from_then_on,
     another_mode_holds_for_the_next_prompt,
     the_agent_remembers_after_a_restart_of_the_daemon,

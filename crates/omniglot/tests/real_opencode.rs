@@ -67,6 +67,7 @@ real_agent_tests! {
     a_refused_request_is_an_api_error,
     a_cancelled_turn_ends_and_the_next_prompt_works,
     a_cancel_stops_a_running_command,
+    a_terminated_session_stops_its_running_command,
     a_cancel_while_the_agent_asks_rejects_the_request,
     another_model_is_asked_from_then_on,
     another_mode_holds_for_the_next_prompt,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use omniglot_agents::{
-    Carryover, Command, DropReason, HostAsk, HostNews, Input, LineFault, Output, Translator,
+    Carryover, Command, Draft, DropReason, HostAsk, HostNews, Input, LineFault, Output, Translator,
 };
 use omniglot_schema::{EventSource, StderrOutput};
 use serde_json::value::RawValue;
@@ -221,20 +221,47 @@ impl Agent {
 
     /// Tells it that its session is left, and waits a moment for its answer.
     pub(crate) async fn close(&mut self, patience: Duration) -> Vec<Translated> {
+        let news = self.command(&Command::Close);
+        self.hear_until(|output| matches!(output, Output::Closed), news, patience).await.0
+    }
+
+    /// Interrupts its turn and waits a moment for the end of it. Returns what was heard meanwhile, and whether the
+    /// turn has ended.
+    pub(crate) async fn interrupt(&mut self, patience: Duration) -> (Vec<Translated>, bool) {
+        let news = self.command(&Command::Cancel);
+        self.turn_end(news, patience).await
+    }
+
+    /// As [`interrupt`](Self::interrupt), for a turn that was interrupted before.
+    pub(crate) async fn interrupted(&mut self, patience: Duration) -> (Vec<Translated>, bool) {
+        self.turn_end(vec![], patience).await
+    }
+
+    async fn turn_end(&mut self, news: Vec<Translated>, patience: Duration) -> (Vec<Translated>, bool) {
+        let ends = |output: &Output| matches!(output, Output::Draft(Draft::TurnEnded(_)));
+        self.hear_until(ends, news, patience).await
+    }
+
+    /// Hears the agent until such an output has come, or the agent has exited, or for so long.
+    async fn hear_until(
+        &mut self,
+        wanted: impl Fn(&Output) -> bool,
+        mut news: Vec<Translated>,
+        patience: Duration,
+    ) -> (Vec<Translated>, bool) {
         let deadline = Instant::now() + patience;
         let mut all = vec![];
-        let mut news = self.command(&Command::Close);
         loop {
-            let closed = |output: &Output| matches!(output, Output::Closed);
-            let is_over = news.iter().any(|heard| heard.outputs.iter().any(closed));
+            let is_over = news.iter().any(|heard| heard.outputs.iter().any(&wanted));
             all.append(&mut news);
             if is_over {
-                return all;
+                return (all, true);
             }
             news = match timeout_at(deadline, self.next()).await {
                 Ok(AgentEvent::Lines(lines)) => lines.into_iter().flat_map(|line| self.hear(line)).collect(),
                 Ok(AgentEvent::Host(news)) => self.host_news(news),
-                Ok(AgentEvent::Exited(_)) | Err(_) => return all,
+                Ok(AgentEvent::Exited(_)) => return (all, true),
+                Err(_) => return (all, false),
             };
         }
     }

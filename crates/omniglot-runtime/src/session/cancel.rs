@@ -3,7 +3,7 @@
 use std::future::pending;
 
 use omniglot_agents::Command;
-use omniglot_schema::{QueueOnCancel, ResolvedBy, StopReason, TurnId};
+use omniglot_schema::{QueueOnCancel, StopReason, TurnId};
 use omniglot_timeline::TurnEnd;
 use tokio::time::{Instant, sleep_until};
 
@@ -74,9 +74,7 @@ impl Session {
 
     fn cancel_turn(&mut self) {
         let Some(turn) = self.open_turn() else { return };
-        let timeline = &mut self.timeline;
-        self.step.with(|stamp, out| timeline.withdraw_requests(ResolvedBy::Cancel, stamp, out));
-        self.answer_withdrawn();
+        self.withdraw_requests();
         self.tell_agent(&Command::Cancel);
         if self.open_turn().as_ref() == Some(&turn) {
             self.cancelling = Some(Ladder::new(turn, &self.spec.deadlines));

@@ -91,6 +91,13 @@ impl Session {
         }
     }
 
+    /// Resolves every open request as rejected, and tells the agent so.
+    pub(super) fn withdraw_requests(&mut self) {
+        let timeline = &mut self.timeline;
+        self.step.with(|stamp, out| timeline.withdraw_requests(ResolvedBy::Cancel, stamp, out));
+        self.answer_withdrawn();
+    }
+
     pub(super) fn tell_agent(&mut self, command: &Command) {
         let heard = self.agent.as_mut().map(|agent| agent.command(command)).unwrap_or_default();
         self.absorb(heard);
@@ -99,6 +106,8 @@ impl Session {
     /// Ends the process and the session.
     async fn terminate(&mut self) {
         self.drop_queue();
+        self.withdraw_requests();
+        self.stop_work(self.has_open_turn()).await;
         if let Some(agent) = &mut self.agent {
             let heard = agent.close(self.spec.deadlines.stop).await;
             self.absorb(heard);
@@ -114,6 +123,8 @@ impl Session {
         self.opening = None;
         self.broken = true;
         self.in_flight.clear();
+        self.withdraw_requests();
+        self.stop_work(self.has_open_turn()).await;
         if let Some(mut agent) = self.agent.take() {
             agent.close(self.spec.deadlines.stop).await;
             agent.process.kill();
@@ -126,12 +137,41 @@ impl Session {
     async fn shutdown(&mut self) {
         let failure = Failure::new(ErrorCode::DaemonRestarted, "the daemon was stopped while this turn ran");
         let end = TurnEnd::failed(failure);
+        let turn_runs = self.has_open_turn();
         self.close_turn(end.clone(), ResolvedBy::Restart);
         // Those who listen hear of it now, however long the agent takes to leave.
         self.commit_in_flight();
+        self.stop_work(turn_runs).await;
         self.stop_agent().await;
         // One that it began while it left.
         self.close_turn(end, ResolvedBy::Restart);
+    }
+
+    /// Stops what the agent does before it is left (T10): it hears that its requests are resolved, then its turn is
+    /// interrupted. An agent that does not stop, or that goes on in the background, is killed with all that is below
+    /// it, since nobody would hear what it does.
+    async fn stop_work(&mut self, turn_runs: bool) {
+        self.answer_withdrawn();
+        let patience = self.spec.deadlines.stop;
+        let Some(agent) = &mut self.agent else { return };
+        let (heard, stopped) = match (turn_runs, &self.cancelling) {
+            (false, _) => (vec![], true),
+            (true, None) => agent.interrupt(patience).await,
+            (true, Some(_)) => agent.interrupted(patience).await,
+        };
+        if !stopped {
+            agent.process.abandon();
+            agent.process.gone().await;
+        } else if agent.tends_background() {
+            agent.process.kill();
+            agent.process.gone().await;
+        }
+        self.step.begin();
+        self.absorb(heard);
+    }
+
+    fn has_open_turn(&self) -> bool {
+        self.timeline.fold().open_turn.is_some()
     }
 
     pub(super) fn close_turn(&mut self, end: TurnEnd, by: ResolvedBy) {

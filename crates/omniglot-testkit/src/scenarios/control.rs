@@ -38,8 +38,26 @@ pub async fn a_cancelled_command_ends_with_its_agent(agent: &Dialect) {
     wait_gone(running);
 }
 
-/// Cancels a turn whose command runs; returns the command's process.
+/// Also for agents whose process is a server that lives on.
+pub async fn a_terminated_session_stops_its_running_command(agent: &Dialect) {
+    let (fixture, running) = running_command(agent).await;
+    fixture.session.client.terminate(&fixture.session.id).await.expect("the end of the session");
+    wait_gone(running);
+    let ended = fixture.session.wait_for(0, |event| matches!(event.data, EventData::TurnEnded(_))).await;
+    let EventData::TurnEnded(end) = ended.data else { panic!("the end of a turn") };
+    assert_eq!(end.metadata.stop_reason, StopReason::Cancelled);
+    fixture.session.history().await;
+}
+
+/// Cancels a turn whose command runs; gives the command's process.
 async fn cancelled_command(agent: &Dialect) -> (Fixture, u32) {
+    let (fixture, running) = running_command(agent).await;
+    cancelled_after(&fixture, |event| matches!(event.data, EventData::ItemStarted(_))).await;
+    (fixture, running)
+}
+
+/// Begins a turn whose command never ends; gives the command's process.
+async fn running_command(agent: &Dialect) -> (Fixture, u32) {
     let fixture = agent.fixture([]).await;
     fixture.model.push((agent.shell)("tail -f /dev/null"));
     fixture.session.post("Wait for ever.").await;
@@ -48,7 +66,6 @@ async fn cancelled_command(agent: &Dialect) -> (Fixture, u32) {
         never = allow(&fixture) => never,
         running = tail(&fixture.daemon) => running,
     };
-    cancelled_after(&fixture, |event| matches!(event.data, EventData::ItemStarted(_))).await;
     (fixture, running)
 }
 

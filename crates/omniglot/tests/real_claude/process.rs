@@ -1,8 +1,8 @@
 //! The process of a session: one for many prompts, gone without a trace, and restarted after a crash.
 
 use omniglot_schema::{
-    CreateSessionRequest, ErrorCode, EventData, PermissionReply, QueueOnCancel, StopReason, UniversalEvent,
-    UniversalEventType,
+    CreateSessionRequest, ErrorCode, EventData, PermissionReply, QueueOnCancel, ResolvedBy, StopReason,
+    UniversalEvent, UniversalEventType,
 };
 use omniglot_testkit::agents::RealAgent;
 use omniglot_testkit::daemon::{Setup, wait_gone};
@@ -76,6 +76,44 @@ async fn trap_a_tool_shell_in_a_session_of_its_own_ends_with_a_terminated_sessio
     assert!(below.contains(&shell), "{shell} in {below:?}");
     fixture.session.client.terminate(&fixture.session.id).await.unwrap();
     below.into_iter().for_each(wait_gone);
+}
+
+/// A session whose agent waits for a permission. The model has nothing more to say: a request that comes after
+/// all fails the test.
+async fn asking(fixture: &Fixture) -> u64 {
+    fixture.model.push((CLAUDE.make)(&fixture.file("made")));
+    fixture.session.post("Make it.").await;
+    fixture.session.wait_for(0, is(UniversalEventType::PermissionRequested)).await.sequence
+}
+
+/// How the turn after `from` went: the resolution of its request, then its end.
+async fn resolved_and_ended(fixture: &Fixture, from: u64) -> (Option<ResolvedBy>, StopReason) {
+    let turn = turn_after(fixture, from).await;
+    let resolved = turn.events.iter().find_map(|event| match &event.data {
+        EventData::PermissionResolved(data) => data.metadata.as_ref()?.resolved_by,
+        _ => None,
+    });
+    (resolved, turn.stop_reason())
+}
+
+#[tokio::test]
+async fn a_session_that_is_terminated_while_it_asks_does_nothing_more() {
+    let fixture = CLAUDE.fixture([]).await;
+    let asked = asking(&fixture).await;
+    fixture.session.client.terminate(&fixture.session.id).await.unwrap();
+    assert_eq!(resolved_and_ended(&fixture, asked).await, (Some(ResolvedBy::Cancel), StopReason::Cancelled));
+    assert_eq!(fixture.model.conversation().len(), 1);
+    assert!(!fixture.file("made").exists());
+}
+
+#[tokio::test]
+async fn a_session_whose_daemon_is_stopped_while_it_asks_does_nothing_more() {
+    let fixture = CLAUDE.fixture([]).await;
+    let asked = asking(&fixture).await;
+    let fixture = fixture.restart();
+    assert_eq!(resolved_and_ended(&fixture, asked).await, (Some(ResolvedBy::Restart), StopReason::Error));
+    assert_eq!(fixture.model.conversation().len(), 1);
+    assert!(!fixture.file("made").exists());
 }
 
 #[tokio::test]
