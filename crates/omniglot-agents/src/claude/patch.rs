@@ -1,29 +1,41 @@
 //! What an edit does to a file, as a unified diff: of one that was made, and of one that is asked for.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use omniglot_schema::{ContentPart, FileAction};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::diff::unified;
+use crate::diff::{of_files, unified};
 
 /// What the tools that change files tell of it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FileChange {
+    /// `create` or `update`, for a file that was written whole.
+    #[serde(default, rename = "type")]
+    kind: Option<String>,
     #[serde(alias = "notebook_path")]
     file_path: String,
+    /// For display: every leading tab is two spaces there, so that a diff made of it may not apply.
     #[serde(default)]
     structured_patch: Vec<Hunk>,
     /// The whole file, when it was written.
     #[serde(default)]
     content: Option<String>,
-    #[serde(default)]
+    /// The whole file before; absent when it was new or is large.
+    #[serde(default, alias = "original_file")]
     original_file: Option<String>,
     /// The whole notebook after its edit.
     #[serde(default, alias = "updated_file")]
     updated_file: Option<String>,
+    #[serde(default)]
+    old_string: Option<String>,
+    #[serde(default)]
+    new_string: Option<String>,
+    #[serde(default)]
+    replace_all: bool,
 }
 
 #[derive(Deserialize)]
@@ -38,16 +50,72 @@ struct Hunk {
 
 impl FileChange {
     pub(crate) fn into_part(self) -> ContentPart {
-        let Self { file_path: path, structured_patch, content, original_file, updated_file } = self;
-        let is_new = original_file.as_deref().unwrap_or_default().is_empty() && content.is_some();
+        let is_new = self.original_file.as_deref().unwrap_or_default().is_empty() && self.content.is_some();
         let action = if is_new { FileAction::Write } else { FileAction::Patch };
-        let diff = if structured_patch.is_empty() {
-            let after = content.or(updated_file);
-            after.map(|after| unified(&path, original_file.as_deref().unwrap_or_default(), &after))
-        } else {
-            Some(render(&path, &structured_patch))
-        };
-        ContentPart::FileRef { path, action, diff }
+        let diff = self.diff();
+        ContentPart::FileRef { path: self.file_path, action, diff }
+    }
+
+    fn diff(&self) -> Option<String> {
+        let before = self.original_file.as_deref().filter(|file| !file.is_empty());
+        match self.after().filter(|after| self.leaves(after)) {
+            Some(after) => Some(of_files(&self.file_path, before, &after)),
+            None if self.structured_patch.is_empty() => None,
+            None => Some(render(&self.file_path, &self.structured_patch)),
+        }
+    }
+
+    /// The whole file after the change, as far as it is told with the file before it.
+    fn after(&self) -> Option<Cow<'_, str>> {
+        let existed = self.kind.as_deref() == Some("update") || !self.structured_patch.is_empty();
+        if self.original_file.is_none() && existed {
+            return None;
+        }
+        if let Some(after) = self.content.as_deref().or(self.updated_file.as_deref()) {
+            return Some(after.into());
+        }
+        let (before, old, new) =
+            (self.original_file.as_deref()?, self.old_string.as_deref()?, self.new_string.as_deref()?);
+        edited(before, old, new, self.replace_all).map(Cow::from)
+    }
+
+    /// Whether `after` has the lines that the hunks leave. The CLI may have written other quotation marks than those
+    /// that it was given, and tells that nowhere else.
+    fn leaves(&self, after: &str) -> bool {
+        let lines: Vec<&str> = after.split('\n').collect();
+        self.structured_patch.iter().all(|hunk| hunk.is_in(&lines))
+    }
+}
+
+/// An edit as the CLI makes it: lines that are removed go with their line breaks.
+fn edited(before: &str, old: &str, new: &str, replace_all: bool) -> Option<String> {
+    if old.is_empty() {
+        return before.is_empty().then(|| new.to_owned());
+    }
+    if !before.contains(old) {
+        return None;
+    }
+    let with_break = format!("{old}\n");
+    let whole_lines = new.is_empty() && !old.ends_with('\n') && before.contains(&with_break);
+    let old = if whole_lines { &with_break } else { old };
+    Some(if replace_all { before.replace(old, new) } else { before.replacen(old, new, 1) })
+}
+
+impl Hunk {
+    fn is_in(&self, after: &[&str]) -> bool {
+        let first = usize::try_from(self.new_start.saturating_sub(1)).unwrap_or(usize::MAX);
+        let mut lines = after.iter().skip(first);
+        let mut left = self.lines.iter().filter_map(|line| line.strip_prefix([' ', '+']));
+        left.all(|line| lines.next().is_some_and(|it| displayed(it) == line))
+    }
+}
+
+/// A line as the CLI displays it.
+fn displayed(line: &str) -> Cow<'_, str> {
+    let text = line.trim_start_matches('\t');
+    match line.len() - text.len() {
+        0 => line.into(),
+        tabs => format!("{}{text}", "  ".repeat(tabs)).into(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod account;
 mod background;
+mod edits;
 mod launch;
 mod model;
 mod requests;

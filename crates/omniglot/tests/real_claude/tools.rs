@@ -44,6 +44,48 @@ async fn a_new_file_is_shown_as_a_diff() {
     assert!(turn.diffs().concat().contains("+first\n+second"), "{turn}");
 }
 
+/// The file that a diff makes of `old`, to the letter.
+fn patched(old: &str, diff: &str) -> String {
+    let (mut rest, mut taken, mut new) = (old.split_inclusive('\n'), 0, String::new());
+    for line in diff.split_inclusive('\n').skip_while(|line| !line.starts_with("@@")) {
+        let (sign, text) = line.split_at(1);
+        match sign {
+            "+" => new.push_str(text),
+            "-" | " " => {
+                assert_eq!(rest.next(), Some(text), "{diff}");
+                taken += 1;
+                new.push_str(if sign == " " { text } else { "" });
+            }
+            "@" => {
+                let first = line.split(['-', ',']).nth(1).and_then(|number| number.parse::<usize>().ok());
+                let skipped = first.expect("a line number") - 1 - taken;
+                new.extend(rest.by_ref().take(skipped));
+                taken += skipped;
+            }
+            _ => panic!("{diff}"),
+        }
+    }
+    new.extend(rest);
+    new
+}
+
+#[tokio::test]
+async fn the_diff_of_an_edit_applies_to_a_file_that_is_indented_with_tabs() {
+    let fixture = CLAUDE.fixture([]).await;
+    let (file, old) = (fixture.file("main.go"), "package a\n\nfunc f() {\n\tif x {\n\t\ty()\n\t}\n}\n");
+    std::fs::write(&file, old).unwrap();
+    fixture.model.push((CLAUDE.read)(&file));
+    fixture.model.push((CLAUDE.edit)(&file, "\t\ty()\n", "\t\tz()\n\t\tw()\n"));
+    let turn = fixture.answered("Edit it.", Reply::text("Edited.")).await;
+    let edited = std::fs::read_to_string(&file).unwrap();
+    assert!(edited.contains("\t\tz()\n\t\tw()\n"), "{turn}");
+    assert_eq!(patched(old, &turn.diffs().concat()), edited, "{turn}");
+    fixture.model.push((CLAUDE.write)(&file, "package a\n\nfunc g() {\n\ty()\n}\n"));
+    let turn = fixture.answered("Write it.", Reply::text("Written.")).await;
+    let written = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(patched(&edited, &turn.diffs().concat()), written, "{turn}");
+}
+
 #[tokio::test]
 async fn a_thought_that_only_its_maker_can_read_is_private() {
     let fixture = CLAUDE.fixture([Reply::empty().and_redacted_thinking().and_text("I have thought.")]).await;

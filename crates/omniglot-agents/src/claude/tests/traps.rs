@@ -284,7 +284,7 @@ fn a_command_that_failed_tells_its_exit_code_in_words() {
 }
 
 #[test]
-fn an_edit_has_a_unified_diff_of_its_patch() {
+fn an_edit_that_tells_nothing_but_its_patch_has_a_diff_of_that() {
     let mut harness = Harness::prompted();
     harness.says("m1", r#"{"type":"tool_use","id":"t1","name":"Edit","input":{"file_path":"/a"}}"#);
     harness.said();

@@ -1,0 +1,107 @@
+//! The diffs of edits: from the files themselves where they are told, since the patch is for display.
+
+use omniglot_schema::{ContentPart, FileAction};
+use serde_json::{Value, json};
+
+use crate::claude::patch::FileChange;
+
+/// Action and diff of a change that is told so.
+fn change(told: Value) -> (FileAction, Option<String>) {
+    let change: FileChange = serde_json::from_value(told).unwrap();
+    let ContentPart::FileRef { action, diff, .. } = change.into_part() else { panic!("a file") };
+    (action, diff)
+}
+
+fn diff(told: Value) -> String {
+    change(told).1.unwrap()
+}
+
+fn edit(original: &str, old: &str, new: &str, shown: &[&str]) -> Value {
+    json!({"filePath": "/a.go", "originalFile": original, "oldString": old, "newString": new,
+        "structuredPatch": [{"oldStart": 1, "oldLines": 9, "newStart": 1, "newLines": 9, "lines": shown}]})
+}
+
+#[test]
+fn tabs_stay_tabs() {
+    let shown = [" func f() {", "-  x()", "+  y()", "+    z()", " }"];
+    insta::assert_snapshot!(diff(edit("func f() {\n\tx()\n}\n", "\tx()", "\ty()\n\t\tz()", &shown)), @r"
+    --- a/a.go
+    +++ b/a.go
+    @@ -1,3 +1,4 @@
+     func f() {
+    -	x()
+    +	y()
+    +		z()
+     }
+    ");
+}
+
+#[test]
+fn lines_that_are_removed_go_with_their_line_breaks() {
+    insta::assert_snapshot!(diff(edit("one\ntwo\nthree\n", "two", "", &[" one", "-two", " three"])), @r"
+    --- a/a.go
+    +++ b/a.go
+    @@ -1,3 +1,2 @@
+     one
+    -two
+     three
+    ");
+}
+
+#[test]
+fn an_edit_may_change_every_occurrence() {
+    let mut told = edit("a b a\nc\na\n", "a", "x", &["-a b a", "+x b x", " c", "-a", "+x"]);
+    told["replaceAll"] = true.into();
+    insta::assert_snapshot!(diff(told), @r"
+    --- a/a.go
+    +++ b/a.go
+    @@ -1,3 +1,3 @@
+    -a b a
+    +x b x
+     c
+    -a
+    +x
+    ");
+}
+
+#[test]
+fn where_the_cli_has_written_something_else_its_patch_is_right() {
+    let told = edit("say “hi”\n", "say “hi”", "say \"ho\"", &["-say “hi”", "+say “ho”"]);
+    assert!(diff(told).ends_with("\n-say “hi”\n+say “ho”\n"));
+}
+
+#[test]
+fn a_file_that_is_written_anew_is_compared_with_what_it_was() {
+    let mut told = json!({"type": "update", "filePath": "/a", "content": "one\n\tzwei\n", "originalFile": "one\n\ttwo\n",
+        "structuredPatch": [{"oldStart": 1, "oldLines": 2, "newStart": 1, "newLines": 2, "lines": [" one", "-  two", "+  zwei"]}]});
+    insta::assert_snapshot!(diff(told.clone()), @r"
+    --- a/a
+    +++ b/a
+    @@ -1,2 +1,2 @@
+     one
+    -	two
+    +	zwei
+    ");
+    // What a large file was is not told, and neither is it new.
+    told["originalFile"] = Value::Null;
+    told["structuredPatch"] = json!([]);
+    assert_eq!(change(told.clone()).1, None);
+    told["type"] = "create".into();
+    let (action, diff) = change(told);
+    assert_eq!(action, FileAction::Write);
+    assert!(diff.unwrap().starts_with("--- /dev/null\n+++ b/a\n@@ -0,0 +1,2 @@\n"));
+}
+
+#[test]
+fn a_notebook_is_compared_with_what_it_was() {
+    let told = json!({"notebook_path": "/n.ipynb", "original_file": "{\n\"a\": 1\n}\n", "updated_file": "{\n\"a\": 2\n}\n"});
+    insta::assert_snapshot!(diff(told), @r#"
+    --- a/n.ipynb
+    +++ b/n.ipynb
+    @@ -1,3 +1,3 @@
+     {
+    -"a": 1
+    +"a": 2
+     }
+    "#);
+}
