@@ -122,6 +122,8 @@ pub enum RefusalKind {
     BadRequest,
     /// The native session to continue is not there any more; a new one may be opened instead.
     Forgotten,
+    /// It does not take from root what [`Open::unprivileged`] allows.
+    Privileged,
 }
 
 /// What the runtime asks of an agent.
@@ -167,6 +169,8 @@ pub struct Open {
     pub requested: SettingsRequest,
     pub mcp: McpServers,
     pub carryover: Carryover,
+    /// The agent will run as another user than root, from whom some agents take less.
+    pub unprivileged: bool,
 }
 
 /// What the session has come to in its earlier processes, for agents that tell changes of it only.

@@ -1,6 +1,6 @@
 //! What can go wrong with a command to a session; faces convert it to their own errors.
 
-use omniglot_agents::{Adapter, Registry};
+use omniglot_agents::{Adapter, Refusal, Registry};
 use omniglot_schema::{ErrorType, ResolvedBy};
 use omniglot_store::StoreError;
 use serde::Serialize;
@@ -16,8 +16,8 @@ pub enum RuntimeError {
     UnsupportedAgent { name: String, known: String },
     #[error("{0}")]
     InvalidRequest(String),
-    #[error("{0}")]
-    ModeNotSupported(String),
+    #[error("{message}")]
+    ModeNotSupported { message: String, hint: Option<String> },
     #[error("the program of agent {agent} was not found: {program}")]
     AgentNotInstalled { agent: String, program: String },
     #[error("agent {agent} did not start: {message}")]
@@ -53,13 +53,17 @@ pub enum RuntimeError {
 }
 
 impl RuntimeError {
+    pub(crate) fn unsupported(message: String) -> Self {
+        Self::ModeNotSupported { message, hint: None }
+    }
+
     pub fn kind(&self) -> ErrorType {
         match self {
             Self::SessionNotFound(_) => ErrorType::SessionNotFound,
             Self::SessionExists(_) => ErrorType::SessionAlreadyExists,
             Self::UnsupportedAgent { .. } => ErrorType::UnsupportedAgent,
             Self::InvalidRequest(_) | Self::Import(_) => ErrorType::InvalidRequest,
-            Self::ModeNotSupported(_) => ErrorType::ModeNotSupported,
+            Self::ModeNotSupported { .. } => ErrorType::ModeNotSupported,
             Self::AgentNotInstalled { .. } => ErrorType::AgentNotInstalled,
             Self::AgentFailed { .. } => ErrorType::AgentProcessExited,
             Self::AgentUnavailable { .. } => ErrorType::AgentUnavailable,
@@ -106,7 +110,9 @@ impl RuntimeError {
                 });
                 Some(format!("{install}, or set `command` under [agents.{agent}] in omniglot.toml"))
             }
-            Self::AgentFailed { hint, .. } | Self::AgentUnavailable { hint, .. } => hint.clone(),
+            Self::AgentFailed { hint, .. }
+            | Self::AgentUnavailable { hint, .. }
+            | Self::ModeNotSupported { hint, .. } => hint.clone(),
             Self::Import(error) => Some(error.hint().to_owned()),
             Self::SessionExists(id) => Some(format!(
                 "choose another id, or go on with that session: POST /v1/sessions/{id}/messages"
@@ -120,6 +126,13 @@ impl RuntimeError {
             Self::Gone(_) => Some("read the session again from offset 0".into()),
             _ => None,
         }
+    }
+}
+
+/// A setting that the agent does not take.
+impl From<Refusal> for RuntimeError {
+    fn from(Refusal { message, hint, .. }: Refusal) -> Self {
+        Self::ModeNotSupported { message, hint }
     }
 }
 

@@ -70,3 +70,18 @@ async fn a_session_that_its_agent_has_lost_goes_on_and_says_so() {
     };
     assert_eq!(history.iter().filter(forgotten).count(), 1);
 }
+
+#[tokio::test]
+async fn a_cli_that_runs_as_root_although_the_daemon_does_not_is_started_without_the_switch_that_it_refuses()
+{
+    let refuses = r#"
+case "$*" in *--allow-dangerously-skip-permissions*)
+  echo '--dangerously-skip-permissions cannot be used with root/sudo privileges' >&2
+  exit 1;;
+esac
+"#;
+    let daemon = daemon(&format!("{refuses}{SCRIPT}"));
+    let session = odd(&daemon).await;
+    assert_eq!(session.turn("hello", PermissionReply::Once).await.stop_reason(), StopReason::EndTurn);
+    session.history().await;
+}

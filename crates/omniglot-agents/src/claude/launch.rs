@@ -48,14 +48,17 @@ pub(crate) fn launch(base: &LaunchSpec, open: &Open) -> LaunchSpec {
     if let Ok(Some(mode)) = wanted_mode(&open.requested, None) {
         add(&["--permission-mode", mode]);
     }
-    if base.env.contains_key("IS_SANDBOX") {
-        add(&["--allow-dangerously-skip-permissions"]);
+    // Without it the mode that skips permissions cannot be chosen later. Root may not give it, but in a sandbox.
+    if open.unprivileged || base.env.contains_key("IS_SANDBOX") {
+        add(&[MAY_BYPASS]);
     }
     if !open.mcp.is_empty() {
         add(&["--strict-mcp-config"]);
     }
     spec
 }
+
+pub(crate) const MAY_BYPASS: &str = "--allow-dangerously-skip-permissions";
 
 /// Without a prompt tool nothing is ever asked, and the tools that ask are not even offered.
 const PROTOCOL: &[&str] = &[

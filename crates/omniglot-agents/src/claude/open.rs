@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::Claude;
+use super::launch::MAY_BYPASS;
 use super::settings::{self, Settings};
 use super::system::commands;
 use super::wire::{CommandEntry, InitLine, Request, TurnResult};
@@ -246,9 +247,10 @@ impl Claude {
     pub(crate) fn refused_by_exit(&self, stderr: &StderrOutput) -> Option<Refusal> {
         self.session.open.as_ref()?;
         let words = stderr.tail.as_deref().or(stderr.head.as_deref())?;
-        let as_root = words.contains("root/sudo");
+        // A version that does not know the switch names it.
+        let as_root = words.contains("root/sudo") || words.contains(MAY_BYPASS);
         as_root.then(|| Refusal {
-            kind: RefusalKind::Unavailable,
+            kind: RefusalKind::Privileged,
             message: "Claude Code does not skip permissions as root, unless it is told that it runs in a \
                       sandbox"
                 .to_owned(),

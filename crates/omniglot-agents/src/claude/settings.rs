@@ -278,7 +278,9 @@ impl Claude {
         out: &mut Vec<Output>,
     ) {
         let refused = refused.map(|words| {
-            let hint = "start a session with this mode, or in a sandbox with sandbox = true".to_owned();
+            let hint = "Claude Code skips no permissions as root: in a sandbox set `sandbox = true` in \
+                        omniglot.toml, or run the daemon as another user"
+                .to_owned();
             let hint = Some(hint).filter(|_| mode == "bypassPermissions");
             Refusal { kind: RefusalKind::BadMode, message: words, hint }
         });

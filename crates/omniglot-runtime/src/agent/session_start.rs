@@ -67,8 +67,17 @@ impl Launcher {
     /// Starts `agent` and opens a session. Dropping the future ends what was started.
     pub(crate) async fn open(self, agent: String, mut open: Open) -> Result<Opened, StartError> {
         open.new_id = uuid::Uuid::new_v4().to_string();
+        open.unprivileged = !rustix::process::geteuid().is_root();
         let mut heard = vec![];
         let mut outcome = self.try_open(&agent, open.clone(), &mut heard).await;
+        if let Err(StartErrorKind::Refused(Refusal { kind: RefusalKind::Privileged, .. })) = &outcome
+            && open.unprivileged
+        {
+            // It runs as another user than the daemon, such as in a container.
+            heard.clear();
+            open.unprivileged = false;
+            outcome = self.try_open(&agent, open.clone(), &mut heard).await;
+        }
         if let Err(StartErrorKind::Refused(Refusal { kind: RefusalKind::Forgotten, message, .. })) = &outcome
             && open.resume.is_some()
             && !open.fork
@@ -183,9 +192,7 @@ impl StartError {
                 RuntimeError::AgentNotInstalled { agent, program }
             }
             StartErrorKind::Spawn(SpawnError::Directory(path)) => not_a_directory(&path),
-            StartErrorKind::Refused(Refusal { kind: RefusalKind::BadMode, message, .. }) => {
-                RuntimeError::ModeNotSupported(message)
-            }
+            StartErrorKind::Refused(refusal) if refusal.kind == RefusalKind::BadMode => refusal.into(),
             StartErrorKind::Refused(Refusal { kind: RefusalKind::BadRequest, message, .. }) => {
                 RuntimeError::InvalidRequest(message)
             }

@@ -31,9 +31,7 @@ impl Hub {
         let commands = self.commands(&record).await?;
         let message = compact.prompt(&commands).ok_or_else(|| {
             let agent = &record.agent;
-            RuntimeError::ModeNotSupported(format!(
-                "agent {agent} lists no command that compacts its context"
-            ))
+            RuntimeError::unsupported(format!("agent {agent} lists no command that compacts its context"))
         })?;
         let request = MessageRequest { message, attachments: vec![], delivery: None, client_ids: vec![] };
         self.post(id, request, None).await
@@ -62,9 +60,7 @@ impl Hub {
         let request: CreateSessionRequest = present::request(&record)?;
         let foreign = present::snapshot(&record)?.foreign;
         let native = info.native_session_id.filter(|_| !foreign).ok_or_else(|| {
-            RuntimeError::ModeNotSupported(format!(
-                "session {origin} has no session of its agent to copy yet"
-            ))
+            RuntimeError::unsupported(format!("session {origin} has no session of its agent to copy yet"))
         })?;
         let state = present::snapshot(&record)?.fold.state;
         let request = CreateSessionRequest {

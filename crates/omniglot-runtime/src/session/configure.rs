@@ -126,8 +126,7 @@ impl Session {
             return Ok(SettingsPreview { patch: as_requested(requested), warnings: vec![] });
         }
         let entry = self.spec.launcher.catalog.get(&self.spec.agent)?;
-        (entry.adapter.preview_settings)(&fold.state, requested)
-            .map_err(|refusal| RuntimeError::ModeNotSupported(refusal.message))
+        (entry.adapter.preview_settings)(&fold.state, requested).map_err(RuntimeError::from)
     }
 
     fn is_free(&self) -> bool {
@@ -214,7 +213,7 @@ impl Session {
                 self.done(client.reply);
             }
             (Err(refusal), Some(client)) => {
-                answer(client.reply, Answer::Refused(RuntimeError::ModeNotSupported(refusal.message)));
+                answer(client.reply, Answer::Refused(refusal.into()));
             }
             (Err(refusal), None) => self.settings_refused(refusal.message, undo),
         }

@@ -1,6 +1,8 @@
 //! Model, effort and mode, as the model server receives them.
 
-use omniglot_schema::{CreateSessionRequest, SessionPatch, SessionState, UniversalEventType};
+use omniglot_schema::{
+    CreateSessionRequest, PermissionReply, SessionPatch, SessionState, UniversalEventType,
+};
 use omniglot_testkit::agents::RealAgent;
 use omniglot_testkit::daemon::Setup;
 use omniglot_testkit::fixture::Fixture;
@@ -82,6 +84,49 @@ async fn a_session_in_a_sandbox_asks_for_nothing() {
     assert_eq!((turn.asked().len(), file.exists()), (0, true), "{turn}");
     assert!(!turn.events.iter().any(is(UniversalEventType::AgentUnparsed)), "{turn}");
     drop(daemon);
+}
+
+fn bypass() -> SessionPatch {
+    SessionPatch { permission_mode: Some("bypass".to_owned()), ..SessionPatch::default() }
+}
+
+#[tokio::test]
+async fn permissions_can_be_skipped_from_the_middle_of_a_session_on_in_a_sandbox() {
+    let model = Model::anthropic().reply(Reply::text("One.")).start();
+    let agent = RealAgent::claude(&model);
+    let daemon = Setup::new(CLAUDE.program).config(format!("sandbox = true\n{}", agent.toml())).start();
+    let session =
+        SessionDriver::create_with(&daemon.client, "real", &CreateSessionRequest::new("claude")).await;
+    session.turn("The first.", PermissionReply::Reject).await;
+    daemon.client.patch(&session.id, &bypass()).await.unwrap();
+    let file = daemon.work().join("made");
+    model.push((CLAUDE.make)(&file));
+    model.push(Reply::text("Made."));
+    let turn = session.turn("Make it.", PermissionReply::Reject).await;
+    assert_eq!((turn.asked().len(), file.exists()), (0, true), "{turn}");
+    session.history().await;
+    drop(daemon);
+}
+
+#[tokio::test]
+async fn permissions_can_be_skipped_from_the_middle_of_a_session_on_but_not_as_root_who_is_told_why() {
+    let fixture = CLAUDE.fixture([Reply::text("One.")]).await;
+    fixture.turn("The first.").await;
+    let changed = fixture.session.client.patch(&fixture.session.id, &bypass()).await;
+    if rustix::process::geteuid().is_root() {
+        let refused = changed.unwrap_err();
+        let problem = refused.problem().unwrap();
+        assert_eq!(problem.status, 400);
+        let hint = problem.hint.as_deref().unwrap_or_default();
+        assert!(hint.contains("sandbox = true"), "{problem:?}");
+        assert_eq!(state(&fixture).await.permission_mode.as_deref(), Some("default"));
+    } else {
+        assert_eq!(changed.unwrap().state.permission_mode.as_deref(), Some("bypass"));
+        let file = fixture.file("made");
+        fixture.model.push((CLAUDE.make)(&file));
+        let turn = fixture.answered("Make it.", Reply::text("Made.")).await;
+        assert_eq!((turn.asked().len(), file.exists()), (0, true), "{turn}");
+    }
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ use omniglot_schema::{McpCommand, McpServerConfig, StderrOutput};
 use super::{Harness, INITIALIZED};
 use crate::claude::launch::{START, launch};
 use crate::contract::{Carryover, Command, Input, Open, SettingsRequest};
+use crate::launch::LaunchSpec;
 
 fn args(open: &Open) -> String {
     let spec = launch(&START.spec().unwrap(), open);
@@ -49,6 +50,27 @@ fn modes_go_by_the_clis_own_names() {
     assert_eq!(mode(Some("plan"), Some("default")), "--permission-mode plan");
     assert_eq!(mode(Some("build"), None), "");
     assert_eq!(mode(None, Some("nonsense")), "");
+}
+
+#[test]
+fn permissions_may_be_skipped_later_unless_the_cli_runs_as_root_outside_of_a_sandbox() {
+    let mut base = START.spec().unwrap();
+    let allows = |base: &LaunchSpec, open: &Open| {
+        launch(base, open).args.iter().any(|arg| arg == "--allow-dangerously-skip-permissions")
+    };
+    let unprivileged = Open { unprivileged: true, ..open() };
+    assert!(allows(&base, &unprivileged) && !allows(&base, &open()));
+    base.env.insert("IS_SANDBOX".to_owned(), "1".to_owned());
+    assert!(allows(&base, &open()));
+}
+
+#[test]
+fn a_mode_that_the_cli_refuses_is_explained() {
+    let mut harness = Harness::ready();
+    let requested = SettingsRequest { permission_mode: Some("bypass".into()), ..SettingsRequest::default() };
+    harness.command(&Command::Configure(requested)).said();
+    harness.hear(r#"{"type":"control_response","response":{"subtype":"error","request_id":"omniglot-2","error":"Cannot set permission mode to bypassPermissions","error_code":"bypass_not_launched"}}"#);
+    insta::assert_snapshot!(harness.said(), @r#"refused BadMode Cannot set permission mode to bypassPermissions "Claude Code skips no permissions as root: in a sandbox set `sandbox = true` in omniglot.toml, or run the daemon as another user""#);
 }
 
 fn opened(open: Open) -> Harness {
@@ -111,7 +133,7 @@ fn bypass_as_root_is_explained() {
     let head = "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons";
     let stderr = StderrOutput { head: Some(head.into()), ..StderrOutput::default() };
     harness.step(Input::Exited { code: Some(1), signal: None, stderr: &stderr });
-    insta::assert_snapshot!(harness.said(), @r#"refused Unavailable Claude Code does not skip permissions as root, unless it is told that it runs in a sandbox "choose another permission mode; or, in a sandbox, set sandbox = true""#);
+    insta::assert_snapshot!(harness.said(), @r#"refused Privileged Claude Code does not skip permissions as root, unless it is told that it runs in a sandbox "choose another permission mode; or, in a sandbox, set sandbox = true""#);
 }
 
 #[test]
