@@ -5,14 +5,16 @@
 //! is told once by its id however often it comes: what a broken stream has missed is read again and passes
 //! through the same functions.
 //!
-//! The first `idle` after `busy` ends a turn; a second one says nothing. An aborted turn ends when its abort
-//! is answered and its messages were read once more, because its last words come after its first `idle`.
+//! An `idle` after `busy` ends a turn, but not the one that comes while a failed message is still open (see
+//! `idle`). An aborted turn ends when its abort is answered and its messages were read once more, because its
+//! last words come after its first `idle`.
 
 mod adapter;
 mod background;
 mod command;
 mod edit;
 mod failure;
+mod idle;
 mod launch;
 mod link;
 mod merge;

@@ -23,15 +23,72 @@ fn an_idle_of_the_turn_before_does_not_end_the_next() {
     assert_eq!(session.idle(), ["dropped duplicate"]);
 }
 
+const FAILED: &str = r#"{"name":"APIError","data":{"message":"no","statusCode":400}}"#;
+
+impl Session {
+    /// The model refuses the call.
+    fn fails(&mut self) {
+        self.event("session.error", &format!(r#"{{"sessionID":"ses_1","error":{FAILED}}}"#));
+    }
+
+    /// The message that failed, as it is told for the last time.
+    fn closes_failed_message(&mut self) {
+        let info = format!(
+            r#"{{"id":"msg_2","sessionID":"ses_1","role":"assistant","error":{FAILED},"time":{{"created":6,"completed":7}}}}"#
+        );
+        self.event("message.updated", &format!(r#"{{"sessionID":"ses_1","info":{info}}}"#));
+    }
+}
+
+#[test]
+fn a_failed_turn_ends_when_its_message_is_closed_and_not_at_its_first_idle() {
+    let mut session = Session::in_turn("The first.");
+    session.fails();
+    assert_eq!(session.idle_status(), ["dropped superseded"]);
+    assert_eq!(session.idle(), ["dropped superseded"]);
+    session.closes_failed_message();
+    assert!(session.idle_status()[0].starts_with(r#"turn . "error""#));
+    session.prompt("The second.");
+    assert_eq!(session.idle(), ["dropped superseded"], "it belongs to the turn before");
+    session.busy();
+    assert!(session.idle()[0].starts_with(r#"turn . "end_turn""#));
+}
+
+#[test]
+fn a_failed_turn_whose_message_is_never_closed_ends_at_its_second_idle() {
+    let mut session = Session::in_turn(PROMPT);
+    session.fails();
+    assert_eq!(session.idle_status(), ["dropped superseded"]);
+    assert_eq!(session.idle(), ["dropped superseded"]);
+    assert!(session.idle_status()[0].starts_with(r#"turn . "error""#));
+}
+
+#[test]
+fn a_turn_that_fails_without_a_message_has_one_idle() {
+    let mut session = Session::open(SettingsRequest::default());
+    session.prompt(PROMPT);
+    session.busy();
+    session.fails();
+    assert!(session.idle_status()[0].starts_with(r#"turn . "error""#));
+}
+
+#[test]
+fn a_turn_that_fails_after_its_message_was_closed_has_one_idle() {
+    let mut session = Session::in_turn(PROMPT);
+    let closed = r#"{"id":"msg_2","sessionID":"ses_1","role":"assistant","finish":"content-filter","time":{"completed":7}}"#;
+    session.event("message.updated", &format!(r#"{{"sessionID":"ses_1","info":{closed}}}"#));
+    session.fails();
+    assert!(session.idle_status()[0].starts_with(r#"turn . "error""#));
+}
+
 #[test]
 fn the_last_word_of_a_failed_turn_does_not_fail_the_next() {
     let mut session = Session::in_turn("The first.");
-    let error = r#"{"name":"APIError","data":{"message":"no","statusCode":400}}"#;
-    session.event("session.error", &format!(r#"{{"sessionID":"ses_1","error":{error}}}"#));
+    session.fails();
+    session.idle();
     assert!(session.idle()[0].starts_with(r#"turn . "error""#));
     session.prompt("The second.");
-    let failed = format!(r#"{{"id":"msg_2","sessionID":"ses_1","role":"assistant","error":{error}}}"#);
-    session.event("message.updated", &format!(r#"{{"sessionID":"ses_1","info":{failed}}}"#));
+    session.closes_failed_message();
     assert_eq!(session.idle(), ["dropped superseded"]);
     session.busy();
     assert!(session.idle()[0].starts_with(r#"turn . "end_turn""#));

@@ -116,7 +116,7 @@ impl OpenCode {
             Event::SessionCreated(event) | Event::SessionUpdated(event) => self.session(event.info, out),
             Event::SessionDeleted(event) => self.session_deleted(&event.session, out),
             Event::SessionStatus(event) => self.status(&event.session, event.status, out),
-            Event::SessionIdle(event) => self.status(&event.session, wire::Status::Idle, out),
+            Event::SessionIdle(event) => self.session_idle(&event.session, out),
             Event::SessionError(event) => self.error(event, out),
             Event::SessionCompacted(event) => self.compacted(&event.session, out),
             Event::PermissionAsked(event) => self.permission_asked(event, out),

@@ -1,15 +1,15 @@
-//! Turns: begun by a prompt that was really sent, ended by the first `idle` after it was `busy` (T4).
+//! Turns: begun by a prompt that was really sent, ended by an `idle` after it was `busy` (T4). Which `idle`
+//! that is, `idle` says.
 
 use std::collections::HashSet;
 
-use omniglot_schema::{Activity, ContentPart, StatusLabel, StopReason};
+use omniglot_schema::{ContentPart, StatusLabel, StopReason};
 use omniglot_timeline::{Failure, Origin, TurnEnd};
 
 use super::failure::{refused, unheard};
 use super::said::user_content;
-use super::translate::Whose;
 use super::usage::{Accounts, Spender};
-use super::wire::{Assistant, Status};
+use super::wire::Assistant;
 use super::{OpenCode, dropped};
 use crate::contract::{Draft, DropReason, Output};
 use crate::http::{Answer, Request};
@@ -37,10 +37,12 @@ pub(crate) struct Turn {
     mode: Option<String>,
     /// The newest message is whole.
     pub(crate) complete: bool,
+    /// OpenCode has called itself idle once while the message that failed was still open.
+    pub(crate) halted: bool,
     /// We have asked the server to stop.
     aborted: bool,
     /// It has stopped, and nothing comes any more.
-    stopped: bool,
+    pub(crate) stopped: bool,
     closing: Closing,
     accounts: Accounts,
 }
@@ -105,6 +107,16 @@ impl Turn {
 
     pub(crate) fn is_aborted(&self) -> bool {
         self.aborted
+    }
+
+    /// Whether its last message has failed and OpenCode has not closed it yet: then OpenCode still works.
+    pub(crate) fn has_failed_message_open(&self) -> bool {
+        self.failure.is_some() && !self.newest.is_empty() && !self.complete
+    }
+
+    /// Whether its last messages are to be read, and nobody has asked for them.
+    pub(crate) fn is_about_to_read(&self) -> bool {
+        matches!(self.closing, Closing::AboutToRead(_))
     }
 
     /// Whether it waits for this read, and ends with it.
@@ -235,49 +247,16 @@ impl OpenCode {
     /// Ends the turn if this was the read that it waits for.
     pub(crate) fn closes_with(&mut self, request: &str, out: &mut Vec<Output>) {
         let Some(turn) = self.turn.as_mut().filter(|turn| turn.is_closed_by(request)) else { return };
+        if turn.has_failed_message_open() && !turn.aborted {
+            // The list of the sessions that work does not have it any more, but its own `idle` is yet to come.
+            turn.closing = Closing::No;
+            return;
+        }
         if turn.accounts.is_empty() {
             // An error before the first answer is told by one event, and stored nowhere.
             turn.failure.get_or_insert_with(unheard);
         }
         self.end_turn(out);
-    }
-
-    pub(crate) fn status(&mut self, session: &str, status: Status, out: &mut Vec<Output>) {
-        match self.whose(session) {
-            Whose::Mine => {}
-            Whose::Child(_) => return self.child_status(session, &status, out),
-            Whose::Other => return,
-        }
-        match status {
-            Status::Busy => {
-                if let Some(turn) = &mut self.turn {
-                    turn.busy = true;
-                }
-                if self.activity == Some(Activity::Retrying) {
-                    self.show(None, out);
-                }
-            }
-            Status::Retry { attempt, message } => self.retry(attempt, message, out),
-            Status::Idle => self.idle(out),
-        }
-    }
-
-    fn idle(&mut self, out: &mut Vec<Output>) {
-        match &mut self.turn {
-            None => out.push(dropped(DropReason::Duplicate)),
-            // Nobody has sent the request for the messages, because this is a recording: the turn ends without it.
-            Some(turn) if matches!(turn.closing, Closing::AboutToRead(_)) => self.end_turn(out),
-            // An abort has its own end. It is idle at once, and again when the last message is whole.
-            Some(turn) if turn.is_aborted() => {
-                turn.stopped |= turn.complete;
-                out.push(dropped(DropReason::Superseded));
-            }
-            // An idle before this turn was busy is an echo of the one before.
-            Some(turn) if !(turn.busy || turn.failure.is_some()) => {
-                out.push(dropped(DropReason::Superseded));
-            }
-            Some(_) => self.end_turn(out),
-        }
     }
 
     pub(crate) fn end_turn(&mut self, out: &mut Vec<Output>) {

@@ -121,6 +121,19 @@ fn a_turn_that_ended_unheard_ends_after_its_last_words() {
 }
 
 #[test]
+fn a_failed_turn_whose_message_is_still_open_after_a_cut_waits_for_its_idle() {
+    let mut session = Session::in_turn(PROMPT);
+    session.fails();
+    let open = stored(&session, "msg_2", &[]);
+    session.back_with(&open);
+    session.answer_to("/session/status", "{}");
+    let told = session.answer_to("/session/ses_1/message", &open);
+    assert_eq!(told, ["dropped internal"], "a prompt would be swallowed now");
+    session.closes_failed_message();
+    assert!(session.idle_status()[0].starts_with(r#"turn . "error""#));
+}
+
+#[test]
 fn a_turn_that_failed_unheard_before_its_first_answer_is_closed() {
     let mut session = Session::open(Default::default());
     session.prompt(PROMPT);

@@ -92,6 +92,12 @@ impl Session {
         self.event("session.status", r#"{"sessionID":"ses_1","status":{"type":"busy"}}"#)
     }
 
+    /// The first of the two events that make an idle.
+    pub(super) fn idle_status(&mut self) -> Vec<String> {
+        self.event("session.status", r#"{"sessionID":"ses_1","status":{"type":"idle"}}"#)
+    }
+
+    /// The second of them.
     pub(super) fn idle(&mut self) -> Vec<String> {
         self.event("session.idle", r#"{"sessionID":"ses_1"}"#)
     }
