@@ -42,6 +42,7 @@ use std::collections::{HashMap, HashSet};
 
 use indexmap::IndexMap;
 use omniglot_schema::{Activity, MessageId};
+use omniglot_timeline::ItemKey;
 use serde_json::value::RawValue;
 
 /// The prompt that makes OpenCode compact its context.
@@ -87,6 +88,8 @@ pub struct OpenCode {
     /// Messages that a fork has copied.
     copied: HashSet<String>,
     parts: HashMap<String, Part>,
+    /// The newest text of each message of the assistant's: what its calls belong to.
+    texts: HashMap<String, ItemKey>,
     calls: HashMap<String, Call>,
     /// Sessions of subagents, those of theirs among them.
     children: IndexMap<String, Child>,

@@ -96,7 +96,10 @@ impl OpenCode {
                 let voice = if text.is_hidden() { Voice::Hidden } else { Voice::Thought };
                 self.text(&head, text, voice, parent, out);
             }
-            PartBody::Tool(tool) => self.tool(&head, *tool, parent, out),
+            PartBody::Tool(tool) => {
+                let text = self.texts.get(&head.message).cloned();
+                self.tool(&head, *tool, text.or(parent), out);
+            }
             PartBody::File(file) => self.file(&head, &file, parent, out),
             PartBody::Retry(retry) => {
                 let why = retry.error.and_then(|error| error.data.message);
@@ -167,13 +170,11 @@ impl OpenCode {
         out: &mut Vec<Output>,
     ) {
         let key = ItemKey(head.id.clone());
-        let part = match self.parts.get_mut(&head.id) {
-            Some(part) => part,
-            None => {
-                out.push(started(&head.id, voice, parent));
-                self.parts.entry(head.id.clone()).or_insert(Part::new(voice, &head.message, self.stored))
-            }
-        };
+        if !self.parts.contains_key(&head.id) {
+            out.push(started(&head.id, voice, parent));
+            self.remember(&head.id, Part::new(voice, &head.message, self.stored));
+        }
+        let Some(part) = self.parts.get_mut(&head.id) else { return };
         if part.done {
             return out.push(dropped(DropReason::Duplicate));
         }
@@ -210,7 +211,7 @@ impl OpenCode {
         if !self.parts.contains_key(&event.part) {
             self.ensure_turn(out);
             out.push(started(&event.part, Voice::Answer, parent));
-            self.parts.insert(event.part.clone(), Part::new(Voice::Answer, &event.message, false));
+            self.remember(&event.part, Part::new(Voice::Answer, &event.message, false));
         }
         let Some(part) = self.parts.get_mut(&event.part) else { return };
         if part.voice == Voice::Summary || part.done || part.holed {
@@ -218,6 +219,13 @@ impl OpenCode {
         }
         part.said.push_str(&event.delta);
         out.push(Draft::ItemDelta { key: ItemKey(event.part), delta: event.delta }.into());
+    }
+
+    fn remember(&mut self, id: &str, part: Part) {
+        if part.voice == Voice::Answer {
+            self.texts.insert(part.message.clone(), ItemKey(id.to_owned()));
+        }
+        self.parts.insert(id.to_owned(), part);
     }
 
     fn file(&mut self, head: &PartHead, file: &File, parent: Option<ItemKey>, out: &mut Vec<Output>) {

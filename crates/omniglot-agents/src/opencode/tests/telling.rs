@@ -120,6 +120,37 @@ fn subagents_are_in_the_state_while_they_work() {
 }
 
 #[test]
+fn a_call_and_its_result_belong_to_the_text_before_them_in_their_message() {
+    const RUNS: &str = r#""tool":"bash","callID":"c","state":{"status":"running","input":{}}"#;
+    let mut session = Session::in_turn(PROMPT);
+    let told = session.part("prt_1", "tool", RUNS);
+    assert!(told[0].starts_with(r#"item + call:prt_1 native="c" tool_call"#), "no text yet: {told:?}");
+    session.part("prt_2", "reasoning", r#""text":"Hm.""#);
+    session.part("prt_3", "text", r#""text":"I look.""#);
+    let told = session.part("prt_4", "tool", RUNS);
+    assert!(told[0].starts_with(r#"item + call:prt_4 native="c" in prt_3 tool_call"#), "{told:?}");
+    assert!(told[2].starts_with("item + result:prt_4 native=null in prt_3 tool_result"), "{told:?}");
+    answer(&mut session, "msg_5", r#""agent":"build""#);
+    let told = part(&mut session, "prt_5", "msg_5", "tool", RUNS);
+    assert!(told[0].starts_with(r#"item + call:prt_5 native="c" tool_call"#), "of another message: {told:?}");
+}
+
+#[test]
+fn a_call_of_a_subagent_belongs_to_its_text_or_to_the_call_that_began_it() {
+    let mut session = Session::in_turn(PROMPT);
+    session.part("prt_3", "tool", r#""tool":"task","callID":"c","state":{"status":"running","input":{}}"#);
+    session.event("session.created", r#"{"sessionID":"ses_2","info":{"id":"ses_2","parentID":"ses_1"}}"#);
+    let mut of_child = |id: &str, kind: &str, rest: &str| {
+        let part = Session::record(id, "msg_4", kind, rest).replace("ses_1", "ses_2");
+        session.event("message.part.updated", &format!(r#"{{"sessionID":"ses_2","part":{part}}}"#))
+    };
+    const CALL: &str = r#""tool":"bash","callID":"d","state":{"status":"pending","input":{}}"#;
+    assert!(of_child("prt_4", "tool", CALL)[0].contains("in call:prt_3"));
+    assert!(of_child("prt_5", "text", r#""text":"I look.""#)[0].contains("in call:prt_3"));
+    assert!(of_child("prt_6", "tool", CALL)[0].contains("in prt_5"));
+}
+
+#[test]
 fn the_error_of_a_subagent_is_told_below_its_call() {
     let mut session = Session::in_turn(PROMPT);
     session.part("prt_3", "tool", r#""tool":"task","callID":"c","state":{"status":"running","input":{}}"#);
