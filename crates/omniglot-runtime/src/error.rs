@@ -25,7 +25,7 @@ pub enum RuntimeError {
     #[error("agent {agent} cannot be used: {message}")]
     AgentUnavailable { agent: String, message: String, hint: Option<String> },
     #[error("agent {agent} did not answer its {what} within {seconds} s")]
-    AgentSilent { agent: String, what: &'static str, seconds: u64 },
+    AgentSilent { agent: String, what: &'static str, seconds: u64, hint: Option<String> },
     #[error("no open request {0}")]
     RequestNotFound(String),
     #[error("request {id} was already resolved at {at}: `{status}` by `{}`", wire_word(by))]
@@ -92,8 +92,9 @@ impl RuntimeError {
                 let (agent, message, hint) = (agent.clone(), message.clone(), hint.clone());
                 Some(Self::AgentUnavailable { agent, message, hint })
             }
-            Self::AgentSilent { agent, what, seconds } => {
-                Some(Self::AgentSilent { agent: agent.clone(), what, seconds: *seconds })
+            Self::AgentSilent { agent, what, seconds, hint } => {
+                let (agent, hint) = (agent.clone(), hint.clone());
+                Some(Self::AgentSilent { agent, what, seconds: *seconds, hint })
             }
             _ => None,
         }
@@ -112,6 +113,7 @@ impl RuntimeError {
             }
             Self::AgentFailed { hint, .. }
             | Self::AgentUnavailable { hint, .. }
+            | Self::AgentSilent { hint, .. }
             | Self::ModeNotSupported { hint, .. } => hint.clone(),
             Self::Import(error) => Some(error.hint().to_owned()),
             Self::SessionExists(id) => Some(format!(

@@ -57,6 +57,14 @@ fn late(event: &UniversalEvent) -> Option<ItemId> {
     data.item.content.iter().any(is_late).then(|| data.item.item_id.clone())
 }
 
+fn warning(event: &UniversalEvent) -> Option<String> {
+    let EventData::ItemCompleted(data) = &event.data else { return None };
+    data.item.content.iter().find_map(|part| match part {
+        ContentPart::Status { label, detail } if label == "odd.warning" => detail.clone(),
+        _ => None,
+    })
+}
+
 #[tokio::test]
 async fn an_agent_that_closes_its_stdout_and_lives_on_is_ended() {
     let daemon = daemon(&format!("{OPEN} read l; exec 1>&-; exec sleep 600"), "");
@@ -72,6 +80,52 @@ async fn a_banner_that_never_ends_is_no_handshake() {
     let daemon = daemon("while :; do echo welcome; sleep 0.1; done", "[limits]\nhandshake_seconds = 1");
     let refused = daemon.client.create(&session_id("s"), &CreateSessionRequest::new("odd")).await;
     assert_eq!(status_of(refused), 504);
+}
+
+/// The hint of a refused creation.
+async fn refused_hint(daemon: &Daemon, status: u16) -> String {
+    let refused = daemon.client.create(&session_id("s"), &CreateSessionRequest::new("odd")).await;
+    let problem = refused.unwrap_err().problem().unwrap().clone();
+    assert_eq!(problem.status, status, "{problem:?}");
+    problem.hint.unwrap_or_default()
+}
+
+const BANNER: &str = "i=0; while [ $i -lt 5000 ]; do echo welcome; i=$((i+1)); done\n";
+
+#[tokio::test]
+async fn a_program_that_writes_for_ever_is_refused_and_its_output_is_discarded_and_counted() {
+    for protocol in ["acp", "codex", "opencode"] {
+        let config = format!(
+            "[limits]\nhandshake_seconds = 1\n[agents.odd]\nprotocol = \"{protocol}\"\ncommand = [\"sh\", \"-c\", \"exec yes\"]\n"
+        );
+        let daemon = Setup::new(env!("CARGO_BIN_EXE_omniglot")).config(config).start();
+        let hint = refused_hint(&daemon, 504).await;
+        let discarded = hint.strip_prefix("discarded ").and_then(|rest| rest.split_once(" lines ("));
+        let lines: u64 = discarded.unwrap_or_else(|| panic!("{protocol}: {hint}")).0.parse().unwrap();
+        assert!(hint.contains(&format!(" lines ({lines} bytes) of its output")), "{protocol}: {hint}");
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_ends_after_much_output_says_how_much_was_discarded() {
+    let daemon = daemon(&format!("{BANNER} echo 'no such mode' >&2; exit 3"), "");
+    let hint = refused_hint(&daemon, 500).await;
+    assert!(hint.starts_with("discarded 4936 lines (34552 bytes) of its output"), "{hint}");
+    assert!(hint.ends_with("its stderr ends with: no such mode"), "{hint}");
+}
+
+#[tokio::test]
+async fn a_session_that_opens_after_a_long_banner_says_how_much_of_it_was_discarded() {
+    let daemon = daemon(&format!("{BANNER} {OPEN} read l; {END} read l"), "");
+    let session = odd(&daemon).await;
+    assert_eq!(session.turn("hello", PermissionReply::Once).await.stop_reason(), StopReason::EndTurn);
+    let history = session.history_with(Allow { unparsed: true, ..Allow::default() }).await;
+    assert_eq!(history.iter().filter(|event| event.kind() == UniversalEventType::AgentUnparsed).count(), 64);
+    let warnings: Vec<String> = history.iter().filter_map(warning).collect();
+    assert_eq!(
+        warnings,
+        ["discarded 4936 lines (34552 bytes) that the agent wrote before the session was open"]
+    );
 }
 
 #[tokio::test]

@@ -18,6 +18,7 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, timeout_at};
 
+use crate::agent::early::Discarded;
 use crate::agent::mask::Mask;
 use crate::agent::session_start::StartErrorKind;
 use crate::process::lines::Line;
@@ -115,12 +116,20 @@ async fn until_it_listens(
     patience: std::time::Duration,
 ) -> Result<(), StartErrorKind> {
     let deadline = Instant::now() + patience;
+    let mut discarded = Discarded::default();
     loop {
-        let Ok(lines) = timeout_at(deadline, io.lines.recv()).await else {
-            return Err(StartErrorKind::Silent { seconds: patience.as_secs(), stderr: Default::default() });
+        // A timeout looks at the clock only when there is nothing to read, and a flood always is.
+        let next = match Instant::now() < deadline {
+            true => timeout_at(deadline, io.lines.recv()).await.ok(),
+            false => None,
+        };
+        let Some(lines) = next else {
+            let (seconds, stderr) = (patience.as_secs(), process.stderr());
+            return Err(StartErrorKind::Silent { seconds, stderr, discarded });
         };
         let Some(lines) = lines else {
-            return Err(StartErrorKind::Exited { exit: process.wait().await, stderr: process.stderr() });
+            let (exit, stderr) = (process.wait().await, process.stderr());
+            return Err(StartErrorKind::Exited { exit, stderr, discarded });
         };
         let says_ready = |line: &Line| match line {
             Line::Whole(bytes) | Line::Partial(bytes) => String::from_utf8_lossy(bytes).contains(ready),
@@ -129,6 +138,7 @@ async fn until_it_listens(
         if lines.iter().any(says_ready) {
             return Ok(());
         }
+        lines.iter().for_each(|line| discarded.add(line.size()));
     }
 }
 

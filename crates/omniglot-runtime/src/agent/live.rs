@@ -7,9 +7,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use bytes::Bytes;
-use omniglot_agents::{
-    Carryover, Command, Draft, DropReason, HostAsk, HostNews, Input, LineFault, Output, Translator,
-};
+use omniglot_agents::{Carryover, Command, Draft, HostAsk, HostNews, Input, LineFault, Output, Translator};
 use omniglot_schema::{EventSource, StderrOutput};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
@@ -33,19 +31,12 @@ pub(crate) struct Translated {
 }
 
 impl Translated {
-    /// Whether the agent said something that its translator knows.
+    /// Whether the agent said something that its translator knows. A message that only had us send something
+    /// has no outputs left.
     pub(crate) fn is_understood(&self) -> bool {
         let understood = |output: &Output| !matches!(output, Output::Unparsed(_));
-        self.source == EventSource::Agent && self.outputs.iter().any(understood)
-    }
-
-    /// A replay of history is counted but not kept: the log has it already.
-    pub(crate) fn without_replay(mut self) -> Self {
-        let replay = |output: &Output| matches!(output, Output::Dropped { reason: DropReason::Replay });
-        if !self.outputs.is_empty() && self.outputs.iter().all(replay) {
-            self.frame = None;
-        }
-        self
+        let is_known = self.outputs.is_empty() || self.outputs.iter().any(understood);
+        self.source == EventSource::Agent && is_known
     }
 
     /// For those who only want to know what was understood.

@@ -13,6 +13,7 @@ use omniglot_timeline::Failure;
 use tokio::time::{Instant, timeout_at};
 
 use crate::agent::catalog::Catalog;
+use crate::agent::early::{Discarded, EarlyOutput};
 use crate::agent::host::{Host, HostContext};
 use crate::agent::mask::Mask;
 use crate::agent::mcp;
@@ -34,15 +35,14 @@ pub(crate) struct Launcher {
 
 pub(crate) struct Opened {
     pub(crate) agent: Agent,
-    pub(crate) heard: Vec<Translated>,
+    pub(crate) early: EarlyOutput,
 }
 
 #[derive(Debug)]
 pub(crate) struct StartError {
     pub(crate) why: StartErrorKind,
     pub(crate) agent: String,
-    /// What was said until then.
-    pub(crate) heard: Vec<Translated>,
+    pub(crate) early: EarlyOutput,
 }
 
 #[derive(Debug)]
@@ -54,10 +54,12 @@ pub(crate) enum StartErrorKind {
     Exited {
         exit: Exit,
         stderr: StderrOutput,
+        discarded: Discarded,
     },
     Silent {
         seconds: u64,
         stderr: StderrOutput,
+        discarded: Discarded,
     },
     /// It failed too often to be tried once more.
     GaveUp(String),
@@ -68,15 +70,15 @@ impl Launcher {
     pub(crate) async fn open(self, agent: String, mut open: Open) -> Result<Opened, StartError> {
         open.new_id = uuid::Uuid::new_v4().to_string();
         open.unprivileged = !rustix::process::geteuid().is_root();
-        let mut heard = vec![];
-        let mut outcome = self.try_open(&agent, open.clone(), &mut heard).await;
+        let mut early = EarlyOutput::default();
+        let mut outcome = self.try_open(&agent, open.clone(), &mut early).await;
         if let Err(StartErrorKind::Refused(Refusal { kind: RefusalKind::Privileged, .. })) = &outcome
             && open.unprivileged
         {
             // It runs as another user than the daemon, such as in a container.
-            heard.clear();
+            early = EarlyOutput::default();
             open.unprivileged = false;
-            outcome = self.try_open(&agent, open.clone(), &mut heard).await;
+            outcome = self.try_open(&agent, open.clone(), &mut early).await;
         }
         if let Err(StartErrorKind::Refused(Refusal { kind: RefusalKind::Forgotten, message, .. })) = &outcome
             && open.resume.is_some()
@@ -84,15 +86,17 @@ impl Launcher {
         {
             // The session goes on without what its agent knew, and its stream will say so.
             tracing::warn!(agent, message, "the agent has lost its session");
-            heard = heard.into_iter().map(Translated::without_refusal).collect();
+            early = early.without_refusals();
             open.resume = None;
             // A late answer to the first try must not be taken for one to the second.
             open.new_id = uuid::Uuid::new_v4().to_string();
-            outcome = self.try_open(&agent, open, &mut heard).await;
+            let mut second = EarlyOutput::default();
+            outcome = self.try_open(&agent, open, &mut second).await;
+            early.append(second);
         }
         match outcome {
-            Ok(live) => Ok(Opened { agent: live, heard }),
-            Err(why) => Err(StartError { why, agent, heard }),
+            Ok(live) => Ok(Opened { agent: live, early: early.with_warning() }),
+            Err(why) => Err(StartError { why, agent, early }),
         }
     }
 
@@ -100,7 +104,7 @@ impl Launcher {
         &self,
         agent: &str,
         mut open: Open,
-        heard: &mut Vec<Translated>,
+        early: &mut EarlyOutput,
     ) -> Result<Agent, StartErrorKind> {
         let entry = self.catalog.get(agent).map_err(StartErrorKind::Unknown)?;
         open.mcp = mcp::ready(open.mcp, |name| variable(&entry.launch.env, name)).map_err(bad_request)?;
@@ -126,60 +130,85 @@ impl Launcher {
             whole_lines: !mask.is_empty(),
         });
         let mut live = Agent::new(entry.translator(), mask, (process, io), host);
-        let mut news = live.started(&launch.argv(), &open.carryover);
-        news.extend(live.command(&Command::Open(open)));
+        let mut progress = Progress::default();
+        progress.take(live.started(&launch.argv(), &open.carryover), early);
+        progress.take(live.command(&Command::Open(open)), early);
         let mut deadline = Instant::now() + self.patience;
         loop {
+            match progress.verdict {
+                Some(Verdict::Open) => return Ok(live),
+                Some(Verdict::Refused(refusal)) => return Err(StartErrorKind::Refused(refusal)),
+                None => {}
+            }
             // Only what makes sense is progress: a banner that never ends must not hold the door open.
-            if news.iter().any(Translated::is_understood) {
+            if std::mem::take(&mut progress.understood) {
                 deadline = Instant::now() + self.patience;
             }
-            let verdict = verdict(&news);
-            heard.extend(news.into_iter().map(Translated::without_replay));
-            match verdict {
-                Verdict::Open => return Ok(live),
-                Verdict::Refused(refusal) => return Err(StartErrorKind::Refused(refusal)),
-                Verdict::NotYet => {}
-            }
-            news = match timeout_at(deadline, live.next()).await {
-                Ok(AgentEvent::Lines(lines)) => lines.into_iter().flat_map(|line| live.hear(line)).collect(),
-                Ok(AgentEvent::Host(news)) => live.host_news(news),
-                Ok(AgentEvent::Exited(exit)) => return Err(ended(&mut live, exit)),
-                Err(_) => {
+            // A timeout looks at the clock only when there is nothing to read, and a flood always is.
+            let next = match Instant::now() < deadline {
+                true => timeout_at(deadline, live.next()).await.ok(),
+                false => None,
+            };
+            match next {
+                // Line by line, so that a batch of short ones is never held as messages all at once.
+                Some(AgentEvent::Lines(lines)) => {
+                    lines.into_iter().for_each(|line| progress.take(live.hear(line), early));
+                }
+                Some(AgentEvent::Host(news)) => progress.take(live.host_news(news), early),
+                Some(AgentEvent::Exited(exit)) => return Err(ended(&mut live, exit, early.discarded)),
+                None => {
+                    let (stderr, discarded) = (live.stderr(), early.discarded);
                     return Err(StartErrorKind::Silent {
                         seconds: self.patience.as_secs(),
-                        stderr: live.stderr(),
+                        stderr,
+                        discarded,
                     });
                 }
-            };
+            }
         }
     }
 }
 
 /// An end that comes too early, as the adapter explains it if it can.
-fn ended(live: &mut Agent, exit: Exit) -> StartErrorKind {
+fn ended(live: &mut Agent, exit: Exit, discarded: Discarded) -> StartErrorKind {
     let stderr = live.stderr();
-    match verdict(&live.exited(exit)) {
-        Verdict::Refused(refusal) => StartErrorKind::Refused(refusal),
-        Verdict::Open | Verdict::NotYet => StartErrorKind::Exited { exit, stderr },
+    match live.exited(exit).iter().find_map(verdict) {
+        Some(Verdict::Refused(refusal)) => StartErrorKind::Refused(refusal),
+        Some(Verdict::Open) | None => StartErrorKind::Exited { exit, stderr, discarded },
+    }
+}
+
+/// How far a start has come.
+#[derive(Default)]
+struct Progress {
+    /// Whether the agent has said something that its adapter knows since this was last looked at.
+    understood: bool,
+    verdict: Option<Verdict>,
+}
+
+impl Progress {
+    fn take(&mut self, news: Vec<Translated>, early: &mut EarlyOutput) {
+        for heard in news {
+            self.understood |= heard.is_understood();
+            if self.verdict.is_none() {
+                self.verdict = verdict(&heard);
+            }
+            early.push(heard);
+        }
     }
 }
 
 enum Verdict {
     Open,
     Refused(Refusal),
-    NotYet,
 }
 
-fn verdict(heard: &[Translated]) -> Verdict {
-    for output in heard.iter().flat_map(|heard| heard.outputs.iter()) {
-        match output {
-            Output::Refused(refusal) => return Verdict::Refused(refusal.clone()),
-            Output::Draft(Draft::SessionStarted(_)) => return Verdict::Open,
-            _ => {}
-        }
-    }
-    Verdict::NotYet
+fn verdict(heard: &Translated) -> Option<Verdict> {
+    heard.outputs.iter().find_map(|output| match output {
+        Output::Refused(refusal) => Some(Verdict::Refused(refusal.clone())),
+        Output::Draft(Draft::SessionStarted(_)) => Some(Verdict::Open),
+        _ => None,
+    })
 }
 
 impl StartError {
@@ -196,8 +225,9 @@ impl StartError {
             StartErrorKind::Refused(Refusal { kind: RefusalKind::BadRequest, message, .. }) => {
                 RuntimeError::InvalidRequest(message)
             }
-            StartErrorKind::Silent { seconds, .. } => {
-                RuntimeError::AgentSilent { agent, what: "handshake", seconds }
+            StartErrorKind::Silent { seconds, stderr, discarded } => {
+                let hint = output_hint(&stderr, discarded);
+                RuntimeError::AgentSilent { agent, what: "handshake", seconds, hint }
             }
             // It runs, or could, and says no.
             why @ (StartErrorKind::Refused(_) | StartErrorKind::GaveUp(_)) => {
@@ -248,16 +278,24 @@ impl StartErrorKind {
             Self::Unknown(error) => (error.to_string(), error.hint()),
             Self::Spawn(error) => (with_causes(error), None),
             Self::Refused(refusal) => (refusal.message.clone(), refusal.hint.clone()),
-            Self::Exited { exit, stderr } => (format!("it {exit} before it was ready"), stderr_hint(stderr)),
-            Self::Silent { seconds, .. } => (format!("it said nothing for {seconds} s"), None),
+            Self::Exited { exit, stderr, discarded } => {
+                (format!("it {exit} before it was ready"), output_hint(stderr, *discarded))
+            }
+            Self::Silent { seconds, stderr, discarded } => {
+                let message = format!("it did not answer its handshake within {seconds} s");
+                (message, output_hint(stderr, *discarded))
+            }
             Self::GaveUp(why) => (why.clone(), None),
         }
     }
 }
 
-fn stderr_hint(stderr: &StderrOutput) -> Option<String> {
-    let last = stderr.tail.as_deref().or(stderr.head.as_deref())?.trim();
-    (!last.is_empty()).then(|| format!("its stderr ends with: {last}"))
+/// What the agent wrote, for whoever wonders why it did not start.
+fn output_hint(stderr: &StderrOutput, discarded: Discarded) -> Option<String> {
+    let last = stderr.tail.as_deref().or(stderr.head.as_deref()).unwrap_or_default().trim();
+    let stderr = (!last.is_empty()).then(|| format!("its stderr ends with: {last}"));
+    let hints = [discarded.hint(), stderr].into_iter().flatten().collect::<Vec<_>>();
+    (!hints.is_empty()).then(|| hints.join("; "))
 }
 
 fn with_causes(error: &dyn std::error::Error) -> String {

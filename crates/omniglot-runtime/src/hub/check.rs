@@ -10,6 +10,7 @@ use omniglot_schema::{AgentCheck, EventSource, Finding, FindingKind, StderrOutpu
 use super::Hub;
 use super::probe::default_model;
 use crate::agent::Translated;
+use crate::agent::early::{Discarded, EarlyOutput};
 use crate::agent::session_start::{StartError, StartErrorKind};
 use crate::error::RuntimeError;
 use crate::process::SpawnError;
@@ -50,18 +51,19 @@ impl Hub {
 /// What it said that is not of its protocol.
 #[derive(Debug, Default)]
 pub(super) struct Nonsense {
-    count: usize,
+    count: u64,
     sample: Option<String>,
 }
 
 impl Nonsense {
-    pub(super) fn of(heard: &[Translated]) -> Self {
+    pub(super) fn of(early: &EarlyOutput) -> Self {
         let strange = |heard: &&Translated| {
             heard.source == EventSource::Agent
                 && heard.outputs.iter().any(|output| matches!(output, Output::Unparsed(_)))
         };
-        let sample = heard.iter().find(strange).and_then(|heard| heard.frame.as_deref());
-        Self { count: heard.iter().filter(strange).count(), sample: sample.map(excerpt) }
+        let sample = early.heard.iter().find(strange).and_then(|heard| heard.frame.as_deref());
+        let kept = early.heard.iter().filter(strange).count() as u64;
+        Self { count: kept + early.discarded.lines, sample: sample.map(excerpt) }
     }
 
     /// No problem in itself: some agents greet before they speak.
@@ -101,13 +103,14 @@ fn finding(failed: StartError, login: Option<&str>) -> Finding {
     };
     let (message, hint) = match &failed.why {
         // The words of the others go on from the agent's name.
-        StartErrorKind::Silent { seconds, .. } => (
-            format!("it did not answer the handshake within {seconds} s"),
+        StartErrorKind::Silent { seconds, discarded, .. } => (
+            with_discarded(format!("it did not answer the handshake within {seconds} s"), *discarded),
             Some(silent_hint(stderr.is_some())),
         ),
-        StartErrorKind::Exited { exit, .. } => {
-            (format!("it {exit} before it was ready"), Some(exited_hint(stderr.is_some())))
-        }
+        StartErrorKind::Exited { exit, discarded, .. } => (
+            with_discarded(format!("it {exit} before it was ready"), *discarded),
+            Some(exited_hint(stderr.is_some())),
+        ),
         StartErrorKind::Spawn(SpawnError::NotFound { .. }) => {
             let error = failed.into_error();
             (error.to_string(), error.hint())
@@ -118,6 +121,13 @@ fn finding(failed: StartError, login: Option<&str>) -> Finding {
         why => why.tell(),
     };
     Finding { kind, problem: true, message, hint, stderr }
+}
+
+fn with_discarded(message: String, discarded: Discarded) -> String {
+    match discarded.is_empty() {
+        true => message,
+        false => format!("{message}; discarded {discarded} of its output"),
+    }
 }
 
 fn kind_of(why: &StartErrorKind) -> FindingKind {

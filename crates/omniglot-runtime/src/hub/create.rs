@@ -12,8 +12,8 @@ use omniglot_store::{NewSession, SessionNo, SessionRecord, StoreError};
 use omniglot_timeline::{Draft, Identity, SessionStarted, Timeline};
 
 use super::{Hub, flatten};
+use crate::agent::Agent;
 use crate::agent::session_start::{Opened, StartError, StartErrorKind, not_a_directory};
-use crate::agent::{Agent, Translated};
 use crate::error::RuntimeError;
 use crate::session::{Session, SessionSpec, Step, record_of, take_blobs};
 
@@ -60,8 +60,8 @@ impl Hub {
             return Ok(pending);
         }
         match self.inner.launcher.clone().open(request.agent.clone(), open).await {
-            Ok(Opened { agent, heard }) => {
-                pending.step.absorb(&mut pending.timeline, heard);
+            Ok(Opened { agent, early }) => {
+                pending.step.absorb_early(&mut pending.timeline, early);
                 pending.opened = Some(agent);
             }
             Err(start_error) if is_copy => return Err(start_error.into_error()),
@@ -185,17 +185,15 @@ impl PendingSession {
 
     /// Without credentials a session exists but cannot work yet; every other reason means no session.
     fn unauthorised(&mut self, start_error: StartError) -> Result<AgentError, RuntimeError> {
-        let StartError { why: StartErrorKind::Refused(refusal), heard, .. } = start_error else {
+        let StartError { why: StartErrorKind::Refused(refusal), early, .. } = start_error else {
             return Err(start_error.into_error());
         };
         if refusal.kind != RefusalKind::Auth {
             let agent = self.agent.clone();
-            return Err(
-                StartError { why: StartErrorKind::Refused(refusal), agent, heard: vec![] }.into_error()
-            );
+            return Err(StartError { why: StartErrorKind::Refused(refusal), agent, early }.into_error());
         }
         self.step.draft(&mut self.timeline, Draft::SessionStarted(SessionStarted::default()));
-        self.step.absorb(&mut self.timeline, heard.into_iter().map(Translated::without_refusal).collect());
+        self.step.absorb_early(&mut self.timeline, early.without_refusals());
         let methods = self.timeline.fold().state.auth.clone().map(|auth| auth.methods).unwrap_or_default();
         let auth = AuthState { state: AuthStatus::Required, methods };
         self.patch(StatePatch { auth: Some(Some(auth)), ..StatePatch::default() });

@@ -132,19 +132,20 @@ impl Hub {
         let mut timeline = Timeline::new(Identity { session_id: nobody(), agent: agent.to_owned() }, "probe");
         let mut step = Step::new(0);
         let (nonsense, failed) = match opening.await {
-            Ok(Opened { agent, heard }) => {
-                let nonsense = Nonsense::of(&heard);
+            Ok(Opened { agent, early }) => {
+                let nonsense = Nonsense::of(&early);
                 // Said first, it would begin the session in place of the agent's own word.
-                step.absorb(&mut timeline, heard.into_iter().map(Translated::without_nonsense).collect());
+                let heard = early.heard.into_iter().map(Translated::without_nonsense).collect();
+                step.absorb(&mut timeline, heard);
                 agent.process.kill();
                 agent.process.gone().await;
                 (nonsense, None)
             }
             Err(mut failed) => {
-                let heard = std::mem::take(&mut failed.heard);
-                let nonsense = Nonsense::of(&heard);
+                let early = std::mem::take(&mut failed.early);
+                let nonsense = Nonsense::of(&early);
                 step.draft(&mut timeline, Draft::SessionStarted(SessionStarted::default()));
-                step.absorb(&mut timeline, heard.into_iter().map(Translated::without_refusal).collect());
+                step.absorb_early(&mut timeline, early.without_refusals());
                 (nonsense, Some(failed))
             }
         };

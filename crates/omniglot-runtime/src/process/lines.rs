@@ -33,6 +33,16 @@ impl Line {
             Self::TooLong { head, .. } => head.len(),
         }
     }
+
+    /// The same in memory of its own: a line is a slice of the buffer that was read, and keeps all of it.
+    pub(crate) fn detached(&self) -> Self {
+        let copy = |bytes: &Bytes| Bytes::copy_from_slice(bytes);
+        match self {
+            Self::Whole(line) => Self::Whole(copy(line)),
+            Self::Partial(line) => Self::Partial(copy(line)),
+            Self::TooLong { head, length } => Self::TooLong { head: copy(head), length: *length },
+        }
+    }
 }
 
 /// Reads lines. Never allocates more than the limit and 64 KiB at once.

@@ -255,6 +255,7 @@ impl Session {
             agent: self.spec.agent.clone(),
             what: "settings",
             seconds: self.spec.launcher.patience.as_secs(),
+            hint: None,
         };
         match client {
             Some(client) => answer(client.reply, Answer::Refused(error)),

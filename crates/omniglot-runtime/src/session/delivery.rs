@@ -13,7 +13,6 @@ use omniglot_timeline::{Draft, Failure, Origin, SessionEnd, TurnEnd, inline_imag
 
 use super::configure::requested_of_state;
 use super::{IdempotencyKey, Posted, Queued, Session, TurnProcess};
-use crate::agent::Translated;
 use crate::agent::session_start::{Opened, StartError};
 use crate::error::RuntimeError;
 use crate::process::Exit;
@@ -184,10 +183,10 @@ impl Session {
     pub(super) fn opened(&mut self, result: Result<Opened, StartError>) {
         self.step.begin();
         match result {
-            Ok(Opened { agent, heard }) => {
+            Ok(Opened { agent, early }) => {
                 tracing::info!(session = %self.spec.id, agent = self.spec.agent, pid = agent.process.pid(), "started");
                 self.take_agent(agent);
-                self.absorb(heard);
+                self.absorb_early(early);
                 self.connection(Some(Connection::Connected));
             }
             Err(start_error) => self.never_sent(start_error),
@@ -200,8 +199,7 @@ impl Session {
         tracing::warn!(session = %self.spec.id, why = start_error.failure().message, "an agent did not start");
         let timeline = &mut self.timeline;
         self.step.with(|stamp, out| timeline.reopen(stamp, out));
-        let heard = std::mem::take(&mut start_error.heard);
-        self.absorb(heard.into_iter().map(Translated::without_refusal).collect());
+        self.absorb_early(std::mem::take(&mut start_error.early).without_refusals());
         self.fail_next(start_error.failure());
     }
 

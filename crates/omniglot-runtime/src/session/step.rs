@@ -5,11 +5,12 @@ use jiff::Timestamp;
 use omniglot_agents::Output;
 use omniglot_schema::{ErrorCode, EventData, StatusLabel, StopReason, UniversalEventType};
 use omniglot_store::{Batch, Blob, Durability, Frame, NewEvent, QueueOp, Receipt, RecordUpdate};
-use omniglot_timeline::{Draft, Emitted, Stamp, Timeline};
+use omniglot_timeline::{Draft, DropReason, Emitted, Stamp, Timeline};
 
 use super::{Commit, InFlight, Session, SessionSpec};
 use crate::agent::Translated;
 use crate::agent::credentials::Trial;
+use crate::agent::early::EarlyOutput;
 use crate::digest::sha256;
 
 /// What has happened since the last append.
@@ -52,6 +53,12 @@ impl Step {
                 self.output(timeline, output, frame.as_deref(), stamp);
             }
         }
+    }
+
+    /// As [`absorb`](Self::absorb), for what was said until the session was open, or could not be.
+    pub(crate) fn absorb_early(&mut self, timeline: &mut Timeline, early: EarlyOutput) {
+        (0..early.replayed).for_each(|_| timeline.dropped(DropReason::Replay));
+        self.absorb(timeline, early.heard);
     }
 
     fn keep(&mut self, bytes: Bytes) -> u64 {
@@ -114,6 +121,11 @@ impl Session {
     pub(super) fn absorb(&mut self, heard: Vec<Translated>) {
         self.configuring.hear(&heard);
         self.step.absorb(&mut self.timeline, heard);
+    }
+
+    pub(super) fn absorb_early(&mut self, early: EarlyOutput) {
+        self.configuring.hear(&early.heard);
+        self.step.absorb_early(&mut self.timeline, early);
     }
 
     pub(super) fn draft(&mut self, draft: Draft) {

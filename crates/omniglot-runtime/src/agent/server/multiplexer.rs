@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::restart_policy::RestartPolicy;
 use super::{Terms, lock};
+use crate::agent::early::EarlyLines;
 use crate::agent::http;
 use crate::agent::session_start::StartErrorKind;
 use crate::process::handle::{BusyFlag, ServerLease};
@@ -48,7 +49,7 @@ struct AttachedSessions {
     sessions: HashMap<SlotId, AttachedSession>,
     last: u64,
     /// What was said to all while nobody was there: the first to come hears it.
-    early_lines: Vec<Line>,
+    early_lines: EarlyLines,
     /// Where frames go; `None` once the server is to leave.
     frames: Option<mpsc::Sender<Bytes>>,
 }
@@ -109,8 +110,7 @@ impl Multiplexer {
         attached.last += 1;
         let slot = SlotId(attached.last);
         // A new queue has room for the few lines of a greeting; what does not fit was about nobody.
-        let early_lines = std::mem::take(&mut attached.early_lines);
-        sender.offer(early_lines);
+        sender.offer(attached.early_lines.take());
         let busy_flag = BusyFlag::new(self.shared.orphaned_turn.clone(), self.shared.moved.clone());
         attached.sessions.insert(slot, AttachedSession { lines: sender, busy_flag: busy_flag.clone() });
         drop(attached);
@@ -275,7 +275,7 @@ impl Shared {
                 .into_iter()
                 .collect(),
             Route::All if attached.sessions.is_empty() => {
-                attached.keep_early_line(line);
+                attached.early_lines.push(line);
                 Vec::new()
             }
             Route::All => {
@@ -322,43 +322,36 @@ impl AttachedSessions {
             drop(to_server.try_send(Bytes::from(frame.get().as_bytes().to_vec())));
         }
     }
-
-    fn keep_early_line(&mut self, line: &Line) {
-        if self.early_lines.len() < MAX_EARLY_LINES {
-            self.early_lines.push(line.clone());
-        }
-    }
 }
 
-/// More than this said to an empty room is chatter.
-const MAX_EARLY_LINES: usize = 32;
-
-/// What the server said to all before its handshake was over.
+/// Returns what the server said to all before its handshake was over.
 async fn shake_hands(
     process: &Process,
     io: &mut ProcessIo,
     link: &mut dyn Link,
     terms: &Terms,
-) -> Result<Vec<Line>, StartErrorKind> {
+) -> Result<EarlyLines, StartErrorKind> {
     let mut to_say = link.hello();
-    let mut early_lines = Vec::new();
+    let mut early_lines = EarlyLines::default();
     // Only an answer is progress: a banner that never ends must not hold the door open.
     let mut deadline = Instant::now() + terms.handshake;
     loop {
-        for frame in to_say.drain(..) {
-            // An end of its stdin is told by the end of its stdout.
-            drop(io.frames.send(Bytes::from(frame.get().as_bytes().to_vec())).await);
-        }
-        let Ok(lines) = timeout_at(deadline, io.lines.recv()).await else {
-            return Err(StartErrorKind::Silent {
-                seconds: terms.handshake.as_secs(),
-                stderr: Default::default(),
-            });
+        // A timeout looks at the clock only when there is nothing to read, and a flood always is.
+        let next = match Instant::now() < deadline {
+            true => timeout_at(deadline, exchange_words(io, &mut to_say)).await.ok(),
+            false => None,
+        };
+        let Some(lines) = next else {
+            let (seconds, stderr) = (terms.handshake.as_secs(), process.stderr());
+            return Err(StartErrorKind::Silent { seconds, stderr, discarded: early_lines.discarded });
         };
         let Some(lines) = lines else {
             let (exit, stderr) = (process.wait().await, process.stderr());
             let refusal = link.ended_early(&stderr);
-            return Err(refusal.map_or(StartErrorKind::Exited { exit, stderr }, StartErrorKind::Refused));
+            let discarded = early_lines.discarded;
+            return Err(
+                refusal.map_or(StartErrorKind::Exited { exit, stderr, discarded }, StartErrorKind::Refused)
+            );
         };
         let mut done = false;
         for line in lines {
@@ -368,20 +361,26 @@ async fn shake_hands(
                     return Err(StartErrorKind::Refused(refusal));
                 }
                 Some(Route::Mine(Handshake::GoesOn)) => deadline = Instant::now() + terms.handshake,
-                Some(Route::Session(_) | Route::All | Route::Nobody) | None
-                    if early_lines.len() < MAX_EARLY_LINES =>
-                {
-                    early_lines.push(line);
-                }
-                Some(Route::Session(_) | Route::All | Route::Nobody) | None => {}
+                Some(Route::Session(_) | Route::All | Route::Nobody) | None => early_lines.push(&line),
             }
         }
         if done {
-            for frame in to_say.drain(..) {
-                drop(io.frames.send(Bytes::from(frame.get().as_bytes().to_vec())).await);
-            }
+            drop(timeout_at(deadline, say_all(io, &mut to_say)).await);
             return Ok(early_lines);
         }
+    }
+}
+
+/// Says what is to be said and returns the next lines; `None` at the end of the server's output.
+async fn exchange_words(io: &mut ProcessIo, to_say: &mut Vec<Box<RawValue>>) -> Option<Vec<Line>> {
+    say_all(io, to_say).await;
+    io.lines.recv().await
+}
+
+async fn say_all(io: &ProcessIo, to_say: &mut Vec<Box<RawValue>>) {
+    for frame in to_say.drain(..) {
+        // An end of its stdin is told by the end of its stdout.
+        drop(io.frames.send(Bytes::from(frame.get().as_bytes().to_vec())).await);
     }
 }
 
