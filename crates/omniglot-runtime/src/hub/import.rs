@@ -2,10 +2,15 @@
 //!
 //! Its agent is not told: the native session belongs to the log that was exported, so the next message
 //! begins a new one, and the stream says that the agent has forgotten (T3).
+//!
+//! Nothing that somebody has allowed elsewhere is allowed here: a file decides neither what an agent may do
+//! unasked nor in which mode it works. See [`Permissions`].
 
-use omniglot_schema::{CreateSessionRequest, ErrorCode, ImportResponse, ResolvedBy, SessionInfo, StatePatch};
+use omniglot_schema::{
+    CreateSessionRequest, ErrorCode, ImportResponse, ResolvedBy, SessionInfo, StatePatch, StatusLabel,
+};
 use omniglot_store::{NewSession, StoreError};
-use omniglot_timeline::{Draft, Failure, Identity, Snapshot, Timeline, TurnEnd};
+use omniglot_timeline::{Draft, Failure, Fold, Identity, Snapshot, Timeline, TurnEnd};
 
 use super::create::{existing_directory, new_seed};
 use super::{Hub, flatten};
@@ -22,8 +27,10 @@ impl Hub {
             return Err(RuntimeError::SessionExists(id.to_string()));
         }
         let blobs = export.blobs.len() as u64;
-        let (request, notes) = self.request_of(&export)?;
-        let created = self.inner.store.create(row(export, &request)?);
+        let (request, mut notes) = self.request_of(&export)?;
+        let permissions = Permissions::of(&export.fold);
+        notes.extend(permissions.notes());
+        let created = self.inner.store.create(row(export, &request, &permissions)?);
         let record = match flatten(created.await) {
             Err(RuntimeError::Store(StoreError::Exists)) => {
                 return Err(RuntimeError::SessionExists(id.to_string()));
@@ -69,15 +76,19 @@ impl Hub {
     }
 }
 
-fn row(export: Export, request: &CreateSessionRequest) -> Result<NewSession, RuntimeError> {
+fn row(
+    export: Export,
+    request: &CreateSessionRequest,
+    permissions: &Permissions,
+) -> Result<NewSession, RuntimeError> {
     let Export { id, header, frames, mut events, blobs, open, mut fold, .. } = export;
-    // What somebody has allowed elsewhere is not allowed here.
     fold.grants.clear();
     let identity = Identity { session_id: id.clone(), agent: request.agent.clone() };
     let snapshot = Snapshot { seed: new_seed(), fold, stats: header.stats, foreign: true };
     let mut timeline = Timeline::restore(identity, snapshot, &open);
     let mut step = Step::new(frames.len() as u64);
     close(&mut timeline, &mut step);
+    permissions.revoke(&mut timeline, &mut step);
     events.extend(step.take_events());
     let request = serde_json::to_string(request)
         .map_err(|error| RuntimeError::InvalidRequest(format!("the session: {error}")))?;
@@ -104,4 +115,71 @@ fn close(timeline: &mut Timeline, step: &mut Step) {
         ..StatePatch::default()
     };
     step.draft(timeline, Draft::State(Box::new(patch)));
+}
+
+/// What an exported session was allowed to do unasked, and an imported one is not.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Permissions {
+    /// The mode in which it worked, unless that is `default`.
+    permission_mode: Option<String>,
+    /// An ACP agent has one list for both kinds of modes, so this may be a mode that does not ask either.
+    agent_mode: Option<String>,
+    /// The requests that were answered with `always`.
+    grants: usize,
+}
+
+/// The modes in which every agent asks. All others are the agents' own, and nobody knows what they allow.
+const ASKING_MODES: [&str; 3] = ["build", "plan", "default"];
+
+impl Permissions {
+    fn of(fold: &Fold) -> Self {
+        let permission_mode = fold.state.permission_mode.clone().filter(|mode| mode != "default");
+        let agent_mode = fold.state.agent_mode.clone();
+        Self {
+            permission_mode,
+            agent_mode: agent_mode.filter(|mode| !ASKING_MODES.contains(&mode.as_str())),
+            grants: fold.grants.len(),
+        }
+    }
+
+    /// Tells whoever imports the session what it does not bring along.
+    fn notes(&self) -> Vec<String> {
+        let mode = self.mode().map(|mode| {
+            format!(
+                "it ran in permission mode `{mode}`: it goes on in `default`, until somebody sets another"
+            )
+        });
+        let grants = match self.grants {
+            0 => None,
+            1 => Some("left out 1 standing permission (`always`): it is asked again".to_owned()),
+            grants => {
+                Some(format!("left out {grants} standing permissions (`always`): they are asked again"))
+            }
+        };
+        mode.into_iter().chain(grants).collect()
+    }
+
+    fn mode(&self) -> Option<&str> {
+        self.permission_mode.as_deref().or(self.agent_mode.as_deref())
+    }
+
+    /// Takes it back in the stream, so that the fold of the events is what is served. Nothing happens in a
+    /// session that has ended, but its state may change.
+    fn revoke(&self, timeline: &mut Timeline, step: &mut Step) {
+        if self.mode().is_some() {
+            let patch = StatePatch {
+                permission_mode: Some(Some("default".to_owned())),
+                agent_mode: self.agent_mode.is_some().then_some(None),
+                ..StatePatch::default()
+            };
+            step.draft(timeline, Draft::State(Box::new(patch)));
+        }
+        if timeline.fold().ended {
+            return;
+        }
+        for note in self.notes() {
+            let warning = format!("this session was imported; {note}");
+            step.with(|stamp, out| timeline.status(StatusLabel::Warning, warning, stamp, out));
+        }
+    }
 }

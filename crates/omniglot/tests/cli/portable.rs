@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use omniglot_schema::{ErrorCode, EventData, ImportResponse, UniversalEvent};
+use omniglot_schema::{ContentPart, ErrorCode, EventData, ImportResponse, SessionState, UniversalEvent};
 use omniglot_testkit::validate::assert_lawful;
 
 use super::harness::{Daemon, Finished, Harness};
@@ -187,7 +187,73 @@ fn standing_grants_do_not_travel() {
     let granted = here.run(&["--session", "s", "--json", "[[permission]]"]);
     let asked = |finished: &Finished| finished.stdout.contains("\"permission.requested\"");
     assert!(!asked(granted.exited(0)), "{granted:?}");
-    imported(&there, &file(&dir, &export(&here, &["s"])), &[]);
+    let response = imported(&there, &file(&dir, &export(&here, &["s"])), &[]);
+    let note = "left out 1 standing permission (`always`): it is asked again";
+    assert_eq!(response.notes, [note]);
+    assert_eq!(warnings(&events(&there, "s")), [format!("this session was imported; {note}")]);
     let imported = sessions(&there, &["send", "s", "--json", "[[permission]]"]);
     assert!(asked(imported.exited(0)), "{imported:?}");
+}
+
+/// What the imported session says that it did not bring along.
+fn warnings(events: &[UniversalEvent]) -> Vec<String> {
+    let warning = |event: &UniversalEvent| match &event.data {
+        EventData::ItemCompleted(data) => data.item.content.iter().find_map(|part| match part {
+            ContentPart::Status { label, detail } if label == "mock.warning" => detail.clone(),
+            _ => None,
+        }),
+        _ => None,
+    };
+    events.iter().filter_map(warning).collect()
+}
+
+#[test]
+fn a_mode_that_does_not_ask_does_not_travel_and_everybody_is_told() {
+    let (here, there, dir) = (Harness::new(), Harness::new(), tempfile::tempdir().unwrap());
+    let bypass = ["--session", "s", "--permission-mode", "bypass", "--json", "[[permission]]"];
+    let free = here.run(&bypass);
+    let asked = |finished: &Finished| finished.stdout.contains("\"permission.requested\"");
+    assert!(!asked(free.exited(0)), "{free:?}");
+    let path = file(&dir, &export(&here, &["s"]));
+    let told = import(&there, &path, &[]);
+    let note = "it ran in permission mode `bypass`: it goes on in `default`, until somebody sets another";
+    assert!(told.exited(0).stderr.contains(&format!("· {note}\n")), "{told:?}");
+
+    let (before, after) = (events(&here, "s"), events(&there, "s"));
+    assert_lawful(&after);
+    let added = &after[before.len()..];
+    let same = |events: &[UniversalEvent]| -> Vec<String> {
+        events.iter().map(|event| event.event_id.to_string()).collect()
+    };
+    assert_eq!(same(&before), same(&after[..before.len()]), "the transcript stays as it was");
+    let modes = added.iter().find_map(|event| match &event.data {
+        EventData::SessionUpdated(patch) => patch.permission_mode.clone(),
+        _ => None,
+    });
+    assert_eq!(modes, Some(Some("default".to_owned())));
+    assert_eq!(warnings(added), [format!("this session was imported; {note}")]);
+    let mut state = SessionState::default();
+    for event in &after {
+        if let EventData::SessionUpdated(patch) = &event.data {
+            state.apply(patch.clone());
+        }
+    }
+    assert_eq!((state.permission_mode.as_deref(), state.agent_mode), (Some("default"), None));
+
+    let imported = sessions(&there, &["send", "s", "--json", "[[permission]]"]);
+    assert!(asked(imported.exited(0)), "{imported:?}");
+}
+
+#[test]
+fn an_ended_session_is_imported_in_the_mode_that_asks_too() {
+    let (here, there, dir) = (Harness::new(), Harness::new(), tempfile::tempdir().unwrap());
+    here.run(&["--session", "s", "--permission-mode", "acceptEdits", "[[text:1]]"]).exited(0);
+    sessions(&here, &["terminate", "s"]).exited(0);
+    let response = imported(&there, &file(&dir, &export(&here, &["s"])), &[]);
+    assert!(response.notes[0].starts_with("it ran in permission mode `acceptEdits`"), "{response:?}");
+    let after = events(&there, "s");
+    assert_lawful(&after);
+    assert_eq!(warnings(&after), Vec::<String>::new(), "nothing happens in an ended session");
+    let asked = sessions(&there, &["send", "s", "--json", "[[edit]]"]);
+    assert!(asked.exited(0).stdout.contains("\"permission.requested\""), "{asked:?}");
 }
