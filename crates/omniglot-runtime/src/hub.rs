@@ -9,6 +9,7 @@ mod check;
 mod create;
 mod import;
 pub mod importer;
+mod live_limit;
 mod lookup;
 mod overview;
 mod present;
@@ -33,6 +34,7 @@ use omniglot_schema::{
 use omniglot_store::{
     ListFilter, Page, ReadQuery, SessionNo, SessionRecord, Store, StoredFrame, Subscription,
 };
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -93,6 +95,8 @@ struct Inner {
     launcher: Launcher,
     deadlines: Deadlines,
     live_agents: usize,
+    /// A session has a process and nothing more to do with it.
+    became_idle: Arc<Notify>,
     default_agent: String,
     live: Mutex<HashMap<SessionId, SessionHandle>>,
     session_locks: SessionLocks,
@@ -147,6 +151,7 @@ impl Hub {
             store,
             deadlines,
             live_agents: config.limits.live_agents,
+            became_idle: Arc::default(),
             default_agent: config.default_agent().to_owned(),
             live: Mutex::default(),
             session_locks: SessionLocks::default(),
@@ -159,6 +164,7 @@ impl Hub {
             leaving: CancellationToken::new(),
         };
         let hub = Self { inner: Arc::new(inner) };
+        hub.enforce_live_limit();
         hub.recover(backlog).await?;
         hub.keep_within(config.retention);
         Ok(hub)
@@ -439,26 +445,6 @@ impl Hub {
         }
         let record = self.record(id).await?;
         self.wake_record(&record).await
-    }
-
-    /// Ends the longest unused of the processes that rest, while there are too many. Those that work are
-    /// left alone, also when they are more than there should be.
-    async fn make_room(&self) {
-        let resting: Vec<_> = {
-            let live = lock(&self.inner.live);
-            let with_agent: Vec<_> =
-                live.values().filter(|handle| handle.activity().has_agent()).cloned().collect();
-            let surplus = (with_agent.len() + 1).saturating_sub(self.inner.live_agents.max(1));
-            let mut resting: Vec<_> =
-                with_agent.into_iter().filter(|handle| !handle.activity().is_needed()).collect();
-            resting.sort_by_key(|handle| handle.activity().last_used());
-            resting.truncate(surplus);
-            resting
-        };
-        for handle in resting {
-            // One that has found work in the meantime refuses, and that is right.
-            drop(handle.ask(SessionCommand::Reap).await);
-        }
     }
 
     /// Lets a session live. Called with its door held.

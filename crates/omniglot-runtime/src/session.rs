@@ -17,6 +17,7 @@ mod undo;
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use omniglot_agents::{Attachment, Open};
 use omniglot_schema::{
@@ -25,7 +26,7 @@ use omniglot_schema::{
 };
 use omniglot_store::{SessionNo, Store, StoreError};
 use omniglot_timeline::{Emitted, Fold, Timeline};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
 
 use crate::agent::client_host::ClientHosts;
@@ -155,6 +156,8 @@ pub(crate) struct SessionSpec {
     pub(crate) credentials: Credentials,
     /// The clients that do its agent's requests.
     pub(crate) client_hosts: ClientHosts,
+    /// Told when the session has a process and nothing more to do with it.
+    pub(crate) became_idle: Arc<Notify>,
     pub(crate) questions: QuestionPolicy,
 }
 

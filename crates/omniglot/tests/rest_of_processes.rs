@@ -18,6 +18,10 @@ fn daemon(config: &str) -> Daemon {
     Setup::new(env!("CARGO_BIN_EXE_omniglot")).config(config).start()
 }
 
+fn is(kind: UniversalEventType) -> impl Fn(&UniversalEvent) -> bool {
+    move |event| event.kind() == kind
+}
+
 fn disconnected(event: &UniversalEvent) -> bool {
     matches!(&event.data, EventData::SessionUpdated(patch) if patch.connection == Some(None))
 }
@@ -77,6 +81,34 @@ async fn the_longest_unused_process_makes_room_and_a_working_one_never_does() {
     let busy = daemon.client.post(&working.id, &message("later"), None).await.unwrap();
     assert_eq!(busy.delivered, omniglot_schema::Delivered::Queued);
     for session in [&old, &new] {
+        session.history().await;
+    }
+}
+
+#[tokio::test]
+async fn after_a_burst_the_processes_that_were_used_first_are_ended_as_their_turns_end() {
+    let daemon = daemon("[limits]\nlive_agents = 3\n");
+    let mut sessions = vec![];
+    for name in ["a", "b", "c", "d", "e", "f"] {
+        let session = SessionDriver::create(&daemon.client, name).await;
+        session.post("[[permission]]").await;
+        let asked = session.wait_for(0, is(UniversalEventType::PermissionRequested)).await;
+        let EventData::PermissionRequested(ask) = asked.data else { unreachable!() };
+        sessions.push((session, ask.permission_id));
+    }
+    assert_eq!(daemon.descendants().len(), 12, "six turns run, each with a guard and an agent");
+    for (session, permission) in &sessions {
+        session.reply(permission.as_str(), PermissionReply::Once).await.unwrap();
+        session.wait_for(0, is(UniversalEventType::TurnEnded)).await;
+    }
+    for (session, _) in &sessions[..3] {
+        session.wait_for(0, disconnected).await;
+    }
+    for (session, _) in &sessions[3..] {
+        let detail = daemon.client.detail(&session.id).await.unwrap();
+        assert!(detail.state.connection.is_some(), "{} is within the limit", session.id);
+    }
+    for (session, _) in &sessions {
         session.history().await;
     }
 }

@@ -134,6 +134,7 @@ impl Hub {
             deadlines: self.inner.deadlines.clone(),
             credentials: self.inner.credentials.clone(),
             client_hosts: self.inner.client_hosts.clone(),
+            became_idle: self.inner.became_idle.clone(),
             questions: request.questions.unwrap_or(QuestionPolicy::Ask),
         }
     }

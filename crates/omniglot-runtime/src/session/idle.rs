@@ -77,7 +77,11 @@ impl Session {
         }
         // A lease on a server costs no process.
         let has_process = self.agent.as_ref().is_some_and(|agent| !agent.process.is_shared());
+        let was_needed = self.activity.is_needed();
         self.activity.publish(busy, needed, has_process || self.opening.is_some());
+        if was_needed && !needed && has_process {
+            self.spec.became_idle.notify_one();
+        }
         self.idle_deadline = match (needed, has_agent) {
             (false, true) => self.idle_deadline.or_else(|| Some(Instant::now() + self.spec.deadlines.idle)),
             _ => None,
