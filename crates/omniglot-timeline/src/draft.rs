@@ -38,6 +38,10 @@ pub enum Draft {
     /// The agent is ready, with this session of its own.
     SessionStarted(SessionStarted),
     TurnStarted(Origin),
+    /// The agent repeats the message that began the turn, under its own id; see [`Origin::Echoed`].
+    UserEcho {
+        native_id: String,
+    },
     TurnEnded(TurnEnd),
     ItemStarted(ItemStart),
     /// Which part a delta extends follows from the kind of its item.
@@ -79,6 +83,12 @@ pub enum Origin {
     /// Somebody's message; its id is unknown when a recording is replayed. The Timeline makes the user's
     /// item of `content`, right after `turn.started`: adapters draft no item for it.
     User {
+        message_id: Option<MessageId>,
+        content: Vec<ContentPart>,
+    },
+    /// As `User`, for an agent that will repeat the message under an id of its own ([`Draft::UserEcho`]). The user's
+    /// item is complete then, at the latest when something else happens in the turn.
+    Echoed {
         message_id: Option<MessageId>,
         content: Vec<ContentPart>,
     },

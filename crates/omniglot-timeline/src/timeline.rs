@@ -244,8 +244,12 @@ impl Timeline {
     }
 
     fn apply_live(&mut self, draft: Draft, stamp: Stamp, out: &mut Vec<Emitted>) {
+        if !matches!(draft, Draft::UserEcho { .. }) {
+            self.complete_user_item(stamp.synthetic(), out);
+        }
         match draft {
             Draft::TurnStarted(origin) => self.turn_started(origin, stamp, out),
+            Draft::UserEcho { native_id } => self.user_echo(native_id, stamp, out),
             Draft::TurnEnded(end) => self.turn_ended(end, stamp, out),
             Draft::ItemStarted(start) => self.item_started(start, stamp, out),
             Draft::ItemDelta { key, delta } => self.item_delta(&key, delta, stamp, out),
@@ -290,6 +294,7 @@ impl Timeline {
         out: &mut Vec<Emitted>,
     ) {
         self.ensure_started(stamp, out);
+        self.complete_user_item(stamp.synthetic(), out);
         let body = Body::Status { label, detail: Some(detail.into()) };
         self.whole_item(body, None, None, stamp, out);
     }

@@ -125,7 +125,8 @@ fn draft() -> impl Strategy<Value = Draft> {
     let resume = prop_oneof![Just(None), Just(Some(Resume::None)), Just(Some(Resume::Native))];
     let origin = prop_oneof![
         Just(Origin::Agent),
-        parts().prop_map(|content| Origin::User { message_id: Some(MessageId("msg_1".into())), content })
+        parts().prop_map(|content| Origin::User { message_id: Some(MessageId("msg_1".into())), content }),
+        parts().prop_map(|content| Origin::Echoed { message_id: None, content }),
     ];
     let status = prop_oneof![
         Just(PermissionStatus::Accept),
@@ -151,6 +152,7 @@ fn draft() -> impl Strategy<Value = Draft> {
             Draft::SessionStarted(SessionStarted { native_session_id, agent_version: None, resume })
         }),
         4 => origin.prop_map(Draft::TurnStarted),
+        2 => Just(Draft::UserEcho { native_id: "native".into() }),
         3 => turn_end().prop_map(Draft::TurnEnded),
         8 => (key(), proptest::option::of(key()), body()).prop_map(|(key, parent, body)| {
             Draft::ItemStarted(ItemStart { key, native_id: Some("native".into()), parent, body })

@@ -1,4 +1,8 @@
-//! What a person said comes back from Codex as an item: the echo of what was sent here is no news.
+//! What a person said comes back from Codex as an item: the echo of what was sent here is no news, but for the id
+//! of the message that began the turn.
+//!
+//! What steers a turn stands in it when it is sent; its echo comes when the model hears of it, long after its item
+//! was completed, so that the native id of such a message is not told.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -11,8 +15,24 @@ pub(crate) struct Echoes {
     due: Vec<Due>,
 }
 
+/// What a message of the user repeats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Echo {
+    /// The message that began the turn.
+    Opening,
+    /// One that was said to a running turn.
+    Steering,
+}
+
 #[derive(Debug)]
-enum Due {
+struct Due {
+    echo: Echo,
+    form: Form,
+}
+
+/// How an echo is known.
+#[derive(Debug)]
+enum Form {
     /// Of what has a name.
     Named(String),
     Words(Vec<UserInput>),
@@ -30,19 +50,22 @@ struct Said {
 }
 
 impl Echoes {
-    /// A request that says something to the model went out.
-    pub(crate) fn sent(&mut self, method: &str, params: &RawValue) {
-        self.due.extend(match method {
-            "turn/start" | "turn/steer" => serde_json::from_str(params.get()).ok().map(Said::due),
-            "review/start" => Some(Due::Review),
+    /// A request that says something to the model went out; tells whether that will come back.
+    pub(crate) fn sent(&mut self, echo: Echo, method: &str, params: &RawValue) -> bool {
+        let form = match method {
+            "turn/start" | "turn/steer" => serde_json::from_str(params.get()).ok().map(Said::form),
+            "review/start" => Some(Form::Review),
             _ => None,
-        });
+        };
+        let comes_back = form.is_some();
+        self.due.extend(form.map(|form| Due { echo, form }));
+        comes_back
     }
 
-    /// Whether this is one of them, which then has come.
-    pub(crate) fn is_echo(&mut self, message: &UserMessage) -> bool {
-        let found = self.due.iter().position(|due| due.comes_as(message));
-        found.map(|at| self.due.remove(at)).is_some()
+    /// Which of them this is; it has come then.
+    pub(crate) fn take(&mut self, message: &UserMessage) -> Option<Echo> {
+        let found = self.due.iter().position(|due| due.form.comes_as(message))?;
+        Some(self.due.remove(found).echo)
     }
 
     /// What was not taken into a turn never is.
@@ -52,12 +75,12 @@ impl Echoes {
 }
 
 impl Said {
-    fn due(self) -> Due {
-        self.client_user_message_id.map_or(Due::Words(self.input), Due::Named)
+    fn form(self) -> Form {
+        self.client_user_message_id.map_or(Form::Words(self.input), Form::Named)
     }
 }
 
-impl Due {
+impl Form {
     fn comes_as(&self, message: &UserMessage) -> bool {
         match self {
             Self::Named(name) => message.client_id.as_ref() == Some(name),

@@ -5,6 +5,7 @@
 use omniglot_schema::{Activity, ContentPart, ItemRole, Plan, StatePatch, StatusLabel};
 use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome};
 
+use super::echo::Echo;
 use super::text::Spot;
 use super::tool::{Call, Done, shape, unnamed};
 use super::wire::{Item, ItemBody, ItemNews, TerminalInteraction, UserMessage};
@@ -116,10 +117,17 @@ impl Codex {
     /// What was said here is known since it was sent, and what a child agent is told stands in the call that
     /// starts it. The rest came from elsewhere: Codex keeps a queue of its own.
     fn user_message(&mut self, spot: &Spot, message: UserMessage, phase: Phase, out: &mut Vec<Output>) {
-        let is_echo =
-            self.is_child(&spot.thread) || (phase == Phase::Completed && self.turns.echoes.is_echo(&message));
-        if is_echo {
+        if self.is_child(&spot.thread) {
             return out.push(Output::Dropped { reason: DropReason::Echo });
+        }
+        let echo = match phase {
+            Phase::Started => None,
+            Phase::Completed => self.turns.echoes.take(&message),
+        };
+        match echo {
+            Some(Echo::Opening) => return out.push(Draft::UserEcho { native_id: spot.id.clone() }.into()),
+            Some(Echo::Steering) => return out.push(Output::Dropped { reason: DropReason::Echo }),
+            None => {}
         }
         let parts = input::from_wire(message.content);
         self.whole(spot, Body::Message { role: ItemRole::User, parts }, phase, out);

@@ -6,7 +6,6 @@ use omniglot_schema::{AuthStatus, StatePatch, StatusLabel};
 use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome};
 use serde_json::value::RawValue;
 
-use super::input::said;
 use super::items::Phase;
 use super::text::Voice;
 use super::wire::{AtThread, Delta, HookRun, McpStartup, Notice, TurnNews};
@@ -41,14 +40,13 @@ impl Codex {
     }
 
     fn request_sent(&mut self, id: RpcId, method: &str, params: &RawValue, out: &mut Vec<Output>) {
-        self.turns.echoes.sent(method, params);
         let asked = match method {
             "model/list" => OutboundRequest::Models,
             "account/read" => OutboundRequest::Account,
             "thread/start" | "thread/resume" | "thread/fork" => self.thread_sent(method, params),
             "thread/settings/update" => OutboundRequest::Settings,
             "turn/start" | "review/start" | "thread/compact/start" => {
-                self.turn_sent(id.clone(), said(method, params), out)
+                self.turn_sent(id.clone(), method, params, out)
             }
             "turn/steer" => self.steer_sent(&id, params, out),
             "turn/interrupt" => {

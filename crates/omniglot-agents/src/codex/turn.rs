@@ -8,7 +8,7 @@ use omniglot_schema::{Activity, ContentPart, ErrorCode, ItemRole, StopReason};
 use omniglot_timeline::{Body, Failure, ItemEnd, ItemKey, Origin, Outcome, TurnEnd};
 use serde_json::value::RawValue;
 
-use super::echo::Echoes;
+use super::echo::{Echo, Echoes};
 use super::failure::failure;
 use super::usage::Meter;
 use super::wire::{Steer, TokenUsage, Tokens, Turn, TurnAnswer};
@@ -130,18 +130,26 @@ impl Codex {
     pub(crate) fn turn_sent(
         &mut self,
         id: RpcId,
-        content: Vec<ContentPart>,
+        method: &str,
+        params: &RawValue,
         out: &mut Vec<Output>,
     ) -> OutboundRequest {
+        let content = input::said(method, params);
         let commanded = self.turns.commanded.remove(&id);
         if self.turns.is_running() && !self.turns.is_cancelled() {
             // Codex takes this as a word to the turn that runs.
+            self.turns.echoes.sent(Echo::Steering, method, params);
             self.tell_steering(content, out);
             return OutboundRequest::Steer(None);
         }
         let message_id = commanded.and_then(|prompt| prompt.message_id);
         self.turns.begin(Running { request: Some(id), ..Running::default() });
-        out.push(Draft::TurnStarted(Origin::User { message_id, content }).into());
+        let origin = if self.turns.echoes.sent(Echo::Opening, method, params) {
+            Origin::Echoed { message_id, content }
+        } else {
+            Origin::User { message_id, content }
+        };
+        out.push(Draft::TurnStarted(origin).into());
         OutboundRequest::Turn
     }
 
@@ -152,6 +160,7 @@ impl Codex {
         params: &RawValue,
         out: &mut Vec<Output>,
     ) -> OutboundRequest {
+        self.turns.echoes.sent(Echo::Steering, "turn/steer", params);
         let steer: Steer = serde_json::from_str(params.get()).unwrap_or_default();
         self.tell_steering(input::from_wire(steer.input), out);
         OutboundRequest::Steer(self.turns.commanded.remove(id))

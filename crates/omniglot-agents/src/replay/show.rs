@@ -55,9 +55,10 @@ fn show_draft(draft: &Draft) -> String {
                 short(resume)
             )
         }
-        Draft::TurnStarted(Origin::User { message_id, content }) => {
+        Draft::TurnStarted(Origin::User { message_id, content } | Origin::Echoed { message_id, content }) => {
             format!("turn + user {} {}", short(message_id), short(content))
         }
+        Draft::UserEcho { native_id } => format!("turn = user native={}", short(native_id)),
         Draft::TurnStarted(Origin::Agent) => "turn + agent".to_owned(),
         Draft::TurnEnded(end) => show_end(end),
         Draft::ItemStarted(start) => show_start(start),

@@ -101,7 +101,9 @@ impl Timeline {
 /// The parts of a draft that may hold images.
 fn parts_of(draft: &mut Draft) -> Option<&mut Vec<ContentPart>> {
     let body = match draft {
-        Draft::TurnStarted(Origin::User { content, .. }) => return Some(content),
+        Draft::TurnStarted(Origin::User { content, .. } | Origin::Echoed { content, .. }) => {
+            return Some(content);
+        }
         Draft::ItemStarted(start) => &mut start.body,
         Draft::ItemCompleted(end) => end.body.as_mut()?,
         _ => return None,

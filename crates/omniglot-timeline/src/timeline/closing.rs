@@ -1,5 +1,7 @@
 //! The end of a turn for its items: what is open fails, and every call gets its one result (T5).
 
+use omniglot_schema::ItemRole;
+
 use super::items::{Call, OpenItem};
 use super::{Emitted, Stamp, Timeline};
 use crate::draft::{Body, ItemEnd, ItemKey, Outcome, ToolResult};
@@ -26,7 +28,8 @@ impl Timeline {
                 );
             }
             let streamed = self.items.get(&key).map(|open| open.streamed.clone()).unwrap_or_default();
-            self.finish(&key, Outcome::Failed, body, stamp, out);
+            let outcome = self.items.get(&key).map_or(Outcome::Failed, left_open);
+            self.finish(&key, outcome, body, stamp, out);
             self.cut.insert(key, streamed);
         }
         let unanswered = self.calls.iter().filter(|(_, call)| !call.has_result);
@@ -46,6 +49,12 @@ impl Timeline {
         let reason = self.calls.get(&result.call).map_or(NO_RESULT, Call::why_no_result);
         Some(cut_short(result, &open.streamed, reason))
     }
+}
+
+/// What a person has said is whole, whoever has heard it.
+fn left_open(open: &OpenItem) -> Outcome {
+    let is_user = matches!(open.body, Body::Message { role: ItemRole::User, .. });
+    if is_user { Outcome::Completed } else { Outcome::Failed }
 }
 
 /// A result that will not be whole: what there is of it, and why there is no more.

@@ -265,11 +265,27 @@ impl Timeline {
         stamp: Stamp,
         out: &mut Vec<Emitted>,
     ) {
+        let key = self.begin_whole(body, native_id, parent, stamp, out);
+        self.end_whole(&key, stamp, out);
+    }
+
+    pub(super) fn begin_whole(
+        &mut self,
+        body: Body,
+        native_id: Option<String>,
+        parent: Option<ItemId>,
+        stamp: Stamp,
+        out: &mut Vec<Emitted>,
+    ) -> ItemKey {
         let key = ItemKey(format!("whole:{}", self.next_seq()));
         let id = ItemId(self.mint("itm"));
         self.announce(key.clone(), id, native_id, parent, body, stamp, out);
-        self.finish(&key, Outcome::Completed, None, stamp, out);
-        self.closed.remove(&key);
+        key
+    }
+
+    pub(super) fn end_whole(&mut self, key: &ItemKey, stamp: Stamp, out: &mut Vec<Emitted>) {
+        self.finish(key, Outcome::Completed, None, stamp, out);
+        self.closed.remove(key);
     }
 
     /// Makes sure that `call` is there and complete, and takes the place of its one result.

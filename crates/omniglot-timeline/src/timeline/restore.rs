@@ -66,7 +66,8 @@ impl Timeline {
         match &event.data {
             EventData::TurnStarted(turn) => {
                 let id = turn.turn_id.clone();
-                self.turn = Some(Turn { id, started: event.time, failure: None, for_requests: false });
+                let started = event.time;
+                self.turn = Some(Turn { id, started, failure: None, for_requests: false, user_item: None });
             }
             EventData::TurnEnded(_) => {
                 self.turn = None;

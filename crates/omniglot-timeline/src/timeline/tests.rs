@@ -4,6 +4,7 @@
 mod lasting;
 mod late;
 mod sources;
+mod user;
 
 use jiff::Timestamp;
 use omniglot_schema::{

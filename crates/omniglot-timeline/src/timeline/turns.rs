@@ -7,7 +7,7 @@ use omniglot_schema::{
 };
 
 use super::{Emitted, Stamp, Timeline};
-use crate::draft::{Body, DropReason, Failure, Origin, TurnEnd};
+use crate::draft::{Body, DropReason, Failure, ItemKey, Origin, TurnEnd};
 
 #[derive(Debug)]
 pub(super) struct Turn {
@@ -17,6 +17,8 @@ pub(super) struct Turn {
     pub(super) failure: Option<Failure>,
     /// Opened for a request outside any turn; ends with its last request.
     pub(super) for_requests: bool,
+    /// The user's item, as long as it waits for the agent's id of it.
+    pub(super) user_item: Option<ItemKey>,
 }
 
 impl Timeline {
@@ -43,8 +45,11 @@ impl Timeline {
         self.close_late(stamp.synthetic(), out);
         self.earlier = std::mem::take(&mut self.closed);
         let id = TurnId(self.mint("turn"));
+        let is_echoed = matches!(origin, Origin::Echoed { .. });
         let (origin, message_id, said) = match origin {
-            Origin::User { message_id, content } => (TurnOrigin::User, message_id, Some(content)),
+            Origin::User { message_id, content } | Origin::Echoed { message_id, content } => {
+                (TurnOrigin::User, message_id, Some(content))
+            }
             Origin::Agent => (TurnOrigin::Agent, None, None),
         };
         let client_ids = message_id.as_ref().and_then(|id| self.named.remove(id));
@@ -55,9 +60,31 @@ impl Timeline {
         };
         self.emit(EventData::TurnStarted(data), stamp, out);
         let started = self.fold.last_time.unwrap_or(stamp.now);
-        self.turn = Some(Turn { id, started, failure: None, for_requests });
-        if let Some(parts) = said {
-            self.whole_item(Body::Message { role: ItemRole::User, parts }, None, None, stamp, out);
+        self.turn = Some(Turn { id, started, failure: None, for_requests, user_item: None });
+        let Some(parts) = said else { return };
+        let body = Body::Message { role: ItemRole::User, parts };
+        if is_echoed {
+            let key = self.begin_whole(body, None, None, stamp, out);
+            self.turn.iter_mut().for_each(|turn| turn.user_item = Some(key.clone()));
+        } else {
+            self.whole_item(body, None, None, stamp, out);
+        }
+    }
+
+    /// The agent's own id of the message that began the turn.
+    pub(super) fn user_echo(&mut self, native_id: String, stamp: Stamp, out: &mut Vec<Emitted>) {
+        let key = self.turn.as_ref().and_then(|turn| turn.user_item.as_ref());
+        let Some(open) = key.and_then(|key| self.items.get_mut(key)) else {
+            return self.dropped(DropReason::Echo);
+        };
+        open.native_id = Some(native_id);
+        self.complete_user_item(stamp, out);
+    }
+
+    /// Nothing of a turn overtakes the message that began it.
+    pub(super) fn complete_user_item(&mut self, stamp: Stamp, out: &mut Vec<Emitted>) {
+        if let Some(key) = self.turn.as_mut().and_then(|turn| turn.user_item.take()) {
+            self.end_whole(&key, stamp, out);
         }
     }
 
@@ -73,6 +100,7 @@ impl Timeline {
     /// before that, with or without a turn.
     pub fn close_turn(&mut self, end: TurnEnd, by: ResolvedBy, stamp: Stamp, out: &mut Vec<Emitted>) {
         self.close_late(stamp.synthetic(), out);
+        self.complete_user_item(stamp.synthetic(), out);
         // Resolving the last request would end a turn that was opened for it; here the caller ends it.
         let Some(turn) = self.turn.as_mut() else { return };
         turn.for_requests = false;

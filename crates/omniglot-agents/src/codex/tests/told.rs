@@ -30,7 +30,7 @@ fn the_words_of_a_turn_that_codex_queued_itself_are_told_and_echoes_are_not() {
     let mut session = Session::open(SettingsRequest::default());
     session.turn();
     let echo = session.item("completed", "t", &user_item("null", "go"));
-    insta::assert_snapshot!(echo.join("\n"), @"dropped echo");
+    insta::assert_snapshot!(echo.join("\n"), @r#"turn = user native="u""#);
     session.end_turn("completed");
     session.notice("turn/started", r#"{"threadId":"t","turn":{"id":"n","status":"inProgress"}}"#);
     session.item("started", "t", &user_item(r#""q-1""#, "go"));
@@ -51,7 +51,7 @@ fn what_has_a_name_is_known_by_it() {
     let of_others = session.item("completed", "t", &user_item(r#""msg_9""#, "go"));
     assert!(has(&of_others, r#"message "user""#), "{of_others:?}");
     let echo = session.item("completed", "t", &user_item(r#""msg_1""#, "in other words"));
-    insta::assert_snapshot!(echo.join("\n"), @"dropped echo");
+    insta::assert_snapshot!(echo.join("\n"), @r#"turn = user native="u""#);
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn the_words_that_codex_has_for_a_review_are_no_message_of_the_user() {
     let mut session = Session::open(SettingsRequest::default());
     session.prompt("/review");
     let told = session.item("completed", "t", &user_item("null", "Review the current code changes."));
-    insta::assert_snapshot!(told.join("\n"), @"dropped echo");
+    insta::assert_snapshot!(told.join("\n"), @r#"turn = user native="u""#);
 }
 
 #[test]

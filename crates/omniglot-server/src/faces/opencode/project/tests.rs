@@ -96,6 +96,21 @@ fn a_message_that_waits_for_its_agent_is_shown_and_the_session_is_busy() {
 }
 
 #[test]
+fn the_words_of_a_message_are_shown_before_its_agent_has_named_it() {
+    let mut harness = Harness::new();
+    harness.turn("msg_1", &[]);
+    let item = |status| {
+        json!({ "item": { "item_id": "itm_1", "kind": "message", "role": "user", "status": status,
+            "content": [{ "type": "text", "text": "hi" }] } })
+    };
+    let told = harness.tell("item.started", item("in_progress"));
+    assert_eq!(kinds(&told), ["message.updated", "message.part.updated"]);
+    assert_eq!(told[1]["properties"]["part"]["text"], "hi");
+    let told = harness.tell("item.completed", item("completed"));
+    assert_eq!(told[0]["properties"]["info"]["role"], "assistant", "the words are not told twice");
+}
+
+#[test]
 fn a_message_that_is_taken_back_disappears() {
     let mut harness = Harness::new();
     harness.turn("msg_1", &[]);

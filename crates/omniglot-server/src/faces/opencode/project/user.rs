@@ -85,8 +85,10 @@ impl Projector {
         self.say_user(id.clone());
         self.user = Some(id.clone());
         if let Some(turn) = &mut self.turn {
-            turn.user = Some(id);
+            turn.user = Some(id.clone());
         }
+        // An agent may take its time to name the message, and its words are here already.
+        self.say_parts(&id, item.content.iter().filter_map(said).collect(), &client_ids);
     }
 
     pub(super) fn user_completed(&mut self, item: &UniversalItem) {

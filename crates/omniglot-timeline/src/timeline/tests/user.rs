@@ -1,0 +1,66 @@
+//! The item of the message that begins a turn, for agents that have an id of their own for it.
+
+use omniglot_schema::{EventSource, ItemRole};
+
+use super::*;
+
+impl Session {
+    fn echoed() -> Self {
+        let mut session = Self::new();
+        session.end_turn();
+        session.said.drain(..).for_each(|emitted| session.earlier.push(emitted));
+        let content = vec![ContentPart::text("go")];
+        session.draft(Draft::TurnStarted(Origin::Echoed { message_id: None, content }));
+        session
+    }
+
+    fn echo(&mut self) {
+        self.draft(Draft::UserEcho { native_id: "n-1".into() });
+    }
+
+    /// The types of the events of the turn, and the user's item as it ended.
+    fn turn_of(&mut self) -> (Vec<&'static str>, UniversalItem) {
+        let kinds = self.said.iter().map(|emitted| emitted.event.kind().as_str()).collect();
+        let is_user = |item: &UniversalItem| item.role == Some(ItemRole::User);
+        (kinds, self.ended().into_iter().filter(is_user).nth(1).unwrap())
+    }
+}
+
+#[test]
+fn the_users_item_has_the_id_that_the_agent_repeats_it_under() {
+    let mut session = Session::echoed();
+    assert_eq!(session.count("item.completed"), 0);
+    session.echo();
+    let (kinds, item) = session.turn_of();
+    assert_eq!(kinds, ["turn.started", "item.started", "item.completed"]);
+    assert_eq!((item.native_item_id.as_deref(), item.status), (Some("n-1"), ItemStatus::Completed));
+    assert_eq!(shown(&item), r#"[{"type":"text","text":"go"}]"#);
+    assert_eq!(session.said[2].event.source, EventSource::Agent);
+    session.echo();
+    assert_eq!(session.timeline.stats().dropped.get("echo"), Some(&1));
+}
+
+#[test]
+fn nothing_that_the_agent_says_overtakes_the_users_item() {
+    let mut session = Session::echoed();
+    session.draft(Draft::ItemDelta { key: "m".into(), delta: "Hi".into() });
+    session.echo();
+    let (kinds, item) = session.turn_of();
+    assert_eq!(kinds[..4], ["turn.started", "item.started", "item.completed", "item.started"]);
+    assert_eq!(item.native_item_id, None);
+    assert_eq!(session.said[2].event.source, EventSource::Daemon);
+}
+
+#[test]
+fn the_users_item_is_complete_also_when_the_turn_ends_or_the_daemon_dies_before_the_echo() {
+    let mut session = Session::echoed();
+    session.end_turn();
+    assert_eq!(session.turn_of().1.status, ItemStatus::Completed);
+    let mut session = Session::echoed();
+    let snapshot = session.timeline.snapshot();
+    let open: Vec<_> = session.said.iter().map(|emitted| emitted.event.clone()).collect();
+    let identity = Identity { session_id: SessionId::parse("s").unwrap(), agent: "mock".into() };
+    session.timeline = Timeline::restore(identity, snapshot, &open);
+    session.timeline.recover(Stamp::daemon(Timestamp::UNIX_EPOCH), &mut session.said);
+    assert_eq!(session.turn_of().1.status, ItemStatus::Completed);
+}
