@@ -7,7 +7,7 @@ pub(crate) mod attachments;
 pub mod catalog;
 pub mod client_host;
 pub(crate) mod credentials;
-mod early;
+pub(crate) mod early;
 pub(crate) mod host;
 mod http;
 mod live;
