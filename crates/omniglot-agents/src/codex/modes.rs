@@ -147,7 +147,7 @@ impl Collaboration {
         };
         vec![
             info("build", "Build", "Works on the task at once"),
-            info("plan", "Plan", "InboundRequests and proposes a plan before it changes anything"),
+            info("plan", "Plan", "Asks and proposes a plan before it changes anything"),
         ]
     }
 }
