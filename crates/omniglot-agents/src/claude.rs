@@ -30,6 +30,7 @@ mod settings;
 mod system;
 mod todo;
 mod tool;
+mod tool_kinds;
 mod translate;
 mod turn;
 mod usage;

@@ -4,6 +4,7 @@
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
+mod about;
 pub mod acp;
 pub mod adapter;
 pub mod claude;

@@ -11,7 +11,8 @@ use serde_json::value::RawValue;
 
 use super::wire::content::{ToolResult as WireResult, ToolUse};
 use super::wire::{ToolProgress, ToolUseSummary, User};
-use super::{Claude, dropped, output};
+use super::{Claude, dropped, output, tool_kinds};
+use crate::about::About;
 use crate::contract::{Draft, DropReason, Output, Unparsed};
 
 #[derive(Debug, Default)]
@@ -62,7 +63,7 @@ impl Tools {
             input: None,
             phase: Phase::Announced,
         };
-        let body = Body::tool_call(name, "");
+        let body = Body::ToolCall(About::of(tool_kinds::kind(name)).call(name, ""));
         let start = ItemStart { key: call.key.clone(), native_id: Some(id.to_owned()), parent, body };
         out.push(Draft::ItemStarted(start).into());
         self.calls.insert(id.to_owned(), call);
@@ -137,7 +138,8 @@ impl Claude {
         // Other tools have descriptions too, which are what they work on.
         let told = matches!(name.as_str(), "Bash" | "Agent" | "Task");
         let title = told.then(|| serde_json::from_str::<Described>(input.get()).ok()?.description).flatten();
-        let body = Body::ToolCall(ToolCall { title, ..ToolCall::new(name, input.get()) });
+        let about = tool_kinds::about(&name, input.get());
+        let body = Body::ToolCall(ToolCall { title, ..about.call(name, input.get()) });
         known.input = Some(input);
         let end = ItemEnd { key: known.key.clone(), outcome: Outcome::Completed, body: Some(body) };
         out.push(Draft::ItemCompleted(end).into());
@@ -188,8 +190,11 @@ impl Claude {
         call.run(out);
         call.phase = Phase::Done;
         let input = call.input.take();
-        let body = output::read(&call.name, call.key.clone(), result, line.tool_use_result, faults);
+        let mut body = output::read(&call.name, call.key.clone(), result, line.tool_use_result, faults);
         let failed = body.is_error == Some(true);
+        if let Some(input) = input.as_deref().filter(|_| !failed) {
+            body.parts.extend(tool_kinds::about(&call.name, input.get()).files_read());
+        }
         let outcome = if failed { Outcome::Failed } else { Outcome::Completed };
         let (key, name) = (call.result.clone(), call.name.clone());
         out.push(Draft::ItemCompleted(ItemEnd { key, outcome, body: Some(Body::ToolResult(body)) }).into());

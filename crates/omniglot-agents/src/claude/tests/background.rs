@@ -178,13 +178,13 @@ fn a_subagent_within_one_in_the_background_is_told_after_its_call() {
     harness.hear(INIT);
     insta::assert_snapshot!(harness.said(), @r#"
     turn + agent
-    item + call:2:n1 native="n1" in call:1:a1 tool_call Agent 
-    item . call:2:n1 tool_call Agent {}
+    item + call:2:n1 native="n1" in call:1:a1 tool_call Agent  kind="agent"
+    item . call:2:n1 tool_call Agent {} kind="agent"
     item + result:2:n1 native=null tool_result of call:2:n1 ""
     item + message:3:1 native="m5" in call:2:n1 message "assistant" []
     item . message:3:1 message "assistant" [{"type":"text","text":"Nested."}]
-    item + call:3:t3 native="t3" in call:2:n1 tool_call Read 
-    item . call:3:t3 tool_call Read {}
+    item + call:3:t3 native="t3" in call:2:n1 tool_call Read  kind="read"
+    item . call:3:t3 tool_call Read {} kind="read"
     item + result:3:t3 native=null tool_result of call:3:t3 ""
     item . result:3:t3 tool_result of call:3:t3 "ok" error=false
     item . result:2:n1 tool_result of call:2:n1 "ok" error=false

@@ -86,8 +86,8 @@ fn one_assistant_line_per_block_makes_one_item_each() {
     item . message:1:2 message "assistant" [{"type":"text","text":"First."}]
     item + message:1:3 native="m1" message "assistant" []
     item . message:1:3 message "assistant" [{"type":"text","text":"Second."}]
-    item + call:1:t1 native="t1" in message:1:3 tool_call Read 
-    item . call:1:t1 tool_call Read {"file_path":"/a"}
+    item + call:1:t1 native="t1" in message:1:3 tool_call Read  kind="read"
+    item . call:1:t1 tool_call Read {"file_path":"/a"} kind="read" {"paths":[{"path":"/a"}]}
     "#);
 }
 
@@ -104,9 +104,9 @@ fn the_final_arguments_of_a_call_may_differ_from_those_streamed() {
         r#"{"type":"tool_use","id":"t1","name":"Edit","input":{"file_path":"/a","replace_all":false}}"#,
     );
     insta::assert_snapshot!(harness.said(), @r#"
-    item + call:1:t1 native="t1" tool_call Edit 
+    item + call:1:t1 native="t1" tool_call Edit  kind="edit"
     item ~ call:1:t1 "{\"file_path\":\"/a\"}"
-    item . call:1:t1 tool_call Edit {"file_path":"/a","replace_all":false}
+    item . call:1:t1 tool_call Edit {"file_path":"/a","replace_all":false} kind="edit" {"paths":[{"path":"/a"}]}
     "#);
 }
 
@@ -214,8 +214,8 @@ fn a_subagent_in_the_background_is_told_in_the_next_turn() {
     harness.hear(INIT);
     insta::assert_snapshot!(harness.said(), @r#"
     turn + agent
-    item + call:2:t2 native="t2" in call:1:a1 tool_call Read 
-    item . call:2:t2 tool_call Read {}
+    item + call:2:t2 native="t2" in call:1:a1 tool_call Read  kind="read"
+    item . call:2:t2 tool_call Read {} kind="read"
     item + result:2:t2 native=null tool_result of call:2:t2 ""
     item . result:2:t2 tool_result of call:2:t2 "ok" error=false
     item + note:1 native=null in call:1:a1 system [{"type":"text","text":"Agent finished"}]
