@@ -30,6 +30,12 @@ impl About {
         let paths = if self.kind == ToolKind::Read { self.subject.paths } else { vec![] };
         paths.into_iter().map(|file| file_read(file.path))
     }
+
+    /// Leaves the directory of a command out where it is the session's.
+    pub(crate) fn in_session_of(mut self, directory: Option<&str>) -> Self {
+        self.subject.cwd.take_if(|cwd| Some(cwd.as_str()) == directory);
+        self
+    }
 }
 
 pub(crate) fn file_read(path: String) -> ContentPart {

@@ -38,6 +38,7 @@ mod retry;
 mod settings;
 mod text;
 mod tool;
+mod tool_kinds;
 mod translate;
 mod turn;
 mod usage;

@@ -92,6 +92,7 @@ impl Codex {
 
     /// Moves the items of a call on; its key is that of the call's item.
     fn tool(&mut self, spot: &Spot, call: Call, done: Done, phase: Phase, out: &mut Vec<Output>) -> ItemKey {
+        let call = Call { about: call.about.in_session_of(self.thread.cwd.to_str()), ..call };
         if phase == Phase::Started {
             return self.tools.begin(spot, call, out);
         }

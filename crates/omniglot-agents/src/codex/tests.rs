@@ -481,7 +481,7 @@ fn a_search_is_a_call_once_its_words_are_known() {
     let found = r#"{"type":"webSearch","id":"w","query":"oslo","action":{"type":"search","query":"oslo"}}"#;
     let told = session.item("completed", "t", found);
     insta::assert_snapshot!(told.join("\n"), @r#"
-    item + call:1:w native="w" tool_call web_search {"query":"oslo","action":{"type":"search","query":"oslo"}}
+    item + call:1:w native="w" tool_call web_search {"query":"oslo","action":{"type":"search","query":"oslo"}} kind="search" {"query":"oslo"}
     item . call:1:w
     item + result:1:w native=null tool_result of call:1:w ""
     item . result:1:w tool_result of call:1:w "" error=false

@@ -75,7 +75,7 @@ impl Tools {
             command: call.is_command.then_some(Command { process: call.process }),
             running: false,
         };
-        let body = Body::tool_call(call.name, call.arguments);
+        let body = Body::ToolCall(call.about.call(call.name, call.arguments));
         let (native_id, parent) = (spot.native.clone(), spot.parent.clone());
         out.push(Draft::ItemStarted(ItemStart { key: key.clone(), native_id, parent, body }).into());
         let end = ItemEnd { key: key.clone(), outcome: Outcome::Completed, body: None };

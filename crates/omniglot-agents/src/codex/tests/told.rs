@@ -95,7 +95,7 @@ fn why_a_plan_was_changed_stands_in_the_call_that_changed_it() {
         r#"{"threadId":"t","explanation":"Because.","plan":[{"step":"Look","status":"inProgress"}]}"#,
     );
     insta::assert_snapshot!(told.join("\n"), @r#"
-    item + call:1:unnamed:1 native=null tool_call update_plan {"explanation":"Because.","plan":[{"step":"Look","status":"inProgress"}]}
+    item + call:1:unnamed:1 native=null tool_call update_plan {"explanation":"Because.","plan":[{"step":"Look","status":"inProgress"}]} kind="plan" {"description":"Because."}
     item . call:1:unnamed:1
     item + result:1:unnamed:1 native=null tool_result of call:1:unnamed:1 ""
     item . result:1:unnamed:1 tool_result of call:1:unnamed:1 "" error=false
@@ -109,7 +109,7 @@ fn a_tool_that_asks_is_a_call_with_its_own_id_and_arguments_and_the_answer_is_it
     session.turn();
     let told = session.hear(QUESTION);
     insta::assert_snapshot!(told.join("\n"), @r#"
-    item + call:1:call_1 native="call_1" tool_call request_user_input {"questions":[{"id":"q","header":"H","question":"Which?","isOther":false,"isSecret":false,"options":[{"label":"A"}]}]}
+    item + call:1:call_1 native="call_1" tool_call request_user_input {"questions":[{"id":"q","header":"H","question":"Which?","isOther":false,"isSecret":false,"options":[{"label":"A"}]}]} kind="other"
     item . call:1:call_1
     question + 1:0 native=0 call="call:1:call_1" [{"prompt":"Which?","header":"H","options":[{"label":"A"}],"multi_select":false,"free_text":false}]
     "#);
@@ -128,7 +128,7 @@ fn more_rights_that_are_refused_are_told_as_refused() {
     session.turn();
     let told = session.hear(MORE_RIGHTS);
     insta::assert_snapshot!(told.join("\n"), @r#"
-    item + call:1:call_2 native="call_2" tool_call request_permissions {"reason":"more","permissions":{"network":{"enabled":true}}}
+    item + call:1:call_2 native="call_2" tool_call request_permissions {"reason":"more","permissions":{"network":{"enabled":true}}} kind="other" {"description":"more"}
     item . call:1:call_2
     permission + 1:1 native=1 "more permissions: {\"network\":{\"enabled\":true}}" tool="request_permissions" call="call:1:call_2" options=[{"id":"accept","name":"Allow once","kind":"allow_once"},{"id":"acceptForSession","name":"Allow for this session","kind":"allow_always"},{"id":"decline","name":"Reject","kind":"reject_once"}] files=[]
     "#);

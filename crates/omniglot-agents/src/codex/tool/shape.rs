@@ -5,19 +5,22 @@ use omniglot_timeline::{Outcome, inline_image};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::about::{About, file_read};
 use crate::codex::diff::file_ref;
 use crate::codex::input::picture;
+use crate::codex::tool_kinds;
 use crate::codex::wire::{
     CallStatus, CollabAgentToolCall, CommandExecution, DynamicToolCall, FileChange, FunctionCallOutput,
     ImageGeneration, ImageView, McpToolCall, Sleep, SubAgentActivity, WebSearch,
 };
 
 /// A call as it is announced.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) name: String,
     /// JSON text.
     pub(crate) arguments: String,
+    pub(crate) about: About,
     /// It runs already, and does not wait for a permission.
     pub(crate) runs: bool,
     pub(crate) is_command: bool,
@@ -54,9 +57,18 @@ impl Done {
     }
 }
 
-pub(crate) fn call(name: impl Into<String>, arguments: &impl Serialize) -> Call {
+pub(crate) fn call(name: impl Into<String>, arguments: &impl Serialize, about: About) -> Call {
     let arguments = serde_json::to_string(arguments).unwrap_or_else(|_| "{}".to_owned());
-    Call { name: name.into(), arguments, runs: true, ..Call::default() }
+    Call {
+        name: name.into(),
+        arguments,
+        about,
+        runs: true,
+        is_command: false,
+        process: None,
+        server: None,
+        files: vec![],
+    }
 }
 
 pub(crate) fn command(item: CommandExecution) -> (Call, Done) {
@@ -71,11 +83,14 @@ pub(crate) fn command(item: CommandExecution) -> (Call, Done) {
         runs: item.process_id.is_some(),
         is_command: true,
         process: item.process_id.clone(),
-        ..call("shell", &arguments)
+        ..call("shell", &arguments, tool_kinds::command(&item))
     };
+    let has_succeeded = item.status == CallStatus::Completed && item.exit_code == Some(0);
+    let parts = if has_succeeded { tool_kinds::files_read(&item) } else { vec![] };
     let done = Done {
         exit_code: item.exit_code,
         duration_ms: item.duration_ms,
+        parts,
         ..Done::of(item.status, item.aggregated_output.unwrap_or_default())
     };
     (call, done)
@@ -92,13 +107,15 @@ pub(crate) fn file_change(item: &FileChange) -> (Call, Done) {
         // An edit that failed or was refused did not change the file.
         done.parts.clone_from(&files);
     }
-    let call = Call { runs: false, files, ..call("apply_patch", &Arguments { changes: &item.changes }) };
+    let arguments = Arguments { changes: &item.changes };
+    let call = Call { runs: false, files, ..call("apply_patch", &arguments, tool_kinds::file_change(item)) };
     (call, done)
 }
 
 pub(crate) fn mcp(item: McpToolCall) -> (Call, Done) {
     let name = format!("mcp__{}__{}", item.server, item.tool);
-    let call = Call { runs: false, server: Some(item.server), ..call(name, &item.arguments) };
+    let about = tool_kinds::mcp(&item.server);
+    let call = Call { runs: false, server: Some(item.server), ..call(name, &item.arguments, about) };
     let mut done = Done::of(item.status, String::new());
     done.duration_ms = item.duration_ms;
     if let Some(result) = item.result {
@@ -116,7 +133,7 @@ pub(crate) fn dynamic(item: DynamicToolCall) -> (Call, Done) {
     let mut done = Done::of(item.status, String::new());
     done.duration_ms = item.duration_ms;
     done.add_all(item.content_items.unwrap_or_default());
-    (call(name, &item.arguments), done)
+    (call(name, &item.arguments, About::of(tool_kinds::DYNAMIC)), done)
 }
 
 pub(crate) fn function_output(item: FunctionCallOutput) -> (Call, Done) {
@@ -129,7 +146,8 @@ pub(crate) fn function_output(item: FunctionCallOutput) -> (Call, Done) {
             done.parts.push(json_part(json));
         }
     }
-    (call(name, &Value::Object(serde_json::Map::new())), done)
+    let arguments = Value::Object(serde_json::Map::new());
+    (call(name, &arguments, About::of(tool_kinds::DYNAMIC)), done)
 }
 
 pub(crate) fn collab(item: &CollabAgentToolCall) -> (Call, Done) {
@@ -154,7 +172,8 @@ pub(crate) fn collab(item: &CollabAgentToolCall) -> (Call, Done) {
     if let Some(model) = model {
         done.parts.push(json_part(serde_json::json!({ "agents": agents, "model": model })));
     }
-    (call(item.tool.clone(), &Arguments { prompt, model, reasoning_effort, agents }), done)
+    let arguments = Arguments { prompt, model, reasoning_effort, agents };
+    (call(item.tool.clone(), &arguments, tool_kinds::collab(item)), done)
 }
 
 pub(crate) fn subagent(item: &SubAgentActivity) -> (Call, Done) {
@@ -168,7 +187,8 @@ pub(crate) fn subagent(item: &SubAgentActivity) -> (Call, Done) {
     }
     let (model, reasoning_effort) = (item.model.as_deref(), item.reasoning_effort.as_deref());
     let arguments = Arguments { agent: &item.agent_path, model, reasoning_effort };
-    (call("spawnAgent", &arguments), Done::whole(item.kind.clone()))
+    let call = call("spawnAgent", &arguments, About::of(tool_kinds::SUBAGENT));
+    (call, Done::whole(item.kind.clone()))
 }
 
 pub(crate) fn web_search(item: &WebSearch) -> (Call, Done) {
@@ -181,7 +201,7 @@ pub(crate) fn web_search(item: &WebSearch) -> (Call, Done) {
     let arguments = Arguments { query: &item.query, action: item.action.as_ref() };
     let mut done = Done::whole(String::new());
     done.parts.extend(item.results.clone().filter(|json| !json.is_null()).map(json_part));
-    (call("web_search", &arguments), done)
+    (call("web_search", &arguments, tool_kinds::web_search(item)), done)
 }
 
 pub(crate) fn image_view(item: ImageView) -> (Call, Done) {
@@ -189,9 +209,9 @@ pub(crate) fn image_view(item: ImageView) -> (Call, Done) {
     struct Arguments<'a> {
         path: &'a str,
     }
-    let call = call("view_image", &Arguments { path: &item.path });
+    let call = call("view_image", &Arguments { path: &item.path }, tool_kinds::image_view(&item.path));
     let mut done = Done::whole(String::new());
-    done.parts.push(ContentPart::FileRef { path: item.path, action: FileAction::Read, diff: None });
+    done.parts.push(file_read(item.path));
     (call, done)
 }
 
@@ -201,7 +221,8 @@ pub(crate) fn image_generation(item: ImageGeneration) -> (Call, Done) {
         #[serde(skip_serializing_if = "Option::is_none")]
         prompt: Option<&'a str>,
     }
-    let call = call("image_generation", &Arguments { prompt: item.revised_prompt.as_deref() });
+    let prompt = item.revised_prompt.as_deref();
+    let call = call("image_generation", &Arguments { prompt }, tool_kinds::image_generation(prompt));
     let status = if item.status == "failed" { CallStatus::Failed } else { CallStatus::Completed };
     let mut done = Done::of(status, String::new());
     let inline = item.result.filter(|data| !data.is_empty()).map(|data| inline_image("image/png", &data));
@@ -216,7 +237,8 @@ pub(crate) fn sleep(item: &Sleep) -> (Call, Done) {
     struct Arguments {
         duration_ms: u64,
     }
-    (call("sleep", &Arguments { duration_ms: item.duration_ms }), Done::whole(String::new()))
+    let arguments = Arguments { duration_ms: item.duration_ms };
+    (call("sleep", &arguments, About::of(tool_kinds::SLEEP)), Done::whole(String::new()))
 }
 
 /// A block of a tool's answer, in the spellings of MCP and of Codex.

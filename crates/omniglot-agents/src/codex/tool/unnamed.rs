@@ -4,6 +4,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::shape::{Call, Done, call};
+use crate::about::About;
+use crate::codex::tool_kinds;
 use crate::codex::wire::{PermissionsApproval, PlanStep, TurnPlan, UserQuestion};
 
 /// Input for a command that runs.
@@ -12,7 +14,8 @@ pub(crate) fn typed(stdin: &str) -> (Call, Done) {
     struct Arguments<'a> {
         stdin: &'a str,
     }
-    (call("write_stdin", &Arguments { stdin }), Done::whole(String::new()))
+    let call = call("write_stdin", &Arguments { stdin }, About::of(tool_kinds::STDIN));
+    (call, Done::whole(String::new()))
 }
 
 pub(crate) fn plan_update(plan: &TurnPlan) -> (Call, Done) {
@@ -23,7 +26,7 @@ pub(crate) fn plan_update(plan: &TurnPlan) -> (Call, Done) {
         plan: &'a [PlanStep],
     }
     let arguments = Arguments { explanation: plan.explanation.as_deref(), plan: &plan.plan };
-    (call("update_plan", &arguments), Done::whole(String::new()))
+    (call("update_plan", &arguments, tool_kinds::plan_update(plan)), Done::whole(String::new()))
 }
 
 pub(crate) fn questions(questions: &[UserQuestion]) -> Call {
@@ -31,7 +34,8 @@ pub(crate) fn questions(questions: &[UserQuestion]) -> Call {
     struct Arguments<'a> {
         questions: &'a [UserQuestion],
     }
-    Call { runs: false, ..call("request_user_input", &Arguments { questions }) }
+    let about = About::of(tool_kinds::QUESTION);
+    Call { runs: false, ..call("request_user_input", &Arguments { questions }, about) }
 }
 
 pub(crate) fn permissions(ask: &PermissionsApproval) -> Call {
@@ -42,5 +46,5 @@ pub(crate) fn permissions(ask: &PermissionsApproval) -> Call {
         permissions: &'a Value,
     }
     let arguments = Arguments { reason: ask.reason.as_deref(), permissions: &ask.permissions };
-    Call { runs: false, ..call("request_permissions", &arguments) }
+    Call { runs: false, ..call("request_permissions", &arguments, tool_kinds::permissions(ask)) }
 }

@@ -1,11 +1,12 @@
 //! The items of a turn, typed. Unknown kinds stay whole.
 
 use indexmap::IndexMap;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::UserInput;
+use crate::about::text;
 use crate::contract::{Unparsed, decode};
 
 #[derive(Debug)]
@@ -123,6 +124,30 @@ pub(crate) struct CommandExecution {
     pub(crate) exit_code: Option<i64>,
     #[serde(default)]
     pub(crate) duration_ms: Option<u64>,
+    #[serde(default, deserialize_with = "actions")]
+    pub(crate) command_actions: Vec<CommandAction>,
+}
+
+/// A part of a command as Codex understands it: `read`, `listFiles`, `search` or `unknown`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct CommandAction {
+    #[serde(rename = "type", deserialize_with = "text")]
+    pub(crate) kind: Option<String>,
+    #[serde(deserialize_with = "text")]
+    pub(crate) path: Option<String>,
+    #[serde(deserialize_with = "text")]
+    pub(crate) query: Option<String>,
+}
+
+/// Reads what Codex understands of a command; an entry that has another form takes no other away.
+fn actions<'de, D: Deserializer<'de>>(list: D) -> Result<Vec<CommandAction>, D::Error> {
+    let entries = match Value::deserialize(list)? {
+        Value::Array(entries) => entries,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => vec![],
+    };
+    let objects = entries.iter().filter(|entry| entry.is_object());
+    Ok(objects.filter_map(|entry| CommandAction::deserialize(entry).ok()).collect())
 }
 
 /// The states of all kinds of calls.
