@@ -30,6 +30,7 @@ mod said;
 mod settings;
 mod subagent;
 mod tool;
+mod tool_kinds;
 mod translate;
 mod turn;
 mod usage;
@@ -62,6 +63,7 @@ use resync::Reread;
 use settings::Settings;
 use subagent::Child;
 use tool::Call;
+use tool_kinds::Servers;
 use turn::{Ending, Turn};
 use wire::Event;
 
@@ -91,6 +93,8 @@ pub struct OpenCode {
     /// The newest text of each message of the assistant's: what its calls belong to.
     texts: HashMap<String, ItemKey>,
     calls: HashMap<String, Call>,
+    /// The MCP servers whose tools it has.
+    servers: Servers,
     /// Sessions of subagents, those of theirs among them.
     children: IndexMap<String, Child>,
     /// What the session itself has cost.

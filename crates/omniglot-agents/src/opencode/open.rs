@@ -11,7 +11,7 @@ use super::failure::refused;
 use super::request::List;
 use super::settings::{completed, judge, rules};
 use super::translate::state;
-use super::wire::Session;
+use super::wire::{Config, Session};
 use super::{OpenCode, json};
 use crate::contract::{Draft, Open, Output, Refusal, RefusalKind};
 use crate::http::{Answer, Method, ToServer};
@@ -140,7 +140,8 @@ impl OpenCode {
         // A list that cannot be read offers nothing; the session works all the same.
         match list {
             List::Config => {
-                if let Ok(config) = serde_json::from_str(body) {
+                if let Ok(mut config) = serde_json::from_str::<Config>(body) {
+                    self.servers.learn(std::mem::take(&mut config.mcp).into_keys());
                     self.settings.learn_config(config);
                 }
             }

@@ -40,6 +40,8 @@ pub(crate) enum OutboundRequest {
     Revert,
     /// Settings of the session.
     Change,
+    /// An MCP server with this name is added.
+    AddMcp(String),
     Other,
 }
 
@@ -61,6 +63,11 @@ struct ReplyBody {
     #[serde(alias = "response")]
     reply: Reply,
     message: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    name: String,
 }
 
 #[derive(Deserialize)]
@@ -89,6 +96,9 @@ impl OutboundRequest {
             (Method::Get, ["config", "providers"]) => Self::List(List::Providers),
             (Method::Get, ["agent"]) => Self::List(List::Agents),
             (Method::Get, ["command"]) => Self::List(List::Commands),
+            (Method::Post, ["mcp"]) => {
+                body::<Named>(request).map_or(Self::Other, |server| Self::AddMcp(server.name))
+            }
             (Method::Get, ["permission"]) => Self::Permissions,
             (Method::Get, ["question"]) => Self::Questions,
             (Method::Post, ["permission", id, "reply"] | ["session", _, "permissions", id]) => {

@@ -1,6 +1,6 @@
 //! Tool parts: pending, running, completed or failed, as a call and its result (T5).
 
-use omniglot_schema::{ContentPart, FileAction};
+use omniglot_schema::{ContentPart, ToolKind};
 use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome, ToolCall, ToolResult};
 use serde::Deserialize;
 
@@ -8,6 +8,7 @@ use super::edit::edited;
 use super::part::file_part;
 use super::wire::{PartHead, Tool, ToolState, ToolStatus};
 use super::{OpenCode, dropped};
+use crate::about::{About, file_read};
 use crate::contract::{Draft, DropReason, Output};
 
 /// A call of a tool, by the id of its part.
@@ -21,6 +22,7 @@ pub(crate) struct Call {
     /// What requests name it by.
     pub(crate) native: String,
     pub(crate) name: String,
+    kind: ToolKind,
     phase: Phase,
     /// The output that went out as a preview.
     streamed: String,
@@ -57,16 +59,18 @@ impl OpenCode {
             self.began(child.to_owned(), &head.id);
         }
         let Tool { tool: name, call: native, state } = as_meant(tool);
+        let (servers, directory) = (&self.servers, self.directory.as_deref());
+        let about = servers.about(&name, state.input.as_deref()).in_session_of(directory);
         let call = self.calls.entry(head.id.clone()).or_insert_with(|| {
-            let call = Call::new(head, name, native, parent);
+            let call = Call::new(head, name, native, parent, about.kind);
             out.push(call.started());
             call
         });
         let arguments = state.input.clone().filter(|_| state.status == ToolStatus::Completed);
         match state.status {
             ToolStatus::Pending => {}
-            ToolStatus::Running => call.runs(&state, out),
-            ToolStatus::Completed | ToolStatus::Error => call.ends(state, out),
+            ToolStatus::Running => call.runs(&state, about, out),
+            ToolStatus::Completed | ToolStatus::Error => call.ends(state, about, out),
         }
         let ended = (call.phase == Phase::Done).then(|| call.key.clone());
         if let Some(arguments) = arguments {
@@ -97,7 +101,7 @@ impl OpenCode {
 }
 
 impl Call {
-    fn new(head: &PartHead, name: String, native: String, parent: Option<ItemKey>) -> Self {
+    fn new(head: &PartHead, name: String, native: String, parent: Option<ItemKey>, kind: ToolKind) -> Self {
         Self {
             key: ItemKey(format!("call:{}", head.id)),
             result: ItemKey(format!("result:{}", head.id)),
@@ -105,6 +109,7 @@ impl Call {
             parent,
             native,
             name,
+            kind,
             phase: Phase::Announced,
             streamed: String::new(),
             proposed: None,
@@ -134,13 +139,13 @@ impl Call {
             key: self.key.clone(),
             native_id: Some(self.native.clone()),
             parent: self.parent.clone(),
-            body: Body::tool_call(self.name.clone(), "{}"),
+            body: Body::ToolCall(About::of(self.kind).call(self.name.clone(), "{}")),
         };
         Draft::ItemStarted(start).into()
     }
 
-    fn runs(&mut self, state: &ToolState, out: &mut Vec<Output>) {
-        self.run(state, out);
+    fn runs(&mut self, state: &ToolState, about: About, out: &mut Vec<Output>) {
+        self.run(state, about, out);
         let Some(output) = state.metadata.as_ref().and_then(|metadata| metadata.output.as_deref()) else {
             return;
         };
@@ -155,14 +160,14 @@ impl Call {
     }
 
     /// The arguments are final and the tool runs.
-    fn run(&mut self, state: &ToolState, out: &mut Vec<Output>) {
+    fn run(&mut self, state: &ToolState, about: About, out: &mut Vec<Output>) {
         if self.phase > Phase::Announced {
             return;
         }
         self.phase = Phase::Running;
         let arguments = state.input.as_ref().map_or("{}", |input| input.get()).to_owned();
         let title = state.title.clone().filter(|title| !title.is_empty());
-        let body = Some(Body::ToolCall(ToolCall { title, ..ToolCall::new(self.name.clone(), arguments) }));
+        let body = Some(Body::ToolCall(ToolCall { title, ..about.call(self.name.clone(), arguments) }));
         let end = ItemEnd { key: self.key.clone(), outcome: Outcome::Completed, body };
         out.push(Draft::ItemCompleted(end).into());
         let start = ItemStart {
@@ -174,8 +179,8 @@ impl Call {
         out.push(Draft::ItemStarted(start).into());
     }
 
-    fn ends(&mut self, mut state: ToolState, out: &mut Vec<Output>) {
-        self.run(&state, out);
+    fn ends(&mut self, mut state: ToolState, about: About, out: &mut Vec<Output>) {
+        self.run(&state, about.clone(), out);
         if self.phase == Phase::Done {
             return;
         }
@@ -185,22 +190,21 @@ impl Call {
         self.failed = failed;
         self.answers = state.metadata.as_mut().and_then(|metadata| metadata.answers.take());
         let outcome = if failed { Outcome::Failed } else { Outcome::Completed };
-        let body = Some(Body::ToolResult(self.result_of(state, failed)));
+        let body = Some(Body::ToolResult(self.result_of(state, about, failed)));
         out.push(Draft::ItemCompleted(ItemEnd { key: self.result.clone(), outcome, body }).into());
     }
 
-    fn result_of(&mut self, state: ToolState, failed: bool) -> ToolResult {
+    fn result_of(&mut self, state: ToolState, about: About, failed: bool) -> ToolResult {
         let metadata = state.metadata.unwrap_or_default();
         let mut parts: Vec<ContentPart> = state.attachments.iter().map(file_part).collect();
         if !failed {
             // An edit that failed did not change the file.
             parts.extend(edited(&metadata, state.input.as_deref(), self.proposed.take()));
+            // The tool that reads files lists directories, too.
+            let is_directory = metadata.display.kind.as_deref() == Some("directory");
+            parts.extend(about.files_read().filter(|_| !is_directory));
         }
-        parts.extend(metadata.output_path.clone().map(|path| ContentPart::FileRef {
-            path,
-            action: FileAction::Read,
-            diff: None,
-        }));
+        parts.extend(metadata.output_path.clone().map(file_read));
         ToolResult {
             call: self.key.clone(),
             output: state.output.or(state.error).unwrap_or_default(),

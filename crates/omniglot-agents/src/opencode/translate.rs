@@ -63,6 +63,7 @@ impl OpenCode {
             OutboundRequest::QuestionReply { id, answers } => {
                 self.question_answered(id, answers.clone(), out)
             }
+            OutboundRequest::AddMcp(name) => self.servers.learn([name.clone()]),
             OutboundRequest::Create
             | OutboundRequest::Session(_)
             | OutboundRequest::Fork
@@ -102,6 +103,7 @@ impl OpenCode {
             OutboundRequest::Change => self.changed(answer, out),
             OutboundRequest::PermissionReply { .. }
             | OutboundRequest::QuestionReply { .. }
+            | OutboundRequest::AddMcp(_)
             | OutboundRequest::Other => {}
         }
     }

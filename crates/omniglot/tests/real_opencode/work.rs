@@ -74,7 +74,7 @@ async fn a_text_file_that_is_attached_reaches_the_model() {
 fn changes(turn: &omniglot_testkit::session_driver::Turn) -> Vec<(String, FileAction, Option<String>)> {
     let parts = turn.items().into_iter().filter(|item| item.kind == ItemKind::ToolResult);
     let changed = parts.flat_map(|item| item.content.clone()).filter_map(|part| match part {
-        ContentPart::FileRef { path, action, diff } => {
+        ContentPart::FileRef { path, action, diff } if action != FileAction::Read => {
             Some((path.rsplit('/').next().unwrap_or_default().to_owned(), action, diff))
         }
         _ => None,

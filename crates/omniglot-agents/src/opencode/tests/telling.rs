@@ -165,7 +165,7 @@ fn a_call_that_could_not_be_made_has_no_arguments_and_its_error_for_a_result() {
     session.part("prt_3", "tool", r#""tool":"fly","callID":"c","state":{"status":"pending","input":{}}"#);
     let state = r#""state":{"status":"completed","input":{"tool":"fly","error":"no wings"},"output":"Invalid: no wings","title":"Invalid Tool","metadata":{},"time":{"start":1,"end":2}}"#;
     let told = session.part("prt_3", "tool", &format!(r#""tool":"invalid","callID":"c",{state}"#));
-    assert_eq!(told[0], r#"item . call:prt_3 tool_call fly {}"#);
+    assert_eq!(told[0], r#"item . call:prt_3 tool_call fly {} kind="other""#);
     assert!(told[2].contains(r#""Invalid: no wings" error=true"#), "{told:?}");
 }
 

@@ -5,10 +5,15 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
+use crate::about::if_fitting;
+
 /// What `GET /config` tells of the user's configuration.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Config {
     pub(crate) model: Option<String>,
+    /// By their names.
+    #[serde(default, deserialize_with = "if_fitting")]
+    pub(crate) mcp: IndexMap<String, IgnoredAny>,
 }
 
 /// What `GET /config/providers` tells.

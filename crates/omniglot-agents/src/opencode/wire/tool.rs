@@ -1,11 +1,10 @@
 //! Calls of tools: how far they have come, and what single tools tell beside their output.
 
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer};
-use serde_json::Value;
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{File, Span};
+use crate::about::if_fitting;
 
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Tool {
@@ -76,12 +75,16 @@ pub(crate) struct ToolMetadata {
     /// What a patch of several files has changed.
     #[serde(deserialize_with = "if_fitting")]
     pub(crate) files: Vec<ChangedFile>,
+    #[serde(deserialize_with = "if_fitting")]
+    pub(crate) display: Display,
 }
 
-/// The value, or nothing where it has another form.
-fn if_fitting<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(value: D) -> Result<T, D::Error> {
-    let value = Value::deserialize(value)?;
-    Ok(serde_json::from_value(value).unwrap_or_default())
+/// The entry that the tool `read` has shown: a file or a directory.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Display {
+    #[serde(rename = "type", deserialize_with = "if_fitting")]
+    pub(crate) kind: Option<String>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
