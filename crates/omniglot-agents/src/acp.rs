@@ -31,6 +31,7 @@ mod state;
 mod terminal;
 mod text;
 mod tool;
+mod tool_kinds;
 mod translate;
 mod turn;
 pub mod unverified;

@@ -59,7 +59,8 @@ impl AuthMethod {
     }
 }
 
-fn quoted(word: &str) -> String {
+/// Returns a word as a shell takes it.
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
         true => word.to_owned(),

@@ -248,8 +248,12 @@ impl Acp {
         struct Params {
             #[serde(default)]
             session_id: Option<String>,
+            #[serde(default)]
+            cwd: Option<String>,
         }
-        let mut native = decode::<Params>(method, params).ok().and_then(|params| params.session_id);
+        let params = decode::<Params>(method, params).ok();
+        let (mut native, directory) = params.map_or((None, None), |params| (params.session_id, params.cwd));
+        self.tools.directory = directory;
         let resume = match method {
             "session/fork" => {
                 // The copy has an id of its own, and nothing takes its place if it cannot be made.

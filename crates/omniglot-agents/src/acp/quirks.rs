@@ -8,18 +8,18 @@ pub mod claude_acp;
 pub mod codex_acp;
 pub mod copilot;
 pub mod gemini;
+mod mcp_tools;
 pub mod qwen;
 
 pub use claude_acp::CLAUDE_ACP;
 pub use codex_acp::CODEX_ACP;
 pub use copilot::COPILOT;
 pub use gemini::GEMINI;
+pub use mcp_tools::McpNames;
 pub use qwen::QWEN;
 
 use jiff::{SignedDuration, Timestamp};
-use omniglot_schema::StatusLabel;
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use omniglot_schema::{StatusLabel, ToolKind};
 
 use crate::launch::Start;
 
@@ -101,6 +101,12 @@ pub struct Repairs {
     pub too_wide_options: &'static [&'static str],
     /// Tools that change the mode, though their kind is another.
     pub mode_tools: &'static [&'static str],
+    /// Kinds that the agent has no word for, by the names of its tools.
+    pub tool_kinds: &'static [(&'static str, ToolKind)],
+    /// The form of the names of MCP tools.
+    pub mcp_names: Option<McpNames>,
+    /// The title of a command's call is the command, and it is told nowhere else.
+    pub command_in_title: bool,
 }
 
 impl Repairs {
@@ -119,6 +125,9 @@ impl Repairs {
         own_methods: &[],
         too_wide_options: &[],
         mode_tools: &[],
+        tool_kinds: &[],
+        mcp_names: None,
+        command_in_title: false,
     };
 }
 
@@ -201,20 +210,7 @@ impl Quirks {
         rest.split(['\n', ' ']).next()?.parse().ok()
     }
 
-    /// Returns the name and arguments of an MCP tool's call.
-    pub(crate) fn mcp_call(&self, arguments: &str) -> Option<(String, String)> {
-        #[derive(Deserialize)]
-        struct Call<'a> {
-            server: String,
-            tool: String,
-            #[serde(borrow)]
-            arguments: &'a RawValue,
-        }
-        let call = self.repairs.mcp_in_arguments.then(|| serde_json::from_str::<Call<'_>>(arguments).ok());
-        call.flatten().map(|call| (format!("{}/{}", call.server, call.tool), call.arguments.get().to_owned()))
-    }
-
-    /// Returns the agent's possible names for one of our permission modes; the first that it lists counts.
+    /// The names under which the agent may know one of our permission modes; the first that it lists counts.
     pub(crate) fn mode_names(&self, permission_mode: &str) -> impl Iterator<Item = &'static str> {
         let own = self.permission_modes.iter().filter(move |(ours, _)| *ours == permission_mode);
         own.map(|(_, theirs)| *theirs).chain(usual_names(permission_mode).iter().copied())
@@ -273,14 +269,6 @@ mod tests {
         let from = GEMINI.resumable_from(created).unwrap();
         assert_eq!(from.to_string(), "2026-01-01T10:01:00Z");
         assert_eq!(QWEN.resumable_from(created), None);
-    }
-
-    #[test]
-    fn an_mcp_call_of_codex_is_named_after_its_tool() {
-        let input = r#"{"server":"tiny","tool":"add","arguments":{"a": 2}}"#;
-        assert_eq!(CODEX_ACP.mcp_call(input), Some(("tiny/add".into(), r#"{"a": 2}"#.into())));
-        assert_eq!(CODEX_ACP.mcp_call(r#"{"command":"ls"}"#), None);
-        assert_eq!(GEMINI.mcp_call(input), None);
     }
 
     #[test]

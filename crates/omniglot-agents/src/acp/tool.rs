@@ -4,12 +4,13 @@
 //! arguments are final; its result item lives from the first sign that it runs to its final state.
 //! Items left open at the end of a turn are closed by the Timeline.
 
+mod about;
 mod grant;
 
 use std::collections::HashMap;
 
 use agent_client_protocol_schema::v1::{ToolCallStatus, ToolKind};
-use omniglot_schema::ContentPart;
+use omniglot_schema::{ContentPart, ToolPath};
 use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome, ToolCall, ToolResult};
 
 use super::output::{Content, RawOutput, unfenced};
@@ -30,6 +31,8 @@ pub(crate) struct Tools {
     made: u64,
     /// A turn is running: the items of its calls may still grow.
     in_turn: bool,
+    /// The directory of the session.
+    pub(crate) directory: Option<String>,
     /// Those that we run for the agent; calls show them.
     pub(crate) terminals: Terminals,
 }
@@ -56,12 +59,14 @@ struct Tool {
     parent: Option<ItemKey>,
     phase: Phase,
     turn: u64,
+    /// The directory of the session.
+    directory: Option<String>,
     title: Option<String>,
     name: Option<String>,
     kind: ToolKind,
     arguments: Option<String>,
     /// The files that it is about.
-    locations: Vec<String>,
+    locations: Vec<ToolPath>,
     content: Content,
     /// Content said before a call runs explains it and is not its output.
     content_is_output: bool,
@@ -195,7 +200,8 @@ impl Tools {
             spawning.run(out);
         }
         let parent = self.spawning(said.meta.claude.parent_tool_use_id.as_deref());
-        let tool = Tool::new(said, self.made, self.turn, parent, quirks);
+        let mut tool = Tool::new(said, self.made, self.turn, parent, quirks);
+        tool.directory.clone_from(&self.directory);
         out.push(tool.start_call(&said.id));
         tool
     }
@@ -217,11 +223,12 @@ impl Tool {
             parent,
             phase: Phase::Announced,
             turn,
+            directory: None,
             title: said.title.clone(),
             name: name_of(said).or_else(|| quirks.tool_name(&said.id)),
             kind: said.kind.unwrap_or_default(),
             arguments: said.raw_input.clone(),
-            locations: vec![],
+            locations: said.locations.clone().unwrap_or_default(),
             content: Content::default(),
             content_is_output: false,
             raw: RawOutput::default(),
@@ -369,10 +376,8 @@ impl Tool {
     fn call_body(&self) -> Body {
         let (name, arguments) = (self.name(), self.name_and_arguments().1);
         let title = self.title.clone().filter(|title| *title != name);
-        Body::ToolCall(ToolCall {
-            title,
-            ..ToolCall::new(name, arguments.unwrap_or_else(|| "{}".to_owned()))
-        })
+        let call = self.about().call(name, arguments.unwrap_or_else(|| "{}".to_owned()));
+        Body::ToolCall(ToolCall { title, ..call })
     }
 
     fn result_body(&mut self, outcome: Outcome) -> ToolResult {
@@ -380,6 +385,8 @@ impl Tool {
         if outcome == Outcome::Completed {
             // An edit that failed or was refused did not change the file.
             parts.append(&mut self.content.edits);
+            let read = self.about().files_read().filter(|file| !parts.contains(file));
+            parts.extend(read.collect::<Vec<_>>());
         }
         if !parts.iter().any(|part| matches!(part, ContentPart::Image { .. })) {
             parts.append(&mut self.raw.images);
@@ -441,8 +448,8 @@ impl Tool {
     fn name_and_arguments(&self) -> (Option<String>, Option<String>) {
         let arguments = self.arguments.clone();
         match (&self.name, &arguments) {
-            (None, Some(text)) if let Some((name, arguments)) = self.quirks.mcp_call(text) => {
-                (Some(name), Some(arguments))
+            (None, Some(text)) if let Some(call) = self.quirks.mcp_call(text) => {
+                (Some(call.name()), Some(call.arguments))
             }
             (name, _) => (name.clone(), arguments),
         }

@@ -9,6 +9,7 @@ use agent_client_protocol_schema::v1::{
     AvailableCommand, CompactionStatus, ContentBlock, NoticeSeverity, PlanEntry, ToolCallContent,
     ToolCallLocation, ToolCallStatus, ToolKind,
 };
+use omniglot_schema::ToolPath;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -187,7 +188,7 @@ pub(crate) struct ToolFields {
     pub(crate) kind: Option<ToolKind>,
     pub(crate) status: Option<ToolCallStatus>,
     pub(crate) content: Option<Vec<ToolCallContent>>,
-    pub(crate) locations: Option<Vec<String>>,
+    pub(crate) locations: Option<Vec<ToolPath>>,
     /// JSON text, verbatim: the tool's shape, not ours.
     pub(crate) raw_input: Option<String>,
     pub(crate) raw_output: Option<Box<RawValue>>,
@@ -246,7 +247,10 @@ impl ToolFields {
         faults: &mut Vec<Unparsed>,
     ) -> Result<Self, Unparsed> {
         let raw: RawToolFields<'_> = decode(location, raw)?;
-        let path = |location: ToolCallLocation| location.path.to_string_lossy().into_owned();
+        let path = |location: ToolCallLocation| ToolPath {
+            path: location.path.to_string_lossy().into_owned(),
+            line: location.line.map(u64::from),
+        };
         let locations = entries(&format!("{location}.locations"), raw.locations, faults);
         Ok(Self {
             title: field(&format!("{location}.title"), raw.title, faults),

@@ -1,6 +1,8 @@
 //! claude-agent-acp 0.49 and 0.99, the wrapper of the Claude Agent SDK. The agent `claude` is the native one.
 
-use super::{Offers, Quirks, Repairs, Resumable};
+use omniglot_schema::ToolKind;
+
+use super::{McpNames, Offers, Quirks, Repairs, Resumable};
 use crate::acp::with_quirks;
 use crate::adapter::Adapter;
 use crate::launch::Start;
@@ -32,6 +34,17 @@ pub const CLAUDE_ACP: Quirks = Quirks {
         compaction_call: Some("Compact conversation"),
         // The code that 0.49 sends beside it is always 1.
         exit_code_line: Some("Exit code "),
+        // Its word for all of them is `think`.
+        tool_kinds: &[
+            ("Agent", ToolKind::Agent),
+            ("Task", ToolKind::Agent),
+            ("TodoWrite", ToolKind::Plan),
+            ("TaskCreate", ToolKind::Plan),
+            ("TaskUpdate", ToolKind::Plan),
+            ("TaskList", ToolKind::Plan),
+            ("TaskGet", ToolKind::Plan),
+        ],
+        mcp_names: Some(McpNames::Doubled),
         ..Repairs::NONE
     },
 };

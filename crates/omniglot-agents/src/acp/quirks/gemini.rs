@@ -4,7 +4,9 @@
 //! rejected one, and uses HTTP statuses as JSON-RPC codes: all of that is lawful enough for the adapter to
 //! accept it from any agent.
 
-use super::{Offers, Quirks, Repairs, Resumable};
+use omniglot_schema::ToolKind;
+
+use super::{McpNames, Offers, Quirks, Repairs, Resumable};
 use crate::acp::with_quirks;
 use crate::adapter::Adapter;
 use crate::launch::{SettingsFile, Start};
@@ -52,6 +54,9 @@ pub const GEMINI: Quirks = Quirks {
         // The agent offers the second only where its settings allow that.
         too_wide_options: &["proceed_always_server", "proceed_always_and_save"],
         mode_tools: &["enter_plan_mode", "exit_plan_mode"],
+        tool_kinds: &[("invoke_agent", ToolKind::Agent), ("write_todos", ToolKind::Plan)],
+        mcp_names: Some(McpNames::Titled),
+        command_in_title: true,
         ..Repairs::NONE
     },
 };

@@ -33,7 +33,8 @@ impl Tool {
         let edited = self.content.edits.iter().filter_map(|part| {
             if let ContentPart::FileRef { path, .. } = part { Some(path.as_str()) } else { None }
         });
-        let paths: BTreeSet<&str> = self.locations.iter().map(String::as_str).chain(edited).collect();
+        let paths: BTreeSet<&str> =
+            self.locations.iter().map(|file| file.path.as_str()).chain(edited).collect();
         // A line break in a name would make it look like two.
         let clear = !paths.is_empty() && !paths.iter().any(|path| path.contains('\n'));
         clear.then(|| paths.into_iter().collect::<Vec<_>>().join("\n"))
