@@ -5,12 +5,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests; the exemption sees only the tests themselves")]
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
 use omniglot_agents::replay::{self, show};
 use omniglot_agents::{Adapter, Registry, Translator};
-use omniglot_schema::{SessionId, UniversalEventType};
+use omniglot_schema::{
+    ContentPart, EventData, FileAction, ItemStatus, SessionId, ToolKind, UniversalEvent, UniversalEventType,
+    UniversalItem,
+};
 use omniglot_testkit::validate::assert_lawful_but;
 use omniglot_timeline::Identity;
 use omniglot_timeline::check::Allow;
@@ -21,6 +25,7 @@ fn captures_replay_to_their_transcripts() {
         let events = |text: &str| {
             let events = replay::events(&mut *translator(capture), text, identity(capture)).unwrap();
             assert_lawful_but(&events, Allow { unparsed: true, ..Allow::default() });
+            assert_calls_say_what_they_are(&events);
             events
         };
         let sessions: Vec<Vec<_>> = sessions(capture).iter().map(|text| events(text)).collect();
@@ -29,6 +34,37 @@ fn captures_replay_to_their_transcripts() {
         assert_eq!(unparsed.count(), not_understood(capture), "agent.unparsed in {}", capture.display());
         insta::assert_snapshot!("events", told(sessions.iter().map(show::events)));
     });
+}
+
+/// Every call has a kind, and the result of every call that read a file names the file.
+fn assert_calls_say_what_they_are(events: &[UniversalEvent]) {
+    let mut reads = HashSet::new();
+    for item in events.iter().filter_map(completed) {
+        for part in &item.content {
+            match part {
+                ContentPart::ToolCall { name, call_id, kind, subject, .. } => {
+                    assert!(kind.is_some(), "{name} has no kind: {item:?}");
+                    if *kind == Some(ToolKind::Read) && subject.is_some() {
+                        reads.insert(call_id.clone());
+                    }
+                }
+                ContentPart::ToolResult { call_id, .. }
+                    if item.status == ItemStatus::Completed && reads.contains(call_id) =>
+                {
+                    assert!(item.content.iter().any(is_read), "a read names no file: {item:?}");
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn completed(event: &UniversalEvent) -> Option<&UniversalItem> {
+    if let EventData::ItemCompleted(data) = &event.data { Some(&data.item) } else { None }
+}
+
+fn is_read(part: &ContentPart) -> bool {
+    matches!(part, ContentPart::FileRef { action: FileAction::Read, diff: None, .. })
 }
 
 /// How much of a recording is nonsense on purpose; everything else is understood (T17).

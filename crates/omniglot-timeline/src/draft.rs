@@ -195,6 +195,11 @@ impl ToolCall {
     pub fn new(name: impl Into<String>, arguments: impl Into<String>) -> Self {
         Self { name: name.into(), arguments: arguments.into(), title: None, kind: None, subject: None }
     }
+
+    /// A call that the Timeline makes because its agent has told none.
+    pub(crate) fn made(name: impl Into<String>) -> Self {
+        Self { kind: Some(ToolKind::Other), ..Self::new(name, "{}") }
+    }
 }
 
 /// The result of the call named `call`.
@@ -278,6 +283,10 @@ pub struct PermissionAsk {
     pub files: Vec<ContentPart>,
     /// What the agent says about it beside the action.
     pub detail: Option<String>,
+    /// The kind of the call that the Timeline makes, as far as the adapter knows it.
+    pub kind: Option<ToolKind>,
+    /// The subject of that call.
+    pub subject: Option<Box<ToolSubject>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -165,7 +165,7 @@ fn draft() -> impl Strategy<Value = Draft> {
             let pattern = covered.then(|| "p".to_owned());
             Draft::PermissionRequested(PermissionAsk {
                 key, native_id: None, action: "do it".into(), call, tool: Some("tool".into()), pattern,
-                options: vec![], files: vec![], detail: None,
+                options: vec![], files: vec![], detail: None, kind: None, subject: None,
             })
         }),
         3 => (request(), status, by()).prop_map(|(key, status, by)| {

@@ -170,7 +170,20 @@ impl Acp {
         let action = asked.title.unwrap_or_else(|| asked.name.clone());
         let (call, tool) = (Some(asked.call), Some(asked.name));
         let (files, detail) = (asked.files, asked.detail);
-        let ask = PermissionAsk { key, native_id, action, call, tool, pattern, options, files, detail };
+        let (kind, subject) = (Some(asked.about.kind), asked.about.subject.boxed());
+        let ask = PermissionAsk {
+            key,
+            native_id,
+            action,
+            call,
+            tool,
+            pattern,
+            options,
+            files,
+            detail,
+            kind,
+            subject,
+        };
         out.push(Draft::PermissionRequested(ask).into());
     }
 

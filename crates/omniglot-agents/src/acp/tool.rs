@@ -17,6 +17,7 @@ use super::output::{Content, RawOutput, unfenced};
 use super::quirks::Quirks;
 use super::terminal::{Terminal, Terminals};
 use super::update::ToolFields;
+use crate::about::About;
 use crate::contract::{Draft, DropReason, Output, Unparsed};
 use crate::fault::unparsed;
 use crate::host::{HostKey, TerminalText};
@@ -90,6 +91,7 @@ pub(crate) struct CallFacts {
     /// What the agent says about it, in words.
     pub(crate) detail: Option<String>,
     pub(crate) files: Vec<ContentPart>,
+    pub(crate) about: About,
 }
 
 /// Where something was said about a call.
@@ -164,6 +166,7 @@ impl Tools {
             switches_mode: tool.switches_mode(),
             detail: tool.explanation(),
             files: tool.content.edits.clone(),
+            about: tool.about(),
         })
     }
 

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::request::InboundRequest;
 use super::wire::control::{Allow, Answer, Deny, Rule, success};
 use super::wire::{CanUseTool, PermissionUpdate};
-use super::{Claude, patch};
+use super::{Claude, patch, tool_kinds};
 use crate::contract::{Draft, Output, Unparsed};
 
 /// A permission that is asked for.
@@ -36,6 +36,8 @@ impl Claude {
             suggestions: ask.permission_suggestions.unwrap_or_default(),
             call: ask.tool_use_id,
         };
+        let input = serde_json::to_string(&permission.input).unwrap_or_default();
+        let about = tool_kinds::about(&permission.tool, &input);
         let asked = PermissionAsk {
             key: crate::contract::RequestKey(String::new()),
             native_id: Some(id.clone().into()),
@@ -46,6 +48,8 @@ impl Claude {
             options: permission.options(),
             files: patch::asked(&permission.tool, &permission.input),
             detail: None,
+            kind: Some(about.kind),
+            subject: about.subject.boxed(),
         };
         let key = self.requests.add(id, InboundRequest::Permission(permission));
         out.push(Draft::PermissionRequested(PermissionAsk { key, ..asked }).into());

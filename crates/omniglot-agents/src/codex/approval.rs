@@ -14,7 +14,8 @@ use super::wire::{
     CommandApproval, Decision, DecisionAnswer, Elicitation, ElicitationAnswer, FileApproval,
     PermissionsAnswer, PermissionsApproval, PersistMeta,
 };
-use super::{Codex, dropped};
+use super::{Codex, dropped, tool_kinds};
+use crate::about::About;
 use crate::contract::{Draft, Output};
 use crate::form::Content;
 use crate::rpc::{self, RpcId, send};
@@ -22,6 +23,7 @@ use crate::rpc::{self, RpcId, send};
 impl Codex {
     pub(crate) fn ask_command(&mut self, id: RpcId, ask: CommandApproval, out: &mut Vec<Output>) {
         let asked = self.tools.asked(&ask.thread_id, &ask.item_id);
+        let about = tool_kinds::command_line(ask.command.clone());
         let CommandApproval { reason, command, network_approval_context: network, .. } = ask;
         let (action, pattern, detail) = match (network.map(|context| context.to_string()), command) {
             (Some(network), command) => {
@@ -34,7 +36,7 @@ impl Codex {
         };
         let tool = asked.as_ref().map_or_else(|| "shell".to_owned(), |asked| asked.name.clone());
         let call = asked.map(|asked| asked.call);
-        let wanted = Wanted { action, detail, tool, pattern, call, files: vec![] };
+        let wanted = Wanted { action, detail, tool, pattern, call, files: vec![], about };
         self.ask(id, Kind::Approval, None, wanted, out);
     }
 
@@ -50,20 +52,21 @@ impl Codex {
         let pattern = (!paths.is_empty()).then(|| paths.join(", "));
         let action = format!("change {}", pattern.as_deref().unwrap_or("files"));
         let call = asked.map(|asked| asked.call);
-        let wanted =
-            Wanted { action, detail: ask.reason, tool: "apply_patch".to_owned(), pattern, call, files };
+        let (about, tool) = (About::of(tool_kinds::PATCH), "apply_patch".to_owned());
+        let wanted = Wanted { action, detail: ask.reason, tool, pattern, call, files, about };
         self.ask(id, Kind::Approval, None, wanted, out);
     }
 
     pub(crate) fn ask_permissions(&mut self, id: RpcId, ask: PermissionsApproval, out: &mut Vec<Output>) {
         let call = unnamed::permissions(&ask);
+        let about = call.about.clone();
         let asking = self.asking_tool(ask.thread_id, ask.item_id, call, out);
         let pattern = ask.permissions.to_string();
         let action = format!("more permissions: {pattern}");
         let tool = "request_permissions".to_owned();
         let call = asking.as_ref().map(|asking| asking.call.clone());
         let (detail, pattern) = (ask.reason, Some(pattern));
-        let wanted = Wanted { action, detail, tool, pattern, call, files: vec![] };
+        let wanted = Wanted { action, detail, tool, pattern, call, files: vec![], about };
         self.ask(id, Kind::Permissions(ask.permissions), asking, wanted, out);
     }
 
@@ -74,7 +77,8 @@ impl Codex {
         let action = ask.message.unwrap_or_else(|| format!("run {tool}"));
         let persists = ask.meta.unwrap_or_default().persists();
         let (pattern, call) = (Some(tool.clone()), asked.map(|asked| asked.call));
-        let wanted = Wanted { action, detail: None, tool, pattern, call, files: vec![] };
+        let about = tool_kinds::mcp(&ask.server_name);
+        let wanted = Wanted { action, detail: None, tool, pattern, call, files: vec![], about };
         self.ask(id, Kind::McpTool { persists }, None, wanted, out);
     }
 
@@ -88,10 +92,20 @@ impl Codex {
     ) {
         let native_id = serde_json::to_value(&id).ok();
         let key = self.requests.add(id, kind, asking);
-        let Wanted { action, detail, tool, pattern, call, files } = wanted;
-        let options = options();
-        let tool = Some(tool);
-        let ask = PermissionAsk { key, native_id, action, call, tool, pattern, options, files, detail };
+        let Wanted { action, detail, tool, pattern, call, files, about } = wanted;
+        let ask = PermissionAsk {
+            key,
+            native_id,
+            action,
+            call,
+            tool: Some(tool),
+            pattern,
+            options: options(),
+            files,
+            detail,
+            kind: Some(about.kind),
+            subject: about.subject.boxed(),
+        };
         out.push(Draft::PermissionRequested(ask).into());
     }
 }
@@ -171,6 +185,7 @@ struct Wanted {
     pattern: Option<String>,
     call: Option<ItemKey>,
     files: Vec<ContentPart>,
+    about: About,
 }
 
 fn path_of(part: &ContentPart) -> Option<&str> {

@@ -11,6 +11,7 @@ use crate::about::{About, file_read, path, text};
 
 /// The kinds of calls whose item tells nothing about their subject.
 pub(crate) const SUBAGENT: ToolKind = ToolKind::Agent;
+pub(crate) const PATCH: ToolKind = ToolKind::Edit;
 pub(crate) const STDIN: ToolKind = ToolKind::Execute;
 pub(crate) const QUESTION: ToolKind = ToolKind::Other;
 pub(crate) const SLEEP: ToolKind = ToolKind::Other;
@@ -29,6 +30,11 @@ pub(crate) fn command(item: &CommandExecution) -> About {
     About { kind: ToolKind::Execute, subject }
 }
 
+/// A command that is asked about before its item is told.
+pub(crate) fn command_line(command: Option<String>) -> About {
+    About { kind: ToolKind::Execute, subject: ToolSubject { command, ..ToolSubject::default() } }
+}
+
 /// Returns the files that a command has read, as far as Codex understands the command.
 pub(crate) fn files_read(item: &CommandExecution) -> Vec<ContentPart> {
     let is_read = |action: &&CommandAction| action.kind.as_deref() == Some("read");
@@ -39,7 +45,7 @@ pub(crate) fn files_read(item: &CommandExecution) -> Vec<ContentPart> {
 pub(crate) fn file_change(item: &FileChange) -> About {
     let deletes = |change: &FileUpdate| matches!(change.kind, UpdateKind::Delete);
     let only_deletes = !item.changes.is_empty() && item.changes.iter().all(deletes);
-    let kind = if only_deletes { ToolKind::Delete } else { ToolKind::Edit };
+    let kind = if only_deletes { ToolKind::Delete } else { PATCH };
     let touched = item.changes.iter().flat_map(|change| {
         let moved = match &change.kind {
             UpdateKind::Update { move_path } => move_path.as_deref(),

@@ -80,6 +80,7 @@ impl OpenCode {
             (Some(path), Some(diff)) => vec![file_change(path.clone(), diff, false)],
             _ => vec![],
         };
+        let about = self.servers.about_request(&asked.permission, &asked.metadata);
         let ask = PermissionAsk {
             key: RequestKey(asked.id.clone()),
             native_id: Some(asked.id.into()),
@@ -90,6 +91,8 @@ impl OpenCode {
             options: options(),
             files,
             detail: None,
+            kind: Some(about.kind),
+            subject: about.subject.boxed(),
         };
         out.push(Draft::PermissionRequested(ask).into());
     }

@@ -8,6 +8,7 @@ use omniglot_schema::{ToolKind, ToolPath, ToolSubject};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::wire::PermissionMetadata;
 use crate::about::{About, arguments, if_fitting, path, text};
 
 /// Returns the kind of one of OpenCode's own tools.
@@ -57,6 +58,14 @@ impl Servers {
             }
             (None, None) => About::of(ToolKind::Other),
         }
+    }
+
+    /// Returns the kind and the subject of what a permission is asked for; most permissions have the name of a tool.
+    pub(crate) fn about_request(&self, permission: &str, metadata: &PermissionMetadata) -> About {
+        let mut about = self.about(permission, None);
+        about.subject.command.clone_from(&metadata.command);
+        about.subject.paths = path(metadata.filepath.clone(), None);
+        about
     }
 }
 

@@ -6,7 +6,7 @@ use omniglot_schema::{
 
 use super::bodies::{Fit, fit, needs_turn, settled, split_streamed};
 use super::{Emitted, Stamp, Timeline};
-use crate::draft::{Body, DropReason, ItemEnd, ItemKey, ItemStart, Outcome, ToolResult};
+use crate::draft::{Body, DropReason, ItemEnd, ItemKey, ItemStart, Outcome, ToolCall, ToolResult};
 
 #[derive(Debug)]
 pub(super) struct OpenItem {
@@ -294,7 +294,7 @@ impl Timeline {
             if self.owed.contains_key(call) || self.item_id(call).is_some() {
                 return false;
             }
-            let body = Body::tool_call("unknown", "{}");
+            let body = Body::ToolCall(ToolCall::made("unknown"));
             self.open_item(call.clone(), None, None, body, stamp.synthetic(), out);
         }
         if self.items.contains_key(call) {

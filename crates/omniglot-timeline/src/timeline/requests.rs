@@ -8,7 +8,7 @@ use omniglot_schema::{
 use super::{Emitted, Stamp, Timeline};
 use crate::draft::{
     Body, DropReason, ItemEnd, ItemKey, ItemStart, Origin, Outcome, PermissionAsk, QuestionAsk, RequestKey,
-    ToolResult, TurnEnd,
+    ToolCall, ToolResult, TurnEnd,
 };
 
 #[derive(Debug)]
@@ -58,7 +58,9 @@ impl Timeline {
             return self.dropped(DropReason::Duplicate);
         }
         let name = ask.tool.clone().unwrap_or_else(|| "permission".to_owned());
-        let (item_id, made_call) = self.waiting_call(ask.call, &ask.key, name, stamp, out);
+        let call = ToolCall::made(name);
+        let made = ToolCall { kind: ask.kind.or(call.kind), subject: ask.subject, ..call };
+        let (item_id, made_call) = self.waiting_call(ask.call, &ask.key, made, stamp, out);
         if self.fold.granted(ask.tool.as_deref(), ask.pattern.as_deref()) {
             self.stats.granted += 1;
             self.covered.insert(ask.key.clone(), made_call);
@@ -88,7 +90,8 @@ impl Timeline {
         if self.requests.contains_key(&ask.key) {
             return self.dropped(DropReason::Duplicate);
         }
-        let (item_id, made_call) = self.waiting_call(ask.call, &ask.key, "question".to_owned(), stamp, out);
+        let made = ToolCall::made("question");
+        let (item_id, made_call) = self.waiting_call(ask.call, &ask.key, made, stamp, out);
         let first = ask.questions.first();
         let data = QuestionEventData {
             question_id: QuestionId(self.mint("qst")),
@@ -111,12 +114,12 @@ impl Timeline {
         self.emit(EventData::QuestionRequested(data), stamp, out);
     }
 
-    /// Opens a turn if there is none, and finds or makes the call that a request belongs to.
+    /// Opens a turn if there is none, and finds the call that a request belongs to, or begins `missing` for it.
     fn waiting_call(
         &mut self,
         call: Option<ItemKey>,
         request: &RequestKey,
-        name: String,
+        missing: ToolCall,
         stamp: Stamp,
         out: &mut Vec<Emitted>,
     ) -> (Option<ItemId>, Option<ItemKey>) {
@@ -129,7 +132,7 @@ impl Timeline {
         let call = call.filter(|key| self.item_id(key).is_none() && !self.late.contains_key(key));
         let made = call.is_none();
         let key = call.unwrap_or_else(|| ItemKey(format!("request:{}:{}", request.0, self.next_seq())));
-        let body = Body::tool_call(name, "{}");
+        let body = Body::ToolCall(missing);
         let start = ItemStart { key: key.clone(), native_id: None, parent: None, body };
         self.item_started(start, stamp.synthetic(), out);
         let end = ItemEnd { key: key.clone(), outcome: Outcome::Completed, body: None };

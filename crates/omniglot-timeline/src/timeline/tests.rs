@@ -8,8 +8,8 @@ mod user;
 
 use jiff::Timestamp;
 use omniglot_schema::{
-    ContentPart, EventData, FileAction, ItemStatus, PermissionStatus, QuestionInfo, ResolvedBy, SessionId,
-    StopReason, UniversalItem,
+    ContentPart, EventData, FileAction, ItemKind, ItemStatus, PermissionStatus, QuestionInfo, ResolvedBy,
+    SessionId, StopReason, ToolKind, ToolSubject, UniversalItem,
 };
 
 use super::{Emitted, Identity, Stamp, Timeline};
@@ -60,17 +60,7 @@ impl Session {
     }
 
     fn ask(&mut self, key: &str) {
-        self.draft(Draft::PermissionRequested(PermissionAsk {
-            key: key.into(),
-            native_id: None,
-            action: "go".into(),
-            call: None,
-            tool: Some("rights".into()),
-            pattern: Some("all".into()),
-            options: vec![],
-            files: vec![],
-            detail: None,
-        }));
+        self.draft(Draft::PermissionRequested(asked(key)));
     }
 
     fn resolve(&mut self, key: &str, status: PermissionStatus) {
@@ -97,6 +87,23 @@ impl Session {
 
     fn count(&self, kind: &str) -> usize {
         self.said.iter().filter(|emitted| emitted.event.kind().as_str() == kind).count()
+    }
+}
+
+/// A request without a call of its own.
+fn asked(key: &str) -> PermissionAsk {
+    PermissionAsk {
+        key: key.into(),
+        native_id: None,
+        action: "go".into(),
+        call: None,
+        tool: Some("rights".into()),
+        pattern: Some("all".into()),
+        options: vec![],
+        files: vec![],
+        detail: None,
+        kind: None,
+        subject: None,
     }
 }
 
@@ -193,6 +200,30 @@ fn a_result_that_failed_is_an_error_also_when_nobody_says_so() {
     session.start("r", Body::ToolResult(result("c")));
     session.end("r", Outcome::Failed, None);
     assert!(shown(&session.last()).contains(r#""is_error":true"#));
+}
+
+#[test]
+fn the_call_that_is_made_for_a_permission_says_what_the_adapter_knows_of_it() {
+    let mut session = Session::new();
+    let subject = ToolSubject { command: Some("ls".into()), ..ToolSubject::default() }.boxed();
+    let ask = PermissionAsk { kind: Some(ToolKind::Execute), subject, ..asked("p") };
+    session.draft(Draft::PermissionRequested(ask));
+    let call = shown(&session.last());
+    assert!(call.contains(r#""kind":"execute","subject":{"command":"ls"}"#), "{call}");
+}
+
+#[test]
+fn a_call_that_no_agent_has_told_of_is_of_another_kind() {
+    let mut session = Session::new();
+    session.ask("p");
+    let questions = vec![QuestionInfo::default()];
+    let ask = QuestionAsk { key: "q".into(), native_id: None, call: None, questions };
+    session.draft(Draft::QuestionRequested(ask));
+    session.start("r", Body::ToolResult(result("nobody's")));
+    let ended = session.ended();
+    let made: Vec<String> = ended.iter().filter(|item| item.kind == ItemKind::ToolCall).map(shown).collect();
+    assert_eq!(made.len(), 3);
+    assert!(made.iter().all(|call| call.contains(r#""kind":"other""#)), "{made:?}");
 }
 
 #[test]

@@ -77,10 +77,12 @@ fn shown(option: &WireOption) -> PermissionOption {
 #[cfg(test)]
 mod tests {
     use PermissionOptionKind::{AllowAlways, AllowOnce, RejectOnce};
+    use omniglot_schema::ToolKind;
     use omniglot_timeline::ItemKey;
 
     use super::super::super::quirks::{CODEX_ACP, GEMINI, NONE};
     use super::*;
+    use crate::about::About;
 
     fn asked(switches_mode: bool) -> CallFacts {
         CallFacts {
@@ -91,6 +93,7 @@ mod tests {
             switches_mode,
             detail: None,
             files: vec![],
+            about: About::of(ToolKind::Other),
         }
     }
 
