@@ -1,113 +1,43 @@
-//! What a tool call is about, read from its name and arguments: ACP shows kind, title and files.
-//!
-//! The agents' tools are known by name alone, so this is a hint for icons and links, never for decisions.
+//! Maps the kind and the subject of a tool call to the three things that ACP shows of it: kind, title and files.
 
-use agent_client_protocol_schema::v1::{ToolCallLocation, ToolKind};
-use serde::Deserialize;
+use agent_client_protocol_schema::v1::{ToolCallLocation, ToolKind as AcpKind};
+use omniglot_schema::{ToolKind, ToolPath, ToolSubject};
 
-/// The names of tools, in lower case and without separators, as the agents spell them.
-const KINDS: &[(ToolKind, &[&str])] = &[
-    (
-        ToolKind::Execute,
-        &[
-            "bash",
-            "shell",
-            "execute",
-            "execcommand",
-            "runshellcommand",
-            "writestdin",
-            "bashoutput",
-            "killshell",
-        ],
-    ),
-    (ToolKind::Read, &["read", "readfile", "readmanyfiles", "view", "viewimage", "notebookread"]),
-    (
-        ToolKind::Edit,
-        &["edit", "write", "writefile", "multiedit", "replace", "patch", "applypatch", "notebookedit"],
-    ),
-    (ToolKind::Delete, &["delete", "deletefile"]),
-    (ToolKind::Move, &["move", "movefile", "rename"]),
-    (
-        ToolKind::Search,
-        &["search", "grep", "glob", "ls", "list", "listdirectory", "searchfilecontent", "codesearch"],
-    ),
-    (ToolKind::Fetch, &["fetch", "webfetch", "websearch", "googlewebsearch"]),
-    (
-        ToolKind::Think,
-        &[
-            "think",
-            "task",
-            "agent",
-            "spawnagent",
-            "invokeagent",
-            "todowrite",
-            "writetodos",
-            "updateplan",
-            "taskcreate",
-            "taskupdate",
-        ],
-    ),
-    (ToolKind::SwitchMode, &["switchmode", "enterplanmode", "exitplanmode", "planenter", "planexit"]),
-];
-
-pub(super) fn of_name(name: &str) -> ToolKind {
-    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
-    let plain = plain.to_ascii_lowercase();
-    let found = KINDS.iter().find(|(_, names)| names.contains(&plain.as_str()));
-    found.map_or(ToolKind::Other, |(kind, _)| *kind)
+/// Returns ACP's kind. Plans are ACP's thoughts; it has no kind for subagents and for tools of MCP servers.
+pub(super) fn of(kind: Option<ToolKind>) -> AcpKind {
+    match kind {
+        Some(ToolKind::Read) => AcpKind::Read,
+        Some(ToolKind::Edit) => AcpKind::Edit,
+        Some(ToolKind::Delete) => AcpKind::Delete,
+        Some(ToolKind::Move) => AcpKind::Move,
+        Some(ToolKind::Search) => AcpKind::Search,
+        Some(ToolKind::Execute) => AcpKind::Execute,
+        Some(ToolKind::Fetch) => AcpKind::Fetch,
+        Some(ToolKind::Think | ToolKind::Plan) => AcpKind::Think,
+        Some(ToolKind::Mode) => AcpKind::SwitchMode,
+        Some(ToolKind::Agent | ToolKind::Mcp | ToolKind::Other) | None => AcpKind::Other,
+    }
 }
 
-/// The arguments that most tools share, under the names that agents give them.
-#[derive(Debug, Default, Deserialize)]
-pub(super) struct Arguments {
-    #[serde(default, alias = "cmd")]
-    command: Option<Command>,
-    #[serde(
-        default,
-        alias = "file_path",
-        alias = "filePath",
-        alias = "absolute_path",
-        alias = "notebook_path"
-    )]
-    path: Option<String>,
-    #[serde(default, alias = "offset")]
-    line: Option<u32>,
-    #[serde(default, alias = "query")]
-    pattern: Option<String>,
-    #[serde(default)]
-    description: Option<String>,
+/// Joins the tool's name and its subject, for a call that has no title of its own.
+pub(super) fn title(name: &str, subject: &ToolSubject) -> String {
+    let path = subject.paths.first().map(|path| &path.path);
+    let told = [subject.command.as_ref(), path, subject.query.as_ref(), subject.url.as_ref()];
+    let told = told.into_iter().chain([subject.description.as_ref()]).flatten();
+    match told.into_iter().find(|words| !words.is_empty()) {
+        Some(words) => format!("{name}: {words}"),
+        None => name.to_owned(),
+    }
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum Command {
-    Line(String),
-    Words(Vec<String>),
+pub(super) fn locations(subject: &ToolSubject) -> Vec<ToolCallLocation> {
+    let paths = subject.paths.iter().filter(|path| !path.path.is_empty());
+    paths.map(location).collect()
 }
 
-impl Arguments {
-    /// Whatever of them can be read.
-    pub(super) fn of(input: Option<&serde_json::Value>) -> Self {
-        input.and_then(|input| Self::deserialize(input).ok()).unwrap_or_default()
-    }
-
-    /// The tool's name and what it works on, for a call that has no title of its own.
-    pub(super) fn title(&self, name: &str) -> String {
-        let command = self.command.as_ref().map(|command| match command {
-            Command::Line(line) => line.clone(),
-            Command::Words(words) => words.join(" "),
-        });
-        let about = command.as_ref().or(self.path.as_ref()).or(self.pattern.as_ref());
-        match about.or(self.description.as_ref()).filter(|about| !about.is_empty()) {
-            Some(about) => format!("{name}: {about}"),
-            None => name.to_owned(),
-        }
-    }
-
-    pub(super) fn location(&self) -> Option<ToolCallLocation> {
-        let path = self.path.as_ref().filter(|path| !path.is_empty())?;
-        Some(ToolCallLocation::new(path).line(self.line))
-    }
+fn location(path: &ToolPath) -> ToolCallLocation {
+    let line = path.line.and_then(|line| u32::try_from(line).ok());
+    ToolCallLocation::new(&path.path).line(line)
 }
 
 #[cfg(test)]
@@ -115,18 +45,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tool_is_known_however_its_agent_spells_it() {
-        for name in ["apply_patch", "Write", "write_file", "multi-edit"] {
-            assert_eq!(of_name(name), ToolKind::Edit, "{name}");
+    fn every_kind_has_one_of_acp() {
+        let kinds = [
+            (ToolKind::Read, AcpKind::Read),
+            (ToolKind::Edit, AcpKind::Edit),
+            (ToolKind::Delete, AcpKind::Delete),
+            (ToolKind::Move, AcpKind::Move),
+            (ToolKind::Search, AcpKind::Search),
+            (ToolKind::Execute, AcpKind::Execute),
+            (ToolKind::Fetch, AcpKind::Fetch),
+            (ToolKind::Think, AcpKind::Think),
+            (ToolKind::Plan, AcpKind::Think),
+            (ToolKind::Agent, AcpKind::Other),
+            (ToolKind::Mode, AcpKind::SwitchMode),
+            (ToolKind::Mcp, AcpKind::Other),
+            (ToolKind::Other, AcpKind::Other),
+        ];
+        for (kind, expected) in kinds {
+            assert_eq!(of(Some(kind)), expected, "{kind:?}");
         }
-        assert_eq!(of_name("mcp__labtools__write"), ToolKind::Other);
+        assert_eq!(of(None), AcpKind::Other);
     }
 
     #[test]
-    fn a_call_without_a_title_is_named_by_what_it_works_on() {
-        let title = |input: serde_json::Value| Arguments::of(Some(&input)).title("t");
-        assert_eq!(title(serde_json::json!({"cmd": ["ls", "-l"]})), "t: ls -l");
-        assert_eq!(title(serde_json::json!({"filePath": "/a"})), "t: /a");
-        assert_eq!(title(serde_json::json!([1])), "t");
+    fn a_call_without_a_title_is_named_by_its_subject() {
+        let path = || vec![ToolPath::new("/a")];
+        let subject = ToolSubject { paths: path(), query: Some("x".into()), ..ToolSubject::default() };
+        assert_eq!(title("t", &subject), "t: /a");
+        let subject = ToolSubject { command: Some("ls -l".into()), paths: path(), ..ToolSubject::default() };
+        assert_eq!(title("t", &subject), "t: ls -l");
+        assert_eq!(title("t", &ToolSubject::default()), "t");
     }
 }

@@ -80,7 +80,7 @@ impl Shown {
         self.diffs.extend(edits(path, unified));
     }
 
-    /// Where the call worked, if its arguments did not say so.
+    /// Where the call worked, if its subject did not say so.
     fn locations(&self, call: Option<&Call>) -> Option<Vec<ToolCallLocation>> {
         let mut all = call.map(|call| call.locations.clone()).unwrap_or_default();
         let known = all.len();

@@ -1,6 +1,6 @@
 //! The projector, event by event.
 
-use agent_client_protocol_schema::v1::{ContentBlock, ToolCallStatus};
+use agent_client_protocol_schema::v1::{ContentBlock, ToolCallStatus, ToolKind};
 use serde_json::{Value, json};
 
 use super::*;
@@ -167,6 +167,65 @@ fn growing_output_is_not_sent_over_and_over() {
     let last = session.updates("item.completed", json!({ "item": result("all") }));
     assert!(matches!(&last[..], [SessionUpdate::ToolCallUpdate(update)]
         if update.fields.status == Some(ToolCallStatus::Completed)));
+}
+
+fn call(part: Value) -> Value {
+    let mut part = part;
+    part["type"] = json!("tool_call");
+    part["call_id"] = json!("call_1");
+    json!({ "item_id": "itm_1", "kind": "tool_call", "role": "assistant", "status": "completed",
+            "content": [part] })
+}
+
+#[test]
+fn a_call_is_told_by_its_kind_and_subject_whatever_its_name() {
+    let mut session = Session::new(Audience::default(), Echo::All);
+    let subject = json!({ "paths": [{ "path": "/w/a.rs", "line": 7 }, { "path": "/w/b.rs" }] });
+    let told =
+        session.item(call(json!({ "name": "odd", "arguments": "{}", "kind": "read", "subject": subject })));
+    let [SessionUpdate::ToolCall(call)] = &told[..] else { panic!("{told:?}") };
+    assert_eq!((call.kind, call.title.as_str()), (ToolKind::Read, "odd: /w/a.rs"));
+    let expected = json!([{ "path": "/w/a.rs", "line": 7 }, { "path": "/w/b.rs" }]);
+    assert_eq!(serde_json::to_value(&call.locations).unwrap(), expected);
+}
+
+#[test]
+fn a_call_whose_kind_nobody_tells_is_another_one_and_its_arguments_are_not_read() {
+    let mut session = Session::new(Audience::default(), Echo::All);
+    let arguments = r#"{"path":"/w/a.rs"}"#;
+    let told = session.item(call(json!({ "name": "read", "arguments": arguments })));
+    let [SessionUpdate::ToolCall(call)] = &told[..] else { panic!("{told:?}") };
+    assert_eq!((call.kind, call.title.as_str()), (ToolKind::Other, "read"));
+    assert!(call.locations.is_empty());
+}
+
+#[test]
+fn a_kind_and_subject_that_come_with_the_arguments_are_told_as_an_update() {
+    let mut session = Session::new(Audience::default(), Echo::All);
+    let begun = call(json!({ "name": "t", "arguments": "" }));
+    session.updates("item.started", json!({ "item": begun }));
+    let subject = json!({ "command": "ls", "paths": [{ "path": "/w" }] });
+    let whole = call(json!({ "name": "t", "arguments": "{}", "kind": "execute", "subject": subject }));
+    let told = session.updates("item.completed", json!({ "item": whole }));
+    let [SessionUpdate::ToolCallUpdate(update)] = &told[..] else { panic!("{told:?}") };
+    assert_eq!(update.fields.kind, Some(ToolKind::Execute));
+    assert_eq!(update.fields.title.as_deref(), Some("t: ls"));
+    assert_eq!(update.fields.locations.as_ref().map(Vec::len), Some(1));
+}
+
+#[test]
+fn a_permission_shows_the_kind_and_files_of_the_call_that_waits() {
+    let mut session = Session::new(Audience::default(), Echo::All);
+    let subject = json!({ "paths": [{ "path": "/w/a.rs" }] });
+    session.item(call(json!({ "name": "t", "arguments": "{}", "kind": "edit", "subject": subject })));
+    let data = json!({ "permission_id": "perm_1", "action": "Change a.rs", "status": "requested",
+                       "metadata": { "item_id": "itm_1", "tool": "t" } });
+    let mut told = session.tell("permission.requested", data);
+    let Some(Outgoing::ClientRequest(inquiry)) = told.pop() else { panic!("{told:?}") };
+    let inquiry = *inquiry;
+    let asked = serde_json::to_value(&inquiry.ask().unwrap().request).unwrap();
+    assert_eq!(asked["toolCall"]["kind"], "edit");
+    assert_eq!(asked["toolCall"]["locations"], json!([{ "path": "/w/a.rs" }]));
 }
 
 fn size(update: &SessionUpdate) -> usize {

@@ -7,11 +7,12 @@ use std::collections::HashMap;
 use agent_client_protocol_schema::v1::{
     SessionUpdate, ToolCall, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
 };
-use omniglot_schema::{CallId, ContentPart, DeltaPart, ItemDeltaData, ItemId, ItemStatus, UniversalItem};
+use omniglot_schema::{
+    CallId, ContentPart, DeltaPart, ItemDeltaData, ItemId, ItemStatus, ToolSubject, UniversalItem,
+};
 
 use super::blocks::Blobs;
-use super::kind::{self, Arguments};
-use super::{Out, result, speech};
+use super::{Out, kind, result, speech};
 use crate::faces::acp::meta::{self, Notes};
 
 /// The calls of the turn that runs.
@@ -114,23 +115,21 @@ impl Calls {
 
 impl Call {
     fn of(item: &UniversalItem) -> Option<Self> {
-        let part = item.content.iter().find_map(|part| match part {
-            ContentPart::ToolCall { name, arguments, call_id, title, .. } => {
-                Some((name, arguments, call_id, title))
+        item.content.iter().find_map(|part| match part {
+            ContentPart::ToolCall { name, arguments, call_id, title, kind, subject } => {
+                let nothing = ToolSubject::default();
+                let subject = subject.as_deref().unwrap_or(&nothing);
+                Some(Self {
+                    id: call_id.clone(),
+                    name: name.clone(),
+                    title: title.clone().unwrap_or_else(|| kind::title(name, subject)),
+                    kind: kind::of(*kind),
+                    locations: kind::locations(subject),
+                    // They are cut off while they stream.
+                    input: serde_json::from_str(arguments).ok(),
+                })
             }
             _ => None,
-        });
-        let (name, arguments, call_id, title) = part?;
-        // They are cut off while they stream.
-        let input = serde_json::from_str(arguments).ok();
-        let read = Arguments::of(input.as_ref());
-        Some(Self {
-            id: call_id.clone(),
-            name: name.clone(),
-            title: title.clone().unwrap_or_else(|| read.title(name)),
-            kind: kind::of_name(name),
-            locations: read.location().into_iter().collect(),
-            input,
         })
     }
 
