@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 
 use super::Face;
 use super::refusal::Refusal;
+use super::wire::tool_names::QUESTION;
 use crate::http::body;
 
 /// A body that may be left out.
@@ -52,7 +53,7 @@ pub(crate) struct Rule {
 
 /// Whether a person will answer questions: `opencode run` denies them. The last rule counts.
 pub(crate) fn may_ask(rules: &[Rule]) -> bool {
-    let about = |rule: &&Rule| matches!(&*rule.permission, "question" | "*");
+    let about = |rule: &&Rule| matches!(&*rule.permission, QUESTION | "*");
     rules.iter().rev().find(about).is_none_or(|rule| rule.action != "deny")
 }
 

@@ -8,6 +8,7 @@ mod message;
 mod part;
 mod request;
 mod session;
+pub mod tool_names;
 
 pub use error::OcError;
 pub use event::{OcEvent, Payload, ToastVariant};

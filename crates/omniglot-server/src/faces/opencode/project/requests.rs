@@ -7,11 +7,10 @@ use serde_json::json;
 
 use super::Projector;
 use super::diffs::changes;
-use super::tool::word;
 use crate::faces::opencode::ids::Id;
 use crate::faces::opencode::wire::{
     OcEvent, Payload, PermissionRequest, QuestionInfo, QuestionOption, QuestionRequest, Record, Reply,
-    ToolReference,
+    ToolReference, tool_names,
 };
 
 /// A request that waits, and our own name for it.
@@ -67,16 +66,29 @@ impl Projector {
         let nothing = RequestMetadata::default();
         let metadata = data.metadata.as_ref().unwrap_or(&nothing);
         let pattern = metadata.pattern.clone().unwrap_or_else(|| data.action.clone());
+        let (permission, subject) = self.permission(data, metadata);
         let request = PermissionRequest {
             id: self.ids.permission(self.now, &data.permission_id),
             session_id: self.id.clone(),
-            permission: kind(metadata.tool.as_deref().unwrap_or(&data.action)).to_owned(),
+            permission,
             patterns: vec![pattern.clone()],
-            metadata: about(data, metadata),
+            metadata: about(data, metadata, subject),
             always: vec![pattern],
             tool: self.tool_of(metadata.item_id.as_ref()),
         };
         self.ask(data.permission_id.to_string(), Request::Permission(Box::new(request)));
+    }
+
+    /// Returns OpenCode's word for what is asked, and what it is about.
+    fn permission(&self, data: &PermissionEventData, metadata: &RequestMetadata) -> (String, Record) {
+        let asked = metadata.tool.as_deref().unwrap_or(&data.action);
+        let of_call = metadata.item_id.as_ref().and_then(|item| self.permission_of(item));
+        match of_call {
+            Some((permission, subject)) if !tool_names::is_beside_tools(asked) => {
+                (permission.to_owned(), subject)
+            }
+            Some(_) | None => (asked.to_owned(), Record::new()),
+        }
     }
 
     pub(super) fn question_asked(&mut self, data: &QuestionEventData) {
@@ -133,17 +145,10 @@ impl Projector {
     }
 }
 
-/// OpenCode asks for edits of every kind by one word, and its clients draw them by it.
-fn kind(tool: &str) -> &str {
-    match word(tool) {
-        "write" | "apply_patch" => "edit",
-        other => other,
-    }
-}
-
 /// What clients show of a permission beside the call that waits for it.
-fn about(data: &PermissionEventData, metadata: &RequestMetadata) -> Record {
+fn about(data: &PermissionEventData, metadata: &RequestMetadata, subject: Record) -> Record {
     let mut about = Record::from_iter([("action".to_owned(), json!(data.action))]);
+    about.extend(subject);
     if let Some(detail) = &metadata.detail {
         about.insert("detail".to_owned(), json!(detail));
     }

@@ -63,6 +63,20 @@ impl Harness {
         told
     }
 
+    /// Tells a call whole, with these members beside its ids.
+    fn call(&mut self, members: Value) -> Vec<Value> {
+        let item = |status: &str| {
+            let mut part = members.clone();
+            part["type"] = json!("tool_call");
+            part["call_id"] = json!("call_1");
+            json!({ "item": { "item_id": "itm_call", "kind": "tool_call", "role": "assistant",
+                "status": status, "content": [part] } })
+        };
+        let mut told = self.tell("item.started", item("in_progress"));
+        told.extend(self.tell("item.completed", item("completed")));
+        told
+    }
+
     fn end(&mut self, stop: &str) -> Vec<Value> {
         let metadata = json!({ "stop_reason": stop, "duration_ms": 1 });
         self.tell("turn.ended", json!({ "phase": "ended", "turn_id": "turn_1", "metadata": metadata }))
@@ -255,23 +269,114 @@ fn an_event_that_is_folded_already_tells_nothing() {
     assert_eq!(kinds(&harness.turn("msg_1", &[])), [""; 0]);
 }
 
+/// Of the last part that was told: its tool, and the input of it.
+fn drawn(told: &[Value]) -> (Value, Value) {
+    let mut parts = told.iter().map(|event| &event["properties"]["part"]);
+    let part = parts.rfind(|part| part["type"] == "tool").unwrap();
+    (part["tool"].clone(), part["state"]["input"].clone())
+}
+
 #[test]
-fn a_question_shows_what_it_asks_where_its_call_does_not_tell() {
+fn a_call_that_asks_a_person_is_a_question_and_shows_what_it_asks() {
+    for name in ["question", "odd"] {
+        let mut harness = Harness::new();
+        harness.turn("msg_1", &[]);
+        harness.said("itm_1", "user", "ask me");
+        harness.call(json!({ "name": name, "arguments": "{}" }));
+        let asked = json!({ "question_id": "qst_1", "prompt": "First decide:\nWhich colour?",
+            "options": ["Red"], "status": "requested", "metadata": { "item_id": "itm_call" } });
+        let told = harness.tell("question.requested", asked);
+        assert_eq!(kinds(&told), ["message.part.updated", "question.asked"]);
+        let (tool, input) = drawn(&told);
+        assert_eq!(tool, "question");
+        let shown = &input["questions"][0];
+        assert_eq!(
+            (&shown["header"], &shown["options"][0]["label"]),
+            (&json!("Which colour?"), &json!("Red"))
+        );
+    }
+}
+
+#[test]
+fn a_call_that_asked_before_its_arguments_were_whole_stays_a_question() {
     let mut harness = Harness::new();
     harness.turn("msg_1", &[]);
     harness.said("itm_1", "user", "ask me");
-    let call = |status| {
-        json!({ "item": { "item_id": "itm_2", "kind": "tool_call", "role": "assistant", "status": status,
-            "content": [{ "type": "tool_call", "name": "question", "arguments": "{}", "call_id": "call_1" }] } })
+    let call = |status: &str| {
+        let part = json!({ "type": "tool_call", "name": "odd", "arguments": "{}", "call_id": "call_1" });
+        json!({ "item": { "item_id": "itm_call", "kind": "tool_call", "role": "assistant",
+            "status": status, "content": [part] } })
     };
     harness.tell("item.started", call("in_progress"));
-    harness.tell("item.completed", call("completed"));
-    let asked = json!({ "question_id": "qst_1", "prompt": "First decide:\nWhich colour?", "options": ["Red"],
-        "status": "requested", "metadata": { "item_id": "itm_2" } });
-    let told = harness.tell("question.requested", asked);
-    assert_eq!(kinds(&told), ["message.part.updated", "question.asked"]);
-    let shown = &told[0]["properties"]["part"]["state"]["input"]["questions"][0];
-    assert_eq!((&shown["header"], &shown["options"][0]["label"]), (&json!("Which colour?"), &json!("Red")));
+    let asked = json!({ "question_id": "qst_1", "prompt": "Which?", "options": ["Red"],
+        "status": "requested", "metadata": { "item_id": "itm_call" } });
+    harness.tell("question.requested", asked);
+    let (tool, input) = drawn(&harness.tell("item.completed", call("completed")));
+    assert_eq!((&tool, &input["questions"][0]["question"]), (&json!("question"), &json!("Which?")));
+}
+
+#[test]
+fn a_call_that_changes_the_mode_asks_and_stays_what_it_is() {
+    let mut harness = Harness::new();
+    harness.turn("msg_1", &[]);
+    harness.said("itm_1", "user", "plan it");
+    harness.call(json!({ "name": "leave", "arguments": "{}", "kind": "mode" }));
+    let asked = json!({ "question_id": "qst_1", "prompt": "Approve?", "options": ["Yes"],
+        "status": "requested", "metadata": { "item_id": "itm_call" } });
+    assert_eq!(kinds(&harness.tell("question.requested", asked)), ["question.asked"]);
+}
+
+#[test]
+fn a_call_is_drawn_by_its_kind_and_subject_whatever_its_name() {
+    let mut harness = Harness::new();
+    harness.turn("msg_1", &[]);
+    harness.said("itm_1", "user", "do it");
+    let told = harness.call(json!({ "name": "odd", "arguments": r#"{"line":"ls"}"#, "kind": "execute",
+        "subject": { "command": "ls" } }));
+    assert_eq!(drawn(&told), (json!("bash"), json!({ "command": "ls" })));
+    let result = json!({ "item": { "item_id": "itm_result", "kind": "tool_result", "role": "tool",
+        "status": "completed",
+        "content": [{ "type": "tool_result", "call_id": "call_1", "output": "a", "exit_code": 0 }] } });
+    harness.tell("item.started", result.clone());
+    let told = harness.tell("item.completed", result);
+    let state = &told[0]["properties"]["part"]["state"];
+    assert_eq!((&state["title"], &state["metadata"]["output"]), (&json!("ls"), &json!("a")));
+}
+
+#[test]
+fn a_call_whose_kind_nobody_tells_keeps_its_name_and_arguments() {
+    let mut harness = Harness::new();
+    harness.turn("msg_1", &[]);
+    harness.said("itm_1", "user", "do it");
+    let told = harness.call(json!({ "name": "Shell", "arguments": r#"{"cmd":"ls"}"# }));
+    assert_eq!(drawn(&told), (json!("Shell"), json!({ "cmd": "ls" })));
+}
+
+#[test]
+fn a_permission_is_named_by_the_kind_of_the_call_that_waits() {
+    let asked = |call: Value, tool: &str| {
+        let mut harness = Harness::new();
+        harness.turn("msg_1", &[]);
+        harness.said("itm_1", "user", "do it");
+        harness.call(call);
+        let told = harness.tell(
+            "permission.requested",
+            json!({ "permission_id": "perm_1", "action": "Do it", "status": "requested",
+                "metadata": { "item_id": "itm_call", "tool": tool } }),
+        );
+        let request = &told[0]["properties"];
+        (request["permission"].as_str().unwrap().to_owned(), request["metadata"].clone())
+    };
+    let call = |kind: &str, subject: Value| json!({ "name": "odd", "arguments": "{}", "kind": kind, "subject": subject });
+    let command = || call("execute", json!({ "command": "ls" }));
+    let (permission, metadata) = asked(command(), "odd");
+    assert_eq!((&*permission, metadata), ("bash", json!({ "action": "Do it", "command": "ls" })));
+    assert_eq!(asked(command(), "external_directory").0, "external_directory");
+    for kind in ["edit", "delete", "move"] {
+        assert_eq!(asked(call(kind, json!({})), "odd").0, "edit", "{kind}");
+    }
+    assert_eq!(asked(call("mcp", json!({})), "odd").0, "odd");
+    assert_eq!(asked(json!({ "name": "odd", "arguments": "{}" }), "odd").0, "odd");
 }
 
 #[test]

@@ -1,20 +1,22 @@
 //! Tool calls: pending, then running when the input is known, then completed or failed.
 //!
-//! What a tool is called and which words its input has is in `words`; what its part shows of the result, in
+//! The name of the tool and the words of its input are in `input`; what its part shows of the result, in
 //! `result`.
 
+mod input;
 mod result;
-mod tool_names;
 
-use omniglot_schema::{CallId, ContentPart, ItemDeltaData, ItemId, ItemStatus, UniversalItem};
+use omniglot_schema::{
+    CallId, ContentPart, ItemDeltaData, ItemId, ItemStatus, ToolKind, ToolSubject, UniversalItem,
+};
 use serde_json::json;
 
-pub(super) use self::tool_names::word;
+use self::input::ToolUse;
 use super::Projector;
 use super::diffs::changes;
 use crate::faces::opencode::ids::Id;
 use crate::faces::opencode::wire::{
-    PartBody, QuestionInfo, Record, Span, ToolPart, ToolReference, ToolState,
+    PartBody, QuestionInfo, Record, Span, ToolPart, ToolReference, ToolState, tool_names,
 };
 
 /// A call without its result.
@@ -23,32 +25,29 @@ pub(super) struct OpenCall {
     message: Id,
     part: Id,
     tool: String,
+    kind: Option<ToolKind>,
+    subject: ToolSubject,
     title: Option<String>,
     input: Record,
     start: i64,
     /// The end of what it has written so far.
     output: String,
+    /// Set once the call asked a person something: it is a question from then on.
+    asks: bool,
     /// What the person answered, where the call is a question.
     answers: Option<Vec<Vec<String>>>,
 }
 
-/// OpenCode's word for the tool that asks a person.
-const QUESTION: &str = "question";
-
 /// As much of a running command's output as each event repeats.
 const PREVIEW: usize = 8 * 1024;
 
-struct Called<'a> {
-    name: &'a str,
-    arguments: &'a str,
-    call: &'a CallId,
-    title: Option<&'a str>,
-}
-
-fn called(item: &UniversalItem) -> Option<Called<'_>> {
+/// Returns the call that an item is, and its id.
+fn called(item: &UniversalItem) -> Option<(&CallId, ToolUse<'_>)> {
     item.content.iter().find_map(|part| match part {
-        ContentPart::ToolCall { name, arguments, call_id, title, .. } => {
-            Some(Called { name, arguments, call: call_id, title: title.as_deref() })
+        ContentPart::ToolCall { name, arguments, call_id, title, kind, subject } => {
+            let subject = subject.as_deref().cloned().unwrap_or_default();
+            let (title, kind) = (title.as_deref(), *kind);
+            Some((call_id, ToolUse { name, arguments, title, kind, subject }))
         }
         _ => None,
     })
@@ -56,7 +55,7 @@ fn called(item: &UniversalItem) -> Option<Called<'_>> {
 
 impl Projector {
     pub(super) fn call_started(&mut self, item: &UniversalItem) {
-        let Some(Called { name, call, .. }) = called(item) else { return };
+        let Some((call, told)) = called(item) else { return };
         self.no_retry();
         let Some(message) = self.assistant() else { return };
         let part = self.ids.part(self.now);
@@ -65,11 +64,14 @@ impl Projector {
         let open = OpenCall {
             message,
             part,
-            tool: word(name).to_owned(),
+            tool: told.in_words().0,
+            kind: told.kind,
+            subject: told.subject,
             title: None,
             input: Record::new(),
             start: self.now,
             output: String::new(),
+            asks: false,
             answers: None,
         };
         self.say_call(call, &open, ToolState::Pending { input: Record::new(), raw: String::new() });
@@ -77,10 +79,13 @@ impl Projector {
     }
 
     pub(super) fn call_completed(&mut self, item: &UniversalItem) {
-        let Some(Called { arguments, call, title, .. }) = called(item) else { return };
+        let Some((call, told)) = called(item) else { return };
         let Some(mut open) = self.calls.remove(call) else { return };
-        open.title = title.map(str::to_owned);
-        open.input = tool_names::input(&open.tool, arguments, title);
+        open.title = told.title.map(str::to_owned);
+        if !open.asks {
+            (open.tool, open.input) = told.in_words();
+        }
+        (open.kind, open.subject) = (told.kind, told.subject);
         open.start = self.now;
         // What failed here never ran; its result follows and says so.
         if item.status == ItemStatus::Completed {
@@ -121,16 +126,28 @@ impl Projector {
         }
     }
 
-    /// A call that is a question shows what it asks; not every agent tells that as its input.
+    /// A call that asks a person is OpenCode's question, and shows what it asks. One whose kind is known does
+    /// something else and asks about it, such as a change of mode.
     pub(super) fn call_asks(&mut self, item: &ItemId, questions: &[QuestionInfo]) {
         let Some(call) = self.called.get(item).map(|call| CallId(call.call_id.clone())) else { return };
         let Some(mut open) = self.calls.remove(&call) else { return };
-        if open.tool == QUESTION && !open.input.contains_key("questions") {
+        if matches!(open.kind, None | Some(ToolKind::Other | ToolKind::Think)) {
+            open.asks = true;
+            open.tool = tool_names::QUESTION.to_owned();
             open.input.insert("questions".to_owned(), json!(questions));
             let state = running(&open);
             self.say_call(&call, &open, state);
         }
         self.calls.insert(call, open);
+    }
+
+    /// Returns the permission that a call needs and its subject, both in OpenCode's words; nothing for a call
+    /// whose kind is not told.
+    pub(super) fn permission_of(&self, item: &ItemId) -> Option<(&str, Record)> {
+        let call = self.called.get(item)?;
+        let open = self.calls.get(&CallId(call.call_id.clone()))?;
+        let permission = tool_names::permission(open.kind?, &open.tool);
+        Some((permission, input::words(&open.tool, &open.subject, None)))
     }
 
     /// The person answered the question that this call asks.

@@ -3,9 +3,10 @@
 use omniglot_schema::{ContentPart, ItemStatus, UniversalItem};
 use serde_json::{Value, json};
 
-use super::OpenCall;
+use super::{OpenCall, input};
 use crate::faces::opencode::project::Projector;
 use crate::faces::opencode::project::user::image;
+use crate::faces::opencode::wire::tool_names::{BASH, TODOWRITE};
 use crate::faces::opencode::wire::{DiffStatus, FileDiff, Part, PartBody, Record, Span, ToolState};
 
 /// As much of a command's output as its part repeats for the screen, as OpenCode does.
@@ -34,13 +35,15 @@ pub(super) fn state(
     let came = came(item);
     let metadata = metadata(open, item, &came, changes);
     let time = Span { start: open.start, end: Some(projector.now) };
-    let input = whole_input(open, changes);
+    let mut whole = open.input.clone();
+    input::complete(&open.tool, &mut whole, changes);
     if came.has_failed() {
-        return ToolState::Error { input, error: came.output.to_owned(), metadata, time };
+        return ToolState::Error { input: whole, error: came.output.to_owned(), metadata, time };
     }
     let attachments = attachments(open, item, projector);
-    let title = title(open, &input);
-    ToolState::Completed { input, output: came.output.to_owned(), title, metadata, time, attachments }
+    let title = title(open, &whole);
+    let output = came.output.to_owned();
+    ToolState::Completed { input: whole, output, title, metadata, time, attachments }
 }
 
 fn came(item: &UniversalItem) -> Came<'_> {
@@ -54,18 +57,6 @@ fn came(item: &UniversalItem) -> Came<'_> {
     found.unwrap_or(Came { output: "", is_error: item.status == ItemStatus::Failed, exit_code: None })
 }
 
-/// Some agents say only in the result which file they changed.
-fn whole_input(open: &OpenCall, changes: &[FileDiff]) -> Record {
-    let mut input = open.input.clone();
-    if matches!(&*open.tool, "edit" | "write")
-        && !input.contains_key("filePath")
-        && let Some(change) = changes.first()
-    {
-        input.insert("filePath".to_owned(), json!(change.file));
-    }
-    input
-}
-
 fn title(open: &OpenCall, input: &Record) -> String {
     let telling = ["filePath", "description", "command", "pattern", "url", "query", "path"];
     let told = telling.iter().find_map(|key| input.get(*key).and_then(Value::as_str));
@@ -76,7 +67,7 @@ fn metadata(open: &OpenCall, item: &UniversalItem, came: &Came<'_>, changes: &[F
     let mut metadata = Record::new();
     let mut put = |key: &str, value: Value| metadata.insert(key.to_owned(), value);
     // The error is shown by itself, and would be there twice.
-    if open.tool == "bash" && !came.has_failed() {
+    if open.tool == BASH && !came.has_failed() {
         let shown = end_of(came.output, SHOWN);
         put("output", json!(shown));
         put("truncated", json!(shown.len() < came.output.len()));
@@ -93,7 +84,7 @@ fn metadata(open: &OpenCall, item: &UniversalItem, came: &Came<'_>, changes: &[F
     if let Some(answers) = &open.answers {
         put("answers", json!(answers));
     }
-    if open.tool == "todowrite"
+    if open.tool == TODOWRITE
         && let Some(todos) = open.input.get("todos")
     {
         put("todos", todos.clone());

@@ -1,0 +1,244 @@
+//! A call in OpenCode's words: its tool, and the input that its clients draw.
+//!
+//! Both come from the kind and the subject of the call. A call whose kind has no tool in OpenCode keeps its name and
+//! its arguments, and is drawn as any other.
+
+use omniglot_schema::{ToolKind, ToolSubject};
+use serde_json::{Value, json};
+
+use crate::faces::opencode::wire::tool_names::{
+    self, BASH, EDIT, GLOB, GREP, LIST, READ, TASK, TODOWRITE, WEBFETCH, WEBSEARCH, WRITE,
+};
+use crate::faces::opencode::wire::{FileDiff, Record};
+
+/// A tool call as its item tells it.
+#[derive(Debug)]
+pub(super) struct ToolUse<'a> {
+    pub(super) name: &'a str,
+    pub(super) arguments: &'a str,
+    pub(super) title: Option<&'a str>,
+    pub(super) kind: Option<ToolKind>,
+    pub(super) subject: ToolSubject,
+}
+
+impl ToolUse<'_> {
+    /// Returns OpenCode's tool for the call, and the call's input in the words of that tool.
+    pub(super) fn in_words(&self) -> (String, Record) {
+        let arguments = record(self.arguments);
+        let tool = self.kind.and_then(|kind| tool_names::tool(kind, self.name, &self.subject));
+        match tool {
+            // Without a list, clients would say for ever that it is being written.
+            Some(TODOWRITE) if !has_list(&arguments) => (self.name.to_owned(), arguments),
+            Some(tool) => {
+                let mut input: Record =
+                    arguments.into_iter().filter(|(_, value)| !self.is_told(value)).collect();
+                input.extend(words(tool, &self.subject, self.title));
+                (tool.to_owned(), input)
+            }
+            None => (self.name.to_owned(), arguments),
+        }
+    }
+
+    /// Says whether the subject tells the same as an argument, which clients would otherwise show twice.
+    fn is_told(&self, value: &Value) -> bool {
+        let ToolSubject { command, cwd, paths, query, url, server: _, description } = &self.subject;
+        let texts = [command, cwd, query, url, description].into_iter().flatten();
+        let mut told = texts.chain(paths.iter().map(|path| &path.path));
+        value.as_str().is_some_and(|value| told.any(|told| told == value))
+    }
+}
+
+fn record(arguments: &str) -> Record {
+    match serde_json::from_str(arguments) {
+        Ok(Value::Object(input)) => input,
+        Ok(Value::Null) | Err(_) if arguments.is_empty() => Record::new(),
+        Ok(other) => Record::from_iter([("input".to_owned(), other)]),
+        Err(_) => Record::from_iter([("input".to_owned(), json!(arguments))]),
+    }
+}
+
+/// Says whether the arguments have a list as OpenCode writes it.
+fn has_list(arguments: &Record) -> bool {
+    let is_entry = |entry: &Value| entry.get("content").is_some_and(Value::is_string);
+    let list = arguments.get("todos").and_then(Value::as_array);
+    list.is_some_and(|list| !list.is_empty() && list.iter().all(is_entry))
+}
+
+/// Returns the subject in the words of a tool's input.
+///
+/// Clients draw a call by one of them; where an agent does not tell that one, its title stands there.
+pub(super) fn words(tool: &str, subject: &ToolSubject, title: Option<&str>) -> Record {
+    let path = subject.paths.first();
+    let file = path.map(|path| json!(path.path));
+    let text = |text: &Option<String>| text.as_ref().map(|text| json!(text));
+    let or_title = |told: Option<Value>| told.or_else(|| title.map(|title| json!(title)));
+    let words = match tool {
+        BASH => vec![
+            ("command", or_title(text(&subject.command))),
+            ("workdir", text(&subject.cwd)),
+            ("description", text(&subject.description)),
+        ],
+        READ => vec![
+            ("filePath", or_title(file)),
+            ("offset", path.and_then(|path| path.line).map(|line| json!(line))),
+        ],
+        EDIT | WRITE => vec![("filePath", file)],
+        GREP | GLOB => vec![("pattern", or_title(text(&subject.query))), ("path", file)],
+        LIST => vec![("path", or_title(file))],
+        WEBFETCH => vec![("url", or_title(text(&subject.url)))],
+        WEBSEARCH => vec![("query", or_title(text(&subject.query)))],
+        TASK => vec![("description", or_title(text(&subject.description)))],
+        _ => vec![],
+    };
+    words.into_iter().filter_map(|(word, value)| Some((word.to_owned(), value?))).collect()
+}
+
+/// Adds to the input of a change what only its result tells: the file, and the text before and after.
+pub(super) fn complete(tool: &str, input: &mut Record, changes: &[FileDiff]) {
+    let Some(change) = changes.first() else { return };
+    if matches!(tool, EDIT | WRITE) {
+        input.entry("filePath").or_insert_with(|| json!(change.file));
+    }
+    if tool == EDIT
+        && let [only] = changes
+        && let Some((old, new)) = sides(&only.patch)
+    {
+        input.entry("oldString").or_insert_with(|| json!(old));
+        input.entry("newString").or_insert_with(|| json!(new));
+    }
+}
+
+/// Returns the two sides of a unified diff that has one hunk; several are not one replacement.
+fn sides(patch: &str) -> Option<(String, String)> {
+    let mut hunks = patch.split_inclusive('\n').skip_while(|line| !line.starts_with("@@"));
+    hunks.next()?;
+    let (mut old, mut new) = (String::new(), String::new());
+    for line in hunks {
+        match line.split_at_checked(1)? {
+            ("-", text) => old.push_str(text),
+            ("+", text) => new.push_str(text),
+            (" ", text) => {
+                old.push_str(text);
+                new.push_str(text);
+            }
+            ("@", _) => return None,
+            _ => {}
+        }
+    }
+    Some((old, new))
+}
+
+#[cfg(test)]
+mod tests {
+    use omniglot_schema::ToolPath;
+
+    use super::*;
+    use crate::faces::opencode::wire::DiffStatus;
+
+    fn spoken(kind: ToolKind, arguments: &str, title: Option<&str>, subject: &ToolSubject) -> String {
+        let call = ToolUse { name: "odd", arguments, title, kind: Some(kind), subject: subject.clone() };
+        let (tool, input) = call.in_words();
+        format!("{tool} {}", Value::Object(input))
+    }
+
+    fn file() -> ToolSubject {
+        ToolSubject { paths: vec![ToolPath { path: "/a".into(), line: Some(3) }], ..ToolSubject::default() }
+    }
+
+    #[test]
+    fn the_input_is_made_from_the_subject_and_keeps_the_other_arguments() {
+        let shell = ToolSubject {
+            command: Some("ls -l".into()),
+            cwd: Some("/w".into()),
+            description: Some("List".into()),
+            ..ToolSubject::default()
+        };
+        assert_eq!(
+            spoken(ToolKind::Execute, r#"{"cmd":"ls -l","why":"List","timeout":5}"#, None, &shell),
+            r#"bash {"timeout":5,"command":"ls -l","workdir":"/w","description":"List"}"#
+        );
+        assert_eq!(
+            spoken(ToolKind::Read, r#"{"file":"/a"}"#, None, &file()),
+            r#"read {"filePath":"/a","offset":3}"#
+        );
+        assert_eq!(
+            spoken(ToolKind::Edit, r#"{"file":"/a","oldString":"x","newString":"y"}"#, None, &file()),
+            r#"edit {"oldString":"x","newString":"y","filePath":"/a"}"#
+        );
+        let search = ToolSubject { query: Some("x.*".into()), ..file() };
+        assert_eq!(
+            spoken(ToolKind::Search, r#"{"q":"x.*"}"#, None, &search),
+            r#"grep {"pattern":"x.*","path":"/a"}"#
+        );
+        let page = ToolSubject { url: Some("https://x".into()), ..ToolSubject::default() };
+        assert_eq!(spoken(ToolKind::Fetch, "{}", None, &page), r#"webfetch {"url":"https://x"}"#);
+        let task = ToolSubject { description: Some("Look".into()), ..ToolSubject::default() };
+        assert_eq!(
+            spoken(ToolKind::Agent, r#"{"prompt":"Look there"}"#, None, &task),
+            r#"task {"prompt":"Look there","description":"Look"}"#
+        );
+    }
+
+    #[test]
+    fn a_call_that_tells_no_subject_is_drawn_by_its_title() {
+        let nothing = ToolSubject::default();
+        assert_eq!(
+            spoken(ToolKind::Execute, "{}", Some("touch a"), &nothing),
+            r#"bash {"command":"touch a"}"#
+        );
+        assert_eq!(
+            spoken(ToolKind::Read, "{}", Some("README.md"), &nothing),
+            r#"read {"filePath":"README.md"}"#
+        );
+        assert_eq!(spoken(ToolKind::Edit, "{}", Some("Change a"), &nothing), "edit {}");
+    }
+
+    #[test]
+    fn a_call_without_a_tool_in_opencode_keeps_its_name_and_its_arguments() {
+        for kind in [ToolKind::Mcp, ToolKind::Mode, ToolKind::Other] {
+            assert_eq!(spoken(kind, r#"{"path":"/a"}"#, None, &file()), r#"odd {"path":"/a"}"#);
+        }
+        let unknown = |arguments| {
+            let call =
+                ToolUse { name: BASH, arguments, title: None, kind: None, subject: ToolSubject::default() };
+            let (tool, input) = call.in_words();
+            format!("{tool} {}", Value::Object(input))
+        };
+        assert_eq!(unknown(r#"{"cmd":"ls"}"#), r#"bash {"cmd":"ls"}"#);
+        assert_eq!(unknown(""), "bash {}");
+        assert_eq!(unknown("[1]"), r#"bash {"input":[1]}"#);
+        assert_eq!(unknown("{broken"), r#"bash {"input":"{broken"}"#);
+    }
+
+    #[test]
+    fn a_plan_is_a_list_only_where_the_call_tells_the_list() {
+        let nothing = ToolSubject::default();
+        let list = r#"{"todos":[{"content":"a","status":"pending"}]}"#;
+        assert_eq!(spoken(ToolKind::Plan, list, None, &nothing), format!("todowrite {list}"));
+        assert_eq!(spoken(ToolKind::Plan, r#"{"task":1}"#, None, &nothing), r#"odd {"task":1}"#);
+    }
+
+    #[test]
+    fn an_edit_learns_its_file_and_strings_from_the_diff_of_its_result() {
+        let change = |patch: &str| FileDiff {
+            file: "/a".into(),
+            patch: patch.into(),
+            additions: 1,
+            deletions: 1,
+            status: DiffStatus::Modified,
+        };
+        let completed = |tool, changes: &[FileDiff]| {
+            let mut input = Record::new();
+            complete(tool, &mut input, changes);
+            Value::Object(input).to_string()
+        };
+        let one = change("--- a\n+++ a\n@@ -1,2 +1,2 @@\n x\n-old\n+new\n\\ No newline at end of file\n");
+        let strings = r#"{"filePath":"/a","oldString":"x\nold\n","newString":"x\nnew\n"}"#;
+        assert_eq!(completed(EDIT, std::slice::from_ref(&one)), strings);
+        assert_eq!(completed(WRITE, std::slice::from_ref(&one)), r#"{"filePath":"/a"}"#);
+        assert_eq!(completed(BASH, &[one]), "{}");
+        let two = change("@@ -1 +1 @@\n-a\n+b\n@@ -9 +9 @@\n-c\n+d\n");
+        assert_eq!(completed(EDIT, &[two]), r#"{"filePath":"/a"}"#);
+        assert_eq!(completed(EDIT, &[]), "{}");
+    }
+}
