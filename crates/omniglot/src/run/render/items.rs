@@ -100,9 +100,10 @@ impl Renderer {
     fn call_completed(&mut self, item: &UniversalItem) -> String {
         let mut out = String::new();
         for part in &item.content {
-            if let ContentPart::ToolCall { name, arguments, call_id, title, .. } = part {
-                let width = self.width.saturating_sub(2);
-                let label = tool::label(name, &self.relative(arguments), title.as_deref(), width);
+            if let ContentPart::ToolCall { name, arguments, call_id, title, kind, subject } = part {
+                let (title, subject) = (title.as_deref(), subject.as_deref());
+                let label = tool::ToolUse { name, arguments, title, kind: *kind, subject }.label();
+                let label = one_line(&self.relative(&label), self.width.saturating_sub(2));
                 out.push_str(&self.block(&self.style.paint(Ink::Cyan, &format!("● {label}"))));
                 self.calls.insert(call_id.clone(), label);
                 self.last = Last::Call(call_id.clone());

@@ -155,8 +155,8 @@ fn a_message_without_deltas_is_shown_when_it_is_complete() {
 #[test]
 fn results_of_parallel_calls_name_their_call() {
     let events = vec![
-        call("c1", "read", r#"{"path":"a"}"#),
-        call("c2", "read", r#"{"path":"b"}"#),
+        call("c1", "read", ToolKind::Read, about_file("a")),
+        call("c2", "read", ToolKind::Read, about_file("b")),
         result("c1", "one", None, vec![]),
         result("c2", "two", None, vec![]),
     ];
@@ -176,11 +176,11 @@ fn structured_output_is_shown_only_when_a_result_has_nothing_else() {
     let diff = Some("--- a\n+++ a\n@@ -1 +1 @@\n-old\n+new\n".to_owned());
     let file = ContentPart::FileRef { path: "a".into(), action: FileAction::Patch, diff };
     let events = vec![
-        call("c1", "edit", "{}"),
+        call("c1", "edit", ToolKind::Edit, ToolSubject::default()),
         result("c1", "", None, vec![json(), file]),
-        call("c2", "read", "{}"),
+        call("c2", "read", ToolKind::Read, ToolSubject::default()),
         result("c2", "hello", None, vec![json()]),
-        call("c3", "count", "{}"),
+        call("c3", "count", ToolKind::Mcp, ToolSubject::default()),
         result("c3", "", None, vec![json()]),
     ];
     insta::assert_snapshot!(shown(Style::Plain, 60, events), @r#"
@@ -264,14 +264,16 @@ fn opening() -> Vec<EventData> {
 }
 
 fn working() -> Vec<EventData> {
+    let command = "make test && echo a very long command line that goes on and on and on";
     let numbered: String = (1..=8).map(|n| format!("line {n}\n")).collect();
     vec![
-        call("c1", "read", r#"{"path":"/home/dev/project/README.md"}"#),
+        call("c1", "read", ToolKind::Read, about_file("/home/dev/project/README.md")),
         result("c1", &numbered, None, vec![]),
         call(
             "c2",
             "bash",
-            r#"{"command":"make test && echo a very long command line that goes on and on and on"}"#,
+            ToolKind::Execute,
+            ToolSubject { command: Some(command.into()), ..about_file("Makefile") },
         ),
         result("c2", "boom\n", Some(2), vec![]),
         todos(&[("Read", TodoStatus::Completed), ("Add the line", TodoStatus::InProgress)]),
@@ -317,7 +319,7 @@ fn asking() -> Vec<EventData> {
         metadata: None,
     };
     vec![
-        call("c3", "edit", r#"{"path":"README.md"}"#),
+        call("c3", "edit", ToolKind::Edit, about_file("README.md")),
         EventData::PermissionRequested(permission(PermissionStatus::Requested, Some(metadata))),
         EventData::PermissionResolved(permission(PermissionStatus::Accept, None)),
         result("c3", "", None, vec![file]),
@@ -373,9 +375,14 @@ fn delta_of(id: &str, part_type: Option<DeltaPart>, delta: &str) -> EventData {
     })
 }
 
-fn call(id: &str, name: &str, arguments: &str) -> EventData {
-    let (name, arguments, call_id) = (name.into(), arguments.into(), CallId(id.into()));
-    let part = ContentPart::ToolCall { name, arguments, call_id, title: None, kind: None, subject: None };
+fn about_file(path: &str) -> ToolSubject {
+    ToolSubject { paths: vec![ToolPath::new(path)], ..ToolSubject::default() }
+}
+
+fn call(id: &str, name: &str, kind: ToolKind, subject: ToolSubject) -> EventData {
+    let (name, arguments, call_id) = (name.into(), "{}".into(), CallId(id.into()));
+    let (kind, subject) = (Some(kind), subject.boxed());
+    let part = ContentPart::ToolCall { name, arguments, call_id, title: None, kind, subject };
     completed(item(id, ItemKind::ToolCall, Some(ItemRole::Assistant), vec![part]))
 }
 

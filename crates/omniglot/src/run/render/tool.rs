@@ -2,7 +2,7 @@
 //!
 //! The order of lines and the space between them is the renderer's.
 
-use omniglot_schema::{ContentPart, FileAction, ItemStatus, UniversalItem};
+use omniglot_schema::{ContentPart, FileAction, ItemStatus, ToolKind, ToolSubject, UniversalItem};
 use serde_json::{Map, Value};
 
 use super::style::{Ink, Style, broken, clean, cut, duration, one_line};
@@ -10,38 +10,52 @@ use super::style::{Ink, Style, broken, clean, cut, duration, one_line};
 const OUTPUT_LINES: usize = 5;
 const DIFF_LINES: usize = 60;
 
-/// The arguments that say most about a call, the most telling first.
-const TELLING: &[&str] = &[
-    "command",
-    "cmd",
-    "file_path",
-    "filePath",
-    "path",
-    "abs_path",
-    "pattern",
-    "query",
-    "url",
-    "description",
-    "prompt",
-    "title",
-];
-
-/// `name short-argument` of a call; one whose arguments are not told has its title.
-pub(super) fn label(name: &str, arguments: &str, title: Option<&str>, width: usize) -> String {
-    let argument = match telling_argument(arguments) {
-        argument if argument.is_empty() => title.unwrap_or_default().to_owned(),
-        argument => argument,
-    };
-    one_line(format!("{name} {argument}").trim_end(), width)
+/// A tool call as its item tells it.
+pub(super) struct ToolUse<'a> {
+    pub(super) name: &'a str,
+    pub(super) arguments: &'a str,
+    pub(super) title: Option<&'a str>,
+    pub(super) kind: Option<ToolKind>,
+    pub(super) subject: Option<&'a ToolSubject>,
 }
 
-fn telling_argument(arguments: &str) -> String {
+impl ToolUse<'_> {
+    /// Returns the call's name and its subject; one that tells no subject has its title, or else its arguments.
+    pub(super) fn label(&self) -> String {
+        let subject = self.subject.and_then(|subject| about(self.kind, subject));
+        let title = || self.title.filter(|title| !title.trim().is_empty()).map(str::to_owned);
+        let told = subject.or_else(title).unwrap_or_else(|| first_text(self.arguments));
+        format!("{} {told}", self.name).trim_end().to_owned()
+    }
+}
+
+/// Returns the member of a subject that says most about a call of this kind.
+fn about(kind: Option<ToolKind>, subject: &ToolSubject) -> Option<String> {
+    let ToolSubject { command, paths, query, url, description, .. } = subject;
+    let joined = |between| {
+        let paths: Vec<&str> = paths.iter().map(|path| &*path.path).collect();
+        (!paths.is_empty()).then(|| paths.join(between))
+    };
+    let most = match kind {
+        Some(ToolKind::Move) => joined(" → "),
+        Some(ToolKind::Search) => match (query, joined(", ")) {
+            (Some(query), Some(paths)) => Some(format!("{query} in {paths}")),
+            (query, paths) => query.clone().or(paths),
+        },
+        Some(ToolKind::Agent | ToolKind::Plan | ToolKind::Think | ToolKind::Mode) => description.clone(),
+        _ => None,
+    };
+    let any = || command.clone().or_else(|| joined(", ")).or(query.clone()).or(url.clone());
+    most.or_else(any).or(description.clone()).filter(|told| !told.trim().is_empty())
+}
+
+/// Returns the first argument that is a text.
+fn first_text(arguments: &str) -> String {
     // The shape of arguments is the tool's own, so they are looked at, not modelled.
     let Ok(map) = serde_json::from_str::<Map<String, Value>>(arguments) else {
         return arguments.to_owned();
     };
-    let telling = TELLING.iter().filter_map(|key| map.get(*key)).chain(map.values()).find_map(words);
-    match telling {
+    match map.values().find_map(words) {
         Some(words) => words,
         None if map.is_empty() => String::new(),
         None => arguments.to_owned(),
@@ -154,17 +168,47 @@ fn diff_line(style: Style, line: &str, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use omniglot_schema::ToolPath;
+
     use super::*;
 
+    fn label(kind: Option<ToolKind>, subject: Option<&ToolSubject>, title: Option<&str>) -> String {
+        ToolUse { name: "odd", arguments: r#"{"n":"argument"}"#, title, kind, subject }.label()
+    }
+
     #[test]
-    fn a_call_shows_its_most_telling_argument() {
-        assert_eq!(label("bash", r#"{"timeout":5,"command":"ls -l"}"#, Some("List"), 80), "bash ls -l");
-        assert_eq!(label("bash", r#"{"command":["ls","-l"]}"#, None, 80), "bash ls -l");
-        assert_eq!(label("grep", r#"{"glob":"*.rs"}"#, None, 80), "grep *.rs");
-        assert_eq!(label("think", "{}", None, 80), "think");
-        assert_eq!(label("edit", "{}", Some("Writing to note.txt"), 80), "edit Writing to note.txt");
-        assert_eq!(label("odd", r#"{"n":1}"#, None, 80), r#"odd {"n":1}"#);
-        assert_eq!(label("odd", "not json", None, 80), "odd not json");
+    fn a_call_shows_the_member_of_its_subject_that_says_most_about_its_kind() {
+        let subject = ToolSubject {
+            command: Some("ls -l".into()),
+            paths: vec![ToolPath::new("/a"), ToolPath::new("/b")],
+            query: Some("x".into()),
+            url: Some("https://x".into()),
+            description: Some("Look".into()),
+            ..ToolSubject::default()
+        };
+        let of = |kind| label(Some(kind), Some(&subject), Some("title"));
+        assert_eq!(of(ToolKind::Execute), "odd ls -l");
+        assert_eq!(of(ToolKind::Search), "odd x in /a, /b");
+        assert_eq!(of(ToolKind::Move), "odd /a → /b");
+        assert_eq!(of(ToolKind::Agent), "odd Look");
+        let file = ToolSubject { command: None, ..subject.clone() };
+        assert_eq!(label(Some(ToolKind::Read), Some(&file), None), "odd /a, /b");
+        assert_eq!(label(None, Some(&file), None), "odd /a, /b");
+        let page = ToolSubject { paths: vec![], query: None, ..file };
+        assert_eq!(label(Some(ToolKind::Fetch), Some(&page), None), "odd https://x");
+    }
+
+    #[test]
+    fn a_call_without_a_subject_shows_its_title_or_its_first_text() {
+        assert_eq!(label(None, None, Some("Writing to note.txt")), "odd Writing to note.txt");
+        assert_eq!(label(Some(ToolKind::Edit), Some(&ToolSubject::default()), Some("title")), "odd title");
+        assert_eq!(label(None, None, None), "odd argument");
+        let of =
+            |arguments| ToolUse { name: "odd", arguments, title: None, kind: None, subject: None }.label();
+        assert_eq!(of(r#"{"n":5,"words":["ls","-l"]}"#), "odd ls -l");
+        assert_eq!(of("{}"), "odd");
+        assert_eq!(of(r#"{"n":1}"#), r#"odd {"n":1}"#);
+        assert_eq!(of("not json"), "odd not json");
     }
 
     #[test]
