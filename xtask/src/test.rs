@@ -6,6 +6,7 @@
 
 mod edges;
 mod layers;
+mod literals;
 mod sources;
 mod words;
 

@@ -1,10 +1,12 @@
-//! Every source file opens with `//!` and its duty, no test is switched off, and words that were retired stay so.
+//! Every source file opens with `//!` and its duty, no test is switched off, words that were retired stay so, and
+//! readers know no agent.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
+use super::literals;
 use super::words::Words;
 
 pub(super) fn check() -> anyhow::Result<()> {
@@ -16,7 +18,8 @@ pub(super) fn check() -> anyhow::Result<()> {
     let mut words = Words::new();
     for file in files {
         let text = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
-        let faults = fault(&text).map(str::to_owned).into_iter().chain(words.faults(&file, &text));
+        let faults = fault(&text).map(str::to_owned).into_iter();
+        let faults = faults.chain(words.faults(&file, &text)).chain(literals::faults(&file, &text));
         complaints.extend(faults.map(|fault| format!("{}: {fault}", file.display())));
     }
     complaints.extend(words.over_budget());
