@@ -372,6 +372,8 @@ fn a_permission_is_named_by_the_kind_of_the_call_that_waits() {
     let (permission, metadata) = asked(command(), "odd");
     assert_eq!((&*permission, metadata), ("bash", json!({ "action": "Do it", "command": "ls" })));
     assert_eq!(asked(command(), "external_directory").0, "external_directory");
+    let change = call("edit", json!({ "paths": [{ "path": "/a" }] }));
+    assert_eq!(asked(change, "odd").1, json!({ "action": "Do it", "filepath": "/a" }));
     for kind in ["edit", "delete", "move"] {
         assert_eq!(asked(call(kind, json!({})), "odd").0, "edit", "{kind}");
     }

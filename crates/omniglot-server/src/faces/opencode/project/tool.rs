@@ -147,7 +147,14 @@ impl Projector {
         let call = self.called.get(item)?;
         let open = self.calls.get(&CallId(call.call_id.clone()))?;
         let permission = tool_names::permission(open.kind?, &open.tool);
-        Some((permission, input::words(&open.tool, &open.subject, None)))
+        let mut words = input::words(&open.tool, &open.subject, None);
+        // A permission to change a file spells this word otherwise than the tools do.
+        if permission == tool_names::EDIT
+            && let Some(file) = words.shift_remove("filePath")
+        {
+            words.insert("filepath".to_owned(), file);
+        }
+        Some((permission, words))
     }
 
     /// The person answered the question that this call asks.

@@ -33,10 +33,10 @@ const BESIDE_TOOLS: &[&str] = &["external_directory", "doom_loop"];
 
 /// Returns OpenCode's tool for a call, or nothing where it has none of that kind.
 ///
-/// A call that has the name of such a tool, however its letters are written, is that tool.
+/// A call that has the name of such a tool, however its words are joined, is that tool.
 pub fn tool(kind: ToolKind, name: &str, subject: &ToolSubject) -> Option<&'static str> {
     let (_, tools) = TOOLS.iter().find(|(of, _)| *of == kind)?;
-    let same = tools.iter().find(|tool| tool.eq_ignore_ascii_case(name));
+    let same = tools.iter().find(|tool| plain(tool) == plain(name));
     let told = match kind {
         ToolKind::Search if subject.query.is_none() && !subject.paths.is_empty() => Some(&LIST),
         ToolKind::Fetch if subject.url.is_none() && subject.query.is_some() => Some(&WEBSEARCH),
@@ -45,6 +45,10 @@ pub fn tool(kind: ToolKind, name: &str, subject: &ToolSubject) -> Option<&'stati
         _ => None,
     };
     same.or(told).or_else(|| tools.first()).copied()
+}
+
+fn plain(name: &str) -> String {
+    name.chars().filter(|c| *c != '_').flat_map(char::to_lowercase).collect()
 }
 
 /// Returns the permission that a call needs. OpenCode asks for changes of every kind by one word.
@@ -92,6 +96,7 @@ mod tests {
         let words = ToolSubject { query: Some("x".into()), ..ToolSubject::default() };
         assert_eq!(tool(ToolKind::Search, "odd", &folder), Some(LIST));
         assert_eq!(tool(ToolKind::Search, "Glob", &folder), Some(GLOB));
+        assert_eq!(tool(ToolKind::Search, "web_search", &words), Some(WEBSEARCH));
         assert_eq!(tool(ToolKind::Fetch, "odd", &words), Some(WEBSEARCH));
         assert_eq!(tool(ToolKind::Edit, "odd", &folder), Some(EDIT));
         assert_eq!(tool(ToolKind::Edit, "odd", &files), Some(APPLY_PATCH));

@@ -27,22 +27,28 @@ impl ToolUse<'_> {
         let arguments = record(self.arguments);
         let tool = self.kind.and_then(|kind| tool_names::tool(kind, self.name, &self.subject));
         match tool {
-            // Without a list, clients would say for ever that it is being written.
-            Some(TODOWRITE) if !has_list(&arguments) => (self.name.to_owned(), arguments),
             Some(tool) => {
-                let mut input: Record =
-                    arguments.into_iter().filter(|(_, value)| !self.is_told(value)).collect();
-                input.extend(words(tool, &self.subject, self.title));
-                (tool.to_owned(), input)
+                let words = words(tool, &self.subject, self.title);
+                let keeps = |key: &str, value: &Value| words.contains_key(key) || !self.is_told(value);
+                let mut input = arguments.clone();
+                input.retain(|key, value| keeps(key, value));
+                input.extend(words);
+                // While the arguments stream, nobody knows what will be missing.
+                if self.arguments.is_empty() || is_drawable(tool, &input) {
+                    (tool.to_owned(), input)
+                } else {
+                    (self.name.to_owned(), arguments)
+                }
             }
             None => (self.name.to_owned(), arguments),
         }
     }
 
-    /// Says whether the subject tells the same as an argument, which clients would otherwise show twice.
+    /// Says whether the subject tells the same as an argument, which clients would otherwise show twice. A text that
+    /// describes the call may be one that the tool works with, too.
     fn is_told(&self, value: &Value) -> bool {
-        let ToolSubject { command, cwd, paths, query, url, server: _, description } = &self.subject;
-        let texts = [command, cwd, query, url, description].into_iter().flatten();
+        let ToolSubject { command, cwd, paths, query, url, server: _, description: _ } = &self.subject;
+        let texts = [command, cwd, query, url].into_iter().flatten();
         let mut told = texts.chain(paths.iter().map(|path| &path.path));
         value.as_str().is_some_and(|value| told.any(|told| told == value))
     }
@@ -57,16 +63,33 @@ fn record(arguments: &str) -> Record {
     }
 }
 
-/// Says whether the arguments have a list as OpenCode writes it.
-fn has_list(arguments: &Record) -> bool {
+/// Says whether the input has the word that clients draw a call of this tool by. Without it they show a command or a
+/// task that is missing, and a list that is being written for ever.
+fn is_drawable(tool: &str, input: &Record) -> bool {
+    let has = |word: &str| input.contains_key(word);
+    match tool {
+        BASH => has("command"),
+        READ => has("filePath"),
+        GREP | GLOB => has("pattern"),
+        LIST => has("path"),
+        WEBFETCH => has("url"),
+        WEBSEARCH => has("query"),
+        TASK => has("description"),
+        TODOWRITE => has_list(input),
+        _ => true,
+    }
+}
+
+/// Says whether the input has a list as OpenCode writes it.
+fn has_list(input: &Record) -> bool {
     let is_entry = |entry: &Value| entry.get("content").is_some_and(Value::is_string);
-    let list = arguments.get("todos").and_then(Value::as_array);
+    let list = input.get("todos").and_then(Value::as_array);
     list.is_some_and(|list| !list.is_empty() && list.iter().all(is_entry))
 }
 
 /// Returns the subject in the words of a tool's input.
 ///
-/// Clients draw a call by one of them; where an agent does not tell that one, its title stands there.
+/// Where an agent does not tell the one that clients draw a call by, its title stands there.
 pub(super) fn words(tool: &str, subject: &ToolSubject, title: Option<&str>) -> Record {
     let path = subject.paths.first();
     let file = path.map(|path| json!(path.path));
@@ -154,8 +177,8 @@ mod tests {
             ..ToolSubject::default()
         };
         assert_eq!(
-            spoken(ToolKind::Execute, r#"{"cmd":"ls -l","why":"List","timeout":5}"#, None, &shell),
-            r#"bash {"timeout":5,"command":"ls -l","workdir":"/w","description":"List"}"#
+            spoken(ToolKind::Execute, r#"{"description":"-","cmd":"ls -l","timeout":5}"#, None, &shell),
+            r#"bash {"description":"List","timeout":5,"command":"ls -l","workdir":"/w"}"#
         );
         assert_eq!(
             spoken(ToolKind::Read, r#"{"file":"/a"}"#, None, &file()),
@@ -174,8 +197,8 @@ mod tests {
         assert_eq!(spoken(ToolKind::Fetch, "{}", None, &page), r#"webfetch {"url":"https://x"}"#);
         let task = ToolSubject { description: Some("Look".into()), ..ToolSubject::default() };
         assert_eq!(
-            spoken(ToolKind::Agent, r#"{"prompt":"Look there"}"#, None, &task),
-            r#"task {"prompt":"Look there","description":"Look"}"#
+            spoken(ToolKind::Agent, r#"{"prompt":"Look"}"#, None, &task),
+            r#"task {"prompt":"Look","description":"Look"}"#
         );
     }
 
@@ -191,6 +214,14 @@ mod tests {
             r#"read {"filePath":"README.md"}"#
         );
         assert_eq!(spoken(ToolKind::Edit, "{}", Some("Change a"), &nothing), "edit {}");
+    }
+
+    #[test]
+    fn a_call_that_tells_nothing_to_draw_it_by_keeps_its_name_once_its_arguments_are_known() {
+        let nothing = ToolSubject::default();
+        assert_eq!(spoken(ToolKind::Execute, "", None, &nothing), "bash {}");
+        assert_eq!(spoken(ToolKind::Execute, r#"{"stdin":"y"}"#, None, &nothing), r#"odd {"stdin":"y"}"#);
+        assert_eq!(spoken(ToolKind::Agent, r#"{"wait":1}"#, None, &nothing), r#"odd {"wait":1}"#);
     }
 
     #[test]
