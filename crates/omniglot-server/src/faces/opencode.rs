@@ -10,6 +10,8 @@ mod credentials;
 mod directory;
 mod face;
 mod find;
+#[cfg(test)]
+mod fixture;
 pub mod ids;
 mod initial_state;
 mod pictures;

@@ -1,6 +1,6 @@
 //! The two event streams.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::support::{Face, daemon, encoded, event, kinds, text_prompt};
 
@@ -124,4 +124,32 @@ async fn a_session_that_rested_while_many_others_worked_is_told_once_and_whole()
     let seen = events.until("session.idle").await;
     let again = seen.iter().filter(|frame| frame.to_string().contains(&first)).map(event);
     assert!(again.clone().all(|event| event["id"].as_str() > ids.last().copied()), "{again:?}");
+}
+
+/// Posts to a route of a new session at the moment at which a stream is opened, as `opencode run` does.
+async fn hears_the_whole_turn(route: &str, body: Value) {
+    let daemon = daemon();
+    let (script, program) = (Face::of(&daemon), Face::of_a_program(&daemon));
+    // A stream that opens looks at every session that has an agent: a short turn has time to end meanwhile.
+    for _ in 0..8 {
+        let other = script.session().await;
+        script.prompt(&other, "[[text:1]]").await;
+    }
+    let path = format!("/session/{}/{route}", script.session().await);
+    let (mut events, answer) = tokio::join!(program.stream("/event"), program.post(&path, body));
+    let seen = events.until("session.idle").await;
+    let told: Vec<_> = seen.iter().map(|frame| &event(frame)["properties"]["part"]).collect();
+    for part in answer["parts"].as_array().unwrap() {
+        assert!(told.contains(&part), "{part} is missing: {seen:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_prompts_while_its_stream_opens_hears_the_whole_turn() {
+    hears_the_whole_turn("message", text_prompt("[[text:1]]")).await;
+}
+
+#[tokio::test]
+async fn a_program_that_sends_a_command_while_its_stream_opens_hears_the_whole_turn() {
+    hears_the_whole_turn("command", json!({ "command": "say", "arguments": "[[text:1]]" })).await;
 }

@@ -33,6 +33,12 @@ impl Face {
         Self { base, token: daemon.token.clone(), http: reqwest::Client::new() }
     }
 
+    /// As `opencode run` and the terminal interface, which say who they are.
+    pub(crate) fn of_a_program(daemon: &Daemon) -> Self {
+        let http = reqwest::Client::builder().user_agent("opencode/1.18.33").build().unwrap();
+        Self { http, ..Self::of(daemon) }
+    }
+
     pub(crate) async fn ask(&self, method: Method, path: &str, body: Option<Value>) -> Response {
         let request = self.http.request(method, format!("{}{path}", self.base));
         let request = request.basic_auth("opencode", Some(&self.token));
@@ -122,15 +128,19 @@ impl Events {
     /// Returns everything up to the first event of this type, which is the last.
     pub(crate) async fn until(&mut self, kind: &str) -> Vec<Value> {
         let mut seen = vec![];
-        loop {
-            let frame =
-                self.next().await.unwrap_or_else(|| panic!("the stream ended without {kind}: {seen:?}"));
-            let is_last = event(&frame)["type"] == kind;
-            seen.push(frame);
-            if is_last {
-                return seen;
+        let all = async {
+            while let Some(frame) = self.next().await {
+                let is_last = event(&frame)["type"] == kind;
+                seen.push(frame);
+                if is_last {
+                    return true;
+                }
             }
-        }
+            false
+        };
+        let found = tokio::time::timeout(TEST_TIMEOUT, all).await.unwrap_or(false);
+        assert!(found, "the stream has no {kind}: {seen:?}");
+        seen
     }
 }
 

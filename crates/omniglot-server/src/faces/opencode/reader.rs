@@ -22,11 +22,13 @@ pub(crate) struct Reader {
 
 struct Position {
     next: u64,
-    /// Publishes the position before which everything was taken.
-    taken: watch::Sender<u64>,
+    taken: watch::Sender<Progress>,
 }
 
-/// Unregisters the reader after everything else of it is dropped: fields are dropped in their order.
+/// The place up to which a stream has taken everything; `None` until the stream is open.
+pub(super) type Progress = Option<u64>;
+
+/// Says goodbye after everything else of the reader is gone: fields are dropped in their order.
 struct Leaving(Arc<Relay>);
 
 impl Drop for Leaving {
@@ -36,8 +38,8 @@ impl Drop for Leaving {
 }
 
 impl Reader {
-    pub(super) fn new(relay: Arc<Relay>, next: u64) -> (Self, watch::Receiver<u64>) {
-        let (taken, progress) = watch::channel(next);
+    pub(super) fn new(relay: Arc<Relay>, next: u64) -> (Self, watch::Receiver<Progress>) {
+        let (taken, progress) = watch::channel(None);
         let reader = Self {
             position: Position { next, taken },
             initial_state: VecDeque::new(),
@@ -53,8 +55,13 @@ impl Reader {
         self.started_with.insert(session, sequence);
     }
 
-    /// Waits for frames and returns those that fit in `max_bytes`, at least one. The next call acknowledges
-    /// these frames.
+    /// Says that the initial state is complete: whatever happens from now on is heard.
+    pub(super) fn open(&self) {
+        self.position.taken.send_replace(Some(self.position.next));
+    }
+
+    /// Waits for frames and returns those that fit in `max_bytes`, at least one. Asking again says that the
+    /// last ones were taken.
     ///
     /// Cancel-safe: its position moves only when frames are returned.
     pub(super) async fn next(&mut self, max_bytes: usize) -> Result<Vec<Arc<Frame>>, Lost> {
@@ -74,7 +81,7 @@ impl Reader {
     /// Returns the available frames; empty when there are none.
     pub(super) fn ready(&mut self, max_bytes: usize) -> Result<Vec<Arc<Frame>>, Lost> {
         loop {
-            self.position.taken.send_replace(self.position.next);
+            self.position.taken.send_replace(Some(self.position.next));
             self.changes.borrow_and_update();
             let mut frames = self.relay.0.ring.from(self.position.next, max_bytes)?;
             if frames.is_empty() {

@@ -1,7 +1,9 @@
 //! Makes frames from every session that changes, as long as a stream is open.
 //!
-//! It follows the whole daemon with one task and keeps one projection per busy session; a session that did
-//! not change costs nothing. The streams send the frames.
+//! It follows the whole daemon with one task and keeps one projection per session that is under way; a session
+//! that did not change costs nothing. Sending the frames is left to the streams; who listens is in `listeners`.
+
+mod listeners;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -9,15 +11,13 @@ use std::time::Duration;
 use omniglot_runtime::{Hub, RuntimeError};
 use omniglot_schema::SessionId;
 use omniglot_store::{Changes, SessionChange, SessionNo, SessionRecord};
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 use tokio_util::task::AbortOnDropHandle;
 
+use self::listeners::Listener;
 use super::active_views::ActiveViews;
-use super::initial_state::initial_state;
-use super::reader::Reader;
 use super::ring::{Frame, SharedRing};
 use super::session_view::{SessionView, encode, farewell};
-use super::stream::Form;
 use super::view_cache::{Shared, ViewCache};
 use super::wire::{OcEvent, Payload};
 
@@ -31,7 +31,7 @@ pub(crate) struct Relay {
     /// Serves reads of sessions that are not active.
     view_cache: ViewCache,
     state: Mutex<State>,
-    /// Notified when a stream opens.
+    /// Rings when a stream is open.
     joined: Notify,
 }
 
@@ -39,8 +39,7 @@ pub(crate) struct Relay {
 struct State {
     /// The sessions that changed while a stream was open.
     active_views: ActiveViews<Shared>,
-    /// The position of each stream; the channel closes when the stream ends.
-    readers: Vec<watch::Receiver<u64>>,
+    listeners: Vec<Listener>,
     task: Option<AbortOnDropHandle<()>>,
 }
 
@@ -53,61 +52,6 @@ impl Relay {
             state: Mutex::default(),
             joined: Notify::new(),
         })
-    }
-
-    /// Opens a stream. Its first frames are the initial state of busy sessions.
-    pub(crate) async fn join(self: &Arc<Self>, form: &Form) -> Result<Reader, RuntimeError> {
-        let mut reader = self.enter();
-        for session in self.hub.unfinished().await? {
-            if form.shows(session.info.directory.as_deref().unwrap_or_default()) {
-                match self.view(&session.info.session_id, start_with).await {
-                    Ok((no, sequence, frames)) => reader.start_with(no, sequence, frames),
-                    Err(RuntimeError::SessionNotFound(_)) => {}
-                    Err(error) => return Err(error),
-                }
-            }
-        }
-        Ok(reader)
-    }
-
-    fn enter(self: &Arc<Self>) -> Reader {
-        let mut state = self.state();
-        // From before the reader's position on, so that nothing is missed in between.
-        let news = state.task.is_none().then(|| self.hub.follow());
-        let (reader, progress) = Reader::new(self.clone(), self.ring.end());
-        state.readers.push(progress);
-        if let Some(news) = news {
-            state.task = Some(AbortOnDropHandle::new(tokio::spawn(self.clone().follow(news))));
-        }
-        drop(state);
-        self.joined.notify_waiters();
-        reader
-    }
-
-    /// Returns once a stream is open; a client that never opens one is not waited for long.
-    pub(crate) async fn audience(&self) {
-        let somebody = async {
-            loop {
-                let joined = self.joined.notified();
-                if !self.state().readers.is_empty() {
-                    return;
-                }
-                joined.await;
-            }
-        };
-        if tokio::time::timeout(READER_TIMEOUT, somebody).await.is_err() {
-            tracing::debug!("nobody listens to OpenCode's events");
-        }
-    }
-
-    /// Called when a reader has been dropped.
-    pub(super) fn leave(&self) {
-        let mut state = self.state();
-        state.readers.retain(|progress| progress.has_changed().is_ok());
-        if state.readers.is_empty() {
-            *state = State::default();
-            self.ring.clear();
-        }
     }
 
     async fn follow(self: Arc<Self>, mut news: Changes) {
@@ -235,17 +179,17 @@ impl Relay {
     /// Returns once every stream has taken the frames of the session's events after `after`; a stream that
     /// does not read is not waited for long.
     pub(crate) async fn deliver(&self, id: &SessionId, after: u64) -> Result<(), RuntimeError> {
-        let readers = self.state().readers.clone();
-        if readers.is_empty() {
+        let streams = self.progress();
+        if streams.is_empty() {
             return Ok(());
         }
         let no = self.hub.record(id).await?.no;
         self.tell_from(no, after).await?;
         let end = self.ring.end();
         let all = async {
-            for mut progress in readers {
-                // A stream that has closed needs nothing any more.
-                let _gone = progress.wait_for(|taken| *taken >= end).await.is_err();
+            for mut progress in streams {
+                // One that hung up needs nothing any more.
+                let _gone = progress.wait_for(|taken| *taken >= Some(end)).await.is_err();
             }
         };
         if tokio::time::timeout(READER_TIMEOUT, all).await.is_err() {
@@ -272,10 +216,4 @@ impl Relay {
 enum Flow {
     Works,
     Rests,
-}
-
-fn start_with(live: &SessionView) -> (SessionNo, u64, Vec<Frame>) {
-    let sequence = live.projector().sequence();
-    let frames = initial_state(live.projector()).iter().map(|event| live.frame(sequence, event)).collect();
-    (live.no(), sequence, frames)
 }

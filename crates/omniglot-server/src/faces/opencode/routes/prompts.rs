@@ -30,9 +30,7 @@ pub(crate) async fn prompt(
     OptionalBody(prompt): OptionalBody<Prompt>,
 ) -> Result<Json<MessageWithParts>, Refusal> {
     let name = name_of(prompt.message_id.as_deref());
-    if is_program(&headers) {
-        face.relay.audience().await;
-    }
+    heard(&face, &id, &headers).await?;
     let posted = post_prompt(&face, &id, &name, prompt).await.map_err(|refusal| refusal.session(&id))?;
     answer(&face, &id, &name, &posted).await
 }
@@ -47,8 +45,18 @@ pub(crate) async fn prompt_async(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `opencode run` sends its prompt at the moment at which it opens its stream, and prints only the stream's
-/// events: a turn that is over before would be lost. Scripts may well do without a stream.
+/// Waits for the stream of a program that needs one.
+///
+/// `opencode run` sends its prompt at the moment at which it opens its stream, and prints only what it hears:
+/// a turn that is over before would be lost to it. Scripts may well do without a stream.
+async fn heard(face: &Face, id: &SessionId, headers: &HeaderMap) -> Result<(), Refusal> {
+    if is_program(headers) {
+        let session = face.app.hub.detail(id).await.map_err(|error| Refusal::from(error).session(id))?;
+        face.relay.audience(session.info.directory.as_deref().unwrap_or_default()).await;
+    }
+    Ok(())
+}
+
 fn is_program(headers: &HeaderMap) -> bool {
     let name = headers.get(USER_AGENT).and_then(|name| name.to_str().ok());
     name.is_some_and(|name| name.starts_with("opencode/"))
@@ -58,6 +66,7 @@ fn is_program(headers: &HeaderMap) -> bool {
 pub(crate) async fn command(
     State(face): State<Face>,
     InSession(id): InSession,
+    headers: HeaderMap,
     OptionalBody(asked): OptionalBody<RunCommand>,
 ) -> Result<Json<MessageWithParts>, Refusal> {
     if asked.command.is_empty() {
@@ -73,6 +82,7 @@ pub(crate) async fn command(
         parts: parts.collect(),
         ..Prompt::default()
     };
+    heard(&face, &id, &headers).await?;
     let posted = post_prompt(&face, &id, &name, prompt).await.map_err(|refusal| refusal.session(&id))?;
     answer(&face, &id, &name, &posted).await
 }
