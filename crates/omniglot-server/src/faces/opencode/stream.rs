@@ -48,13 +48,16 @@ pub(crate) struct EventStream {
     /// Ends the stream after the committed events when the server stops.
     stop: CancellationToken,
     chunk: BytesMut,
+    /// The connection was given a chunk and has not been let write since.
+    unwritten: bool,
     over: bool,
 }
 
 impl EventStream {
     pub(crate) fn new(reader: Reader, form: Form, heartbeat: Duration, stop: CancellationToken) -> Self {
         let beat_at = Instant::now() + heartbeat;
-        let mut new = Self { reader, form, heartbeat, beat_at, stop, chunk: BytesMut::new(), over: false };
+        let chunk = BytesMut::new();
+        let mut new = Self { reader, form, heartbeat, beat_at, stop, chunk, unwritten: false, over: false };
         new.say(Payload::ServerConnected {});
         new
     }
@@ -74,9 +77,16 @@ impl EventStream {
     }
 
     async fn next(&mut self) -> Option<Bytes> {
+        if std::mem::take(&mut self.unwritten) {
+            // hyper asks for more before it writes, and writes when there is nothing more for now. Asking the
+            // reader says that the last frames were taken, and an answer that waits for it must not overtake
+            // them on another connection.
+            tokio::task::yield_now().await;
+        }
         loop {
             if !self.chunk.is_empty() {
                 self.beat_at = Instant::now() + self.heartbeat;
+                self.unwritten = true;
                 return Some(self.chunk.split().freeze());
             }
             if self.over {
@@ -141,3 +151,6 @@ impl EventStream {
         self.chunk.put_slice(b"\n\n");
     }
 }
+
+#[cfg(test)]
+mod tests;
