@@ -25,6 +25,9 @@ pub(crate) fn prompt(terminal: &Terminal, text: &str) {
 }
 
 /// Waits for a text of the answer and the end of its turn.
+///
+/// The text must be free of markdown: the interface shows an answer as it came at first and rendered soon
+/// after, and `[[text]]` becomes `[text]`.
 pub(crate) fn answered(terminal: &Terminal, text: &str) {
     terminal.sees(text);
     terminal.until("an idle session", |screen| !screen.contains(BUSY) && !screen.contains("to interrupt"));
@@ -34,10 +37,10 @@ pub(crate) fn answered(terminal: &Terminal, text: &str) {
 fn a_prompt_is_answered() {
     let (daemon, client) = (mock(), OpenCode::default());
     let terminal = open(&client, &daemon, &[]);
-    prompt(&terminal, "[[text]]");
+    prompt(&terminal, "Remember the heron. [[text]]");
     answered(&terminal, "as a real model does.");
     prompt(&terminal, "[[recall]]");
-    answered(&terminal, "The first was: [[text]]");
+    answered(&terminal, "The first was: Remember the heron.");
 }
 
 #[test]
