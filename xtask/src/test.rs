@@ -139,10 +139,33 @@ fn telling(output: &str) -> String {
     output.lines().filter(|line| !progress(line)).collect::<Vec<_>>().join("\n").trim().to_owned()
 }
 
-/// Returns the count of a test run, if the output has one.
+/// Returns the count of a test run and the names of its flaky tests; nothing if the output has no summary.
 fn note(output: &str) -> String {
-    let summary = output.lines().rfind(|line| line.contains("tests run:"));
-    summary.and_then(|line| line.rsplit(']').next()).unwrap_or_default().trim().to_owned()
+    let output = uncoloured(output);
+    let summary = output.lines().rfind(|line| line.trim_start().starts_with("Summary ["));
+    let Some(count) = summary.map(after_the_time) else { return String::new() };
+    let flaky: Vec<_> = output.lines().filter_map(flaky_test).collect();
+    if flaky.is_empty() { count.to_owned() } else { format!("{count}; flaky: {}", flaky.join(", ")) }
+}
+
+/// Returns the name of the test that a line of nextest's summary calls flaky:
+/// `FLAKY 2/2 [   0.004s] (16/34) omniglot::opencode_face tui::a_prompt_is_answered`.
+fn flaky_test(line: &str) -> Option<&str> {
+    line.trim_start().strip_prefix("FLAKY ")?;
+    let counted = after_the_time(line);
+    Some(counted.strip_prefix('(').and_then(|rest| rest.split_once(") ")).map_or(counted, |(_, name)| name))
+}
+
+/// Returns what stands behind the bracketed time in a line of nextest's.
+fn after_the_time(line: &str) -> &str {
+    line.split_once(']').map_or("", |(_, rest)| rest.trim())
+}
+
+/// Removes the escape sequences that colour a text.
+fn uncoloured(text: &str) -> String {
+    let mut pieces = text.split("\x1b[");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |plain, piece| plain + piece.split_once('m').map_or(piece, |(_, rest)| rest))
 }
 
 fn seconds(time: Duration) -> String {
@@ -174,6 +197,29 @@ mod tests {
     fn the_count_of_a_test_run_is_its_note() {
         let output = "...\n     Summary [   0.174s] 3 tests run: 3 passed, 0 skipped\n";
         assert_eq!(note(output), "3 tests run: 3 passed, 0 skipped");
+        let one = "     Summary [   0.021s] 1 test run: 1 passed, 25 skipped\n";
+        assert_eq!(note(one), "1 test run: 1 passed, 25 skipped");
         assert_eq!(note("Finished"), "");
+    }
+
+    #[test]
+    fn flaky_tests_are_named_in_the_note() {
+        let output = "  TRY 1 FAIL [   0.431s] (───) omniglot::opencode_face tui::a_prompt_is_answered
+  TRY 2 PASS [   0.004s] (2/3) omniglot::opencode_face tui::a_prompt_is_answered
+     Summary [   0.438s] 3 tests run: 3 passed (2 flaky), 0 skipped
+   FLAKY 2/2 [   0.004s] (2/3) omniglot::opencode_face tui::a_prompt_is_answered
+   FLAKY 2/2 [   0.005s] omniglot::acp_stdio acpx::it_prompts_once
+";
+        let named = "3 tests run: 3 passed (2 flaky), 0 skipped; flaky: \
+            omniglot::opencode_face tui::a_prompt_is_answered, omniglot::acp_stdio acpx::it_prompts_once";
+        assert_eq!(note(output), named);
+    }
+
+    #[test]
+    fn colours_do_not_hide_a_flaky_test() {
+        let output = "\x1b[32;1m     Summary\x1b[0m [   0.344s] \x1b[1m1\x1b[0m test run: \x1b[1m1\x1b[0m \
+            \x1b[32;1mpassed\x1b[0m (\x1b[1m1\x1b[0m \x1b[33;1mflaky\x1b[0m)\n\
+            \x1b[33;1m   FLAKY 2/2\x1b[0m [   0.013s] (1/1) \x1b[35;1mxtask\x1b[0m \x1b[34;1msometimes\x1b[0m\n";
+        assert_eq!(note(output), "1 test run: 1 passed (1 flaky); flaky: xtask sometimes");
     }
 }
