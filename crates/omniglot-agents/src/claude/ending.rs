@@ -111,8 +111,10 @@ impl Claude {
         };
         let subagents = std::mem::take(&mut self.turns.subagents);
         end.model = turn.model.clone().or_else(|| self.session.model_in_use.clone());
-        end.usage = result.usage.and_then(Tokens::to_usage);
-        end.usage_subagents = share.beside(result.usage).filter(|_| subagents && end.usage.is_some());
+        let of_main_thread = result.usage.and_then(Tokens::to_usage);
+        end.usage_subagents = share.beside(result.usage).filter(|_| subagents && of_main_thread.is_some());
+        // Where subagents have worked, nobody can tell their part from the main thread's.
+        end.usage = of_main_thread.or_else(|| share.whole().filter(|_| !subagents));
         // What a call had cost until it was cut is not counted: nothing is not the same as unknown.
         end.cost_usd = share.cost.filter(|cost| *cost > 0.0 || end.stop != StopReason::Cancelled);
         end

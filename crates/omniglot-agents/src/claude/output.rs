@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::patch::FileChange;
+use super::patch::{FileChange, made};
 use super::wire::content::{ImageSource, ToolResult as WireResult};
 use super::wire::{self, Block};
 use crate::contract::Unparsed;
@@ -17,6 +17,7 @@ use crate::fault::unparsed;
 /// The result of a call of the tool `name`.
 pub(crate) fn read(
     name: &str,
+    input: Option<&RawValue>,
     call: ItemKey,
     result: &WireResult<'_>,
     structured: Option<&RawValue>,
@@ -29,9 +30,11 @@ pub(crate) fn read(
         failed(&mut read, structured);
     } else {
         match name {
-            "Edit" | "MultiEdit" | "Write" | "NotebookEdit" => {
-                parts.extend(typed::<FileChange>(structured).map(FileChange::into_part));
-            }
+            "Edit" | "MultiEdit" | "Write" | "NotebookEdit" => match typed::<FileChange>(structured) {
+                Some(change) => parts.push(change.into_part()),
+                None => parts
+                    .extend(typed(input).map(|input| made(name, &input, &read.output)).into_iter().flatten()),
+            },
             "Bash" | "PowerShell" => ran(&mut read, &mut parts, structured),
             "Agent" | "Task" => reported(&mut read, structured),
             _ => parts.extend(typed::<Structured>(structured).and_then(Structured::into_part)),

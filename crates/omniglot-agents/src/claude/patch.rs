@@ -144,6 +144,19 @@ struct Edits {
     edits: Vec<Replacement>,
 }
 
+/// What an edit has changed whose result tells nothing but its words, as those of subagents do.
+pub(crate) fn made(tool: &str, input: &Map<String, Value>, words: &str) -> Vec<ContentPart> {
+    let mut parts = asked(tool, input);
+    // What was in the file, or in the rest of a notebook, is not known.
+    let is_whole = matches!(tool, "Edit" | "MultiEdit") || words.starts_with("File created");
+    for part in parts.iter_mut().filter(|_| !is_whole) {
+        if let ContentPart::FileRef { diff, .. } = part {
+            *diff = None;
+        }
+    }
+    parts
+}
+
 /// What the input of an edit would change. The file itself is not known here: line numbers count from the
 /// snippet, and a file that is written whole is shown as new.
 pub(crate) fn asked(tool: &str, input: &Map<String, Value>) -> Vec<ContentPart> {

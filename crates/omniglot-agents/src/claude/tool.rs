@@ -190,7 +190,14 @@ impl Claude {
         call.run(out);
         call.phase = Phase::Done;
         let input = call.input.take();
-        let mut body = output::read(&call.name, call.key.clone(), result, line.tool_use_result, faults);
+        let mut body = output::read(
+            &call.name,
+            input.as_deref(),
+            call.key.clone(),
+            result,
+            line.tool_use_result,
+            faults,
+        );
         let failed = body.is_error == Some(true);
         if let Some(input) = input.as_deref().filter(|_| !failed) {
             body.parts.extend(tool_kinds::about(&call.name, input.get()).files_read());

@@ -47,6 +47,25 @@ impl Account {
 }
 
 impl Share {
+    /// All of it, for a result that says nothing of its own: after a failure or an interrupt, and for a compaction.
+    pub(crate) fn whole(&self) -> Option<Usage> {
+        let ModelUsage {
+            input_tokens,
+            output_tokens,
+            cache_read_input_tokens,
+            cache_creation_input_tokens,
+            ..
+        } = self.tokens;
+        let tokens = Tokens {
+            input_tokens: Some(input_tokens),
+            output_tokens: Some(output_tokens),
+            cache_read_input_tokens: Some(cache_read_input_tokens),
+            cache_creation_input_tokens: Some(cache_creation_input_tokens),
+            output_tokens_details: None,
+        };
+        tokens.to_usage()
+    }
+
     /// What is not the main thread's.
     pub(crate) fn beside(&self, main: Option<Tokens>) -> Option<Usage> {
         let main = main?;

@@ -55,6 +55,17 @@ async fn a_key_without_the_right_is_a_matter_of_auth() {
 }
 
 #[tokio::test]
+async fn a_turn_whose_stream_breaks_again_and_again_tells_what_it_used() {
+    let fixture = CLAUDE.fixture([Reply::text("Half of an").cut().forever()]).await;
+    let turn = fixture.turn("Answer.").await;
+    assert_eq!(turn.stop_reason(), StopReason::Error, "{turn}");
+    let used = turn.ended().usage.as_ref().and_then(|usage| usage.total_tokens);
+    assert!(used.is_some_and(|used| used > 0), "{turn}");
+    let next = fixture.answered("Once more.", Reply::text("Whole.")).await;
+    assert_eq!((next.text().as_str(), next.stop_reason()), ("Whole.", StopReason::EndTurn), "{next}");
+}
+
+#[tokio::test]
 async fn trap_a_stream_that_breaks_leaves_a_half_answer_only_where_claude_keeps_it() {
     let fixture = CLAUDE.fixture([Reply::text("Half of an").cut(), Reply::text("A whole answer.")]).await;
     let turn = fixture.turn("Answer.").await;

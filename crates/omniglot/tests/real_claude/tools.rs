@@ -133,6 +133,27 @@ async fn a_subagent_works_below_the_call_that_spawned_it() {
 }
 
 #[tokio::test]
+async fn what_a_subagent_edits_and_writes_is_told_with_its_change() {
+    let edits = |request: &mut CreateSessionRequest| request.permission_mode = Some("acceptEdits".to_owned());
+    let fixture = CLAUDE.stage_with([], edits).await;
+    let (old, new) = (fixture.file("old.go"), fixture.file("new.txt"));
+    std::fs::write(&old, "a\n\tb\nc\n").unwrap();
+    let task = json!({"description": "Edit", "subagent_type": "general-purpose",
+        "run_in_background": false, "prompt": "Report its first line."});
+    fixture.model.push(Reply::tool("Agent", task));
+    fixture.model.push((CLAUDE.read)(&old).when(of_subagent));
+    fixture.model.push((CLAUDE.edit)(&old, "\tb", "\tx").when(of_subagent));
+    fixture.model.push((CLAUDE.write)(&new, "made\n").when(of_subagent));
+    fixture.model.push(Reply::text("Edited.").when(of_subagent));
+    fixture.model.push(Reply::text("The subagent is back."));
+    let turn = fixture.turn("Delegate.").await;
+    let diffs = turn.diffs();
+    let [edited, written] = diffs[..] else { panic!("two diffs:\n{turn}") };
+    assert!(edited.contains("\n-\tb\n+\tx\n"), "{edited}");
+    assert!(written.starts_with("--- /dev/null\n") && written.ends_with("\n+made\n"), "{written}");
+}
+
+#[tokio::test]
 async fn a_secret_of_an_mcp_server_is_in_no_event_and_no_frame() {
     let server = McpServerConfig::Local {
         command: McpCommand::Line(mcp_server()),

@@ -93,6 +93,22 @@ fn the_end_of_a_call_may_tell_a_part_of_what_it_used() {
 }
 
 #[test]
+fn a_result_without_numbers_of_its_own_has_those_of_the_models() {
+    let usage = |input: u64| {
+        format!(r#""modelUsage":{{"m":{{"inputTokens":{input},"outputTokens":5,"cacheReadInputTokens":2}}}}"#)
+    };
+    let mut harness = Harness::prompted();
+    harness.result(&format!(r#","usage":{{"input_tokens":0,"output_tokens":0}},{}"#, usage(40)));
+    harness.command(&prompt("again")).result(&format!(",{}", usage(50)));
+    let said = harness.said();
+    let ends: Vec<&str> = said.lines().filter(|line| line.starts_with("turn .")).collect();
+    insta::assert_snapshot!(ends.join("\n"), @r#"
+    turn . "end_turn" model="m" usage={"input_tokens":40,"output_tokens":5,"cache_read_tokens":2,"cache_write_tokens":0,"total_tokens":47}
+    turn . "end_turn" model="m" usage={"input_tokens":10,"output_tokens":0,"cache_read_tokens":0,"cache_write_tokens":0,"total_tokens":10}
+    "#);
+}
+
+#[test]
 fn a_prompt_that_an_old_cli_puts_into_a_turn_of_its_own_is_answered_by_its_result() {
     let mut harness = Harness::ready();
     harness.command(&prompt("hi")).hear(INIT);

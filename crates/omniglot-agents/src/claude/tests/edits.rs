@@ -3,7 +3,7 @@
 use omniglot_schema::{ContentPart, FileAction};
 use serde_json::{Value, json};
 
-use crate::claude::patch::FileChange;
+use crate::claude::patch::{FileChange, made};
 
 /// Action and diff of a change that is told so.
 fn change(told: Value) -> (FileAction, Option<String>) {
@@ -90,6 +90,32 @@ fn a_file_that_is_written_anew_is_compared_with_what_it_was() {
     let (action, diff) = change(told);
     assert_eq!(action, FileAction::Write);
     assert!(diff.unwrap().starts_with("--- /dev/null\n+++ b/a\n@@ -0,0 +1,2 @@\n"));
+}
+
+#[test]
+fn the_edits_of_a_subagent_are_told_from_what_it_called() {
+    let call = |tool: &str, input: Value, words: &str| {
+        let Value::Object(input) = input else { panic!("arguments") };
+        match made(tool, &input, words).as_slice() {
+            [ContentPart::FileRef { action, diff, .. }] => (*action, diff.clone()),
+            other => panic!("{other:?}"),
+        }
+    };
+    let edit = json!({"file_path": "/a", "old_string": "\tb", "new_string": "\tx"});
+    let (action, diff) = call("Edit", edit, "The file /a has been updated successfully.");
+    assert_eq!(action, FileAction::Patch);
+    insta::assert_snapshot!(diff.unwrap(), @r"
+    --- a/a
+    +++ b/a
+    @@ -1 +1 @@
+    -	b
+    +	x
+    ");
+    let write = json!({"file_path": "/a", "content": "new\n"});
+    let (action, diff) = call("Write", write.clone(), "File created successfully at: /a");
+    assert_eq!(action, FileAction::Write);
+    assert!(diff.unwrap().starts_with("--- /dev/null\n"));
+    assert_eq!(call("Write", write, "The file /a has been updated successfully."), (FileAction::Write, None));
 }
 
 #[test]
