@@ -1,5 +1,7 @@
 //! Items: the discrete units of content of a session, and the parts they are made of.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -75,6 +77,9 @@ pub enum ContentPart {
     ToolResult {
         call_id: CallId,
         output: String,
+        /// What the command wrote to stderr, where the agent tells that apart; `output` is without it then.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stderr: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         is_error: Option<bool>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -108,6 +113,16 @@ pub enum ContentPart {
 impl ContentPart {
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
+    }
+
+    /// Returns all that a tool has given back as one text, what it wrote to stderr last.
+    pub fn printed(&self) -> Option<Cow<'_, str>> {
+        let Self::ToolResult { output, stderr, .. } = self else { return None };
+        let Some(stderr) = stderr.as_deref().filter(|stderr| !stderr.is_empty()) else {
+            return Some(Cow::Borrowed(output));
+        };
+        let line_end = if output.is_empty() || output.ends_with('\n') { "" } else { "\n" };
+        Some(Cow::Owned([output, line_end, stderr].concat()))
     }
 }
 
@@ -177,5 +192,30 @@ impl StatusLabel {
             Self::ExtensionError => "extension_error",
             Self::ExtensionUi => "extension_ui",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_tool_printed_is_its_output_and_then_its_stderr() {
+        let printed = |output: &str, stderr: Option<&str>| {
+            let part = ContentPart::ToolResult {
+                call_id: CallId("call_1".into()),
+                output: output.into(),
+                stderr: stderr.map(str::to_owned),
+                is_error: None,
+                exit_code: None,
+                duration_ms: None,
+            };
+            part.printed().unwrap().into_owned()
+        };
+        assert_eq!(printed("out", None), "out");
+        assert_eq!(printed("out", Some("oops")), "out\noops");
+        assert_eq!(printed("out\n", Some("oops\n")), "out\noops\n");
+        assert_eq!(printed("", Some("oops")), "oops");
+        assert_eq!(ContentPart::text("out").printed(), None);
     }
 }

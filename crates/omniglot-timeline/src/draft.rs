@@ -207,6 +207,8 @@ impl ToolCall {
 pub struct ToolResult {
     pub call: ItemKey,
     pub output: String,
+    /// What was written to stderr, where the agent tells it apart; `output` is without it.
+    pub stderr: Option<String>,
     pub is_error: Option<bool>,
     pub exit_code: Option<i64>,
     pub duration_ms: Option<u64>,
@@ -221,6 +223,7 @@ impl ToolResult {
         Self {
             call,
             output: String::new(),
+            stderr: None,
             is_error: None,
             exit_code: None,
             duration_ms: None,

@@ -101,6 +101,8 @@ pub(crate) fn unfenced(text: &str) -> Option<&str> {
 #[derive(Debug, Default)]
 pub(crate) struct RawOutput {
     pub(crate) text: String,
+    /// What was written to stderr, where `text` is without it.
+    pub(crate) stderr: Option<String>,
     pub(crate) exit_code: Option<i64>,
     pub(crate) duration_ms: Option<u64>,
     pub(crate) json: Option<Value>,
@@ -153,13 +155,16 @@ impl RawOutput {
         let known: Known = serde_json::from_value(value.clone()).unwrap_or_default();
         let duration =
             known.duration.map(|d| d.secs.saturating_mul(1000).saturating_add(d.nanos / 1_000_000));
-        let shell = known.stdout.map(|out| out + known.stderr.as_deref().unwrap_or_default());
+        let is_apart = known.aggregated_output.is_none() && known.stdout.is_some();
+        let stderr = known.stderr.filter(|stderr| is_apart && !stderr.is_empty());
         let (mcp, images) = known.content.as_deref().and_then(read_blocks).unzip();
         // What codex formats for its model is cut.
-        let text = known.aggregated_output.or(shell).or(known.output).or(known.formatted_output).or(mcp);
+        let text =
+            known.aggregated_output.or(known.stdout).or(known.output).or(known.formatted_output).or(mcp);
         let understood = text.is_some() || known.exit_code.is_some() || known.structured_content.is_some();
         Self {
             text: text.unwrap_or_default(),
+            stderr,
             exit_code: known.exit_code,
             duration_ms: duration.or(known.duration_ms),
             json: if understood { known.structured_content } else { Some(value) },
@@ -201,9 +206,10 @@ mod tests {
 
     #[track_caller]
     fn read(raw: &str) -> String {
-        let RawOutput { text, exit_code, duration_ms, json, images } =
+        let RawOutput { text, stderr, exit_code, duration_ms, json, images } =
             RawOutput::read(serde_json::from_str(raw).unwrap());
         let json = serde_json::to_string(&json).unwrap();
+        let text = stderr.map_or_else(|| text.clone(), |stderr| format!("{text}|{stderr}"));
         let images = if images.is_empty() { String::new() } else { format!(" {images:?}") };
         format!("{text:?} {exit_code:?} {duration_ms:?} {json}{images}")
     }
@@ -223,6 +229,7 @@ mod tests {
         insta::assert_snapshot!(read(r#"[{"type":"text","text":"a"},{"type":"text","text":"b"}]"#), @r#""a\nb" None None null"#);
         let codex = r#"{"stdout":"x","stderr":"","formatted_output":"f\n","exit_code":3,"duration":{"secs":1,"nanos":2000000}}"#;
         insta::assert_snapshot!(read(codex), @r#""x" Some(3) Some(1002) null"#);
+        insta::assert_snapshot!(read(r#"{"stdout":"x","stderr":"oops"}"#), @r#""x|oops" None None null"#);
         insta::assert_snapshot!(read(r#"{"exit_code":0}"#), @r#""" Some(0) None null"#);
         let mcp = r#"{"content":[{"type":"text","text":"5"}],"structuredContent":{"sum":5}}"#;
         insta::assert_snapshot!(read(mcp), @r#""5" None None {"sum":5}"#);

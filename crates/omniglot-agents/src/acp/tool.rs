@@ -398,6 +398,7 @@ impl Tool {
         ToolResult {
             call: self.call.clone(),
             output: self.output().to_owned(),
+            stderr: if self.shows_raw() { self.raw.stderr.take() } else { None },
             is_error: Some(outcome == Outcome::Failed),
             exit_code: self.told_exit_code(outcome).or(self.exit_code).or(self.raw.exit_code),
             duration_ms: self.raw.duration_ms,
@@ -417,6 +418,11 @@ impl Tool {
         let exit_code = self.shown.iter().filter_map(|name| terminals.get(name)?.exit_code()).next_back();
         self.terminal.push_str(&said);
         self.exit_code = self.exit_code.or(exit_code);
+    }
+
+    /// Whether the output is what `rawOutput` says.
+    fn shows_raw(&self) -> bool {
+        self.terminal.is_empty() && (!self.content_is_output || self.content.text.is_empty())
     }
 
     fn output(&self) -> &str {

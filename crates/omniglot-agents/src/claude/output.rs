@@ -113,9 +113,25 @@ fn ran(read: &mut ToolResult, parts: &mut Vec<ContentPart>, structured: Option<&
     read.goes_on = shell.background_task_id.is_some();
     let ended = !shell.interrupted && !read.goes_on;
     read.exit_code = (ended && shell.return_code_interpretation.is_none()).then_some(0);
+    let stderr = shell.stderr.trim();
     if let Some(path) = shell.persisted_output_path {
-        read.output = shell.stdout + &shell.stderr;
+        read.output.clone_from(&shell.stdout);
         parts.push(ContentPart::FileRef { path, action: FileAction::Read, diff: None });
+    } else if !stderr.is_empty() {
+        read.output = without_stderr(&read.output, shell.stdout.trim(), stderr);
+    }
+    read.stderr = (!stderr.is_empty()).then(|| stderr.to_owned());
+}
+
+/// The model is given stdout, stderr and remarks of the CLI as one text, in this order.
+fn without_stderr(text: &str, stdout: &str, stderr: &str) -> String {
+    let (said, rest) = match text.find(stdout) {
+        Some(at) => text.split_at(at + stdout.len()),
+        None => ("", text),
+    };
+    match rest.split_once(stderr) {
+        Some((before, after)) => format!("{said}{}{after}", before.strip_suffix('\n').unwrap_or(before)),
+        None => text.to_owned(),
     }
 }
 
@@ -166,5 +182,48 @@ struct Structured {
 impl Structured {
     fn into_part(self) -> Option<ContentPart> {
         self.structured_content.map(|json| ContentPart::Json { json })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The output and stderr of a command of which the model was told `content`.
+    fn ran(content: &str, structured: &str) -> (String, Option<String>) {
+        let content = serde_json::value::to_raw_value(content).unwrap();
+        let structured: Box<RawValue> = serde_json::from_str(structured).unwrap();
+        let result =
+            WireResult { tool_use_id: "b".to_owned(), content: Some(&content), is_error: Some(false) };
+        let mut faults = vec![];
+        let read = read("Bash", ItemKey::from("b"), &result, Some(&structured), &mut faults);
+        assert_eq!(faults, []);
+        (read.output, read.stderr)
+    }
+
+    #[test]
+    fn stdout_and_stderr_of_a_command_stay_apart() {
+        let both = ran("out\noops", r#"{"stdout":"out\n","stderr":"oops\n"}"#);
+        assert_eq!(both, ("out".to_owned(), Some("oops".to_owned())));
+        let same = ran("a\na", r#"{"stdout":"a","stderr":"a"}"#);
+        assert_eq!(same, ("a".to_owned(), Some("a".to_owned())));
+        let silent = ran("oops", r#"{"stdout":"","stderr":"oops"}"#);
+        assert_eq!(silent, (String::new(), Some("oops".to_owned())));
+        let quiet = ran("out", r#"{"stdout":"out","stderr":""}"#);
+        assert_eq!(quiet, ("out".to_owned(), None));
+    }
+
+    #[test]
+    fn what_the_cli_remarks_behind_stderr_stays_in_the_output() {
+        let text = "out\noops\n<error>Command was aborted before completion</error>";
+        let told = ran(text, r#"{"stdout":"out","stderr":"oops","interrupted":true}"#);
+        let output = "out\n<error>Command was aborted before completion</error>".to_owned();
+        assert_eq!(told, (output, Some("oops".to_owned())));
+    }
+
+    #[test]
+    fn of_a_long_output_both_streams_are_told_apart_as_well() {
+        let told = ran("<persisted>", r#"{"stdout":"out","stderr":"oops","persistedOutputPath":"/t/o.txt"}"#);
+        assert_eq!(told, ("out".to_owned(), Some("oops".to_owned())));
     }
 }

@@ -208,6 +208,7 @@ impl Call {
         ToolResult {
             call: self.key.clone(),
             output: state.output.or(state.error).unwrap_or_default(),
+            stderr: None,
             is_error: Some(failed || metadata.exit.is_some_and(|exit| exit != 0)),
             exit_code: metadata.exit,
             duration_ms: duration(state.time.start, state.time.end),

@@ -114,9 +114,10 @@ fn show_body(body: &Body) -> String {
 }
 
 fn show_result(result: &ToolResult) -> String {
-    let ToolResult { call, output, is_error, exit_code, duration_ms, parts, goes_on } = result;
+    let ToolResult { call, output, stderr, is_error, exit_code, duration_ms, parts, goes_on } = result;
     let mut text = format!("tool_result of {} {}", call.0, short(output));
     let facts = [
+        ("stderr", short(stderr)),
         ("error", short(is_error)),
         ("exit", short(exit_code)),
         ("ms", short(duration_ms)),

@@ -53,13 +53,14 @@ impl Timeline {
                 }]
             }
             Body::ToolResult(result) => {
-                let ToolResult { call, output, is_error, exit_code, duration_ms, parts, goes_on: _ } = result;
-                let output = if output.is_empty() { streamed.to_owned() } else { output };
+                let ToolResult { call, output, stderr, is_error, exit_code, duration_ms, parts, .. } = result;
+                // What was streamed may hold both.
+                let is_silent = output.is_empty() && stderr.is_none();
+                let output = if is_silent { streamed.to_owned() } else { output };
                 let call_id = self.call_id(&call);
-                let mut content =
-                    vec![ContentPart::ToolResult { call_id, output, is_error, exit_code, duration_ms }];
-                content.extend(parts);
-                content
+                let result =
+                    ContentPart::ToolResult { call_id, output, stderr, is_error, exit_code, duration_ms };
+                std::iter::once(result).chain(parts).collect()
             }
             Body::Status { label, detail } => {
                 let label = format!("{}.{}", self.identity.agent, label.as_str());

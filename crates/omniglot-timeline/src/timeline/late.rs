@@ -283,12 +283,12 @@ impl Told {
 
     /// Its facts stand twice: before the output for whoever reads, and as values.
     fn of_result(result: ToolResult) -> Self {
-        let ToolResult { output, is_error, exit_code, duration_ms, parts, .. } = result;
+        let ToolResult { output, stderr, is_error, exit_code, duration_ms, parts, .. } = result;
         let ended = is_error.map(|failed| if failed { "failed" } else { "completed" }.to_owned());
         let code = exit_code.map(|code| format!("exit code {code}"));
         let time = duration_ms.map(|millis| format!("{millis} ms"));
         let facts: Vec<String> = [ended, code, time].into_iter().flatten().collect();
-        let lines = [facts.join(", "), output];
+        let lines = [facts.join(", "), output, stderr.unwrap_or_default()];
         let words: Vec<String> = lines.into_iter().filter(|line| !line.is_empty()).collect();
         let values = serde_json::to_value(Facts { is_error, exit_code, duration_ms }).ok();
         let values = values.filter(|_| !facts.is_empty()).map(|json| ContentPart::Json { json });

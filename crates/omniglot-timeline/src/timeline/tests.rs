@@ -309,3 +309,24 @@ fn what_a_command_says_that_has_outlived_many_turns_is_late() {
     assert_eq!(late.parent_id, Some(cut.item_id));
     assert_eq!(shown(&late), r#"[{"type":"status","label":"mock.late","detail":"more"}]"#);
 }
+
+#[test]
+fn what_a_command_writes_to_stderr_stands_apart_also_when_it_comes_late() {
+    let stderr = Some("oops".to_owned());
+    let whole = ToolResult { output: "out".into(), stderr: stderr.clone(), ..result("c") };
+    let mut session = Session::new();
+    session.call("c");
+    session.end("r", Outcome::Completed, Some(Body::ToolResult(whole.clone())));
+    assert!(shown(&session.last()).contains(r#""output":"out","stderr":"oops""#));
+    session.call("d");
+    session.start("s", Body::ToolResult(result("d")));
+    session.draft(Draft::ItemDelta { key: "s".into(), delta: "oops".into() });
+    let silent = ToolResult { stderr, ..result("d") };
+    session.end("s", Outcome::Completed, Some(Body::ToolResult(silent)));
+    assert!(shown(&session.last()).contains(r#""output":"","stderr":"oops""#), "the preview held both");
+    session.call("e");
+    session.end_turn();
+    let late = ToolResult { call: "e".into(), ..whole };
+    session.end("t", Outcome::Completed, Some(Body::ToolResult(late)));
+    assert!(shown(&session.last()).contains(r#""detail":"out\noops""#));
+}

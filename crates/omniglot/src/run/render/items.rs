@@ -126,9 +126,10 @@ impl Renderer {
 
     fn result_part(&mut self, part: &ContentPart) -> String {
         match part {
-            ContentPart::ToolResult { output: text, .. } | ContentPart::Text { text } => {
-                tool::output(self.style, text, self.width)
+            ContentPart::ToolResult { .. } => {
+                tool::output(self.style, &part.printed().unwrap_or_default(), self.width)
             }
+            ContentPart::Text { text } => tool::output(self.style, text, self.width),
             ContentPart::FileRef { path, action, diff } => {
                 let shown = diff.as_deref().and_then(|diff| self.diff_once(path, diff));
                 shown.unwrap_or_else(|| self.touched(path, *action))

@@ -171,6 +171,24 @@ fn results_of_parallel_calls_name_their_call() {
 }
 
 #[test]
+fn what_a_command_wrote_to_stderr_is_shown_below_its_output() {
+    let part = ContentPart::ToolResult {
+        call_id: CallId("c1".into()),
+        output: "out".into(),
+        stderr: Some("oops".into()),
+        is_error: None,
+        exit_code: None,
+        duration_ms: None,
+    };
+    let done = completed(item("r", ItemKind::ToolResult, Some(ItemRole::Tool), vec![part]));
+    insta::assert_snapshot!(shown(Style::Plain, 60, vec![call("c1", "Bash", "{}"), done]), @r"
+    ● Bash
+      │ out
+      │ oops
+    ");
+}
+
+#[test]
 fn structured_output_is_shown_only_when_a_result_has_nothing_else() {
     let json = || ContentPart::Json { json: serde_json::json!({"written": 163}) };
     let diff = Some("--- a\n+++ a\n@@ -1 +1 @@\n-old\n+new\n".to_owned());
@@ -390,6 +408,7 @@ fn result(id: &str, output: &str, exit_code: Option<i64>, parts: Vec<ContentPart
     let part = ContentPart::ToolResult {
         call_id: CallId(id.into()),
         output: output.into(),
+        stderr: None,
         is_error: None,
         exit_code,
         duration_ms: exit_code.map(|_| 1_500),

@@ -1,5 +1,7 @@
 //! What a tool gave back: its output, the files it changed, pictures; each where ACP has a place for it.
 
+use std::borrow::Cow;
+
 use agent_client_protocol_schema::v1::{
     ContentBlock, TextContent, ToolCallContent, ToolCallLocation, ToolCallStatus, ToolCallUpdateFields,
     ToolKind,
@@ -61,7 +63,7 @@ struct Shown {
 impl Shown {
     fn add(&mut self, item: &UniversalItem, part: &ContentPart, blobs: &Blobs) {
         match part {
-            ContentPart::ToolResult { output, .. } => self.output = Some(output.clone()),
+            ContentPart::ToolResult { .. } => self.output = part.printed().map(Cow::into_owned),
             ContentPart::FileRef { path, action, diff } => self.file(path, *action, diff.as_deref()),
             other => {
                 self.others.extend(blocks::block(&item.item_id, other, blobs).map(ToolCallContent::from))

@@ -228,6 +228,16 @@ fn a_permission_shows_the_kind_and_files_of_the_call_that_waits() {
     assert_eq!(asked["toolCall"]["locations"], json!([{ "path": "/w/a.rs" }]));
 }
 
+#[test]
+fn what_a_command_wrote_to_stderr_is_shown_with_its_output() {
+    let mut session = Session::new(Audience::default(), Echo::All);
+    let part = json!({ "type": "tool_result", "call_id": "call_1", "output": "out", "stderr": "oops" });
+    let result = json!({ "item_id": "itm_2", "kind": "tool_result", "role": "tool", "status": "completed",
+        "content": [part] });
+    let [.., SessionUpdate::ToolCallUpdate(last)] = &session.item(result)[..] else { panic!() };
+    assert_eq!(last.fields.raw_output, Some(json!("out\noops")));
+}
+
 fn size(update: &SessionUpdate) -> usize {
     serde_json::to_string(update).unwrap().len()
 }

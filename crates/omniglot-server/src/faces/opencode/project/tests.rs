@@ -125,6 +125,25 @@ fn the_words_of_a_message_are_shown_before_its_agent_has_named_it() {
 }
 
 #[test]
+fn what_a_command_wrote_to_stderr_is_shown_with_its_output() {
+    let mut harness = Harness::new();
+    harness.turn("msg_1", &[]);
+    harness.said("itm_1", "user", "go");
+    let item = |id: &str, kind: &str, role: &str, part: Value| json!({ "item": { "item_id": id, "kind": kind, "role": role, "status": "completed", "content": [part] } });
+    let call = json!({ "type": "tool_call", "name": "Bash", "arguments": "{}", "call_id": "call_1" });
+    let result = json!({ "type": "tool_result", "call_id": "call_1", "output": "out", "stderr": "oops" });
+    for (id, kind, role, part) in
+        [("itm_2", "tool_call", "assistant", call), ("itm_3", "tool_result", "tool", result)]
+    {
+        harness.tell("item.started", item(id, kind, role, part.clone()));
+        harness.tell("item.completed", item(id, kind, role, part));
+    }
+    let parts = harness.messages()[1]["parts"].clone();
+    let shown = parts.as_array().unwrap().iter().find(|part| part["type"] == "tool").unwrap();
+    assert_eq!(shown["state"]["output"], "out\noops", "{shown}");
+}
+
+#[test]
 fn a_message_that_is_taken_back_disappears() {
     let mut harness = Harness::new();
     harness.turn("msg_1", &[]);

@@ -1,5 +1,7 @@
 //! What a call's part shows when the call is over.
 
+use std::borrow::Cow;
+
 use omniglot_schema::{ContentPart, ItemStatus, UniversalItem};
 use serde_json::{Value, json};
 
@@ -14,7 +16,7 @@ const SHOWN: usize = 30 * 1024;
 
 /// What came of a call.
 struct Came<'a> {
-    output: &'a str,
+    output: Cow<'a, str>,
     is_error: bool,
     exit_code: Option<i64>,
 }
@@ -38,23 +40,27 @@ pub(super) fn state(
     let mut whole = open.input.clone();
     input::complete(&open.tool, &mut whole, changes);
     if came.has_failed() {
-        return ToolState::Error { input: whole, error: came.output.to_owned(), metadata, time };
+        return ToolState::Error { input: whole, error: came.output.into_owned(), metadata, time };
     }
     let attachments = attachments(open, item, projector);
     let title = title(open, &whole);
-    let output = came.output.to_owned();
+    let output = came.output.into_owned();
     ToolState::Completed { input: whole, output, title, metadata, time, attachments }
 }
 
 fn came(item: &UniversalItem) -> Came<'_> {
     let found = item.content.iter().find_map(|part| match part {
-        ContentPart::ToolResult { output, is_error, exit_code, .. } => {
+        ContentPart::ToolResult { is_error, exit_code, .. } => {
             let is_error = is_error.unwrap_or(false) || item.status == ItemStatus::Failed;
-            Some(Came { output, is_error, exit_code: *exit_code })
+            Some(Came { output: part.printed().unwrap_or_default(), is_error, exit_code: *exit_code })
         }
         _ => None,
     });
-    found.unwrap_or(Came { output: "", is_error: item.status == ItemStatus::Failed, exit_code: None })
+    found.unwrap_or(Came {
+        output: Cow::default(),
+        is_error: item.status == ItemStatus::Failed,
+        exit_code: None,
+    })
 }
 
 fn title(open: &OpenCall, input: &Record) -> String {
@@ -68,7 +74,7 @@ fn metadata(open: &OpenCall, item: &UniversalItem, came: &Came<'_>, changes: &[F
     let mut put = |key: &str, value: Value| metadata.insert(key.to_owned(), value);
     // The error is shown by itself, and would be there twice.
     if open.tool == BASH && !came.has_failed() {
-        let shown = end_of(came.output, SHOWN);
+        let shown = end_of(&came.output, SHOWN);
         put("output", json!(shown));
         put("truncated", json!(shown.len() < came.output.len()));
     }
