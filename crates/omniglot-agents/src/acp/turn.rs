@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use agent_client_protocol_schema::v1::{ContentBlock, EmbeddedResourceResource};
-use omniglot_schema::{AuthStatus, ContentPart, ErrorCode, MessageId, StatePatch, StopReason};
+use omniglot_schema::{ContentPart, ErrorCode, MessageId, StopReason};
 use omniglot_timeline::{Failure, Origin, TurnEnd};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -161,10 +161,7 @@ impl Acp {
         let end = match result {
             Ok(raw) => self.answered_end(raw, &turn, out),
             Err(_) if turn.cancelled => self.with_account(TurnEnd::new(StopReason::Cancelled), &turn),
-            Err(error) => {
-                self.note_auth(&error, out);
-                self.with_account(TurnEnd::failed(failure(&error)), &turn)
-            }
+            Err(error) => self.with_account(TurnEnd::failed(failure(&error)), &turn),
         };
         match end.stop {
             StopReason::Cancelled | StopReason::Error => self.texts.abandon(),
@@ -208,13 +205,6 @@ impl Acp {
         end.usage = turn.tokens.and_then(TokenCount::to_usage);
         end.cost_usd = self.turns.cost_of(turn);
         end
-    }
-
-    fn note_auth(&mut self, error: &RpcError, out: &mut Vec<Output>) {
-        if error.code == RpcError::AUTH_REQUIRED {
-            let auth = Some(Some(self.agent.auth(AuthStatus::Required)));
-            self.state(StatePatch { auth, ..StatePatch::default() }, out);
-        }
     }
 }
 

@@ -196,7 +196,7 @@ mod tests {
         let result =
             WireResult { tool_use_id: "b".to_owned(), content: Some(&content), is_error: Some(false) };
         let mut faults = vec![];
-        let read = read("Bash", ItemKey::from("b"), &result, Some(&structured), &mut faults);
+        let read = read("Bash", None, ItemKey::from("b"), &result, Some(&structured), &mut faults);
         assert_eq!(faults, []);
         (read.output, read.stderr)
     }

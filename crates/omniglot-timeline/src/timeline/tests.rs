@@ -8,15 +8,16 @@ mod user;
 
 use jiff::Timestamp;
 use omniglot_schema::{
-    ContentPart, EventData, FileAction, ItemKind, ItemStatus, PermissionStatus, QuestionInfo, ResolvedBy,
-    SessionId, StopReason, ToolKind, ToolSubject, UniversalItem,
+    AuthMethodInfo, AuthState, AuthStatus, ContentPart, ErrorCode, EventData, FileAction, ItemKind, ItemStatus,
+    PermissionStatus, QuestionInfo, ResolvedBy, SessionId, StatePatch, StopReason, ToolKind, ToolSubject,
+    UniversalEventType, UniversalItem,
 };
 
 use super::{Emitted, Identity, Stamp, Timeline};
 use crate::check::{Allow, check};
 use crate::draft::{
-    Body, Draft, ItemEnd, ItemKey, ItemStart, Origin, Outcome, PermissionAsk, QuestionAsk, RequestKey,
-    ToolResult, TurnEnd,
+    Body, Draft, Failure, ItemEnd, ItemKey, ItemStart, Origin, Outcome, PermissionAsk, QuestionAsk,
+    RequestKey, ToolResult, TurnEnd,
 };
 
 struct Session {
@@ -329,4 +330,41 @@ fn what_a_command_writes_to_stderr_stands_apart_also_when_it_comes_late() {
     let late = ToolResult { call: "e".into(), ..whole };
     session.end("t", Outcome::Completed, Some(Body::ToolResult(late)));
     assert!(shown(&session.last()).contains(r#""detail":"out\noops""#));
+}
+
+#[test]
+fn credentials_that_were_refused_are_required_until_a_turn_succeeds() {
+    let mut session = Session::new();
+    let method = AuthMethodInfo { id: "key".into(), name: "set KEY".into(), description: None };
+    let ready = AuthState { state: AuthStatus::Ready, methods: vec![method] };
+    session.draft(Draft::State(Box::new(StatePatch { auth: Some(Some(ready)), ..StatePatch::default() })));
+    let mut after = |stop: StopReason, code: Option<ErrorCode>| {
+        let error = code.map(|code| Failure::new(code, "no"));
+        session.draft(Draft::TurnEnded(TurnEnd { error, ..TurnEnd::new(stop) }));
+        let AuthState { state, methods } = session.timeline.fold().state.auth.clone().unwrap();
+        assert_eq!(methods.len(), 1);
+        session.turn();
+        state
+    };
+    let (required, ready) = (AuthStatus::Required, AuthStatus::Ready);
+    assert_eq!(after(StopReason::Error, Some(ErrorCode::ApiError)), ready);
+    assert_eq!(after(StopReason::Error, Some(ErrorCode::ProviderAuth)), required);
+    assert_eq!(after(StopReason::Error, Some(ErrorCode::RateLimit)), required);
+    assert_eq!(after(StopReason::Cancelled, None), required);
+    assert_eq!(after(StopReason::EndTurn, None), ready);
+}
+
+#[test]
+fn what_an_agent_never_said_about_its_credentials_a_turn_shows() {
+    let mut session = Session::new();
+    session.end_turn();
+    assert_eq!(session.timeline.fold().state.auth, None);
+    session.turn();
+    let failure = Failure::new(ErrorCode::ProviderAuth, "401");
+    session.draft(Draft::TurnEnded(TurnEnd::failed(failure)));
+    let kinds: Vec<_> = session.said.iter().rev().take(3).map(|said| said.event.kind()).collect();
+    use UniversalEventType as Kind;
+    assert_eq!(kinds, [Kind::TurnEnded, Kind::Error, Kind::SessionUpdated]);
+    let auth = session.timeline.fold().state.auth.clone().unwrap();
+    assert_eq!(auth, AuthState { state: AuthStatus::Required, methods: vec![] });
 }

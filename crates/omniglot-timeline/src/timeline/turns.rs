@@ -2,8 +2,9 @@
 
 use jiff::Timestamp;
 use omniglot_schema::{
-    ErrorCode, ErrorData, EventData, ItemRole, ResolvedBy, StatusLabel, StopReason, TurnEndedData,
-    TurnEndedMetadata, TurnId, TurnOrigin, TurnPhase, TurnStartedData, TurnStartedMetadata,
+    AuthState, AuthStatus, ErrorCode, ErrorData, EventData, ItemRole, ResolvedBy, StatePatch, StatusLabel,
+    StopReason, TurnEndedData, TurnEndedMetadata, TurnId, TurnOrigin, TurnPhase, TurnStartedData,
+    TurnStartedMetadata,
 };
 
 use super::{Emitted, Stamp, Timeline};
@@ -109,6 +110,7 @@ impl Timeline {
         self.close_items(stamp.synthetic(), out);
         let Some(turn) = self.turn.take() else { return };
         let (stop, failure) = verdict(end.stop, turn.failure, end.error);
+        self.learn_auth(stop, failure.as_ref(), stamp.synthetic(), out);
         match failure {
             Some(failure) if stop == StopReason::Error => {
                 self.emit(EventData::Error(failure.into()), stamp, out)
@@ -128,6 +130,29 @@ impl Timeline {
         };
         let data = TurnEndedData { phase: TurnPhase::Ended, turn_id: turn.id, metadata };
         self.emit(EventData::TurnEnded(data), stamp, out);
+    }
+
+    /// Takes into the state what the end of a turn shows about the agent's credentials: refused ones are required
+    /// until a turn has succeeded.
+    fn learn_auth(
+        &mut self,
+        stop: StopReason,
+        failure: Option<&Failure>,
+        stamp: Stamp,
+        out: &mut Vec<Emitted>,
+    ) {
+        let known = self.fold.state.auth.as_ref();
+        let is_required = known.is_some_and(|auth| auth.state == AuthStatus::Required);
+        let refused = failure.is_some_and(|failure| failure.code == ErrorCode::ProviderAuth);
+        let state = match stop {
+            StopReason::Error if refused => AuthStatus::Required,
+            StopReason::Error | StopReason::Cancelled => return,
+            _ if is_required => AuthStatus::Ready,
+            _ => return,
+        };
+        let methods = known.map(|auth| auth.methods.clone()).unwrap_or_default();
+        let auth = Some(Some(AuthState { state, methods }));
+        self.state(StatePatch { auth, ..StatePatch::default() }, stamp, out);
     }
 
     pub(super) fn error(&mut self, failure: Failure, stamp: Stamp, out: &mut Vec<Emitted>) {
