@@ -69,6 +69,9 @@ struct Account {
     token_source: Option<String>,
     api_key_source: Option<String>,
     api_provider: Option<String>,
+    /// Told in place of a source for a login of `claude /login`.
+    subscription_type: Option<String>,
+    email: Option<String>,
 }
 
 impl Session {
@@ -94,15 +97,24 @@ impl Session {
 }
 
 impl Account {
-    /// The CLI finds no credentials of its own vendor, and is not told to use another one.
-    fn is_empty(&self) -> bool {
-        let none = |source: &Option<String>| matches!(source.as_deref(), None | Some("none"));
-        let own = matches!(self.api_provider.as_deref(), None | Some("firstParty"));
-        own && none(&self.token_source) && none(&self.api_key_source)
+    /// Another provider has credentials of its own kind, which the CLI does not look for. That there are none of
+    /// its own vendor it says in so many words.
+    fn status(&self) -> AuthStatus {
+        let sources = [self.token_source.as_deref(), self.api_key_source.as_deref()];
+        let has_source = sources.into_iter().flatten().any(|source| source != "none");
+        let has_login = self.subscription_type.is_some() || self.email.is_some();
+        let other_provider = self.api_provider.as_deref().is_some_and(|provider| provider != "firstParty");
+        if has_source || has_login || other_provider {
+            return AuthStatus::Ready;
+        }
+        match self.token_source {
+            Some(_) => AuthStatus::Required,
+            None => AuthStatus::Unknown,
+        }
     }
 
     fn auth(&self) -> AuthState {
-        let state = if self.is_empty() { AuthStatus::Required } else { AuthStatus::Ready };
+        let state = self.status();
         let method = |id: &str, name: &str| AuthMethodInfo {
             id: id.to_owned(),
             name: name.to_owned(),

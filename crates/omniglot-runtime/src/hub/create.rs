@@ -63,13 +63,14 @@ impl Hub {
             Ok(Opened { agent, early }) => {
                 pending.step.absorb_early(&mut pending.timeline, early);
                 pending.opened = Some(agent);
+                pending.refused = pending.logged_out(self.login(&request.agent));
             }
             Err(start_error) if is_copy => return Err(start_error.into_error()),
             Err(start_error) => pending.refused = Some(pending.unauthorised(start_error)?),
         }
         pending.settle(request);
         self.check_open()?;
-        self.learn(request, &pending.timeline, pending.refused.is_none());
+        self.learn(request, &pending.timeline, pending.opened.is_some());
         Ok(pending)
     }
 
@@ -86,6 +87,12 @@ impl Hub {
                 program: entry.launch.program.clone(),
             }),
         }
+    }
+
+    /// How one logs in to an agent, where that is known.
+    fn login(&self, agent: &str) -> Option<&'static str> {
+        let entry = self.inner.launcher.catalog.get(agent).ok()?;
+        entry.start.map(|start| start.login).filter(|login| !login.is_empty())
     }
 
     /// Gives a session its row, in the place of `old` if there is one, and lets it live. Called with its door
@@ -168,7 +175,7 @@ pub(super) struct PendingSession {
     timeline: Timeline,
     step: Step,
     opened: Option<Agent>,
-    /// Why it has no agent yet.
+    /// Why its agent cannot work yet.
     refused: Option<AgentError>,
 }
 
@@ -198,15 +205,30 @@ impl PendingSession {
         let methods = self.timeline.fold().state.auth.clone().map(|auth| auth.methods).unwrap_or_default();
         let auth = AuthState { state: AuthStatus::Required, methods };
         self.patch(StatePatch { auth: Some(Some(auth)), ..StatePatch::default() });
-        let details =
-            refusal.hint.map(|hint| serde_json::Map::from_iter([("hint".to_owned(), hint.into())]).into());
-        Ok(AgentError {
+        Ok(self.without_credentials(refusal.message, refusal.hint))
+    }
+
+    /// Some agents open a session without credentials, and say that they have none.
+    fn logged_out(&self, login: Option<&str>) -> Option<AgentError> {
+        let auth = self.timeline.fold().state.auth.as_ref()?;
+        let ways: Vec<&str> = auth.methods.iter().map(|method| method.name.as_str()).collect();
+        let message = match ways.as_slice() {
+            [] => "nobody is logged in".to_owned(),
+            ways => format!("nobody is logged in; the ways to do it: {}", ways.join(", ")),
+        };
+        let is_required = auth.state == AuthStatus::Required;
+        is_required.then(|| self.without_credentials(message, login.map(str::to_owned)))
+    }
+
+    fn without_credentials(&self, message: String, hint: Option<String>) -> AgentError {
+        let details = hint.map(|hint| serde_json::Map::from_iter([("hint".to_owned(), hint.into())]).into());
+        AgentError {
             r#type: ErrorType::PermissionDenied,
-            message: refusal.message,
+            message,
             agent: Some(self.agent.clone()),
             session_id: None,
             details,
-        })
+        }
     }
 
     /// What the request asked for is state, and so is the process.

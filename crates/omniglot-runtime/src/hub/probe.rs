@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use omniglot_agents::{Open, RefusalKind};
 use omniglot_schema::{
-    AgentModelInfo, AgentModelsResponse, AgentModesResponse, CreateSessionRequest, SessionId,
+    AgentModelInfo, AgentModelsResponse, AgentModesResponse, AuthStatus, CreateSessionRequest, SessionId,
 };
 use omniglot_timeline::{Draft, Fold, Identity, SessionStarted, Timeline};
 use tokio::sync::OwnedMutexGuard;
@@ -60,18 +60,19 @@ impl Probe {
 }
 
 impl Hub {
-    /// Remembers what a session of this agent has told, and whether it was let in.
-    pub(super) fn learn(&self, request: &CreateSessionRequest, timeline: &Timeline, let_in: bool) {
-        match let_in {
+    /// Remembers what a session of this agent has told, and whether it has credentials.
+    pub(super) fn learn(&self, request: &CreateSessionRequest, timeline: &Timeline, opened: bool) {
+        let fold = timeline.fold();
+        let logged_out = fold.state.auth.as_ref().is_some_and(|auth| auth.state == AuthStatus::Required);
+        match opened && !logged_out {
             true => self.inner.credentials.accepted(&request.agent, Trial::Opening),
             false => self.inner.credentials.refused(&request.agent, Trial::Opening),
         }
-        let fold = timeline.fold();
         let mut probes = lock(&self.inner.probes);
         let probe = probes.entry(request.agent.clone()).or_default();
         probe.version = fold.agent_version.clone().or(probe.version.take());
         // What a session was asked to use says nothing about the agent's own choice.
-        if let_in && request.model.is_none() {
+        if opened && request.model.is_none() {
             // Long lists are blobs, which the Timeline still has: nothing was written yet.
             let models = fold.state.models.as_ref().and_then(|list| timeline.entries(list));
             let modes = fold.state.modes.as_ref().and_then(|list| timeline.entries(list));

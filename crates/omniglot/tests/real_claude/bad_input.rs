@@ -2,14 +2,13 @@
 
 use omniglot_client::{Client, ClientError};
 use omniglot_schema::{
-    AuthStatus, CreateSessionRequest, CreateSessionResponse, ErrorCode, ProblemDetails, SessionPatch,
-    StopReason,
+    AuthStatus, CreateSessionRequest, CreateSessionResponse, ErrorCode, PermissionReply, ProblemDetails,
+    SessionPatch, StopReason,
 };
 use omniglot_testkit::agents::RealAgent;
 use omniglot_testkit::daemon::Setup;
-use omniglot_testkit::fixture::Fixture;
 use omniglot_testkit::models::{Failure, Model, Reply};
-use omniglot_testkit::session_driver::{labels, session_id};
+use omniglot_testkit::session_driver::{SessionDriver, labels, session_id};
 
 use super::CLAUDE;
 use super::follow::patched;
@@ -41,15 +40,43 @@ async fn an_agent_that_is_not_installed_says_how_to_install_it() {
 #[tokio::test]
 async fn no_credentials_is_a_matter_of_auth_that_names_what_was_looked_for() {
     let without_key = |model: &Model| RealAgent::claude(model).env("ANTHROPIC_API_KEY", "");
-    let fixture = Fixture::open(CLAUDE.program, Model::anthropic(), without_key).await;
-    let state = fixture.session.client.detail(&fixture.session.id).await.unwrap().state;
-    assert_eq!(state.auth.map(|auth| auth.state), Some(AuthStatus::Required));
-    let turn = fixture.turn("Hello.").await;
+    let model = Model::anthropic().start();
+    let agent = without_key(&model);
+    let daemon = Setup::new(CLAUDE.program).config(agent.toml()).start();
+    let created = create(&daemon.client, &CreateSessionRequest::new("claude")).await.unwrap();
+    assert!(!created.healthy);
+    let names_all = |words: &str| words.contains("ANTHROPIC_API_KEY") && words.contains("claude /login");
+    assert!(names_all(&created.error.unwrap().message));
+    let session = SessionDriver::of(&daemon.client, "real");
+    let state = async || daemon.client.detail(&session.id).await.unwrap().state;
+    let auth = async || state().await.auth.unwrap().state;
+    assert_eq!(auth().await, AuthStatus::Required);
+    assert!(state().await.models.is_some(), "its process runs, and says what it has");
+    let turn = session.turn("Hello.", PermissionReply::Once).await;
     assert_eq!(turn.stop_reason(), StopReason::Error, "{turn}");
     let error = turn.error().unwrap();
     assert_eq!(error.code, Some(ErrorCode::ProviderAuth), "{turn}");
-    assert!(error.message.contains("ANTHROPIC_API_KEY"), "{}", error.message);
-    assert!(error.message.contains("claude /login"), "{}", error.message);
+    assert!(names_all(&error.message), "{}", error.message);
+    assert_eq!(auth().await, AuthStatus::Required);
+    session.history().await;
+    drop(daemon);
+}
+
+#[tokio::test]
+async fn a_key_that_is_refused_is_required_until_a_turn_succeeds() {
+    let refused = Reply::fails(Failure::Forbidden);
+    let fixture = CLAUDE.fixture([refused, Reply::text("Welcome.")]).await;
+    let auth = async || {
+        let state = fixture.session.client.detail(&fixture.session.id).await.unwrap().state;
+        state.auth.unwrap().state
+    };
+    assert_eq!(auth().await, AuthStatus::Ready);
+    let turn = fixture.turn("Hello.").await;
+    assert_eq!(turn.error().and_then(|error| error.code), Some(ErrorCode::ProviderAuth), "{turn}");
+    assert_eq!(auth().await, AuthStatus::Required);
+    let turn = fixture.turn("And now?").await;
+    assert_eq!(turn.stop_reason(), StopReason::EndTurn, "{turn}");
+    assert_eq!(auth().await, AuthStatus::Ready);
 }
 
 #[tokio::test]

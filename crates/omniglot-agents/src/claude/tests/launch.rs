@@ -148,3 +148,27 @@ fn an_unknown_effort_or_mode_refuses_the_session() {
     harness.said();
     insta::assert_snapshot!(harness.hear(INITIALIZED).said(), @r#"refused BadMode the model default has no effort wild; its efforts are low, high "use one of: low, high""#);
 }
+
+#[test]
+fn the_account_of_the_handshake_says_whether_somebody_has_to_log_in() {
+    let state = |account: &str| {
+        let mut harness = opened(open());
+        harness.hear(&format!(
+            r#"{{"type":"control_response","response":{{"subtype":"success","request_id":"omniglot-1","response":{{"account":{account}}}}}}}"#
+        ));
+        let said = harness.said();
+        let state = said.lines().find_map(|line| line.strip_prefix("state ")).unwrap();
+        let state: serde_json::Value = serde_json::from_str(state).unwrap();
+        state["auth"]["state"].as_str().unwrap().to_owned()
+    };
+    let own = r#""apiProvider":"firstParty""#;
+    assert_eq!(state(&format!(r#"{{"tokenSource":"none",{own}}}"#)), "required");
+    assert_eq!(
+        state(&format!(r#"{{"tokenSource":"none","apiKeySource":"ANTHROPIC_API_KEY",{own}}}"#)),
+        "ready"
+    );
+    assert_eq!(state(&format!(r#"{{"tokenSource":"CLAUDE_CODE_OAUTH_TOKEN",{own}}}"#)), "ready");
+    assert_eq!(state(&format!(r#"{{"subscriptionType":"Claude API",{own}}}"#)), "ready");
+    assert_eq!(state(r#"{"apiProvider":"bedrock"}"#), "ready");
+    assert_eq!(state("{}"), "unknown");
+}
