@@ -8,9 +8,9 @@ mod user;
 
 use jiff::Timestamp;
 use omniglot_schema::{
-    AuthMethodInfo, AuthState, AuthStatus, ContentPart, ErrorCode, EventData, FileAction, ItemKind, ItemStatus,
-    PermissionStatus, QuestionInfo, ResolvedBy, SessionId, StatePatch, StopReason, ToolKind, ToolSubject,
-    UniversalEventType, UniversalItem,
+    AuthMethodInfo, AuthState, AuthStatus, ContentPart, ErrorCode, EventData, FileAction, ItemKind,
+    ItemStatus, PermissionStatus, QuestionInfo, ResolvedBy, SessionId, StatePatch, StopReason, ToolKind,
+    ToolSubject, UniversalEventType, UniversalItem,
 };
 
 use super::{Emitted, Identity, Stamp, Timeline};

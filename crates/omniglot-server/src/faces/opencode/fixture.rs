@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use omniglot_agents::Registry;
 use omniglot_runtime::config::Config;
-use omniglot_runtime::{Deadlines, Hub, HubConfig, SharedRing};
+use omniglot_runtime::{Backlog, Deadlines, Hub, HubConfig};
 use omniglot_schema::{SessionId, UniversalEventType};
 use omniglot_store::{Batch, NewEvent, NewSession, Options, RecordUpdate, SessionRecord, Store};
 use serde_json::{Value, json};
@@ -28,9 +29,10 @@ impl Fixture {
             data_dir: dir.path().to_owned(),
             program: "/bin/false".into(),
             config: Config::default(),
+            registry: Registry::default(),
             store: store.clone(),
             deadlines: Deadlines::default(),
-            ring: SharedRing::Deliver,
+            backlog: Backlog::Deliver,
         };
         let hub = Hub::start(config).await.unwrap();
         Self { relay: Relay::new(hub), store, _dir: dir }

@@ -181,7 +181,7 @@ fn what_a_command_wrote_to_stderr_is_shown_below_its_output() {
         duration_ms: None,
     };
     let done = completed(item("r", ItemKind::ToolResult, Some(ItemRole::Tool), vec![part]));
-    insta::assert_snapshot!(shown(Style::Plain, 60, vec![call("c1", "Bash", "{}"), done]), @r"
+    insta::assert_snapshot!(shown(Style::Plain, 60, vec![call("c1", "Bash", ToolKind::Execute, ToolSubject::default()), done]), @r"
     ● Bash
       │ out
       │ oops
