@@ -58,7 +58,11 @@ fn an_unknown_key_is_refused_with_the_known_ones() {
 
 #[test]
 fn an_unknown_protocol_is_refused_with_the_known_ones() {
-    refused("[agents.a]\nprotocol = \"http\"\ncommand = [\"x\"]\n", "2:12", "`acp`");
+    refused(
+        "[agents.a]\nprotocol = \"http\"\ncommand = [\"x\"]\n",
+        "2:12",
+        "known: acp, claude, codex, opencode",
+    );
 }
 
 #[test]

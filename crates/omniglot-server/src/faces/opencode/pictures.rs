@@ -17,13 +17,20 @@ pub(super) const ROOM: usize = 16 << 20;
 /// May be called again for the same event. An image that cannot be read keeps its address and hides nothing
 /// else.
 pub(super) async fn put_in(hub: &Hub, session: &SessionId, event: &mut UniversalEvent, room: &mut usize) {
-    let EventData::ItemCompleted(data) = &mut event.data else { return };
+    // An image stands in both events of its item, and is counted once.
+    let (data, counts) = match &mut event.data {
+        EventData::ItemStarted(data) => (data, false),
+        EventData::ItemCompleted(data) => (data, true),
+        _ => return,
+    };
     for part in &mut data.item.content {
         let ContentPart::Image { path, mime } = part else { continue };
         let Some(name) = blob_name(path) else { continue };
         match hub.blob(session, name).await {
             Ok(blob) if blob.bytes.len() <= LARGEST.min(*room) => {
-                *room -= blob.bytes.len();
+                if counts {
+                    *room -= blob.bytes.len();
+                }
                 let mime = mime.as_deref().unwrap_or(&blob.mime);
                 *path = format!("data:{mime};base64,{}", STANDARD.encode(&blob.bytes));
             }
