@@ -8,6 +8,8 @@
 
 #[path = "real_codex/control.rs"]
 mod control;
+#[path = "real_codex/login.rs"]
+mod login;
 #[path = "real_codex/refusals.rs"]
 mod refusals;
 #[path = "real_codex/requests.rs"]

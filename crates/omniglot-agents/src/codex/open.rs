@@ -10,6 +10,7 @@ use omniglot_timeline::SessionStarted;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::launch::START;
 use super::modes::Collaboration;
 use super::settings::{Choice, Purpose, Settings};
 use super::wire::{AccountAnswer, AccountParams, ModelList, ModelListParams, OpenThread, ThreadAnswer};
@@ -18,11 +19,13 @@ use crate::contract::{Draft, Open, Output, Refusal, RefusalKind, decode};
 use crate::rpc::{RpcError, request, send};
 
 /// What is to be opened, until it is.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Opening {
     open: Open,
     /// The answers that are waited for before the thread is asked for.
     waiting: u32,
+    /// The account was asked for a second time.
+    asked_again: bool,
     choice: Choice,
     started: Option<SessionStarted>,
 }
@@ -49,10 +52,10 @@ impl Codex {
         }
         self.calls.number_anew(&open.new_id);
         self.thread.cwd.clone_from(&open.cwd);
-        let opening = Opening { open: open.clone(), waiting: 2, choice: Choice::default(), started: None };
+        let opening = Opening { open: open.clone(), waiting: 2, ..Opening::default() };
         self.opening = Some(opening);
         out.push(self.calls.request("model/list", &ModelListParams { limit: 200 }).1);
-        out.push(self.calls.request("account/read", &AccountParams { refresh_token: false }).1);
+        out.push(self.ask_account());
     }
 
     pub(crate) fn models_answered(&mut self, result: Result<&RawValue, RpcError>, out: &mut Vec<Output>) {
@@ -72,9 +75,20 @@ impl Codex {
                 self.auth_is(if ready { AuthStatus::Ready } else { AuthStatus::Required }, out);
             }
             Ok(Err(fault)) => out.push(Output::Unparsed(fault)),
-            Err(_) => {}
+            Err(_) => {
+                // Codex refuses to tell while a login is being taken over.
+                let again = self.opening.as_mut().filter(|opening| !opening.asked_again);
+                if let Some(opening) = again {
+                    opening.asked_again = true;
+                    return out.push(self.ask_account());
+                }
+            }
         }
         self.asked_before(out);
+    }
+
+    fn ask_account(&mut self) -> Output {
+        self.calls.request("account/read", &AccountParams { refresh_token: false }).1
     }
 
     pub(crate) fn auth_is(&mut self, status: AuthStatus, out: &mut Vec<Output>) {
@@ -93,12 +107,23 @@ impl Codex {
         let open = opening.open.clone();
         let resume = open.resume.clone();
         match Choice::of(&open.requested, &self.thread.settings.models, None) {
+            Ok(_) if self.thread.auth == Some(AuthStatus::Required) => self.refuse_for_auth(out),
             Ok(choice) => {
                 opening.choice = choice;
                 self.open_thread(&open, resume, out);
             }
             Err(refusal) => self.refuse(refusal, out),
         }
+    }
+
+    /// Codex would open a thread and fail with its first request. It looks at its file of credentials about once a
+    /// second, so that nothing has to be restarted after a login.
+    fn refuse_for_auth(&mut self, out: &mut Vec<Output>) {
+        let early = std::mem::take(&mut self.thread.early);
+        out.extend(early.into_iter().map(|patch| Draft::State(Box::new(patch)).into()));
+        let message = "Codex is not logged in".to_owned();
+        let hint = Some(format!("run `{}`", START.login));
+        self.refuse(Refusal { kind: RefusalKind::Auth, message, hint }, out);
     }
 
     fn open_thread(&mut self, open: &Open, resume: Option<String>, out: &mut Vec<Output>) {
@@ -193,12 +218,7 @@ impl Codex {
             agent_version: answer.thread.cli_version,
             resume,
         };
-        let opening = self.opening.get_or_insert_with(|| Opening {
-            open: Open::default(),
-            waiting: 0,
-            choice: Choice::default(),
-            started: None,
-        });
+        let opening = self.opening.get_or_insert_default();
         opening.started = Some(started);
         match choice.collaboration {
             // A thread begins in the mode that builds, also one that comes back.

@@ -2,6 +2,7 @@
 //! Whole recordings are in `tests/captures.rs`.
 
 mod asked;
+mod login;
 mod told;
 
 use omniglot_schema::{MessageAttachment, PermissionReply, SessionId};
