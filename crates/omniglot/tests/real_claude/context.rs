@@ -18,6 +18,9 @@ async fn a_compaction_leaves_a_summary_in_the_context() {
     let turn = turn_after(&fixture, from).await;
     assert_eq!(turn.stop_reason(), StopReason::EndTurn, "{turn}");
     assert!(labels(&turn.events).contains(&"claude.compaction"), "{turn}");
+    // The result itself has no numbers for it.
+    let used = turn.ended().usage.as_ref().and_then(|usage| usage.total_tokens);
+    assert!(used.is_some_and(|used| used > 0), "{turn}");
     let state = fixture.session.client.detail(&fixture.session.id).await.unwrap().state;
     assert_eq!(state.activity, None);
     let next = fixture.answered("Which animals?", Reply::text("Two of them.")).await;
