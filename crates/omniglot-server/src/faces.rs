@@ -2,7 +2,7 @@
 //!
 //! All have one shape: `routes` take requests, `project` maps events and is pure, `wire` has the records of the
 //! protocol. A face imports no other face; what two of them need is beneath them, in `http`. A new face is a
-//! folder and a line in [`router`].
+//! folder and a line in `router`.
 
 pub mod acp;
 pub mod opencode;
