@@ -16,6 +16,14 @@ fn said(output: &Output) -> String {
     text
 }
 
+/// Returns a prompt whose turn begins with a permission, which `--auto` gives.
+///
+/// `opencode run` leaves as soon as its prompt is answered, whether or not it has read its events: on a busy
+/// machine it prints nothing of a turn that is shorter than its own start. Its reply shows that it reads them.
+fn once_it_listens(prompt: &str) -> [String; 2] {
+    ["--auto".to_owned(), format!("[[permission]] {prompt}")]
+}
+
 /// Returns the output of `--format json`: the kinds in order, and the objects.
 fn lines(output: &Output) -> (Vec<String>, Vec<Value>) {
     let lines: Vec<Value> = said(output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -26,7 +34,8 @@ fn lines(output: &Output) -> (Vec<String>, Vec<Value>) {
 #[test]
 fn a_text_is_printed() {
     let (daemon, client) = (mock(), OpenCode::default());
-    let text = said(&client.run(&daemon, &["[[text]]"]));
+    let [auto, prompt] = once_it_listens("[[text]]");
+    let text = said(&client.run(&daemon, &[&*auto, &*prompt]));
     assert!(text.contains("as a real model does."), "{text}");
 }
 
@@ -42,7 +51,8 @@ fn a_permission_is_refused_by_default_and_given_with_auto() {
 #[test]
 fn a_question_that_nobody_can_answer_ends() {
     let (daemon, client) = (mock(), OpenCode::default());
-    let (kinds, lines) = lines(&client.run(&daemon, &["--format", "json", "[[question:one]]"]));
+    let [auto, prompt] = once_it_listens("[[question:one]]");
+    let (kinds, lines) = lines(&client.run(&daemon, &["--format", "json", &*auto, &*prompt]));
     assert_eq!(kinds.last().map(String::as_str), Some("step_finish"), "{lines:?}");
 }
 
@@ -61,7 +71,8 @@ fn steps_tools_and_texts_are_printed_as_json() {
 fn the_last_session_is_continued() {
     let (daemon, client) = (mock(), OpenCode::default());
     said(&client.run(&daemon, &["[[text]]"]));
-    let text = said(&client.run(&daemon, &["--continue", "[[recall]]"]));
+    let [auto, prompt] = once_it_listens("[[recall]]");
+    let text = said(&client.run(&daemon, &["--continue", &*auto, &*prompt]));
     assert!(text.contains("Earlier prompts: 1."), "{text}");
 }
 
@@ -69,14 +80,16 @@ fn the_last_session_is_continued() {
 fn a_file_reaches_the_agent() {
     let (daemon, client) = (mock(), OpenCode::default());
     std::fs::write(daemon.work().join("note.txt"), "three little words\n").unwrap();
-    let text = said(&client.run(&daemon, &["[[attachments]]", "--file", "note.txt"]));
+    let [auto, prompt] = once_it_listens("[[attachments]]");
+    let text = said(&client.run(&daemon, &[&*auto, &*prompt, "--file", "note.txt"]));
     assert!(text.contains("note.txt"), "{text}");
 }
 
 #[test]
 fn an_agent_is_chosen_as_the_provider_of_a_model() {
     let (real, client) = (Real::claude(), OpenCode::default());
-    let text = said(&client.run(&real.daemon, &["--model", "mock/default", "[[text]]"]));
+    let [auto, prompt] = once_it_listens("[[text]]");
+    let text = said(&client.run(&real.daemon, &["--model", "mock/default", &*auto, &*prompt]));
     assert!(text.contains("Hello from the mock agent."), "{text}");
 }
 
