@@ -1,5 +1,8 @@
 //! The scenarios that every real agent must pass: each is a test of each agent that supports it.
 //!
+//! A scenario that proves a feature has the name of the feature's row in the README's table, so that a test of
+//! that name is what `cargo xtask matrix` marks the row with; the other names are sentences.
+//!
 //! An agent's names for common tools are its [`Dialect`]; features of only one agent are tested in its own
 //! test file.
 
@@ -14,28 +17,18 @@ use std::path::Path;
 use omniglot_schema::CreateSessionRequest;
 
 pub use self::control::{
-    a_cancel_stops_a_running_command, a_cancel_while_the_agent_asks_rejects_the_request,
-    a_cancelled_command_ends_with_its_agent, a_cancelled_turn_ends_and_the_next_prompt_works,
-    a_terminated_session_stops_its_running_command, another_mode_holds_for_the_next_prompt,
-    another_model_is_asked_from_then_on, the_agent_remembers_after_a_restart_of_the_daemon,
+    a_cancel_while_the_agent_asks_rejects_the_request, a_cancelled_command_ends_with_its_agent,
+    a_terminated_session_stops_its_running_command, interrupt, interrupt_ends_a_running_command, mode_switch,
+    model_switch, resume_after_a_restart,
 };
 pub use self::errors::{
-    a_broken_stream_ends_the_turn_with_an_error, a_failing_server_is_an_api_error,
-    a_key_that_is_refused_is_a_matter_of_auth, a_prompt_that_is_too_long_is_an_overflow,
-    a_refused_request_is_an_api_error, a_throttled_request_is_a_rate_limit, an_empty_answer_ends_the_turn,
-    an_overloaded_server_is_an_api_error,
+    a_failing_server_is_an_api_error, a_refused_request_is_an_api_error, an_empty_answer_ends_the_turn,
+    errors_broken_stream, errors_context_overflow, errors_credentials, errors_provider, errors_rate_limit,
 };
-pub use self::permissions::{
-    a_permission_for_ever_is_asked_once, a_permission_once_is_asked_again, a_rejected_tool_does_not_run,
-    a_rejected_tool_ends_the_turn,
-};
-pub use self::talk::{
-    an_image_reaches_the_model, text_is_streamed, the_next_prompt_follows_the_first,
-    thoughts_are_items_of_their_own,
-};
+pub use self::permissions::{permissions_for_the_session, permissions_once, permissions_reject};
+pub use self::talk::{images, reasoning, several_turns, streaming_deltas, text_messages};
 pub use self::tools::{
-    a_file_is_read_and_really_edited, a_shell_command_runs, parallel_tools_all_get_their_results,
-    tools_of_an_mcp_server_run,
+    command_execution, file_changes_as_diffs, mcp_tools, parallel_tools, tool_calls_and_results,
 };
 
 use crate::agents::RealAgent;
@@ -63,6 +56,8 @@ pub struct Dialect {
     /// Writes a file by a tool that asks for permission, in a session of `asking_mode`.
     pub make: fn(&Path) -> Reply,
     pub asking_mode: Option<&'static str>,
+    /// A rejected permission ends the turn.
+    pub stops_when_rejected: bool,
 }
 
 impl Dialect {

@@ -7,7 +7,8 @@ use crate::daemon::{Daemon, wait_gone};
 use crate::fixture::Fixture;
 use crate::models::Reply;
 
-pub async fn a_cancelled_turn_ends_and_the_next_prompt_works(agent: &Dialect) {
+/// A cancelled turn ends and the next prompt works.
+pub async fn interrupt(agent: &Dialect) {
     let (endless, gate) = Reply::text("This takes a while.").hold();
     let fixture = agent.fixture([endless]).await;
     fixture.session.post("Tell me everything.").await;
@@ -26,7 +27,8 @@ pub async fn a_cancel_while_the_agent_asks_rejects_the_request(agent: &Dialect) 
     assert!(!file.exists());
 }
 
-pub async fn a_cancel_stops_a_running_command(agent: &Dialect) {
+/// A cancel stops a running command.
+pub async fn interrupt_ends_a_running_command(agent: &Dialect) {
     let (_stage, running) = cancelled_command(agent).await;
     wait_gone(running);
 }
@@ -101,7 +103,8 @@ async fn cancelled_after(fixture: &Fixture, wanted: impl Fn(&UniversalEvent) -> 
     fixture.session.history().await;
 }
 
-pub async fn another_model_is_asked_from_then_on(agent: &Dialect) {
+/// Another model is asked from then on.
+pub async fn model_switch(agent: &Dialect) {
     let (wanted, heard) = agent.other_model;
     let fixture = agent.fixture([Reply::text("One."), Reply::text("Two.")]).await;
     fixture.turn("The first.").await;
@@ -115,7 +118,8 @@ pub async fn another_model_is_asked_from_then_on(agent: &Dialect) {
     fixture.session.history().await;
 }
 
-pub async fn another_mode_holds_for_the_next_prompt(agent: &Dialect) {
+/// Another mode holds for the next prompt.
+pub async fn mode_switch(agent: &Dialect) {
     let fixture = agent.fixture([]).await;
     let patch = SessionPatch { permission_mode: Some("acceptEdits".to_owned()), ..SessionPatch::default() };
     let detail = fixture.session.client.patch(&fixture.session.id, &patch).await.expect("another mode");
@@ -127,7 +131,8 @@ pub async fn another_mode_holds_for_the_next_prompt(agent: &Dialect) {
     fixture.session.history().await;
 }
 
-pub async fn the_agent_remembers_after_a_restart_of_the_daemon(agent: &Dialect) {
+/// The agent remembers after a restart of the daemon.
+pub async fn resume_after_a_restart(agent: &Dialect) {
     let fixture = agent.fixture([Reply::text("I will remember the walrus.")]).await;
     fixture.turn("Remember the word walrus.").await;
     let before = fixture.session.history().await.len() as u64;

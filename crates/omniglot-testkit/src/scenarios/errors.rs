@@ -5,11 +5,13 @@ use omniglot_schema::{ErrorCode, StopReason};
 use super::Dialect;
 use crate::models::{Failure, Reply};
 
-pub async fn a_throttled_request_is_a_rate_limit(agent: &Dialect) {
+/// A throttled request is a rate limit.
+pub async fn errors_rate_limit(agent: &Dialect) {
     fails(agent, Failure::RateLimit, ErrorCode::RateLimit).await;
 }
 
-pub async fn a_key_that_is_refused_is_a_matter_of_auth(agent: &Dialect) {
+/// A key that is refused is a matter of auth.
+pub async fn errors_credentials(agent: &Dialect) {
     fails(agent, Failure::Unauthorized, ErrorCode::ProviderAuth).await;
 }
 
@@ -17,7 +19,8 @@ pub async fn a_refused_request_is_an_api_error(agent: &Dialect) {
     fails(agent, Failure::BadRequest, ErrorCode::ApiError).await;
 }
 
-pub async fn a_prompt_that_is_too_long_is_an_overflow(agent: &Dialect) {
+/// A prompt that is too long is an overflow.
+pub async fn errors_context_overflow(agent: &Dialect) {
     fails(agent, Failure::Overflow, ErrorCode::ContextOverflow).await;
 }
 
@@ -25,11 +28,13 @@ pub async fn a_failing_server_is_an_api_error(agent: &Dialect) {
     fails(agent, Failure::Server, ErrorCode::ApiError).await;
 }
 
-pub async fn an_overloaded_server_is_an_api_error(agent: &Dialect) {
+/// An overloaded server is an api error.
+pub async fn errors_provider(agent: &Dialect) {
     fails(agent, Failure::Overloaded, ErrorCode::ApiError).await;
 }
 
-pub async fn a_broken_stream_ends_the_turn_with_an_error(agent: &Dialect) {
+/// A broken stream ends the turn with an error.
+pub async fn errors_broken_stream(agent: &Dialect) {
     erring(agent, Reply::text("Half of an").cut(), |_| true).await;
 }
 

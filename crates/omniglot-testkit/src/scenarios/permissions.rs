@@ -5,7 +5,8 @@ use omniglot_schema::{PermissionReply, StopReason};
 use super::Dialect;
 use crate::models::Reply;
 
-pub async fn a_permission_once_is_asked_again(agent: &Dialect) {
+/// A permission once is asked again.
+pub async fn permissions_once(agent: &Dialect) {
     let fixture = agent.asking_stage().await;
     let [first, second] = ["first", "second"].map(|name| fixture.file(name));
     fixture.model.push((agent.make)(&first));
@@ -17,7 +18,8 @@ pub async fn a_permission_once_is_asked_again(agent: &Dialect) {
     fixture.session.history().await;
 }
 
-pub async fn a_permission_for_ever_is_asked_once(agent: &Dialect) {
+/// A permission for ever is asked once.
+pub async fn permissions_for_the_session(agent: &Dialect) {
     let fixture = agent.asking_stage().await;
     let file = fixture.file("made");
     fixture.model.push((agent.make)(&file));
@@ -30,30 +32,24 @@ pub async fn a_permission_for_ever_is_asked_once(agent: &Dialect) {
     fixture.session.history().await;
 }
 
-/// For agents that stop after a rejection.
-pub async fn a_rejected_tool_ends_the_turn(agent: &Dialect) {
+/// A rejected tool does not run; the agent goes on, or its turn is over.
+pub async fn permissions_reject(agent: &Dialect) {
     let fixture = agent.asking_stage().await;
     let file = fixture.file("made");
     fixture.model.push((agent.make)(&file));
+    if !agent.stops_when_rejected {
+        fixture.model.push(Reply::text("Then not."));
+    }
     let turn = fixture.session.turn("Make a file.", PermissionReply::Reject).await;
-    assert!(matches!(turn.stop_reason(), StopReason::EndTurn | StopReason::Cancelled), "{turn}");
     assert_eq!((turn.asked().len(), turn.outputs().len()), (1, 1), "{turn}");
     assert!(!file.exists(), "{turn}");
-    assert_eq!(fixture.model.conversation().len(), 1, "{turn}");
+    if agent.stops_when_rejected {
+        assert!(matches!(turn.stop_reason(), StopReason::EndTurn | StopReason::Cancelled), "{turn}");
+        assert_eq!(fixture.model.conversation().len(), 1, "{turn}");
+    } else {
+        assert_eq!((turn.text().as_str(), turn.stop_reason()), ("Then not.", StopReason::EndTurn), "{turn}");
+    }
     let next = fixture.answered("Then talk.", Reply::text("Gladly.")).await;
     assert_eq!(next.text(), "Gladly.", "{next}");
-    fixture.session.history().await;
-}
-
-pub async fn a_rejected_tool_does_not_run(agent: &Dialect) {
-    let fixture = agent.asking_stage().await;
-    let file = fixture.file("made");
-    fixture.model.push((agent.make)(&file));
-    fixture.model.push(Reply::text("Then not."));
-    let turn = fixture.session.turn("Make a file.", PermissionReply::Reject).await;
-    assert_eq!((turn.asked().len(), turn.stop_reason()), (1, StopReason::EndTurn), "{turn}");
-    assert_eq!(turn.text(), "Then not.", "{turn}");
-    assert!(!file.exists(), "{turn}");
-    assert_eq!(turn.outputs().len(), 1, "{turn}");
     fixture.session.history().await;
 }

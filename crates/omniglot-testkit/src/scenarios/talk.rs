@@ -1,11 +1,13 @@
 //! Prompts and answers: text, thoughts, images, several prompts.
 
-use omniglot_schema::{MessageAttachment, PermissionReply, StopReason};
+use omniglot_schema::{EventData, MessageAttachment, PermissionReply, StopReason};
 
 use super::Dialect;
 use crate::models::Reply;
+use crate::session_driver::text_of;
 
-pub async fn text_is_streamed(agent: &Dialect) {
+/// Text is streamed.
+pub async fn text_messages(agent: &Dialect) {
     let fixture = agent.fixture([Reply::text("Hello from the script.")]).await;
     let turn = fixture.turn("Say hello.").await;
     assert_eq!(
@@ -19,7 +21,21 @@ pub async fn text_is_streamed(agent: &Dialect) {
     fixture.session.history().await;
 }
 
-pub async fn thoughts_are_items_of_their_own(agent: &Dialect) {
+/// The first half of a text is there before the model has sent the second.
+pub async fn streaming_deltas(agent: &Dialect) {
+    let (reply, gate) = Reply::text("This takes a while.").hold();
+    let fixture = agent.fixture([reply]).await;
+    fixture.session.post("Take your time.").await;
+    gate.reached().await;
+    let half = fixture.session.wait_for(0, |event| matches!(event.data, EventData::ItemDelta(_))).await;
+    gate.open();
+    fixture.session.wait_for(half.sequence, |event| matches!(event.data, EventData::TurnEnded(_))).await;
+    let history = fixture.session.history().await;
+    assert_eq!(text_of(&history), "This takes a while.");
+}
+
+/// Thoughts are items of their own.
+pub async fn reasoning(agent: &Dialect) {
     let fixture = agent.fixture([Reply::thinking("First I ponder.").and_text("Then I answer.")]).await;
     let turn = fixture.turn("Think.").await;
     let [thought] = turn.thoughts().try_into().unwrap_or_else(|_| panic!("one thought:\n{turn}"));
@@ -27,7 +43,8 @@ pub async fn thoughts_are_items_of_their_own(agent: &Dialect) {
     assert_eq!(turn.text(), "Then I answer.", "{turn}");
 }
 
-pub async fn the_next_prompt_follows_the_first(agent: &Dialect) {
+/// The next prompt follows the first.
+pub async fn several_turns(agent: &Dialect) {
     let fixture = agent.fixture([Reply::text("The first answer."), Reply::text("The second answer.")]).await;
     assert_eq!(fixture.turn("The first question.").await.text(), "The first answer.");
     assert_eq!(fixture.turn("The second question.").await.text(), "The second answer.");
@@ -38,7 +55,8 @@ pub async fn the_next_prompt_follows_the_first(agent: &Dialect) {
     fixture.session.history().await;
 }
 
-pub async fn an_image_reaches_the_model(agent: &Dialect) {
+/// An image reaches the model.
+pub async fn images(agent: &Dialect) {
     let fixture = agent.fixture([Reply::text("A red dot.")]).await;
     std::fs::write(fixture.file("dot.png"), DOT).expect("an image");
     let mut message = crate::session_driver::message("What is this?");

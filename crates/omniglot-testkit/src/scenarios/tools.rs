@@ -7,7 +7,26 @@ use super::Dialect;
 use crate::agents::mcp_server;
 use crate::models::Reply;
 
-pub async fn a_shell_command_runs(agent: &Dialect) {
+/// A call of a tool and its result are told, and the result reaches the model. Some agents tell a person nothing of
+/// what they have read, so the text of a result is left to `command_execution`.
+pub async fn tool_calls_and_results(agent: &Dialect) {
+    let fixture = agent.fixture([]).await;
+    let file = fixture.file("notes.txt");
+    std::fs::write(&file, "three little words\n").expect("a file");
+    fixture.model.push((agent.read)(&file));
+    fixture.model.push(Reply::text("I have read it."));
+    let turn = fixture.turn("Read it.").await;
+    assert_eq!(
+        (turn.calls().len(), turn.outputs().len(), turn.text().as_str()),
+        (1, 1, "I have read it."),
+        "{turn}"
+    );
+    assert!(fixture.model.last().tool_results().concat().contains("three little words"));
+    fixture.session.history().await;
+}
+
+/// A shell command runs.
+pub async fn command_execution(agent: &Dialect) {
     let fixture =
         agent.fixture([(agent.shell)("touch made && echo shell-works"), Reply::text("Done.")]).await;
     let turn = fixture.turn("Run it.").await;
@@ -18,7 +37,8 @@ pub async fn a_shell_command_runs(agent: &Dialect) {
     fixture.session.history().await;
 }
 
-pub async fn a_file_is_read_and_really_edited(agent: &Dialect) {
+/// A file is read and really edited.
+pub async fn file_changes_as_diffs(agent: &Dialect) {
     let fixture = agent.fixture([]).await;
     let file = fixture.file("notes.txt");
     std::fs::write(&file, "one\ntwo\nthree\n").expect("a file");
@@ -33,7 +53,8 @@ pub async fn a_file_is_read_and_really_edited(agent: &Dialect) {
     fixture.session.history().await;
 }
 
-pub async fn parallel_tools_all_get_their_results(agent: &Dialect) {
+/// Parallel tools all get their results.
+pub async fn parallel_tools(agent: &Dialect) {
     let fixture = agent.fixture([]).await;
     let [a, b] = ["a.txt", "b.txt"].map(|name| fixture.file(name));
     std::fs::write(&a, "alpha\n").expect("a file");
@@ -48,7 +69,8 @@ pub async fn parallel_tools_all_get_their_results(agent: &Dialect) {
     fixture.session.history().await;
 }
 
-pub async fn tools_of_an_mcp_server_run(agent: &Dialect) {
+/// Tools of an MCP server run.
+pub async fn mcp_tools(agent: &Dialect) {
     let call = Reply::tool(agent.mcp_tool, json!({"a": 40, "b": 2}));
     let server = McpServerConfig::Local {
         command: McpCommand::Line(mcp_server()),

@@ -45,8 +45,9 @@ fn question_status(turn: &Turn) -> QuestionStatus {
     resolved.expect("a resolution")
 }
 
+/// Questions are answered with one and with several choices.
 #[tokio::test]
-async fn questions_are_answered_with_one_and_with_several_choices() {
+async fn questions() {
     let fixture = CLAUDE.fixture([two_questions(), Reply::text("Red, with two checks.")]).await;
     let (asked, turn) = answered(&fixture, "Ask me.", &[&["Red"], &["fmt", "test"]]).await;
     let questions = &asked.metadata.as_ref().unwrap().questions;
@@ -100,8 +101,9 @@ fn plan_file(request: &Request) -> String {
     body[begin..end].to_owned()
 }
 
+/// An approved plan ends plan mode.
 #[tokio::test]
-async fn an_approved_plan_ends_plan_mode() {
+async fn plan_to_approve() {
     let fixture = planning().await;
     assert_eq!(state(&fixture).await.agent_mode.as_deref(), Some("plan"));
     fixture.answered("Look around.", Reply::text("I looked.")).await;
@@ -168,8 +170,9 @@ async fn a_form_of_an_mcp_server_is_a_question() {
     assert_eq!(question_status(&turn), QuestionStatus::Answered);
 }
 
+/// A rejection with a message tells the model why.
 #[tokio::test]
-async fn a_rejection_with_a_message_tells_the_model_why() {
+async fn permissions_reject_with_words() {
     let fixture = CLAUDE.fixture([]).await;
     let file = fixture.file("made");
     fixture.model.push((CLAUDE.make)(&file));

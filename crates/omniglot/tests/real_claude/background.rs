@@ -35,8 +35,9 @@ async fn the_end_of_a_background_command_begins_a_turn_of_the_agent() {
     assert_eq!(next.text(), "Welcome.", "{next}");
 }
 
+/// A subagent in the background reports in a turn of the agent.
 #[tokio::test]
-async fn a_subagent_in_the_background_reports_in_a_turn_of_the_agent() {
+async fn turns_that_the_agent_begins() {
     let of_subagent = |request: &Request| {
         request.messages.first().is_some_and(|message| message.text().contains("Count to three."))
     };

@@ -7,8 +7,9 @@ use omniglot_testkit::session_driver::{SessionDriver, Turn, labels, session_id};
 use super::CLAUDE;
 use super::follow::{now, turn_after};
 
+/// A compaction leaves a summary in the context.
 #[tokio::test]
-async fn a_compaction_leaves_a_summary_in_the_context() {
+async fn compaction() {
     let fixture = CLAUDE.fixture([Reply::text("A long story."), Reply::text("Another one.")]).await;
     fixture.turn("Tell me about the walrus.").await;
     fixture.turn("And about the seal.").await;
@@ -94,8 +95,9 @@ async fn a_context_that_overflows_is_compacted_by_the_agent_and_the_turn_goes_on
     assert!(fixture.model.last().text().contains("They spoke of animals."));
 }
 
+/// A copy of a session remembers and leaves the original alone.
 #[tokio::test]
-async fn a_copy_of_a_session_remembers_and_leaves_the_original_alone() {
+async fn fork() {
     let fixture = CLAUDE.fixture([Reply::text("I will remember the walrus.")]).await;
     fixture.turn("Remember the walrus.").await;
     let id = session_id("copy");

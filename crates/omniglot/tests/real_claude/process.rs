@@ -28,8 +28,9 @@ async fn one_process_answers_prompt_after_prompt() {
     assert_eq!(agent_pid(&fixture), pid);
 }
 
+/// An agent that crashes in mid turn is resumed by the next prompt.
 #[tokio::test]
-async fn an_agent_that_crashes_in_mid_turn_is_resumed_by_the_next_prompt() {
+async fn resume_after_a_crash() {
     let (endless, gate) = Reply::text("This takes a while.").hold();
     let fixture = CLAUDE.fixture([Reply::text("I will remember the walrus."), endless]).await;
     fixture.turn("Remember the walrus.").await;
@@ -129,8 +130,9 @@ async fn trap_a_tool_shell_in_a_session_of_its_own_ends_when_its_agent_is_killed
     assert_eq!(next.text(), "Yes.", "{next}");
 }
 
+/// A cancel while a command runs ends it and the turn.
 #[tokio::test]
-async fn a_cancel_while_a_command_runs_ends_it_and_the_turn() {
+async fn interrupt_ends_a_running_command() {
     let fixture = CLAUDE.fixture([]).await;
     let shell = endless_shell(&fixture).await;
     fixture.session.client.cancel(&fixture.session.id, QueueOnCancel::Keep).await.unwrap();

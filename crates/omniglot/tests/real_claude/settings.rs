@@ -20,8 +20,9 @@ fn variant(name: &str) -> SessionPatch {
     SessionPatch { variant: Some(name.to_owned()), ..SessionPatch::default() }
 }
 
+/// Another effort is asked from then on.
 #[tokio::test]
-async fn another_effort_is_asked_from_then_on() {
+async fn variants_effort() {
     let fixture = CLAUDE.fixture([Reply::text("One."), Reply::text("Two.")]).await;
     fixture.turn("The first.").await;
     assert_ne!(effort(&fixture.model.last()), Some("low"));

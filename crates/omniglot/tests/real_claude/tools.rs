@@ -21,8 +21,9 @@ fn results(turn: &Turn) -> Vec<(Option<bool>, Option<i64>)> {
     results.collect()
 }
 
+/// A shell command tells its exit code.
 #[tokio::test]
-async fn a_shell_command_tells_its_exit_code() {
+async fn exit_codes() {
     let fixture =
         CLAUDE.fixture([(CLAUDE.shell)("echo out; echo err >&2; exit 3"), Reply::text("It failed.")]).await;
     let turn = fixture.turn("Run it.").await;
@@ -86,8 +87,9 @@ async fn the_diff_of_an_edit_applies_to_a_file_that_is_indented_with_tabs() {
     assert_eq!(patched(&edited, &turn.diffs().concat()), written, "{turn}");
 }
 
+/// A thought that only its maker can read is private.
 #[tokio::test]
-async fn a_thought_that_only_its_maker_can_read_is_private() {
+async fn reasoning_that_is_not_shown() {
     let fixture = CLAUDE.fixture([Reply::empty().and_redacted_thinking().and_text("I have thought.")]).await;
     let turn = fixture.turn("Think.").await;
     let private =
@@ -102,8 +104,9 @@ fn of_subagent(request: &Request) -> bool {
     request.messages.first().is_some_and(|message| message.text().contains("Report its first line."))
 }
 
+/// A subagent works below the call that spawned it.
 #[tokio::test]
-async fn a_subagent_works_below_the_call_that_spawned_it() {
+async fn subagents() {
     let fixture = CLAUDE.fixture([]).await;
     let file = fixture.file("notes.txt");
     std::fs::write(&file, "walrus\n").unwrap();
@@ -183,8 +186,9 @@ async fn a_secret_of_an_mcp_server_is_in_no_event_and_no_frame() {
     }
 }
 
+/// Todos are state of the session.
 #[tokio::test]
-async fn todos_are_state_of_the_session() {
+async fn todos() {
     let create = |subject: &str| json!({"subject": subject, "description": subject, "activeForm": subject});
     let begin = Reply::tool("TaskCreate", create("Inspect")).and_tool("TaskCreate", create("Fix"));
     let fixture = CLAUDE.fixture([begin]).await;
@@ -215,8 +219,9 @@ async fn a_picture_that_a_tool_reads_is_kept_beside_its_words() {
     assert_eq!(fixture.model.last().images().len(), 1);
 }
 
+/// A text file that is attached reaches the model.
 #[tokio::test]
-async fn a_text_file_that_is_attached_reaches_the_model() {
+async fn file_attachments() {
     let fixture = CLAUDE.fixture([Reply::text("A walrus.")]).await;
     std::fs::write(fixture.file("animal.txt"), "the walrus sleeps\n").unwrap();
     let mut message = omniglot_testkit::session_driver::message("Which animal?");

@@ -38,8 +38,9 @@ async fn until(what: &str, so: impl Fn() -> bool) {
     }
 }
 
+/// A cancel also ends the command that runs.
 #[tokio::test]
-async fn a_cancel_also_ends_the_command_that_runs() {
+async fn interrupt_ends_a_running_command() {
     let fixture = CODEX.fixture([shell("exec sleep 98765")]).await;
     fixture.session.post("Wait for ever.").await;
     until("the command runs", || runs(&fixture.daemon, "sleep 98765")).await;
@@ -100,8 +101,9 @@ async fn a_session_that_is_terminated_leaves_no_process_on_the_server_that_goes_
     fixture.session.history().await;
 }
 
+/// A fork begins with what the first session was told.
 #[tokio::test]
-async fn a_fork_begins_with_what_the_first_session_was_told() {
+async fn fork() {
     let fixture = CODEX.fixture([Reply::text("Noted.")]).await;
     fixture.turn("Remember the walrus.").await;
     let copy = SessionDriver::of(&fixture.daemon.client, "copy");
@@ -115,8 +117,9 @@ async fn a_fork_begins_with_what_the_first_session_was_told() {
     copy.history().await;
 }
 
+/// A conversation is compacted and goes on.
 #[tokio::test]
-async fn a_conversation_is_compacted_and_goes_on() {
+async fn compaction() {
     // The request for a summary is the only one that offers no tools.
     let script = || {
         let summary = |request: &Request| request.tools.is_empty();
@@ -134,8 +137,9 @@ async fn a_conversation_is_compacted_and_goes_on() {
     assert!(fixture.model.last().text().contains("They spoke of a walrus."));
 }
 
+/// A message that steers becomes part of the running turn.
 #[tokio::test]
-async fn a_message_that_steers_becomes_part_of_the_running_turn() {
+async fn steering_a_running_turn() {
     let (working, gate) = Reply::text("Working.").hold();
     let fixture = CODEX.fixture([working.with(shell("true")), Reply::text("Both are done.")]).await;
     fixture.session.post("Do the first thing.").await;
@@ -167,8 +171,9 @@ fn effort(fixture: &Fixture) -> Option<String> {
     fixture.model.last().body["reasoning"]["effort"].as_str().map(str::to_owned)
 }
 
+/// The effort that a session asks for is the effort of its model.
 #[tokio::test]
-async fn the_effort_that_a_session_asks_for_is_the_effort_of_its_model() {
+async fn variants_effort() {
     let high = |request: &mut CreateSessionRequest| request.variant = Some("high".to_owned());
     let fixture = CODEX.stage_with([Reply::text("One."), Reply::text("Two.")], high).await;
     fixture.turn("The first.").await;

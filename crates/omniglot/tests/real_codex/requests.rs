@@ -70,8 +70,9 @@ async fn a_declined_command_does_not_run_and_the_turn_goes_on() {
     fixture.session.history().await;
 }
 
+/// A rejection with a word goes on and the model hears it.
 #[tokio::test]
-async fn a_rejection_with_a_word_goes_on_and_the_model_hears_it() {
+async fn permissions_reject_with_words() {
     const WORDS: &str = "Use cat instead.";
     // The refusal may reach the model before the message does.
     let script = || {
@@ -183,8 +184,9 @@ async fn asked_for_a_colour() -> (Fixture, String) {
     (fixture, asked.question_id.to_string())
 }
 
+/// An answer to a question reaches the model.
 #[tokio::test]
-async fn an_answer_to_a_question_reaches_the_model() {
+async fn questions() {
     let (fixture, question) = asked_for_a_colour().await;
     fixture.model.push(Reply::text("Blue it is."));
     let reply = QuestionReplyRequest { answers: vec![vec!["Blue".to_owned()]] };

@@ -71,8 +71,9 @@ async fn two_sessions_share_one_process_and_never_hear_each_other() {
     assert_eq!(servers(&fixture.daemon), server);
 }
 
+/// When the server is killed every turn on it ends and the next message resumes.
 #[tokio::test]
-async fn when_the_server_is_killed_every_turn_on_it_ends_and_the_next_message_resumes() {
+async fn resume_after_a_crash() {
     let fixture = CODEX
         .fixture([Reply::text("Noted.").when(of("apple")), Reply::text("Noted.").when(of("banana"))])
         .await;

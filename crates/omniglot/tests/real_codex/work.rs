@@ -9,8 +9,9 @@ use serde_json::json;
 
 use crate::{CODEX, patch, shell};
 
+/// A command that fails tells its exit code and the turn goes on.
 #[tokio::test]
-async fn a_command_that_fails_tells_its_exit_code_and_the_turn_goes_on() {
+async fn exit_codes() {
     let fixture = CODEX.fixture([shell("echo oh-no >&2; exit 3"), Reply::text("It failed.")]).await;
     let turn = fixture.turn("Run it.").await;
     assert_eq!((turn.text().as_str(), turn.stop_reason()), ("It failed.", StopReason::EndTurn), "{turn}");
@@ -38,8 +39,9 @@ async fn a_patch_that_adds_and_deletes_shows_a_diff_of_each_file() {
     fixture.session.history().await;
 }
 
+/// A plan becomes the todos of the session.
 #[tokio::test]
-async fn a_plan_becomes_the_todos_of_the_session() {
+async fn todos() {
     let steps = json!([
         {"step": "Look around", "status": "completed"},
         {"step": "Write it", "status": "in_progress"},
@@ -80,8 +82,9 @@ async fn what_plan_mode_proposes_is_the_plan_of_the_session() {
     fixture.session.history().await;
 }
 
+/// A thought that only its maker can read is private.
 #[tokio::test]
-async fn a_thought_that_only_its_maker_can_read_is_private() {
+async fn reasoning_that_is_not_shown() {
     let fixture = CODEX.fixture([Reply::empty().and_redacted_thinking().and_text("I have thought.")]).await;
     let turn = fixture.turn("Think.").await;
     let hidden = |part: &&ContentPart| match part {
@@ -95,8 +98,9 @@ async fn a_thought_that_only_its_maker_can_read_is_private() {
     fixture.session.history().await;
 }
 
+/// A text file that is attached reaches the model.
 #[tokio::test]
-async fn a_text_file_that_is_attached_reaches_the_model() {
+async fn file_attachments() {
     let fixture = CODEX.fixture([Reply::text("A walrus.")]).await;
     std::fs::write(fixture.file("animal.txt"), "the walrus sleeps\n").unwrap();
     let mut message = omniglot_testkit::session_driver::message("Which animal?");
@@ -137,8 +141,9 @@ async fn the_usage_of_a_turn_is_what_its_model_calls_reported() {
     fixture.session.history().await;
 }
 
+/// A child agent speaks below the call that started it.
 #[tokio::test]
-async fn a_child_agent_speaks_below_the_call_that_started_it() {
+async fn subagents() {
     let fixture = CODEX.fixture([]).await;
     fixture.model.push(Reply::tool("multi_agent_v1/spawn_agent", json!({"message": "Say the child word."})));
     let child = |request: &models::Request| request.last_says("Say the child word.");

@@ -26,8 +26,9 @@ async fn asked_to_write(fixture: &Fixture, name: &str) -> usize {
     turn.asked().len()
 }
 
+/// An effort reaches the model with every prompt.
 #[tokio::test]
-async fn an_effort_reaches_the_model_with_every_prompt() {
+async fn variants_effort() {
     let fixture = OPENCODE.fixture([Reply::text("One."), Reply::text("Two."), Reply::text("Three.")]).await;
     fixture.turn("The first.").await;
     assert!(fixture.model.last().body.get("reasoning_effort").is_none());
@@ -77,8 +78,9 @@ async fn a_mode_that_is_left_allows_nothing_any_more() {
     fixture.session.history().await;
 }
 
+/// A conversation is compacted when somebody asks.
 #[tokio::test]
-async fn a_conversation_is_compacted_when_somebody_asks() {
+async fn compaction() {
     let fixture = OPENCODE.fixture([Reply::text("A long story."), Reply::text("I know the gist.")]).await;
     let seen = fixture.turn("Tell me a story.").await.last_sequence();
     fixture.session.client.compact(&fixture.session.id).await.unwrap();
@@ -93,8 +95,9 @@ async fn a_conversation_is_compacted_when_somebody_asks() {
     fixture.session.history().await;
 }
 
+/// A fork knows what was said and does not tell it again.
 #[tokio::test]
-async fn a_fork_knows_what_was_said_and_does_not_tell_it_again() {
+async fn fork() {
     let fixture = OPENCODE.fixture([Reply::text("Noted."), Reply::text("The apple.")]).await;
     fixture.turn("Remember the apple.").await;
     let name = omniglot_testkit::session_driver::session_id("fork");
@@ -107,8 +110,9 @@ async fn a_fork_knows_what_was_said_and_does_not_tell_it_again() {
     assert_eq!(text_of(&fixture.session.history().await), "Noted.");
 }
 
+/// A message that steers becomes part of the running turn.
 #[tokio::test]
-async fn a_message_that_steers_becomes_part_of_the_running_turn() {
+async fn steering_a_running_turn() {
     let (working, gate) = Reply::text("Working.").hold();
     let fixture = OPENCODE.fixture([working.with(shell("true")), Reply::text("Both are done.")]).await;
     permission_mode(&fixture, "bypass").await;

@@ -45,8 +45,9 @@ async fn every_attempt_of_a_throttled_turn_is_told() {
     fixture.session.history().await;
 }
 
+/// A context that is full is compacted and the turn goes on.
 #[tokio::test]
-async fn a_context_that_is_full_is_compacted_and_the_turn_goes_on() {
+async fn errors_context_overflow() {
     let fixture = OPENCODE
         .fixture([
             Reply::text("Noted."),
@@ -64,8 +65,9 @@ async fn a_context_that_is_full_is_compacted_and_the_turn_goes_on() {
     fixture.session.history().await;
 }
 
+/// A stream that breaks is begun again.
 #[tokio::test]
-async fn a_stream_that_breaks_is_begun_again() {
+async fn errors_broken_stream() {
     let fixture = OPENCODE.fixture([Reply::text("Half of an").cut(), Reply::text("A whole answer.")]).await;
     let turn = fixture.turn("Speak.").await;
     assert_eq!(turn.stop_reason(), StopReason::EndTurn, "{turn}");

@@ -14,8 +14,9 @@ use serde_json::json;
 
 use crate::{OPENCODE, ended_so, is};
 
+/// A thought that only its maker can read is private.
 #[tokio::test]
-async fn a_thought_that_only_its_maker_can_read_is_private() {
+async fn reasoning_that_is_not_shown() {
     let dialect = Dialect { script: Model::anthropic, agent: RealAgent::opencode_with_anthropic, ..OPENCODE };
     let fixture = dialect.fixture([Reply::empty().and_redacted_thinking().and_text("I have thought.")]).await;
     let turn = fixture.turn("Think.").await;
@@ -37,8 +38,9 @@ fn plan_file(request: &Request) -> String {
     body[begin..end].to_owned()
 }
 
+/// An approved plan ends plan mode.
 #[tokio::test]
-async fn an_approved_plan_ends_plan_mode() {
+async fn plan_to_approve() {
     let dialect = Dialect { agent: RealAgent::opencode_that_plans, ..OPENCODE };
     let fixture = dialect.stage_with([], |request| request.permission_mode = Some("plan".to_owned())).await;
     fixture.answered("Look around.", Reply::text("I looked.")).await;
@@ -90,8 +92,9 @@ fn begun_by_agent(event: &UniversalEvent) -> bool {
     serde_json::to_value(event).unwrap()["data"]["metadata"]["origin"] == "agent"
 }
 
+/// A subagent in the background reports in a turn of the agent.
 #[tokio::test]
-async fn a_subagent_in_the_background_reports_in_a_turn_of_the_agent() {
+async fn turns_that_the_agent_begins() {
     let dialect = Dialect { agent: RealAgent::opencode_with_background, ..OPENCODE };
     let of_subagent = |request: &Request| {
         request.text().contains("Count to three.") && !request.text().contains("Let it count.")

@@ -26,8 +26,9 @@ async fn asked_about(fixture: &Fixture, text: &str) -> String {
     ask.permission_id.as_str().to_owned()
 }
 
+/// A rejection with a word goes on and the model hears it.
 #[tokio::test]
-async fn a_rejection_with_a_word_goes_on_and_the_model_hears_it() {
+async fn permissions_reject_with_words() {
     let fixture = OPENCODE.fixture([shell("touch made"), Reply::text("Then with cat.")]).await;
     let permission = asked_about(&fixture, "Make a file.").await;
     let reply =
@@ -100,8 +101,9 @@ async fn questioned(fixture: &Fixture) -> String {
     ask.question_id.as_str().to_owned()
 }
 
+/// An answer to a question reaches the model.
 #[tokio::test]
-async fn an_answer_to_a_question_reaches_the_model() {
+async fn questions() {
     let fixture = OPENCODE.fixture([question(), Reply::text("Two blue ones.")]).await;
     let id = questioned(&fixture).await;
     let reply = QuestionReplyRequest { answers: vec![vec!["Blue".into()], vec!["Two".into()]] };

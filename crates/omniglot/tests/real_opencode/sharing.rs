@@ -88,8 +88,9 @@ fn resumed(events: &[UniversalEvent]) -> Option<Resume> {
     })
 }
 
+/// When the server is killed in mid turn the next message resumes.
 #[tokio::test]
-async fn when_the_server_is_killed_in_mid_turn_the_next_message_resumes() {
+async fn resume_after_a_crash() {
     let fixture = OPENCODE.fixture([Reply::text("Noted.")]).await;
     fixture.turn("Remember the apple.").await;
     let (reply, gate) = halved("apple", "It takes", "a while");

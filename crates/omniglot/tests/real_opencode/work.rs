@@ -6,8 +6,9 @@ use serde_json::json;
 
 use crate::OPENCODE;
 
+/// A subagent works below the call that began it.
 #[tokio::test]
-async fn a_subagent_works_below_the_call_that_began_it() {
+async fn subagents() {
     let task = json!({"description": "Looks", "prompt": "Look for the walrus.", "subagent_type": "general"});
     let to_child =
         |request: &Request| request.text().contains("walrus") && !request.text().contains("Delegate");
@@ -31,8 +32,9 @@ async fn a_subagent_works_below_the_call_that_began_it() {
     fixture.session.history().await;
 }
 
+/// A list of things to do is state of the session.
 #[tokio::test]
-async fn a_list_of_things_to_do_is_state_of_the_session() {
+async fn todos() {
     let todos = json!({"todos": [
         {"content": "Look", "status": "completed", "priority": "high"},
         {"content": "Leap", "status": "in_progress", "priority": "low"},
@@ -46,8 +48,9 @@ async fn a_list_of_things_to_do_is_state_of_the_session() {
     fixture.session.history().await;
 }
 
+/// The exit code of a command is told.
 #[tokio::test]
-async fn the_exit_code_of_a_command_is_told() {
+async fn exit_codes() {
     let fixture = OPENCODE.fixture([crate::shell("echo out; exit 3"), Reply::text("It failed.")]).await;
     let turn = fixture.turn("Run it.").await;
     let results = turn.items().into_iter().flat_map(|item| &item.content).filter_map(|part| match part {
@@ -58,8 +61,9 @@ async fn the_exit_code_of_a_command_is_told() {
     fixture.session.history().await;
 }
 
+/// A text file that is attached reaches the model.
 #[tokio::test]
-async fn a_text_file_that_is_attached_reaches_the_model() {
+async fn file_attachments() {
     let fixture = OPENCODE.fixture([Reply::text("A walrus.")]).await;
     std::fs::write(fixture.file("animal.txt"), "the walrus sleeps\n").unwrap();
     let mut message = omniglot_testkit::session_driver::message("Which animal?");
