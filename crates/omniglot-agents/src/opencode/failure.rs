@@ -95,7 +95,7 @@ fn is_unknown_model(message: &str) -> bool {
 /// A turn without an answer that ended while nobody could listen.
 pub(crate) fn unheard() -> Failure {
     let message =
-        "OpenCode gave up the turn while its event stream was cut; its reason was not heard".to_owned();
+        "OpenCode gave up the turn while its event stream was cut; the reason was not received".to_owned();
     Failure { code: ErrorCode::Unknown, message, details: None }
 }
 

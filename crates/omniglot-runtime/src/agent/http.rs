@@ -61,7 +61,7 @@ pub(crate) async fn start(
         left -= 1;
         match start_on(port, supervisor, launch, serving, patience).await {
             Err(StartErrorKind::Exited { .. }) if left > 0 && is_taken(port) => {
-                tracing::info!(port, "somebody took the port of a server that was starting");
+                tracing::info!(port, "another process took the port of a server that was starting");
             }
             outcome => return outcome,
         }

@@ -146,12 +146,12 @@ fn said(stderr: &StderrOutput) -> Option<StderrOutput> {
 }
 
 fn exited_hint(has_stderr: bool) -> String {
-    let look = if has_stderr { "its own words below say why" } else { "it said nothing about why" };
+    let look = if has_stderr { "its stderr below says why" } else { "its stderr is empty" };
     format!("{look}; run the command by hand to try it")
 }
 
 fn silent_hint(has_stderr: bool) -> String {
-    let look = if has_stderr { "see its own words below, and " } else { "" };
+    let look = if has_stderr { "see its stderr below, and " } else { "" };
     format!(
         "{look}see that the command starts the agent in its protocol mode; `handshake_seconds` under [limits] in omniglot.toml gives it more time"
     )

@@ -133,7 +133,7 @@ fn login(auth: &AuthState) -> Option<String> {
     Some(match auth.state {
         AuthStatus::Ready => format!("done; it offers {ways}"),
         AuthStatus::Required => format!("needed; it offers {ways}"),
-        AuthStatus::Unknown => format!("it opens sessions, and tells no more; it offers {ways}"),
+        AuthStatus::Unknown => format!("not reported by the agent, but it opens sessions; it offers {ways}"),
     })
 }
 
