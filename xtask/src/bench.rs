@@ -10,6 +10,9 @@ pub(crate) struct Args {
     /// A tenth of the load or less: to see that it works, not to compare.
     #[arg(long)]
     quick: bool,
+    /// Run the same loads against an earlier program of ours, and compare.
+    #[arg(long, value_name = "PROGRAM")]
+    before: Option<PathBuf>,
     /// Run the same loads against the public sandbox-agent server (needs npm), and compare.
     #[arg(long)]
     peer: bool,
@@ -24,6 +27,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         Line::new("cargo run --release -p omniglot-testkit --bin bench --").arg(program.to_string_lossy());
     if args.quick {
         harness = harness.arg("--quick");
+    }
+    if let Some(before) = &args.before {
+        harness = harness.arg("--before").arg(before.to_string_lossy());
     }
     if args.peer {
         harness = harness.arg("--peer").arg(agents::program(SANDBOX_AGENT)?.to_string_lossy());

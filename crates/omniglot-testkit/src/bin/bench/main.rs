@@ -1,8 +1,8 @@
 //! The benchmark: real servers, a real agent process, real sockets; prints a table that a page can include.
 //!
 //! `cargo xtask bench` builds the release binary and calls this with its path. Nothing here is asserted:
-//! machines differ. Lost and doubled events are counted, not guessed. With `--peer PATH` the same loads run
-//! against the public sandbox-agent server, with the same agent behind it.
+//! machines differ. Lost and doubled events are counted, not guessed. With `--before PATH` the same loads run
+//! against an earlier omniglot, with `--peer PATH` against the public sandbox-agent server, with the same agent.
 
 mod agent;
 mod flood;
@@ -44,27 +44,38 @@ async fn main() -> anyhow::Result<()> {
     if args.peek().is_some_and(|first| first == "agent") {
         return agent::run();
     }
-    let usage = "usage: bench PATH-OF-OMNIGLOT [--quick] [--peer PATH-OF-SANDBOX-AGENT]";
+    let usage = "usage: bench PATH-OF-OMNIGLOT [--quick] [--before PATH-OF-AN-EARLIER-OMNIGLOT] \
+                 [--peer PATH-OF-SANDBOX-AGENT]";
     let omniglot = absolute(args.next().context(usage)?)?;
-    let (mut loads, mut peer) = (FULL, None);
+    let (mut loads, mut before, mut peer) = (FULL, None, None);
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--quick" => loads = QUICK,
+            "--before" => before = Some(absolute(args.next().context(usage)?)?),
             "--peer" => peer = Some(absolute(args.next().context(usage)?)?),
             _ => anyhow::bail!("{usage}"),
         }
     }
     let programs = Programs { omniglot, peer, bench: std::env::current_exe()? };
-    let mut table = Table::default();
-    measure::<Ours>(&programs, loads, &mut table).await?;
-    replay::replay(&programs, loads.replayed, &mut table).await?;
-    progress("replay measured");
-    shared_sessions::measure(&programs, &mut table).await?;
+    let mut table = measure_omniglot(&programs, loads).await?;
+    if let Some(omniglot) = before {
+        progress("the earlier omniglot:");
+        table.join("before", measure_omniglot(&Programs { omniglot, ..programs.clone() }, loads).await?);
+    }
     if programs.peer.is_some() {
         measure::<Peer>(&programs, loads, &mut table).await?;
     }
     table.print();
     Ok(())
+}
+
+async fn measure_omniglot(programs: &Programs, loads: Loads) -> anyhow::Result<Table> {
+    let mut table = Table::default();
+    measure::<Ours>(programs, loads, &mut table).await?;
+    replay::replay(programs, loads.replayed, &mut table).await?;
+    progress("replay measured");
+    shared_sessions::measure(programs, &mut table).await?;
+    Ok(table)
 }
 
 fn absolute(path: String) -> anyhow::Result<PathBuf> {

@@ -6,6 +6,7 @@ use std::process::Command;
 use crate::subscriber::Subscriber;
 
 /// The programs of the benchmark.
+#[derive(Clone)]
 pub(crate) struct Programs {
     pub(crate) omniglot: PathBuf,
     pub(crate) peer: Option<PathBuf>,

@@ -45,6 +45,15 @@ impl Table {
         }
     }
 
+    /// Adds the figures of another table, which is about one server, as a column.
+    pub(crate) fn join(&mut self, server: &'static str, other: Self) {
+        for row in other.rows {
+            for (_, figure) in row.figures {
+                self.add(server, row.what.clone(), figure, row.better, row.target);
+            }
+        }
+    }
+
     #[expect(clippy::print_stdout, reason = "the table is what this program is for")]
     pub(crate) fn print(&self) {
         let mut servers: Vec<&str> = vec![];
