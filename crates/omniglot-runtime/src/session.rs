@@ -40,7 +40,7 @@ use crate::process::lines::Line;
 use cancel::Ladder;
 use configure::Configuring;
 pub(crate) use idle::Activity;
-pub(crate) use step::{Step, record_of, take_blobs};
+pub(crate) use step::{Step, record_of};
 use turn_process::TurnProcess;
 
 /// The receipt of a message: it is committed.
@@ -238,7 +238,7 @@ impl Session {
         spec: SessionSpec,
         store: Store,
         mut timeline: Timeline,
-        last_frame: u64,
+        step: Step,
     ) -> (Self, SessionHandle) {
         match spec.questions {
             QuestionPolicy::Ask => {}
@@ -257,7 +257,7 @@ impl Session {
             keys: HashMap::new(),
             cancelling: None,
             configuring: Configuring::default(),
-            step: Step::new(last_frame),
+            step,
             in_flight: VecDeque::new(),
             activity: activity.clone(),
             idle_deadline: None,
@@ -413,9 +413,7 @@ impl Session {
     /// Does what follows from what has just happened: answers what is granted, refused or withdrawn, delivers
     /// what waits.
     fn drive(&mut self) {
-        self.answer_granted();
-        self.answer_refused();
-        self.answer_withdrawn();
+        self.send_replies();
         self.apply_settings();
         self.leave_the_next_alone();
         self.release_turn_process();

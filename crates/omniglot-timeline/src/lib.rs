@@ -10,5 +10,5 @@ pub mod timeline;
 pub use draft::*;
 pub use fold::{Fold, Grant, OpenTurn, Snapshot};
 pub use timeline::{
-    Blob, Emitted, Identity, Restoring, SessionEnd, Stamp, Timeline, inline_file, inline_image,
+    Blob, Effect, Emitted, Identity, Restoring, SessionEnd, Stamp, Timeline, inline_file, inline_image,
 };

@@ -87,6 +87,19 @@ pub struct Emitted {
     pub frame: Option<u64>,
 }
 
+/// Something that follows from the events so far and is for the runtime to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// A standing grant covers this permission: accept it once, without any event.
+    Grant(RequestKey),
+    /// Nobody will answer this question: reject it.
+    Reject(RequestKey),
+    /// This request was resolved over the agent's head: tell the agent.
+    Withdraw(RequestKey),
+    /// An event names this blob: keep it no later than the event.
+    Keep(Blob),
+}
+
 /// Turns drafts into the lawful events of one session.
 ///
 /// Ids hold the sequence at which their owner was born, so they are unique without a counter to keep.
@@ -121,18 +134,11 @@ pub struct Timeline {
     /// stands for them: a command may outlive many turns.
     owed: HashMap<ItemKey, ItemId>,
     requests: IndexMap<RequestKey, OpenRequest>,
-    /// Requests that a standing grant covers; the runtime answers them.
-    granted: Vec<RequestKey>,
-    /// The same until their answer is sent, each with the call that we made for it.
+    /// Requests that a standing grant covers, until their answer is sent, each with the call that we made for it.
     covered: IndexMap<RequestKey, Option<ItemKey>>,
     /// Nobody is there to answer questions.
     refuses_questions: bool,
-    /// Questions that nobody will answer; the runtime rejects them.
-    refused: Vec<RequestKey>,
-    /// Requests that were resolved without their answer; the runtime tells the agent.
-    withdrawn: Vec<RequestKey>,
-    /// What the events so far name; the runtime keeps it with them.
-    blobs: Vec<Blob>,
+    effects: Vec<Effect>,
     /// What clients call messages that were sent and whose turn has not begun.
     named: HashMap<MessageId, Vec<String>>,
 }
@@ -167,12 +173,9 @@ impl Timeline {
             late: IndexMap::new(),
             owed: HashMap::new(),
             requests: IndexMap::new(),
-            granted: Vec::new(),
             covered: IndexMap::new(),
             refuses_questions: false,
-            refused: Vec::new(),
-            withdrawn: Vec::new(),
-            blobs: Vec::new(),
+            effects: Vec::new(),
             named: HashMap::new(),
         }
     }
@@ -206,24 +209,14 @@ impl Timeline {
         self.fold.native_session_id.as_deref().filter(|_| !self.foreign)
     }
 
-    /// The requests that standing grants have answered since the last call; tell the agent.
-    pub fn take_granted(&mut self) -> Vec<RequestKey> {
-        std::mem::take(&mut self.granted)
-    }
-
     /// From now on every question is one that nobody will answer.
     pub fn refuse_questions(&mut self) {
         self.refuses_questions = true;
     }
 
-    /// The questions since the last call that nobody will answer; reject them.
-    pub fn take_refused(&mut self) -> Vec<RequestKey> {
-        std::mem::take(&mut self.refused)
-    }
-
-    /// The requests that were resolved over the agent's head since the last call; tell the agent.
-    pub fn take_withdrawn(&mut self) -> Vec<RequestKey> {
-        std::mem::take(&mut self.withdrawn)
+    /// Returns the effects since the last call, in their order.
+    pub fn take_effects(&mut self) -> Vec<Effect> {
+        std::mem::take(&mut self.effects)
     }
 
     /// Makes a draft lawful.
@@ -352,10 +345,8 @@ impl Timeline {
             self.lasting.clear();
             self.cut.clear();
             self.owed.clear();
-            self.granted.clear();
             self.covered.clear();
-            self.refused.clear();
-            self.withdrawn.clear();
+            self.effects.retain(|effect| matches!(effect, Effect::Keep(_)));
         }
     }
 
@@ -422,7 +413,7 @@ impl Timeline {
             // A person's title stays.
             patch.title = None;
         }
-        let mut blobs = self.shelve_lists(&mut patch);
+        let blobs = self.shelve_lists(&mut patch);
         let changed = self.fold.state.clone().apply(patch);
         if changed.is_empty() {
             // Only what an agent says is counted; the daemon may say twice what is so already.
@@ -431,7 +422,7 @@ impl Timeline {
             }
             return;
         }
-        self.blobs.append(&mut blobs);
+        self.keep(blobs);
         self.emit(EventData::SessionUpdated(changed), stamp, out);
     }
 

@@ -211,9 +211,7 @@ fn play(steps: Vec<Step>) -> (Timeline, Vec<UniversalEvent>) {
         let mut out = vec![];
         take(&mut timeline, step, now, &events, &mut out);
         events.extend(out.into_iter().map(|emitted| emitted.event));
-        timeline.take_granted();
-        timeline.take_refused();
-        timeline.take_withdrawn();
+        timeline.take_effects();
     }
     let mut out = vec![];
     timeline.close_turn(

@@ -15,7 +15,7 @@ use super::{Hub, flatten};
 use crate::agent::Agent;
 use crate::agent::session_start::{Opened, StartError, StartErrorKind, not_a_directory};
 use crate::error::RuntimeError;
-use crate::session::{Session, SessionSpec, Step, record_of, take_blobs};
+use crate::session::{Session, SessionSpec, Step, record_of};
 
 impl Hub {
     pub(super) async fn create_session(
@@ -126,8 +126,7 @@ impl Hub {
         // Without an agent there is nothing to watch: the row wakes up with its first message.
         let Some(agent) = pending.opened else { return };
         let id = spec.id.clone();
-        let last_frame = pending.step.last_frame();
-        let (session, handle) = Session::new(spec, self.inner.store.clone(), pending.timeline, last_frame);
+        let (session, handle) = Session::new(spec, self.inner.store.clone(), pending.timeline, pending.step);
         self.run(session.with_agent(agent), handle, id);
     }
 
@@ -257,7 +256,7 @@ impl PendingSession {
             record: record_of(&self.timeline),
             frames: self.step.take_frames(),
             events: self.step.take_events(),
-            blobs: take_blobs(&mut self.timeline),
+            blobs: self.step.take_blobs(&mut self.timeline),
         })
     }
 }

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use super::{Backlog, Hub, PAGE_BYTES, present};
 use crate::agent::attachments;
 use crate::error::RuntimeError;
-use crate::session::{Session, SessionCommand, SessionHandle};
+use crate::session::{Session, SessionCommand, SessionHandle, Step};
 
 /// How long what a dead daemon left open may take to be closed before anything else is done.
 const CLOSING: Duration = Duration::from_secs(5);
@@ -66,7 +66,8 @@ impl Hub {
         let request = present::request(record)?;
         let timeline = self.restored(record).await?;
         let spec = self.spec(record, &request);
-        let (mut session, handle) = Session::new(spec, self.inner.store.clone(), timeline, record.last_frame);
+        let (mut session, handle) =
+            Session::new(spec, self.inner.store.clone(), timeline, Step::new(record.last_frame));
         if record.open_from.is_some() {
             tracing::info!(session = %record.id, "closed what an earlier daemon had left open");
             session.recover();

@@ -1,7 +1,7 @@
 //! What clients ask of a session, one function each; a refused command changes nothing.
 
 use omniglot_agents::Command;
-use omniglot_schema::{ErrorCode, PermissionReply, ResolvedBy};
+use omniglot_schema::{ErrorCode, ResolvedBy};
 use omniglot_store::Durability;
 use omniglot_timeline::{Failure, SessionEnd, TurnEnd};
 use tokio::time::timeout;
@@ -69,25 +69,10 @@ impl Session {
         Ok(None)
     }
 
-    /// Requests that an earlier `always` covers are answered without any event. The grant is ours to keep: told
-    /// `always` again, an agent would go back to a mode that the person has left since.
-    pub(super) fn answer_granted(&mut self) {
-        for key in self.timeline.take_granted() {
-            self.tell_agent(&Command::ReplyPermission { key, reply: PermissionReply::Once, message: None });
-        }
-    }
-
-    /// Questions of a session that nobody watches.
-    pub(super) fn answer_refused(&mut self) {
-        for key in self.timeline.take_refused() {
-            self.tell_agent(&Command::ReplyQuestion { key, answers: None });
-        }
-    }
-
-    /// Requests that were resolved over the agent's head: it must not wait for an answer.
-    pub(super) fn answer_withdrawn(&mut self) {
-        for key in self.timeline.take_withdrawn() {
-            self.tell_agent(&Command::Withdraw { key });
+    /// Sends the replies that follow from what has happened, without anybody's decision.
+    pub(super) fn send_replies(&mut self) {
+        for reply in self.step.take_replies(&mut self.timeline) {
+            self.tell_agent(&reply);
         }
     }
 
@@ -95,7 +80,7 @@ impl Session {
     pub(super) fn withdraw_requests(&mut self) {
         let timeline = &mut self.timeline;
         self.step.with(|stamp, out| timeline.withdraw_requests(ResolvedBy::Cancel, stamp, out));
-        self.answer_withdrawn();
+        self.send_replies();
     }
 
     pub(super) fn tell_agent(&mut self, command: &Command) {
@@ -151,7 +136,7 @@ impl Session {
     /// interrupted. An agent that does not stop, or that goes on in the background, is killed with all that is below
     /// it, since nobody would hear what it does.
     async fn stop_work(&mut self, turn_runs: bool) {
-        self.answer_withdrawn();
+        self.send_replies();
         let patience = self.spec.deadlines.stop;
         let Some(agent) = &mut self.agent else { return };
         let (heard, stopped) = match (turn_runs, &self.cancelling) {

@@ -255,6 +255,7 @@ impl Session {
     pub(super) fn forget_run(&mut self) {
         let timeline = &mut self.timeline;
         self.step.with(|stamp, out| timeline.forget_run(stamp, out));
+        self.step.replies.clear();
     }
 }
 

@@ -2,10 +2,10 @@
 
 use bytes::Bytes;
 use jiff::Timestamp;
-use omniglot_agents::Output;
-use omniglot_schema::{ErrorCode, EventData, StatusLabel, StopReason, UniversalEventType};
+use omniglot_agents::{Command, Output};
+use omniglot_schema::{ErrorCode, EventData, PermissionReply, StatusLabel, StopReason, UniversalEventType};
 use omniglot_store::{Batch, Blob, Durability, Frame, NewEvent, QueueOp, Receipt, RecordUpdate};
-use omniglot_timeline::{Draft, DropReason, Emitted, Stamp, Timeline};
+use omniglot_timeline::{Draft, DropReason, Effect, Emitted, Stamp, Timeline};
 
 use super::{Commit, InFlight, Session, SessionSpec};
 use crate::agent::Translated;
@@ -20,6 +20,9 @@ pub(crate) struct Step {
     last_frame: u64,
     frames: Vec<Frame>,
     events: Vec<Emitted>,
+    blobs: Vec<Blob>,
+    /// The replies that nobody decides on, until the agent is told.
+    pub(super) replies: Vec<Command>,
     pub(super) queue: Vec<QueueOp>,
     pub(super) receipt: Option<Receipt>,
 }
@@ -29,8 +32,16 @@ const USUAL_EVENT: usize = 448;
 
 impl Step {
     pub(crate) fn new(last_frame: u64) -> Self {
-        let (frames, events, queue) = (vec![], vec![], vec![]);
-        Self { now: Timestamp::now(), last_frame, frames, events, queue, receipt: None }
+        Self {
+            now: Timestamp::now(),
+            last_frame,
+            frames: vec![],
+            events: vec![],
+            blobs: vec![],
+            replies: vec![],
+            queue: vec![],
+            receipt: None,
+        }
     }
 
     pub(super) fn begin(&mut self) {
@@ -112,8 +123,34 @@ impl Step {
         encoded.into_iter().map(cut).collect()
     }
 
-    pub(crate) fn last_frame(&self) -> u64 {
-        self.last_frame
+    /// Returns the blobs that the events of this step name.
+    pub(crate) fn take_blobs(&mut self, timeline: &mut Timeline) -> Vec<Blob> {
+        self.collect_effects(timeline);
+        std::mem::take(&mut self.blobs)
+    }
+
+    /// Returns the replies that the agent waits for.
+    pub(super) fn take_replies(&mut self, timeline: &mut Timeline) -> Vec<Command> {
+        self.collect_effects(timeline);
+        std::mem::take(&mut self.replies)
+    }
+
+    fn collect_effects(&mut self, timeline: &mut Timeline) {
+        for effect in timeline.take_effects() {
+            self.replies.push(match effect {
+                // The grant is ours to keep: told `always` again, an agent would go back to a mode that the
+                // person has left since.
+                Effect::Grant(key) => {
+                    Command::ReplyPermission { key, reply: PermissionReply::Once, message: None }
+                }
+                Effect::Reject(key) => Command::ReplyQuestion { key, answers: None },
+                Effect::Withdraw(key) => Command::Withdraw { key },
+                Effect::Keep(omniglot_timeline::Blob { name, mime, bytes }) => {
+                    self.blobs.push(Blob { name, mime, bytes: bytes.into() });
+                    continue;
+                }
+            });
+        }
     }
 }
 
@@ -152,7 +189,7 @@ impl Session {
             session: self.spec.no,
             frames: self.step.take_frames(),
             events: self.step.take_events(),
-            blobs: take_blobs(&mut self.timeline),
+            blobs: self.step.take_blobs(&mut self.timeline),
             record: record.then(|| record_of(&self.timeline)),
             queue: std::mem::take(&mut self.step.queue),
             receipt: self.step.receipt.take(),
@@ -206,15 +243,6 @@ fn matters(timeline: &Timeline, emitted: &Emitted) -> bool {
         | Kind::QuestionRequested
         | Kind::QuestionResolved => true,
     }
-}
-
-/// The blobs that the events of this step name.
-pub(crate) fn take_blobs(timeline: &mut Timeline) -> Vec<Blob> {
-    let keep = |blob: omniglot_timeline::Blob| {
-        let omniglot_timeline::Blob { name, mime, bytes } = blob;
-        Blob { name, mime, bytes: bytes.into() }
-    };
-    timeline.take_blobs().into_iter().map(keep).collect()
 }
 
 /// The session's row as it is now.

@@ -9,7 +9,7 @@ use omniglot_schema::{BlobRef, ContentPart, FileAction, Listed, SessionId, State
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::{Emitted, Stamp, Timeline};
+use super::{Effect, Emitted, Stamp, Timeline};
 use crate::draft::{Body, Draft, Origin, Unparsed};
 
 /// A list of the state that is longer than this, as JSON, is a blob.
@@ -54,9 +54,8 @@ pub fn inline_file(mime: &str, base64: &str) -> ContentPart {
 }
 
 impl Timeline {
-    /// The blobs that events name since the last call; they must be kept no later than those events.
-    pub fn take_blobs(&mut self) -> Vec<Blob> {
-        std::mem::take(&mut self.blobs)
+    pub(super) fn keep(&mut self, blobs: Vec<Blob>) {
+        self.effects.extend(blobs.into_iter().map(Effect::Keep));
     }
 
     /// The entries of a list of the state, as long as its blob was not taken.
@@ -64,7 +63,9 @@ impl Timeline {
         match list {
             Listed::Inline(entries) => Some(entries.clone()),
             Listed::Blob(BlobRef { path }) => {
-                let blob = self.blobs.iter().find(|blob| path.ends_with(&blob.name))?;
+                let named =
+                    |effect: &&Effect| matches!(effect, Effect::Keep(blob) if path.ends_with(&blob.name));
+                let Some(Effect::Keep(blob)) = self.effects.iter().find(named) else { return None };
                 serde_json::from_slice(&blob.bytes).ok()
             }
         }
@@ -76,7 +77,7 @@ impl Timeline {
         let (mut blobs, before) = (Vec::new(), parts.len());
         parts.retain_mut(|part| shelve_part(part, &self.identity.session_id, &mut blobs));
         let unreadable = before - parts.len();
-        self.blobs.append(&mut blobs);
+        self.keep(blobs);
         for _ in 0..unreadable {
             let error = "an inline image or file is not base64".to_owned();
             self.unparsed(Unparsed { error, location: "content".to_owned(), raw_hash: None }, stamp, out);

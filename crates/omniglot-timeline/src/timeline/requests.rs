@@ -5,7 +5,7 @@ use omniglot_schema::{
     QuestionStatus, RequestMetadata, ResolvedBy, StopReason,
 };
 
-use super::{Emitted, Stamp, Timeline};
+use super::{Effect, Emitted, Stamp, Timeline};
 use crate::draft::{
     Body, DropReason, ItemEnd, ItemKey, ItemStart, Origin, Outcome, PermissionAsk, QuestionAsk, RequestKey,
     ToolCall, ToolResult, TurnEnd,
@@ -39,7 +39,7 @@ impl Timeline {
         self.requests.iter().find(|(_, open)| open.asked.id() == id).map(|(key, _)| key.clone())
     }
 
-    /// Resolves every open request as rejected; see [`Timeline::take_withdrawn`].
+    /// Resolves every open request as rejected; see [`Effect::Withdraw`].
     pub fn withdraw_requests(&mut self, by: ResolvedBy, stamp: Stamp, out: &mut Vec<Emitted>) {
         for key in self.requests.keys().cloned().collect::<Vec<_>>() {
             match self.requests.get(&key).map(|open| &open.asked) {
@@ -49,7 +49,7 @@ impl Timeline {
                 Some(InboundRequest::Question(_)) => self.question_resolved(&key, None, by, stamp, out),
                 None => {}
             }
-            self.withdrawn.push(key);
+            self.effects.push(Effect::Withdraw(key));
         }
     }
 
@@ -64,7 +64,7 @@ impl Timeline {
         if self.fold.granted(ask.tool.as_deref(), ask.pattern.as_deref()) {
             self.stats.granted += 1;
             self.covered.insert(ask.key.clone(), made_call);
-            return self.granted.push(ask.key);
+            return self.effects.push(Effect::Grant(ask.key));
         }
         let data = PermissionEventData {
             permission_id: PermissionId(self.mint("perm")),
@@ -107,7 +107,7 @@ impl Timeline {
             }),
         };
         if self.refuses_questions {
-            self.refused.push(ask.key.clone());
+            self.effects.push(Effect::Reject(ask.key.clone()));
         }
         self.requests
             .insert(ask.key, OpenRequest { asked: InboundRequest::Question(data.clone()), made_call });

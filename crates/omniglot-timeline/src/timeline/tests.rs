@@ -13,7 +13,7 @@ use omniglot_schema::{
     ToolSubject, UniversalEventType, UniversalItem,
 };
 
-use super::{Emitted, Identity, Stamp, Timeline};
+use super::{Effect, Emitted, Identity, Stamp, Timeline};
 use crate::check::{Allow, check};
 use crate::draft::{
     Body, Draft, Failure, ItemEnd, ItemKey, ItemStart, Origin, Outcome, PermissionAsk, QuestionAsk,
@@ -257,7 +257,7 @@ fn a_call_is_seen_although_a_grant_answers_its_request() {
     session.resolve("p1", PermissionStatus::AcceptForSession);
     let before = session.ended().len();
     session.ask("p2");
-    assert_eq!(session.timeline.take_granted(), [RequestKey::from("p2")]);
+    assert_eq!(session.timeline.take_effects(), [Effect::Grant("p2".into())]);
     session.resolve("p2", PermissionStatus::AcceptForSession);
     let ended = session.ended();
     let [call, result] = &ended[before..] else { panic!("{ended:#?}") };

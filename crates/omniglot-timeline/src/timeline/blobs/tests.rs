@@ -57,6 +57,11 @@ impl Harness {
             })
             .collect()
     }
+
+    fn blobs(&mut self) -> Vec<Blob> {
+        let kept = |effect| if let Effect::Keep(blob) = effect { Some(blob) } else { None };
+        self.timeline.take_effects().into_iter().filter_map(kept).collect()
+    }
 }
 
 const PATH: &str =
@@ -68,9 +73,9 @@ fn an_inline_image_becomes_a_path_and_a_blob_of_its_hash() {
     harness.ask(vec![ContentPart::text("look"), inline_image("image/png", "aGVsbG8=")]);
     harness.show("a", inline_image("image/png", "aGVsbG8"));
     assert_eq!(harness.images(), [PATH, PATH]);
-    let blobs = harness.timeline.take_blobs();
+    let blobs = harness.blobs();
     assert!(blobs.iter().all(|blob| blob.bytes == b"hello" && PATH.ends_with(&blob.name)));
-    assert!(harness.timeline.take_blobs().is_empty());
+    assert!(harness.blobs().is_empty());
 }
 
 #[test]
@@ -85,7 +90,7 @@ fn an_image_that_cannot_be_decoded_is_told_and_the_rest_stays() {
 fn what_is_no_image_is_never_served_as_a_page() {
     let mut harness = Harness::new();
     harness.ask(vec![inline_image("text/html", "aGVsbG8="), inline_image("image/x;a=b", "aGVsbG8=")]);
-    let blobs = harness.timeline.take_blobs();
+    let blobs = harness.blobs();
     assert!(blobs.iter().all(|blob| blob.mime == "application/octet-stream" && blob.name.ends_with(".bin")));
 }
 
@@ -93,7 +98,7 @@ fn what_is_no_image_is_never_served_as_a_page() {
 fn a_long_list_stands_as_a_path_in_event_and_state_alike() {
     let mut harness = Harness::new();
     harness.commands(3);
-    assert!(harness.timeline.take_blobs().is_empty());
+    assert!(harness.blobs().is_empty());
     harness.commands(200);
     harness.commands(200);
     let mut folded = Fold::default();
@@ -101,7 +106,7 @@ fn a_long_list_stands_as_a_path_in_event_and_state_alike() {
     assert_eq!(&folded, harness.timeline.fold());
     let commands = folded.state.commands.unwrap();
     assert_eq!(harness.timeline.entries(&commands).unwrap().len(), 200);
-    let blobs = harness.timeline.take_blobs();
+    let blobs = harness.blobs();
     assert_eq!(blobs.len(), 1, "a list that is said again is no news");
     assert_eq!(commands.path().unwrap(), blobs[0].path(&SessionId::parse("s").unwrap()));
     harness.commands(2);
@@ -114,7 +119,7 @@ fn sound_and_other_bytes_are_files_among_the_blobs() {
     harness.ask(vec![]);
     harness.show("sound", inline_file("audio/wav", "AAEC"));
     harness.show("page", inline_file("text/html", "PGI+"));
-    let blobs = harness.timeline.take_blobs();
+    let blobs = harness.blobs();
     let served: Vec<(&str, &str)> =
         blobs.iter().map(|blob| (blob.name.rsplit('.').next().unwrap(), blob.mime.as_str())).collect();
     assert_eq!(served, [("wav", "audio/wav"), ("bin", "application/octet-stream")]);
