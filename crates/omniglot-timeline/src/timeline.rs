@@ -8,6 +8,7 @@ mod blobs;
 mod bodies;
 mod closing;
 mod content;
+mod fates;
 mod items;
 mod late;
 mod requests;
@@ -22,7 +23,7 @@ use std::collections::HashMap;
 use indexmap::IndexMap;
 use jiff::Timestamp;
 use omniglot_schema::{
-    AgentUnparsedData, ErrorCode, EventData, EventId, EventSource, ItemId, MessageId, ResolvedBy, Resume,
+    AgentUnparsedData, ErrorCode, EventData, EventId, EventSource, MessageId, ResolvedBy, Resume,
     SessionEndReason, SessionEndedData, SessionId, SessionStartedData, SessionStartedMetadata, SessionStats,
     StatePatch, StatusLabel, StderrOutput, StopReason, TerminatedBy, UniversalEvent,
 };
@@ -33,8 +34,7 @@ use crate::draft::{
 use crate::fold::{Fold, Snapshot};
 
 pub use blobs::{Blob, inline_file, inline_image};
-use items::{Call, OpenItem};
-use late::LateItem;
+use fates::Fates;
 use requests::OpenRequest;
 pub use restore::Restoring;
 use turns::Turn;
@@ -115,24 +115,7 @@ pub struct Timeline {
     /// The session that this one begins as a copy of, until that is told.
     forked_from: Option<SessionId>,
     turn: Option<Turn>,
-    /// Open items of the turn, in the order of their start.
-    items: IndexMap<ItemKey, OpenItem>,
-    /// Calls of the turn, each with the fate of its result.
-    calls: IndexMap<ItemKey, Call>,
-    /// Items that have ended since the last turn began, and those of the turn before. An agent that
-    /// speaks of older ones speaks to nobody: a long session must not keep them all.
-    closed: HashMap<ItemKey, ItemId>,
-    earlier: HashMap<ItemKey, ItemId>,
-    /// Calls that have begun something which goes on for as long as the agent's process may.
-    lasting: HashMap<ItemKey, ItemId>,
-    /// Items that ended with the last turn, not by the agent's word, with what was streamed of them: the rest may
-    /// still come.
-    cut: HashMap<ItemKey, String>,
-    /// Items of the agent that are heard of too late, until the agent ends them or a turn begins or ends.
-    late: IndexMap<ItemKey, LateItem>,
-    /// Calls that a turn left without the agent's own result, or that began after it, each with the item that
-    /// stands for them: a command may outlive many turns.
-    owed: HashMap<ItemKey, ItemId>,
+    fates: Fates,
     requests: IndexMap<RequestKey, OpenRequest>,
     /// Requests that a standing grant covers, until their answer is sent, each with the call that we made for it.
     covered: IndexMap<RequestKey, Option<ItemKey>>,
@@ -164,14 +147,7 @@ impl Timeline {
             foreign: snapshot.foreign,
             forked_from: None,
             turn: None,
-            items: IndexMap::new(),
-            calls: IndexMap::new(),
-            closed: HashMap::new(),
-            earlier: HashMap::new(),
-            lasting: HashMap::new(),
-            cut: HashMap::new(),
-            late: IndexMap::new(),
-            owed: HashMap::new(),
+            fates: Fates::default(),
             requests: IndexMap::new(),
             covered: IndexMap::new(),
             refuses_questions: false,
@@ -340,11 +316,7 @@ impl Timeline {
                     StatePatch { activity: Some(None), subagents: Some(None), ..StatePatch::default() };
                 self.state(over, stamp.synthetic(), out);
             }
-            self.closed.clear();
-            self.earlier.clear();
-            self.lasting.clear();
-            self.cut.clear();
-            self.owed.clear();
+            self.fates.clear();
             self.covered.clear();
             self.effects.retain(|effect| matches!(effect, Effect::Keep(_)));
         }

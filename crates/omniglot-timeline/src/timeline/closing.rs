@@ -2,7 +2,7 @@
 
 use omniglot_schema::ItemRole;
 
-use super::items::{Call, OpenItem};
+use super::fates::{Call, OpenItem};
 use super::{Emitted, Stamp, Timeline};
 use crate::draft::{Body, ItemEnd, ItemKey, Outcome, ToolResult};
 
@@ -17,36 +17,37 @@ impl Call {
 impl Timeline {
     /// Ends everything that a turn leaves open, and gives every call its result.
     pub(super) fn close_items(&mut self, stamp: Stamp, out: &mut Vec<Emitted>) {
-        self.cut.clear();
-        for key in self.items.keys().cloned().collect::<Vec<_>>() {
-            let body = self.items.get(&key).and_then(|open| self.unfinished(open));
+        self.fates.forget_cuts();
+        for key in self.fates.all_open() {
+            let Some(open) = self.fates.open(&key) else { continue };
+            let (item, streamed, outcome) = (open.id.clone(), open.streamed.clone(), left_open(open));
+            let body = self.unfinished(open);
             if let Some(Body::ToolResult(result)) = &body {
-                let item = self.item_id(&key);
-                self.owed.extend(
-                    item.iter()
-                        .flat_map(|item| [(result.call.clone(), item.clone()), (key.clone(), item.clone())]),
-                );
+                self.fates.owe(&result.call, item.clone());
+                self.fates.owe(&key, item);
             }
-            let streamed = self.items.get(&key).map(|open| open.streamed.clone()).unwrap_or_default();
-            let outcome = self.items.get(&key).map_or(Outcome::Failed, left_open);
             self.finish(&key, outcome, body, stamp, out);
-            self.cut.insert(key, streamed);
+            self.fates.cut(&key, streamed);
         }
-        let unanswered = self.calls.iter().filter(|(_, call)| !call.has_result);
-        let unanswered: Vec<_> = unanswered.map(|(key, call)| (key.clone(), call.why_no_result())).collect();
-        for (call, reason) in unanswered {
+        let unanswered = self.fates.calls().filter(|(_, call)| !call.has_result);
+        let mut unanswered: Vec<_> =
+            unanswered.map(|(key, call)| (call.since, key.clone(), call.why_no_result())).collect();
+        unanswered.sort_unstable_by_key(|(since, ..)| *since);
+        for (_, call, reason) in unanswered {
             let key = ItemKey(format!("{}:no-result", call.0));
             let body = Some(cut_short(&ToolResult::of(call.clone()), "", reason));
             self.item_completed(ItemEnd { key: key.clone(), outcome: Outcome::Failed, body }, stamp, out);
-            self.owed.extend(self.item_id(&key).map(|item| (call, item)));
+            if let Some(item) = self.fates.item(&key).cloned() {
+                self.fates.owe(&call, item);
+            }
         }
-        self.calls.clear();
+        self.fates.forget_calls();
     }
 
     /// What is left of a result that its turn did not wait for.
     fn unfinished(&self, open: &OpenItem) -> Option<Body> {
         let Body::ToolResult(result) = &open.body else { return None };
-        let reason = self.calls.get(&result.call).map_or(NO_RESULT, Call::why_no_result);
+        let reason = self.fates.call(&result.call).map_or(NO_RESULT, Call::why_no_result);
         Some(cut_short(result, &open.streamed, reason))
     }
 }

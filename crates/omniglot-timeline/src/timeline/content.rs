@@ -4,7 +4,7 @@ use omniglot_schema::{CallId, ContentPart, ItemStatus, UniversalItem};
 
 use super::Timeline;
 use super::bodies::{json_text, with_text};
-use super::items::OpenItem;
+use super::fates::OpenItem;
 use crate::draft::{Body, ItemKey, ToolCall, ToolResult};
 
 impl Timeline {
@@ -16,7 +16,7 @@ impl Timeline {
         body: Body,
     ) -> UniversalItem {
         let native_item_id = match &body {
-            Body::ToolResult(result) => self.calls.get(&result.call).and_then(|call| call.native_id.clone()),
+            Body::ToolResult(result) => self.fates.call(&result.call).and_then(|call| call.native_id.clone()),
             _ => None,
         };
         UniversalItem {
@@ -70,6 +70,6 @@ impl Timeline {
     }
 
     fn call_id(&self, call: &ItemKey) -> CallId {
-        self.calls.get(call).map_or_else(|| CallId(format!("call_{}_0", self.seed)), |call| call.id.clone())
+        self.fates.call(call).map_or_else(|| CallId(format!("call_{}_0", self.seed)), |call| call.id.clone())
     }
 }

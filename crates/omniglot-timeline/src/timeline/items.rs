@@ -5,48 +5,19 @@ use omniglot_schema::{
 };
 
 use super::bodies::{Fit, fit, needs_turn, settled, split_streamed};
+use super::fates::{Call, OpenItem};
 use super::{Emitted, Stamp, Timeline};
 use crate::draft::{Body, DropReason, ItemEnd, ItemKey, ItemStart, Outcome, ToolCall, ToolResult};
 
-#[derive(Debug)]
-pub(super) struct OpenItem {
-    pub(super) id: ItemId,
-    pub(super) native_id: Option<String>,
-    pub(super) parent: Option<ItemId>,
-    pub(super) body: Body,
-    /// The deltas so far.
-    pub(super) streamed: String,
-}
-
-#[derive(Debug)]
-pub(super) struct Call {
-    pub(super) id: CallId,
-    pub(super) item: ItemId,
-    pub(super) native_id: Option<String>,
-    pub(super) parent: Option<ItemId>,
-    pub(super) has_result: bool,
-    /// Somebody rejected it: an agent may never mention it again.
-    pub(super) rejected: bool,
-}
-
 impl Timeline {
-    pub(super) fn item_id(&self, key: &ItemKey) -> Option<ItemId> {
-        let open = self.items.get(key).map(|open| &open.id);
-        let late = || self.late.get(key).and_then(|late| late.item.as_ref());
-        open.or_else(|| self.ended_item(key)).or_else(|| self.lasting.get(key)).or_else(late).cloned()
-    }
-
-    pub(super) fn ended_item(&self, key: &ItemKey) -> Option<&ItemId> {
-        self.closed.get(key).or_else(|| self.earlier.get(key))
-    }
-
     /// Whether what comes for this item comes after its end.
     fn is_late(&self, key: &ItemKey) -> bool {
-        self.late.contains_key(key) || self.ended_item(key).is_some() || self.owed.contains_key(key)
+        let fates = &self.fates;
+        fates.is_late(key) || fates.ended(key).is_some() || fates.owed(key).is_some()
     }
 
     pub(super) fn item_started(&mut self, start: ItemStart, stamp: Stamp, out: &mut Vec<Emitted>) {
-        if self.items.contains_key(&start.key) || self.late.contains_key(&start.key) {
+        if self.fates.is_open(&start.key) || self.fates.is_late(&start.key) {
             return self.dropped(DropReason::Duplicate);
         }
         if self.comes_late(&start.key, &start.body, stamp, out) {
@@ -57,7 +28,7 @@ impl Timeline {
 
     /// Whether an item has no place in the running turn. A result that has one takes it.
     fn comes_late(&mut self, key: &ItemKey, body: &Body, stamp: Stamp, out: &mut Vec<Emitted>) -> bool {
-        if self.ended_item(key).is_some() || (self.turn.is_none() && needs_turn(body)) {
+        if self.fates.ended(key).is_some() || (self.turn.is_none() && needs_turn(body)) {
             return true;
         }
         let Body::ToolResult(result) = body else { return false };
@@ -66,8 +37,8 @@ impl Timeline {
 
     /// Begins an item that has its place; outside a turn it is complete at once.
     fn admit(&mut self, start: ItemStart, stamp: Stamp, out: &mut Vec<Emitted>) {
-        let parent =
-            start.parent.as_ref().and_then(|key| self.item_id(key)).or_else(|| self.inherited(&start.body));
+        let parent = start.parent.as_ref().and_then(|key| self.fates.item(key)).cloned();
+        let parent = parent.or_else(|| self.inherited(&start.body));
         if self.turn.is_none() {
             return self.whole_item(start.body, start.native_id, parent, stamp, out);
         }
@@ -78,7 +49,7 @@ impl Timeline {
     /// A result belongs where its call belongs.
     fn inherited(&self, body: &Body) -> Option<ItemId> {
         let Body::ToolResult(result) = body else { return None };
-        self.calls.get(&result.call)?.parent.clone()
+        self.fates.call(&result.call)?.parent.clone()
     }
 
     fn open_item(
@@ -94,10 +65,9 @@ impl Timeline {
         if let Body::ToolCall(_) = body {
             let call = CallId(self.mint("call"));
             let (native_id, parent) = (native_id.clone(), parent.clone());
-            self.calls.insert(
-                key.clone(),
-                Call { id: call, item: id.clone(), native_id, parent, has_result: false, rejected: false },
-            );
+            let (item, since) = (id.clone(), self.next_seq());
+            let call = Call { id: call, item, since, native_id, parent, has_result: false, rejected: false };
+            self.fates.begin_call(&key, call);
         }
         let (body, text) = split_streamed(body);
         self.announce(key.clone(), id, native_id, parent, body, stamp, out);
@@ -117,9 +87,10 @@ impl Timeline {
         stamp: Stamp,
         out: &mut Vec<Emitted>,
     ) {
-        let open = OpenItem { id, native_id, parent, body, streamed: String::new() };
+        let since = self.next_seq();
+        let open = OpenItem { id, since, native_id, parent, body, streamed: String::new() };
         let item = self.item(&key, &open, ItemStatus::InProgress, open.body.clone());
-        self.items.insert(key, open);
+        self.fates.begin(key, open);
         self.emit(EventData::ItemStarted(ItemEventData { item }), stamp, out);
     }
 
@@ -127,7 +98,7 @@ impl Timeline {
         if delta.is_empty() {
             return self.dropped(DropReason::Internal);
         }
-        if !self.items.contains_key(key) {
+        if !self.fates.is_open(key) {
             if self.turn.is_none() || self.is_late(key) {
                 return self.late_delta(key, delta, stamp, out);
             }
@@ -138,7 +109,7 @@ impl Timeline {
     }
 
     fn extend(&mut self, key: &ItemKey, delta: String, stamp: Stamp, out: &mut Vec<Emitted>) {
-        let Some(open) = self.items.get_mut(key) else { return };
+        let Some(open) = self.fates.open_mut(key) else { return };
         open.streamed.push_str(&delta);
         let part_type = match open.body {
             Body::Reasoning { .. } => Some(DeltaPart::Reasoning),
@@ -158,14 +129,14 @@ impl Timeline {
     pub(super) fn item_completed(&mut self, end: ItemEnd, stamp: Stamp, out: &mut Vec<Emitted>) {
         let ItemEnd { key, outcome, body } = end;
         let body = body.map(|body| settled(body, outcome));
-        if self.items.contains_key(&key) {
+        if self.fates.is_open(&key) {
             return self.close_item(&key, outcome, body, stamp, out);
         }
-        if self.late.contains_key(&key) {
+        if self.fates.is_late(&key) {
             return self.ended_late(&key, body, stamp, out);
         }
-        if self.ended_item(&key).is_some() {
-            return match body.filter(|_| self.cut.remove(&key).is_some()) {
+        if self.fates.ended(&key).is_some() {
+            return match body.filter(|_| self.fates.take_cut(&key).is_some()) {
                 Some(body) => self.told_late(&key, body, stamp, out),
                 None => self.dropped(DropReason::Duplicate),
             };
@@ -178,7 +149,7 @@ impl Timeline {
         // Its start is a stub of ours; an item that is complete at once has none.
         let started = if self.turn.is_some() { stamp.synthetic() } else { stamp };
         self.admit(start, started, out);
-        if self.items.contains_key(&key) {
+        if self.fates.is_open(&key) {
             self.close_item(&key, outcome, Some(body), stamp, out);
         }
     }
@@ -191,7 +162,7 @@ impl Timeline {
         stamp: Stamp,
         out: &mut Vec<Emitted>,
     ) {
-        let Some(open) = self.items.get(key) else { return };
+        let Some(open) = self.fates.open(key) else { return };
         let fit = body.map(|body| fit(&open.body, &open.streamed, body));
         match fit {
             None => self.finish(key, outcome, None, stamp, out),
@@ -240,19 +211,18 @@ impl Timeline {
         stamp: Stamp,
         out: &mut Vec<Emitted>,
     ) {
-        let Some(open) = self.items.shift_remove(key) else { return };
+        let Some(open) = self.fates.end(key) else { return };
         let status = match outcome {
             Outcome::Completed => ItemStatus::Completed,
             Outcome::Failed => ItemStatus::Failed,
         };
         let body = settled(body.unwrap_or_else(|| open.body.clone()), outcome);
         if let Body::ToolResult(ToolResult { call: key, goes_on: true, .. }) = &body
-            && let Some(call) = self.calls.get(key)
+            && let Some(item) = self.fates.call(key).map(|call| call.item.clone())
         {
-            self.lasting.insert(key.clone(), call.item.clone());
+            self.fates.outlasts(key, item);
         }
         let item = self.item(key, &open, status, body);
-        self.closed.insert(key.clone(), open.id);
         self.emit(EventData::ItemCompleted(ItemEventData { item }), stamp, out);
     }
 
@@ -285,22 +255,22 @@ impl Timeline {
 
     pub(super) fn end_whole(&mut self, key: &ItemKey, stamp: Stamp, out: &mut Vec<Emitted>) {
         self.finish(key, Outcome::Completed, None, stamp, out);
-        self.closed.remove(key);
+        self.fates.forget(key);
     }
 
     /// Makes sure that `call` is there and complete, and takes the place of its one result.
     fn claim_call(&mut self, call: &ItemKey, stamp: Stamp, out: &mut Vec<Emitted>) -> bool {
-        if !self.calls.contains_key(call) {
-            if self.owed.contains_key(call) || self.item_id(call).is_some() {
+        if self.fates.call(call).is_none() {
+            if self.fates.owed(call).is_some() || self.fates.item(call).is_some() {
                 return false;
             }
             let body = Body::ToolCall(ToolCall::made("unknown"));
             self.open_item(call.clone(), None, None, body, stamp.synthetic(), out);
         }
-        if self.items.contains_key(call) {
+        if self.fates.is_open(call) {
             self.finish(call, Outcome::Completed, None, stamp.synthetic(), out);
         }
-        match self.calls.get_mut(call) {
+        match self.fates.call_mut(call) {
             Some(call) if !call.has_result => {
                 call.has_result = true;
                 true

@@ -25,14 +25,6 @@ use super::bodies::{is_streamed, text_of};
 use super::{Emitted, Stamp, Timeline};
 use crate::draft::{Body, DropReason, ItemKey, ItemStart, ToolCall, ToolResult};
 
-/// An item of the agent that is heard of too late.
-#[derive(Debug)]
-pub(super) struct LateItem {
-    parent: Option<ItemId>,
-    /// The status item that tells it, once there are words.
-    pub(super) item: Option<ItemId>,
-}
-
 /// What a body tells when it has no place of its own any more.
 #[derive(Debug, Default)]
 pub(super) struct Told {
@@ -68,18 +60,22 @@ impl Timeline {
         if item.is_none() {
             self.dropped(DropReason::Superseded);
         }
-        self.late.insert(key, LateItem { parent, item });
+        self.fates.set_late(&key, parent, item);
     }
 
     /// Words for an item that has ended, or that began after the end of its turn.
     pub(super) fn late_delta(&mut self, key: &ItemKey, delta: String, stamp: Stamp, out: &mut Vec<Emitted>) {
-        let known = self.late.get(key);
-        let (parent, item) = match known {
-            Some(late) => (late.parent.clone(), late.item.clone()),
-            None => (self.ended_item(key).or_else(|| self.owed.get(key)).cloned(), None),
+        let known = self.fates.late(key);
+        let item = match known.and_then(|late| late.item.clone()) {
+            Some(item) => item,
+            None => {
+                let ended = || self.fates.ended(key).or_else(|| self.fates.owed(key));
+                let parent = known.map_or_else(ended, |late| late.parent.as_ref()).cloned();
+                let item = self.open_late(parent.clone(), Told::default(), stamp, out);
+                self.fates.set_late(key, parent, Some(item.clone()));
+                item
+            }
         };
-        let item = item.unwrap_or_else(|| self.open_late(parent.clone(), Told::default(), stamp, out));
-        self.late.insert(key.clone(), LateItem { parent, item: Some(item.clone()) });
         self.extend_late(item, delta, stamp, out);
     }
 
@@ -91,10 +87,10 @@ impl Timeline {
         stamp: Stamp,
         out: &mut Vec<Emitted>,
     ) {
-        let Some(LateItem { parent, item }) = self.late.shift_remove(key) else { return };
-        let cut = self.cut.remove(key);
+        let cut = self.fates.take_cut(key);
         // The agent has ended it before: what it says of its content is no news.
-        let is_repeated = self.ended_item(key).is_some() && cut.is_none();
+        let is_repeated = self.fates.ended(key).is_some() && cut.is_none();
+        let Some((parent, item)) = self.fates.end_late(key) else { return };
         let body = body.filter(|_| !is_repeated);
         let Some(id) = item else {
             return match body {
@@ -102,9 +98,6 @@ impl Timeline {
                 None => self.dropped(DropReason::Superseded),
             };
         };
-        if self.ended_item(key).is_none() {
-            self.closed.insert(key.clone(), id.clone());
-        }
         match body {
             None => self.complete_late(&id, ItemStatus::Completed, None, stamp, out),
             Some(body) => self.settle_late(&id, parent, &cut.unwrap_or_default(), body, stamp, out),
@@ -151,15 +144,9 @@ impl Timeline {
 
     /// Completes every late item: the agent has not ended it by now.
     pub(super) fn close_late(&mut self, stamp: Stamp, out: &mut Vec<Emitted>) {
-        for (key, late) in std::mem::take(&mut self.late) {
-            if self.ended_item(&key).is_none()
-                && let Some(id) = late.item.or(late.parent)
-            {
-                self.closed.insert(key, id);
-            }
-        }
+        self.fates.end_all_late();
         // A late item of an adapter's own ends with the other items of its turn.
-        let is_ours = |id: &&ItemId| !self.items.values().any(|open| open.id == **id);
+        let is_ours = |id: &&ItemId| !self.fates.is_open_item(id);
         for id in self.fold.late.keys().filter(is_ours).cloned().collect::<Vec<_>>() {
             self.complete_late(&id, ItemStatus::Completed, None, stamp, out);
         }
@@ -174,14 +161,14 @@ impl Timeline {
 
     fn late_parent(&self, key: &ItemKey, body: &Body) -> Option<ItemId> {
         let call = if let Body::ToolResult(result) = body { Some(&result.call) } else { None };
-        let of_call = |call| self.owed.get(call).or_else(|| self.ended_item(call));
-        self.ended_item(key).or_else(|| of_call(call?)).cloned()
+        let of_call = |call| self.fates.owed(call).or_else(|| self.fates.ended(call));
+        self.fates.ended(key).or_else(|| of_call(call?)).cloned()
     }
 
     /// What comes of a call that begins too late is late, too. The next item stands for the call.
     fn owe(&mut self, key: &ItemKey, body: &Body) {
-        if matches!(body, Body::ToolCall(_)) && self.ended_item(key).is_none() {
-            self.owed.insert(key.clone(), ItemId(self.mint("itm")));
+        if matches!(body, Body::ToolCall(_)) && self.fates.ended(key).is_none() {
+            self.fates.owe(key, ItemId(self.mint("itm")));
         }
     }
 

@@ -126,10 +126,10 @@ impl Timeline {
         if self.turn.is_none() {
             self.open_turn(Origin::Agent, true, stamp.synthetic(), out);
         }
-        if let Some(call) = call.as_ref().and_then(|key| self.calls.get(key)) {
+        if let Some(call) = call.as_ref().and_then(|key| self.fates.call(key)) {
             return (Some(call.item.clone()), None);
         }
-        let call = call.filter(|key| self.item_id(key).is_none() && !self.late.contains_key(key));
+        let call = call.filter(|key| self.fates.item(key).is_none() && !self.fates.is_late(key));
         let made = call.is_none();
         let key = call.unwrap_or_else(|| ItemKey(format!("request:{}:{}", request.0, self.next_seq())));
         let body = Body::ToolCall(missing);
@@ -137,7 +137,7 @@ impl Timeline {
         self.item_started(start, stamp.synthetic(), out);
         let end = ItemEnd { key: key.clone(), outcome: Outcome::Completed, body: None };
         self.item_completed(end, stamp.synthetic(), out);
-        (self.item_id(&key), made.then_some(key))
+        (self.fates.item(&key).cloned(), made.then_some(key))
     }
 
     pub(super) fn permission_resolved(
@@ -206,7 +206,7 @@ impl Timeline {
 
     /// An agent may never mention a call again that somebody rejected.
     fn decided(&mut self, item: Option<&ItemId>, accepted: bool) {
-        if let Some(call) = self.calls.values_mut().find(|call| Some(&call.item) == item) {
+        if let Some(call) = item.and_then(|item| self.fates.call_of_item(item)) {
             call.rejected = !accepted;
         }
     }

@@ -7,7 +7,7 @@ use omniglot_schema::{
     UniversalEvent, UniversalItem,
 };
 
-use super::items::{Call, OpenItem};
+use super::fates::{Call, OpenItem};
 use super::requests::{InboundRequest, OpenRequest};
 use super::turns::Turn;
 use super::{Emitted, Identity, Stamp, Timeline};
@@ -71,19 +71,16 @@ impl Timeline {
             }
             EventData::TurnEnded(_) => {
                 self.turn = None;
-                self.items.clear();
-                self.calls.clear();
+                self.fates.clear();
             }
-            EventData::ItemStarted(data) => self.absorb_start(&data.item),
+            EventData::ItemStarted(data) => self.absorb_start(&data.item, event.sequence),
             EventData::ItemDelta(data) => {
-                if let Some(open) = self.items.get_mut(&ItemKey(data.item_id.to_string())) {
+                if let Some(open) = self.fates.open_mut(&ItemKey(data.item_id.to_string())) {
                     open.streamed.push_str(&data.delta);
                 }
             }
             EventData::ItemCompleted(data) => {
-                let key = ItemKey(data.item.item_id.to_string());
-                self.items.shift_remove(&key);
-                self.closed.insert(key, data.item.item_id.clone());
+                self.fates.end(&ItemKey(data.item.item_id.to_string()));
             }
             EventData::SessionStarted(_)
             | EventData::SessionEnded(_)
@@ -97,7 +94,7 @@ impl Timeline {
         }
     }
 
-    fn absorb_start(&mut self, item: &UniversalItem) {
+    fn absorb_start(&mut self, item: &UniversalItem, since: u64) {
         if crate::fold::is_late(item) {
             // The fold holds it.
             return;
@@ -108,26 +105,28 @@ impl Timeline {
             let call = Call {
                 id: call_id.clone(),
                 item: item.item_id.clone(),
+                since,
                 native_id: item.native_item_id.clone(),
                 parent: item.parent_id.clone(),
                 has_result: false,
                 rejected: false,
             };
-            self.calls.insert(key.clone(), call);
+            self.fates.begin_call(&key, call);
         }
         if let Body::ToolResult(result) = &body
-            && let Some(call) = self.calls.get_mut(&result.call)
+            && let Some(call) = self.fates.call_mut(&result.call)
         {
             call.has_result = true;
         }
         let open = OpenItem {
             id: item.item_id.clone(),
+            since,
             native_id: item.native_item_id.clone(),
             parent: item.parent_id.clone(),
             body,
             streamed: String::new(),
         };
-        self.items.insert(key, open);
+        self.fates.begin(key, open);
     }
 
     fn body_of(&self, item: &UniversalItem) -> Body {
@@ -149,7 +148,7 @@ impl Timeline {
             }),
             (ItemKind::ToolResult, Some(ContentPart::ToolResult { call_id, .. })) => {
                 let call =
-                    self.calls.iter().find(|(_, call)| call.id == *call_id).map(|(key, _)| key.clone());
+                    self.fates.calls().find(|(_, call)| call.id == *call_id).map(|(key, _)| key.clone());
                 Body::ToolResult(ToolResult::of(call.unwrap_or_else(|| ItemKey(call_id.to_string()))))
             }
             (ItemKind::Status, Some(ContentPart::Status { label, detail })) => {

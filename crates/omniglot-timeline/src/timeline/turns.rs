@@ -44,7 +44,7 @@ impl Timeline {
         out: &mut Vec<Emitted>,
     ) {
         self.close_late(stamp.synthetic(), out);
-        self.earlier = std::mem::take(&mut self.closed);
+        self.fates.turn_began();
         let id = TurnId(self.mint("turn"));
         let is_echoed = matches!(origin, Origin::Echoed { .. });
         let (origin, message_id, said) = match origin {
@@ -75,7 +75,7 @@ impl Timeline {
     /// The agent's own id of the message that began the turn.
     pub(super) fn user_echo(&mut self, native_id: String, stamp: Stamp, out: &mut Vec<Emitted>) {
         let key = self.turn.as_ref().and_then(|turn| turn.user_item.as_ref());
-        let Some(open) = key.and_then(|key| self.items.get_mut(key)) else {
+        let Some(open) = key.and_then(|key| self.fates.open_mut(key)) else {
             return self.dropped(DropReason::Echo);
         };
         open.native_id = Some(native_id);
