@@ -7,6 +7,7 @@ mod blobs;
 mod change;
 mod check;
 mod create;
+mod follow_turn;
 mod import;
 pub mod importer;
 mod live_limit;
@@ -50,6 +51,7 @@ use crate::error::RuntimeError;
 use crate::hub::session_locks::SessionLocks;
 use crate::process::{self, Supervisor};
 use crate::session::{IdempotencyKey, Posted, Retired, Session, SessionCommand, SessionHandle};
+pub use follow_turn::{Followed, FollowedTurn, TurnOutcome};
 use probe::Probe;
 pub use reassign::{NewAgent, Reassigned};
 

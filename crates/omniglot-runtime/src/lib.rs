@@ -14,5 +14,5 @@ mod session;
 
 pub use deadlines::Deadlines;
 pub use error::RuntimeError;
-pub use hub::{Backlog, Hub, HubConfig, Load, NewAgent, Reassigned};
+pub use hub::{Backlog, Followed, FollowedTurn, Hub, HubConfig, Load, NewAgent, Reassigned, TurnOutcome};
 pub use session::{IdempotencyKey, Posted};

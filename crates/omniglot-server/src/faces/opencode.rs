@@ -27,7 +27,6 @@ mod routes;
 mod session_view;
 mod settings;
 mod stream;
-mod turns;
 mod view_cache;
 pub mod wire;
 

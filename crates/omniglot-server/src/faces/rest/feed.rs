@@ -1,14 +1,14 @@
-//! The source of an event stream: the log, behind a trait so that streams are tested without one.
+//! The source of an event stream: a session's log or one turn of it, behind a trait so that streams are tested
+//! without a log.
 
 use std::collections::HashMap;
 
-use omniglot_runtime::{Hub, RuntimeError};
-use omniglot_schema::MessageId;
+use omniglot_runtime::{Followed, FollowedTurn, Hub, Posted, RuntimeError, TurnOutcome};
 use omniglot_store::{Next, SessionRecord, StoredFrame, Subscription};
 
 pub(crate) trait Feed: Send + Sync + 'static {
     /// Returns the next events of at most `max_bytes` together, but at least one. Cancel-safe.
-    fn next(&mut self, max_bytes: usize) -> impl Future<Output = Result<Next, RuntimeError>> + Send;
+    fn next(&mut self, max_bytes: usize) -> impl Future<Output = Result<Followed, RuntimeError>> + Send;
 
     /// Whether every committed event was returned.
     fn caught_up(&self) -> bool;
@@ -17,53 +17,51 @@ pub(crate) trait Feed: Send + Sync + 'static {
         &self,
         numbers: Vec<u64>,
     ) -> impl Future<Output = Result<HashMap<u64, StoredFrame>, RuntimeError>> + Send;
-
-    /// Returns whether `message` is in the queue, and as of which sequence.
-    fn queued(&self, message: &MessageId) -> impl Future<Output = Result<Queued, RuntimeError>> + Send;
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Queued {
-    pub(crate) waits: bool,
-    pub(crate) as_of: u64,
-}
-
-/// The log of one session.
+/// The log of one session, or the part of it that answers one message.
 pub(crate) struct HubFeed {
     hub: Hub,
     record: SessionRecord,
-    subscription: Subscription,
+    source: Source,
+}
+
+enum Source {
+    Log(Subscription),
+    Turn(Box<FollowedTurn>),
 }
 
 impl HubFeed {
-    pub(crate) fn new(hub: Hub, record: SessionRecord, after: u64) -> Self {
-        let subscription = hub.subscribe(&record, after);
-        Self { hub, record, subscription }
+    pub(crate) fn of_log(hub: Hub, record: SessionRecord, after: u64) -> Self {
+        let source = Source::Log(hub.subscribe(&record, after));
+        Self { hub, record, source }
+    }
+
+    pub(crate) fn of_turn(hub: Hub, record: SessionRecord, posted: &Posted) -> Self {
+        let source = Source::Turn(Box::new(hub.follow_turn(&record, posted)));
+        Self { hub, record, source }
     }
 }
 
 impl Feed for HubFeed {
-    async fn next(&mut self, max_bytes: usize) -> Result<Next, RuntimeError> {
-        Ok(self.subscription.next(max_bytes).await?)
+    async fn next(&mut self, max_bytes: usize) -> Result<Followed, RuntimeError> {
+        match &mut self.source {
+            Source::Log(log) => Ok(match log.next(max_bytes).await? {
+                Next::Events(events) => Followed::Events(events),
+                Next::Deleted => Followed::Over(TurnOutcome::Deleted),
+            }),
+            Source::Turn(turn) => turn.next(max_bytes).await,
+        }
     }
 
     fn caught_up(&self) -> bool {
-        self.subscription.caught_up()
+        match &self.source {
+            Source::Log(log) => log.caught_up(),
+            Source::Turn(turn) => turn.caught_up(),
+        }
     }
 
     async fn frames(&self, numbers: Vec<u64>) -> Result<HashMap<u64, StoredFrame>, RuntimeError> {
         self.hub.frames(&self.record, &numbers).await
-    }
-
-    async fn queued(&self, message: &MessageId) -> Result<Queued, RuntimeError> {
-        let detail = self.hub.detail(&self.record.id).await?;
-        let queue = detail.state.queue.unwrap_or_default();
-        Ok(Queued {
-            // A list that is too long to be inline is fetched again when it has become shorter.
-            waits: queue
-                .inline()
-                .is_none_or(|queue| queue.iter().any(|queued| queued.message_id == *message)),
-            as_of: detail.info.event_count,
-        })
     }
 }

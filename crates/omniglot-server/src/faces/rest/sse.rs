@@ -1,10 +1,9 @@
 //! Event streams: the log of a session as `text/event-stream`, built only as fast as the client reads.
 //!
-//! Each poll makes chunks of many events by copying stored bytes; only the turn events of a `messages/stream`
-//! are decoded. The connection cuts a client that stopped reading (`stall`).
+//! Each poll makes chunks of many events by copying stored bytes. The connection cuts a client that stopped
+//! reading (`stall`).
 
 mod chunk;
-mod gate;
 #[cfg(test)]
 mod tests;
 
@@ -17,17 +16,15 @@ use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use futures_util::{Stream, stream};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use omniglot_runtime::RuntimeError;
+use omniglot_runtime::{Followed, RuntimeError, TurnOutcome};
 use omniglot_schema::UniversalEventType;
-use omniglot_store::{Next, StoreError, StoredEvent, StoredFrame};
+use omniglot_store::{StoreError, StoredEvent, StoredFrame};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::faces::rest::feed::Feed;
 use crate::http::raw;
 use chunk::{CHUNK, Chunks};
-pub(crate) use gate::Gate;
-use gate::Pass;
 
 /// Frames can be far larger than the events made from them, so few are fetched at a time.
 const RAW_BATCH: usize = 4 << 10;
@@ -51,7 +48,6 @@ pub(crate) struct Wanted {
     pub(crate) after: u64,
     /// `caught_up` is sent after this sequence; `None` never sends it.
     pub(crate) replay_until: Option<u64>,
-    pub(crate) gate: Gate,
     /// All types when empty.
     pub(crate) types: Vec<UniversalEventType>,
     pub(crate) raw: Raw,
@@ -136,40 +132,31 @@ impl<F: Feed> EventStream<F> {
             () = self.stop.cancelled(), if !stopping => return Ok(()),
         };
         match next {
-            Ok(Ok(Next::Events(events))) => return self.events(&events).await,
-            Ok(Ok(Next::Deleted)) => {
-                self.chunks.named("deleted", self.position);
+            Ok(Ok(Followed::Events(events))) => return self.events(&events).await,
+            Ok(Ok(Followed::Over(outcome))) => {
+                if outcome == TurnOutcome::Deleted {
+                    self.chunks.named("deleted", self.position);
+                }
                 self.over = true;
             }
-            Ok(Err(RuntimeError::Store(StoreError::Closed))) => self.over = true,
+            Ok(Err(RuntimeError::Store(StoreError::Closed) | RuntimeError::Stopping)) => self.over = true,
             Ok(Err(error)) => return Err(error),
-            Err(_) => {
-                self.chunks.heartbeat();
-                self.give_up_if_removed().await?;
-            }
+            Err(_) => self.chunks.heartbeat(),
         }
         Ok(())
     }
 
     async fn events(&mut self, events: &[Arc<StoredEvent>]) -> Result<(), RuntimeError> {
         let frames = self.frames(events).await?;
-        let mut queue_changed = false;
         self.chunks.expect(events.iter().map(|event| event.json.len() + chunk::HEAD).sum());
         for event in events {
             self.position = event.seq;
-            match self.wanted.gate.pass(event) {
-                Pass::Skip => queue_changed |= gate::may_change_queue(event),
-                Pass::Send if !self.wants(event) => {}
-                Pass::Send => self.event(event, &frames),
-                Pass::Last => {
-                    self.event(event, &frames);
-                    self.over = true;
-                    return Ok(());
-                }
+            if self.wants(event) {
+                self.event(event, &frames);
             }
             self.say_caught_up();
         }
-        if queue_changed { self.give_up_if_removed().await } else { Ok(()) }
+        Ok(())
     }
 
     fn wants(&self, event: &StoredEvent) -> bool {
@@ -198,16 +185,5 @@ impl<F: Feed> EventStream<F> {
         if self.wanted.replay_until.take_if(|until| *until <= self.position).is_some() {
             self.chunks.named("caught_up", self.position);
         }
-    }
-
-    /// Ends a stream whose message was removed from the queue: no turn will ever answer it.
-    async fn give_up_if_removed(&mut self) -> Result<(), RuntimeError> {
-        if let Some(message) = self.wanted.gate.waits_for() {
-            // The row leaves the queue in the transaction of its `turn.started`, so once the log is read up
-            // to a state without the message, a turn for it would have been seen.
-            let queued = self.feed.queued(message).await?;
-            self.over = !queued.waits && queued.as_of <= self.position;
-        }
-        Ok(())
     }
 }

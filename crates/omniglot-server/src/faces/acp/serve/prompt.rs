@@ -4,9 +4,9 @@
 //! daemon that stops.
 
 use agent_client_protocol_schema::v1::{Error, PromptResponse, RequestId, SessionId as WireId, StopReason};
-use omniglot_runtime::{Hub, Posted, RuntimeError};
-use omniglot_schema::{QueueOnCancel, UniversalEvent, UniversalEventType};
-use omniglot_store::{Next, SessionRecord, StoreError, StoredEvent, Subscription};
+use omniglot_runtime::{Followed, Hub, Posted, RuntimeError, TurnOutcome};
+use omniglot_schema::{QueueOnCancel, UniversalEventType};
+use omniglot_store::{SessionRecord, StoreError, StoredEvent};
 
 use super::{Call, Served, error, files, session_id, unfit};
 use crate::app::App;
@@ -44,11 +44,10 @@ pub(super) async fn end(app: &App, connection: &Shared, begun: Result<Begun, Err
         Ok(begun) => begun,
         Err(error) => return Served::new::<()>(Err(error)),
     };
-    let (no, message) = (record.no, posted.message_id.clone());
-    let ended = Waiting::new(&app.hub, record, posted).end().await;
-    connection.end_prompt(&message);
-    match ended {
-        Ok(Ended { answer, sequence }) => Served { after: Some((no, sequence)), ..Served::new(answer) },
+    let answered = answer(&app.hub, &record, &posted).await;
+    connection.end_prompt(&posted.message_id);
+    match answered {
+        Ok((answer, sequence)) => Served { after: Some((record.no, sequence)), ..Served::new(answer) },
         Err(refused) => Served::new::<()>(Err(error(refused))),
     }
 }
@@ -76,80 +75,42 @@ async fn take_back(app: &App, prompt: &Prompt) -> bool {
     app.hub.remove_queued(&prompt.session, &prompt.message).await.is_ok()
 }
 
-/// Reads the log of a session until the turn of one message ends.
-struct Waiting {
-    hub: Hub,
-    record: SessionRecord,
-    posted: Posted,
-    subscription: Subscription,
-    projector: Projector,
-    /// A message that is no longer in the queue has a turn, or was removed.
-    begun: bool,
-    /// The queue may have changed since it was read.
-    queue_changed: bool,
-}
-
-struct Ended {
-    answer: Result<PromptResponse, Error>,
-    sequence: u64,
-}
-
-impl Waiting {
-    /// Events before the message have no part in the answer.
-    fn new(hub: &Hub, record: SessionRecord, posted: Posted) -> Self {
-        let subscription = hub.subscribe(&record, posted.after);
-        let projector = Projector::new(Audience::default(), Echo::Others);
-        Self { hub: hub.clone(), record, posted, subscription, projector, begun: false, queue_changed: false }
-    }
-
-    async fn end(mut self) -> Result<Ended, RuntimeError> {
-        loop {
-            let events = match self.subscription.next(BATCH).await {
-                Ok(Next::Events(events)) => events,
-                Ok(Next::Deleted) => return Err(RuntimeError::SessionNotFound(self.record.id.to_string())),
-                Err(StoreError::Closed) => return Err(RuntimeError::Stopping),
-                Err(error) => return Err(error.into()),
-            };
-            for event in &events {
-                if let Some(answer) = self.event(event) {
-                    return Ok(Ended { answer, sequence: event.seq });
+/// Reads the turn of the message; returns its answer and the sequence after which it is sent. A message that
+/// was removed from the queue is answered as cancelled.
+async fn answer(hub: &Hub, record: &SessionRecord, posted: &Posted) -> Result<(Answer, u64), RuntimeError> {
+    let mut turn = hub.follow_turn(record, posted);
+    let mut projector = Projector::new(Audience::default(), Echo::Others);
+    let mut answer = Ok(PromptResponse::new(StopReason::Cancelled));
+    loop {
+        match turn.next(BATCH).await? {
+            Followed::Events(events) => {
+                for event in events {
+                    let damaged = |_| StoreError::Damaged { session: record.id.to_string(), seq: event.seq };
+                    answer = told(&mut projector, &event).map_err(damaged)?.unwrap_or(answer);
                 }
-                self.queue_changed |= event.kind == UniversalEventType::SessionUpdated;
             }
-            if self.queue_changed && !self.begun && self.was_taken_out().await? {
-                let answer = Ok(PromptResponse::new(StopReason::Cancelled));
-                return Ok(Ended { answer, sequence: self.subscription.cursor() });
+            Followed::Over(TurnOutcome::Deleted) => {
+                return Err(RuntimeError::SessionNotFound(record.id.to_string()));
+            }
+            Followed::Over(TurnOutcome::Ended | TurnOutcome::Dropped) => {
+                return Ok((answer, turn.position()));
             }
         }
     }
+}
 
-    fn event(&mut self, stored: &StoredEvent) -> Option<Result<PromptResponse, Error>> {
-        let event: UniversalEvent = serde_json::from_slice(&stored.json).ok()?;
-        if let omniglot_schema::EventData::TurnStarted(data) = &event.data {
-            self.begun |= data.metadata.message_id.as_ref() == Some(&self.posted.message_id);
-        }
-        self.projector.event(&event, &Blobs::default()).into_iter().find_map(|outgoing| match outgoing {
-            Outgoing::TurnEnded(ended) if ended.message_id.as_ref() == Some(&self.posted.message_id) => {
-                Some(ended.answer)
-            }
-            Outgoing::TurnEnded(_)
-            | Outgoing::Update(_)
-            | Outgoing::ClientRequest(_)
-            | Outgoing::Settled(_)
-            | Outgoing::Exited(_) => None,
-        })
-    }
+type Answer = Result<PromptResponse, Error>;
 
-    /// The row leaves the queue in the transaction of its `turn.started`, so once the log is read up to a
-    /// state without the message, a turn for it would have been seen. Until then the queue is checked again
-    /// with each further event.
-    async fn was_taken_out(&mut self) -> Result<bool, RuntimeError> {
-        let detail = self.hub.detail(&self.record.id).await?;
-        let queue = detail.state.queue.unwrap_or_default();
-        let waits = queue
-            .inline()
-            .is_none_or(|queue| queue.iter().any(|queued| queued.message_id == self.posted.message_id));
-        self.queue_changed = !waits;
-        Ok(!waits && detail.info.event_count <= self.subscription.cursor())
+/// Only the turn's own events decide its answer.
+fn told(projector: &mut Projector, stored: &StoredEvent) -> serde_json::Result<Option<Answer>> {
+    use UniversalEventType::{Error, TurnEnded, TurnStarted};
+    if !matches!(stored.kind, TurnStarted | Error | TurnEnded) {
+        return Ok(None);
     }
+    let event = serde_json::from_slice(&stored.json)?;
+    let ended = projector.event(&event, &Blobs::default()).into_iter().find_map(|outgoing| match outgoing {
+        Outgoing::TurnEnded(ended) => Some(ended.answer),
+        Outgoing::Update(_) | Outgoing::ClientRequest(_) | Outgoing::Settled(_) | Outgoing::Exited(_) => None,
+    });
+    Ok(ended)
 }

@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::State;
 use http::header::USER_AGENT;
 use http::{HeaderMap, StatusCode};
-use omniglot_runtime::{NewAgent, Posted};
+use omniglot_runtime::{NewAgent, Posted, TurnOutcome};
 use omniglot_schema::SessionId;
 
 use super::InSession;
@@ -19,7 +19,6 @@ use crate::faces::opencode::prompt::message;
 use crate::faces::opencode::refusal::Refusal;
 use crate::faces::opencode::session_view::SessionView;
 use crate::faces::opencode::settings::{self, Wanted};
-use crate::faces::opencode::turns::{Outcome, end_of};
 use crate::faces::opencode::wire::{MessageInfo, MessageWithParts};
 use crate::http::problem::Problem;
 
@@ -152,16 +151,19 @@ async fn give_to(face: &Face, id: &SessionId, model: &ModelChoice) -> Result<(),
 
 /// Waits for the end of the turn, and until the streams have received it.
 async fn ended(face: &Face, id: &SessionId, posted: &Posted) -> Result<(), Refusal> {
+    let record = face.app.hub.record(id).await?;
     let outcome = tokio::select! {
-        outcome = end_of(&face.app.hub, id, posted) => outcome?,
+        outcome = face.app.hub.follow_turn(&record, posted).end() => outcome?,
         () = face.app.stop.cancelled() => {
             return Err(Refusal::of(Problem::unavailable("the daemon is shutting down")));
         }
     };
-    if outcome == Outcome::Dropped {
-        return Err(Refusal::invalid("the message was taken back before it was delivered").session(id));
+    match outcome {
+        TurnOutcome::Ended => Ok(face.relay.deliver(id, posted.after).await?),
+        TurnOutcome::Dropped | TurnOutcome::Deleted => {
+            Err(Refusal::invalid("the message was taken back before it was delivered").session(id))
+        }
     }
-    Ok(face.relay.deliver(id, posted.after).await?)
 }
 
 async fn answer(

@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::faces::rest::cursor::Cursor;
 use crate::faces::rest::feed::HubFeed;
 use crate::faces::rest::query::{EventsQuery, SseQuery};
-use crate::faces::rest::sse::{EventStream, Gate, Raw, Wanted};
+use crate::faces::rest::sse::{EventStream, Raw, Wanted};
 use crate::http::extract::{PathOf, QueryOf};
 use crate::http::problem::{InSession as _, Problem};
 use crate::http::raw;
@@ -84,12 +84,11 @@ pub(crate) async fn get_events_sse(
         epoch: record.epoch.clone(),
         after,
         replay_until: Some(record.last_seq),
-        gate: Gate::All,
         types: query.types,
         raw: query.include_raw.into(),
         heartbeat: app.limits.heartbeat,
     };
-    let feed = HubFeed::new(app.hub, record.clone(), after);
+    let feed = HubFeed::of_log(app.hub, record.clone(), after);
     Ok(with_epoch(EventStream::new(feed, wanted, app.stop).into_response(), &record))
 }
 

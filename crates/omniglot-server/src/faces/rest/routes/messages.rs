@@ -9,7 +9,7 @@ use omniglot_schema::{Delivered, MessageId, MessageRequest, ProblemDetails, Sess
 use crate::app::{App, complete};
 use crate::faces::rest::feed::HubFeed;
 use crate::faces::rest::query::TurnQuery;
-use crate::faces::rest::sse::{EventStream, Gate, Wanted};
+use crate::faces::rest::sse::{EventStream, Wanted};
 use crate::http::body::JsonBody;
 use crate::http::extract::{NoQuery, PathOf, QueryOf};
 use crate::http::idempotency::idempotency_key;
@@ -75,12 +75,11 @@ pub(crate) async fn post_message_stream(
         epoch: record.epoch.clone(),
         after: posted.after,
         replay_until: None,
-        gate: gate(&posted),
         types: vec![],
         raw: query.include_raw.into(),
         heartbeat: app.limits.heartbeat,
     };
-    let feed = HubFeed::new(app.hub, record, posted.after);
+    let feed = HubFeed::of_turn(app.hub, record, &posted);
     Ok(with_receipt(EventStream::new(feed, wanted, app.stop).into_response(), &posted))
 }
 
@@ -135,14 +134,6 @@ async fn post(
     let key = idempotency_key(headers, &body.bytes)?;
     let (hub, session) = (app.hub.clone(), id.clone());
     complete(async move { hub.post(&session, body.value, key).await }).await.in_session(id)
-}
-
-/// A steered message joins the running turn; every other one gets a turn that names it.
-fn gate(posted: &Posted) -> Gate {
-    match posted.delivered {
-        Delivered::Steered => Gate::Running,
-        Delivered::Started | Delivered::Queued => Gate::Message(posted.message_id.clone()),
-    }
 }
 
 fn with_receipt(mut response: Response, posted: &Posted) -> Response {

@@ -3,20 +3,18 @@
 use std::collections::HashMap;
 
 use futures_util::StreamExt as _;
-use omniglot_schema::{MessageId, UniversalEventType as Type};
+use omniglot_schema::UniversalEventType as Type;
 use tokio::sync::mpsc;
 
 use super::*;
-use crate::faces::rest::feed::Queued;
 
 struct Script {
-    next: mpsc::UnboundedReceiver<Next>,
+    next: mpsc::UnboundedReceiver<Followed>,
     frames: HashMap<u64, StoredFrame>,
-    queued: Queued,
 }
 
 impl Feed for Script {
-    async fn next(&mut self, _: usize) -> Result<Next, RuntimeError> {
+    async fn next(&mut self, _: usize) -> Result<Followed, RuntimeError> {
         match self.next.recv().await {
             Some(next) => Ok(next),
             None => std::future::pending().await,
@@ -30,16 +28,11 @@ impl Feed for Script {
     async fn frames(&self, numbers: Vec<u64>) -> Result<HashMap<u64, StoredFrame>, RuntimeError> {
         Ok(numbers.iter().filter_map(|no| Some((*no, self.frames.get(no)?.clone()))).collect())
     }
-
-    async fn queued(&self, _: &MessageId) -> Result<Queued, RuntimeError> {
-        Ok(self.queued)
-    }
 }
 
 struct Case {
     wanted: Wanted,
     frames: HashMap<u64, StoredFrame>,
-    queued: Queued,
     stop: CancellationToken,
 }
 
@@ -50,29 +43,27 @@ impl Case {
                 epoch: "e".into(),
                 after: 0,
                 replay_until: None,
-                gate: Gate::All,
                 types: vec![],
                 raw: Raw::Omit,
                 heartbeat: Duration::from_secs(10),
             },
             frames: HashMap::new(),
-            queued: Queued { waits: true, as_of: 0 },
             stop: CancellationToken::new(),
         }
     }
 
     /// Returns the stream as text chunks, over these batches.
-    fn over(self, batches: Vec<Next>) -> impl Stream<Item = String> {
+    fn over(self, batches: Vec<Followed>) -> impl Stream<Item = String> {
         let (writer, next) = mpsc::unbounded_channel();
         for batch in batches {
             writer.send(batch).unwrap();
         }
-        let feed = Script { next, frames: self.frames, queued: self.queued };
+        let feed = Script { next, frames: self.frames };
         let stream = EventStream::new(feed, self.wanted, self.stop).into_chunks();
         stream.map(|chunk| String::from_utf8(chunk.unwrap().to_vec()).unwrap())
     }
 
-    async fn whole(self, batches: Vec<Next>) -> String {
+    async fn whole(self, batches: Vec<Followed>) -> String {
         self.over(batches).collect().await
     }
 }
@@ -86,9 +77,8 @@ fn delta(seq: u64) -> Arc<StoredEvent> {
     event(seq, Type::ItemDelta, "{}")
 }
 
-fn turn(seq: u64, kind: Type, turn: &str, message: &str) -> Arc<StoredEvent> {
-    let data = format!(r#"{{"phase":"p","turn_id":"{turn}","metadata":{{"message_id":"{message}"}}}}"#);
-    event(seq, kind, &data)
+fn turn_ended(seq: u64) -> Arc<StoredEvent> {
+    event(seq, Type::TurnEnded, "{}")
 }
 
 fn ids(text: &str) -> Vec<&str> {
@@ -99,7 +89,12 @@ fn ids(text: &str) -> Vec<&str> {
 async fn caught_up_comes_once_right_after_the_replay_and_deleted_ends() {
     let mut case = Case::new();
     case.wanted.replay_until = Some(2);
-    let text = case.whole(vec![Next::Events(vec![delta(1), delta(2), delta(3)]), Next::Deleted]).await;
+    let text = case
+        .whole(vec![
+            Followed::Events(vec![delta(1), delta(2), delta(3)]),
+            Followed::Over(TurnOutcome::Deleted),
+        ])
+        .await;
     insta::assert_snapshot!(text, @r#"
     id: e.1
     data: {"sequence":1,"data":{},"raw":null}
@@ -145,7 +140,7 @@ async fn the_stop_of_the_server_ends_a_quiet_stream() {
 async fn a_stopped_stream_first_sends_what_is_committed() {
     let case = Case::new();
     case.stop.cancel();
-    let log = vec![Next::Events(vec![delta(1), delta(2)]), Next::Events(vec![delta(3)])];
+    let log = vec![Followed::Events(vec![delta(1), delta(2)]), Followed::Events(vec![delta(3)])];
     assert_eq!(ids(&case.whole(log).await), ["e.1", "e.2", "e.3"]);
 }
 
@@ -154,9 +149,11 @@ async fn a_filtered_stream_keeps_the_ids_of_the_log_and_says_when_it_is_caught_u
     let mut case = Case::new();
     case.wanted.types = vec![Type::TurnEnded];
     case.wanted.replay_until = Some(3);
-    let log = vec![delta(1), turn(2, Type::TurnEnded, "t1", ""), delta(3), delta(4)];
-    let more = vec![turn(5, Type::TurnEnded, "t2", "")];
-    let text = case.whole(vec![Next::Events(log), Next::Events(more), Next::Deleted]).await;
+    let log = vec![delta(1), turn_ended(2), delta(3), delta(4)];
+    let more = vec![turn_ended(5)];
+    let text = case
+        .whole(vec![Followed::Events(log), Followed::Events(more), Followed::Over(TurnOutcome::Deleted)])
+        .await;
     assert_eq!(ids(&text), ["e.2", "e.5"]);
     let caught_up = text.find("event: caught_up\ndata: {\"sequence\":3}").unwrap();
     assert!(text.find("id: e.2").unwrap() < caught_up && caught_up < text.find("id: e.5").unwrap(), "{text}");
@@ -167,7 +164,7 @@ async fn a_stream_beats_also_while_only_unwanted_events_come() {
     let mut case = Case::new();
     case.wanted.types = vec![Type::TurnEnded];
     case.wanted.heartbeat = Duration::ZERO;
-    let log = (1..=9).map(|seq| Next::Events(vec![delta(seq)])).collect();
+    let log = (1..=9).map(|seq| Followed::Events(vec![delta(seq)])).collect();
     let beats: Vec<String> = case.over(log).take(2).collect().await;
     assert_eq!(beats, [":\n\n", ":\n\n"]);
 }
@@ -177,56 +174,17 @@ async fn each_event_shows_its_frame_when_asked() {
     let mut case = Case::new();
     case.wanted.raw = Raw::Include;
     case.frames.insert(1, StoredFrame::Kept(Bytes::from_static(b"{\"native\":1}")));
-    let text = case.whole(vec![Next::Events(vec![delta(1), delta(2)]), Next::Deleted]).await;
+    let text = case
+        .whole(vec![Followed::Events(vec![delta(1), delta(2)]), Followed::Over(TurnOutcome::Deleted)])
+        .await;
     assert!(text.contains(r#"{"sequence":1,"data":{},"raw":{"native":1}}"#), "{text}");
     assert!(text.contains(r#"{"sequence":2,"data":{},"raw":null}"#), "{text}");
 }
 
 #[tokio::test]
-async fn a_message_stream_is_exactly_the_turn_that_takes_the_message() {
-    let mut case = Case::new();
-    case.wanted.gate = Gate::Message(MessageId("m2".into()));
-    let log = vec![
-        turn(1, Type::TurnStarted, "t1", "m1"),
-        delta(2),
-        turn(3, Type::TurnEnded, "t1", ""),
-        turn(4, Type::TurnStarted, "t2", "m2"),
-        delta(5),
-        turn(6, Type::TurnEnded, "t1", ""),
-        event(7, Type::SessionUpdated, "{}"),
-        turn(8, Type::TurnEnded, "t2", ""),
-        delta(9),
-    ];
-    let text = case.whole(vec![Next::Events(log)]).await;
-    assert_eq!(ids(&text), ["e.4", "e.5", "e.6", "e.7", "e.8"]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_queued_message_waits_with_heartbeats() {
-    let mut case = Case::new();
-    case.wanted.gate = Gate::Message(MessageId("m1".into()));
-    let waiting = vec![Next::Events(vec![delta(1), event(2, Type::SessionUpdated, "{}")])];
-    let chunks: Vec<String> = case.over(waiting).take(2).collect().await;
-    assert_eq!(chunks, [":\n\n", ":\n\n"]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_stream_for_a_message_that_left_the_queue_ends() {
-    for (as_of, batches) in
-        [(0, vec![]), (2, vec![Next::Events(vec![delta(1), event(2, Type::SessionUpdated, "{}")])])]
-    {
-        let mut case = Case::new();
-        case.wanted.gate = Gate::Message(MessageId("m1".into()));
-        case.queued = Queued { waits: false, as_of };
-        let text = case.whole(batches).await;
-        assert_eq!(ids(&text), Vec::<&str>::new());
-    }
-}
-
-#[tokio::test]
-async fn a_steered_message_streams_until_the_running_turn_ends() {
-    let mut case = Case::new();
-    case.wanted.gate = Gate::Running;
-    let log = vec![delta(1), turn(2, Type::TurnEnded, "t1", ""), delta(3)];
-    assert_eq!(ids(&case.whole(vec![Next::Events(log)]).await), ["e.1", "e.2"]);
+async fn the_stream_of_a_turn_ends_after_its_last_event() {
+    let log = vec![Followed::Events(vec![delta(4), delta(5)]), Followed::Over(TurnOutcome::Ended)];
+    let text = Case::new().whole(log).await;
+    assert_eq!(ids(&text), ["e.4", "e.5"]);
+    assert!(!text.contains("deleted"), "{text}");
 }
