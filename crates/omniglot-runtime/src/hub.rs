@@ -21,7 +21,7 @@ mod retention;
 mod session_locks;
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -33,7 +33,7 @@ use omniglot_schema::{
     UniversalEventType,
 };
 use omniglot_store::{
-    ListFilter, Page, ReadQuery, SessionNo, SessionRecord, Store, StoredFrame, Subscription,
+    ListFilter, Page, ReadQuery, SessionNo, SessionRecord, Store, StoredFrame, Subscription, private, shared,
 };
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -46,6 +46,7 @@ use crate::agent::credentials::Credentials;
 use crate::agent::server::{Servers, Terms};
 use crate::agent::session_start::Launcher;
 use crate::config::Config;
+use crate::confined::{OpenError, Private, Root};
 use crate::deadlines::Deadlines;
 use crate::error::RuntimeError;
 use crate::hub::session_locks::SessionLocks;
@@ -127,7 +128,7 @@ impl Hub {
     /// Opens for business: ends what a dead daemon has left, closes its turns, delivers its queues if it shall.
     pub async fn start(config: HubConfig) -> Result<Self, RuntimeError> {
         let HubConfig { data_dir, program, config, registry, store, deadlines, backlog } = config;
-        let run_dir = data_dir.join("run");
+        let run_dir = private(&data_dir).join("run");
         let swept = crate::process::sweep::sweep(&run_dir);
         if !swept.is_empty() {
             tracing::warn!(?swept, "ended processes that an earlier daemon had left");
@@ -139,11 +140,12 @@ impl Hub {
             handshake: Duration::from_secs(config.limits.handshake_seconds),
             idle: deadlines.idle,
             stop: deadlines.stop,
-            cwd: data_dir.clone(),
+            cwd: shared(&data_dir),
         };
         let launcher = Launcher {
             catalog,
             servers: Servers::new(supervisor.clone(), terms),
+            private: Private::of(&data_dir),
             supervisor,
             patience: Duration::from_secs(config.limits.handshake_seconds),
         };
@@ -189,13 +191,22 @@ impl Hub {
         key: Option<IdempotencyKey>,
     ) -> Result<Posted, RuntimeError> {
         let record = self.record(id).await?;
-        let request = create::checked_message(&record, request)?;
+        let request = create::checked_message(&record, request, &self.private())?;
         if !self.is_live(id) {
             self.make_room().await;
         }
-        let files = attachments::load(request.attachments.clone()).await;
+        let files = attachments::load(request.attachments.clone(), self.private()).await;
         let posted = self.ask(id, SessionCommand::Post { request, files, key }).await?;
         posted.ok_or(RuntimeError::Stopping)
+    }
+
+    /// Opens a directory that a client has named, without the private files of the daemon.
+    pub fn confined(&self, directory: &Path) -> Result<Root, OpenError> {
+        Root::open(directory, self.private())
+    }
+
+    fn private(&self) -> Private {
+        self.inner.launcher.private.clone()
     }
 
     pub async fn remove_queued(&self, id: &SessionId, message: &MessageId) -> Result<(), RuntimeError> {

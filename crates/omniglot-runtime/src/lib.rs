@@ -4,6 +4,7 @@
 
 pub mod agent;
 pub mod config;
+pub mod confined;
 pub mod deadlines;
 pub mod digest;
 pub mod error;

@@ -74,7 +74,7 @@ fn end_turn(store: &Store, session: SessionNo) -> Result<(), Box<dyn Error>> {
 }
 
 fn wait_until_packed(dir: &Path) -> Result<(), Box<dyn Error>> {
-    let database = rusqlite::Connection::open(dir.join("omniglot.db"))?;
+    let database = rusqlite::Connection::open(omniglot_store::private(dir).join("omniglot.db"))?;
     let sql = "SELECT packed_frame = last_frame FROM sessions";
     while !database.query_row(sql, [], |row| row.get::<_, bool>(0))? {
         std::thread::yield_now();
@@ -83,7 +83,7 @@ fn wait_until_packed(dir: &Path) -> Result<(), Box<dyn Error>> {
 }
 
 fn size(dir: &Path) -> Result<String, Box<dyn Error>> {
-    let database = rusqlite::Connection::open(dir.join("omniglot.db"))?;
+    let database = rusqlite::Connection::open(omniglot_store::private(dir).join("omniglot.db"))?;
     let sql = "SELECT count(*), sum(length(data)), (SELECT sum(pgsize) FROM dbstat WHERE name = 'frames')
                FROM frames";
     let row = |row: &rusqlite::Row<'_>| {

@@ -5,6 +5,7 @@
 
 mod changes;
 mod check;
+mod data_dir;
 mod engine;
 mod feed;
 mod lock;
@@ -19,6 +20,7 @@ mod writer;
 
 pub use changes::{Changes, SessionChange};
 pub use check::{CheckFault, CheckNews, CheckSummary, check};
+pub use data_dir::{private, private_file, shared};
 pub use lock::{LockHolder, lock_holder};
 pub use retention::{Dropped, EndedLimits, EndedSession, RawLimits};
 pub use sqlite::DATABASE;

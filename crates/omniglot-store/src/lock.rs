@@ -13,9 +13,10 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
+use crate::data_dir;
 use crate::types::StoreError;
 
-const NAME: &str = "omniglot.lock";
+pub(crate) const NAME: &str = "omniglot.lock";
 
 /// The daemon that owns a data directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,8 +29,13 @@ pub struct LockHolder {
 }
 
 /// Returns the daemon that owns `dir`; `None` when the directory is free or its owner not yet announced.
+/// A daemon of an older version is found too.
 pub fn lock_holder(dir: &Path) -> Option<LockHolder> {
-    let file = File::open(dir.join(NAME)).ok()?;
+    holder_at(&data_dir::private(dir).join(NAME)).or_else(|| holder_at(&dir.join(NAME)))
+}
+
+fn holder_at(path: &Path) -> Option<LockHolder> {
+    let file = File::open(path).ok()?;
     match flock(&file, FlockOperation::NonBlockingLockShared) {
         Err(Errno::WOULDBLOCK) => holder(&file),
         _ => None,
@@ -45,7 +51,15 @@ pub(crate) struct Lock {
 
 impl Lock {
     pub(crate) fn take(dir: &Path) -> Result<Self, StoreError> {
-        let path = dir.join(NAME);
+        Self::take_at(dir, data_dir::private(dir).join(NAME))
+    }
+
+    /// Takes the lock of a directory that an older version has made.
+    pub(crate) fn take_older(dir: &Path) -> Result<Self, StoreError> {
+        Self::take_at(dir, dir.join(NAME))
+    }
+
+    fn take_at(dir: &Path, path: PathBuf) -> Result<Self, StoreError> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
         let file = options.open(&path).map_err(StoreError::file(&path))?;

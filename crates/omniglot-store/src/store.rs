@@ -5,8 +5,6 @@ mod retention;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,6 +12,7 @@ use omniglot_schema::SessionId;
 use tokio::sync::{oneshot, watch};
 
 use crate::changes::Changes;
+use crate::data_dir;
 use crate::engine::{Change, Creation, Engine};
 use crate::feed::Feeds;
 use crate::lock::{Lock, LockHolder};
@@ -69,9 +68,11 @@ struct Inner {
 impl Store {
     /// Opens or creates the log in `dir`. Blocks: for migrations, and once per start to read all heads.
     pub fn open(dir: &Path, options: Options) -> Result<Self, StoreError> {
-        DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(StoreError::file(dir))?;
+        data_dir::make(dir)?;
         let lock = Lock::take(dir)?;
-        let sqlite = Sqlite::open(dir, options.boot_id.as_deref(), options.max_database_bytes)?;
+        data_dir::migrate(dir)?;
+        let private = data_dir::private(dir);
+        let sqlite = Sqlite::open(&private, options.boot_id.as_deref(), options.max_database_bytes)?;
         let engine: Arc<dyn Engine> = Arc::new(sqlite);
         let feeds = Arc::new(Feeds::new(options.ring_bytes, engine.heads()?));
         let fault = Arc::new(Fault::default());

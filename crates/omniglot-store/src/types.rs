@@ -207,6 +207,14 @@ pub struct Page {
 pub enum StoreError {
     #[error("{}", in_use(dir, holder.as_ref()))]
     Locked { dir: PathBuf, holder: Option<LockHolder> },
+    #[error("another program has the database {} open; end it, then start again", .0.display())]
+    DatabaseOpen(PathBuf),
+    /// An older directory cannot be moved: these files have both their old and their new place.
+    #[error(
+        "{} of {} exist once more below its folders private and shared; remove the ones that do not count",
+        names.join(", "), dir.display()
+    )]
+    Duplicate { dir: PathBuf, names: Vec<&'static str> },
     #[error("the database is of version {found}, this program knows up to {known}; use a newer omniglot")]
     TooNew { found: i64, known: i64 },
     #[error("event {seq} of session {session} is damaged")]

@@ -88,7 +88,7 @@ impl Shown<'_> {
     fn token(&mut self, config: &Config, variable: Option<&'static str>) {
         match (&config.token_file, variable) {
             (_, Some(name)) => self.lines.push(format!("# token_file does not count: {name} is set")),
-            (None, None) => self.value(None, "token_file", Some("token".into()), None),
+            (None, None) => self.value(None, "token_file", Some("private/token".into()), None),
             (Some(path), None) => {
                 self.value(None, "token_file", Some(path.to_string_lossy().into_owned().into()), None);
             }

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &DbArgs) -> anyhow::Result<ExitCode> {
 
 fn check(args: &DbCheckArgs) -> anyhow::Result<ExitCode> {
     let dir = data_dir::place(args.data_dir.as_deref())?;
-    if !dir.join(omniglot_store::DATABASE).exists() {
+    if !omniglot_store::private_file(&dir, omniglot_store::DATABASE).exists() {
         let place = dir.display();
         let words = format!("there is no database in {place}; give the right --data-dir DIR");
         return Err(UsageError::new(words).into());

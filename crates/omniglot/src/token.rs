@@ -8,12 +8,12 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use omniglot_store::lock_holder;
+use omniglot_store::{lock_holder, private, private_file};
 
 use crate::cli::TokenArgs;
 use crate::usage::UsageError;
 
-/// The name of the token file within the data directory.
+/// The name of the token file within the private directory.
 const FILE_NAME: &str = "token";
 pub(crate) const VARIABLE: &str = "OMNIGLOT_TOKEN";
 const BYTES: usize = 16;
@@ -55,7 +55,7 @@ pub(crate) fn for_daemon(args: &TokenArgs, configured: Option<&Path>, dir: &Path
             read(path).map_err(|e| UsageError::new(format!("token_file {}: {e}", path.display())))?;
         return Source::filed(secret, path);
     }
-    let (secret, path) = kept(dir)?;
+    let (secret, path) = kept(&private(dir))?;
     Source::filed(secret, &path)
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn for_client(dir: &Path, configured: Option<&Path>) -> anyhow::Resul
     }
     let announced = lock_holder(dir).and_then(|holder| holder.token_file);
     let configured = announced.or_else(|| configured.map(Path::to_owned));
-    let path = configured.unwrap_or_else(|| dir.join(FILE_NAME));
+    let path = configured.unwrap_or_else(|| private_file(dir, FILE_NAME));
     match read(&path) {
         Ok(secret) => Ok(Some(secret)),
         Err(TokenError::Io(e)) if e.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -139,7 +139,7 @@ fn from_environment() -> anyhow::Result<Option<Secret>> {
     }
 }
 
-/// Returns the token in the data directory, created on first use.
+/// Returns the token in the private directory, created on first use.
 fn kept(dir: &Path) -> anyhow::Result<(Secret, PathBuf)> {
     let path = dir.join(FILE_NAME);
     let secret = match read(&path) {

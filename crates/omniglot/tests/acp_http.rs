@@ -480,10 +480,26 @@ async fn a_picture_inside_a_prompt_reaches_the_agent() {
     wire.call("session/prompt", json!({ "sessionId": session, "prompt": prompt })).await;
     stream.find(|message| is_update(message, "agent_message_chunk")).await;
     assert!(text(&stream.heard).contains("image"), "{}", text(&stream.heard));
-    let kept = || std::fs::read_dir(daemon.data().join("attachments")).unwrap().count();
+    let kept = || std::fs::read_dir(daemon.data().join("shared/attachments")).unwrap().count();
     assert_eq!(kept(), 1);
     wire.call("session/delete", json!({ "sessionId": session })).await;
     assert_eq!(kept(), 0, "a file lasts as long as its session");
+}
+
+#[tokio::test]
+async fn a_link_to_a_private_file_of_the_daemon_is_refused() {
+    let daemon = daemon();
+    let wire = Wire::new(&daemon, "c");
+    let session = wire.session(&daemon).await;
+    std::os::unix::fs::symlink(daemon.data().join("private"), daemon.work().join("link")).unwrap();
+    for path in [daemon.data().join("private/token"), daemon.work().join("link/token")] {
+        let link =
+            json!({ "type": "resource_link", "name": "t", "uri": format!("file://{}", path.display()) });
+        let prompt = json!({ "sessionId": session, "prompt": [link] });
+        let refused = wire.call("session/prompt", prompt).await;
+        let message = refused["error"]["message"].as_str().unwrap();
+        assert!(message.contains("is private to the daemon"), "{refused}");
+    }
 }
 
 #[tokio::test]

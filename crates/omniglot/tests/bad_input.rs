@@ -131,6 +131,16 @@ async fn what_does_not_exist_is_not_found_and_what_exists_is_not_made_twice() {
 }
 
 #[tokio::test]
+async fn a_private_file_of_the_daemon_is_no_attachment() {
+    let (daemon, _, _) = daemon().await;
+    std::os::unix::fs::symlink(daemon.data().join("private"), daemon.work().join("link")).unwrap();
+    for path in ["../data/private/token", "../data/shared/../private/token", "link/token"] {
+        let body = format!(r#"{{"message":"m","attachments":[{{"path":"{path}"}}]}}"#);
+        refuses(&daemon, vec![post("s/messages", &body, 400, "invalid_request")]).await;
+    }
+}
+
+#[tokio::test]
 async fn a_request_that_cannot_work_is_refused() {
     let (daemon, _, _) = daemon().await;
     let invalid = "invalid_request";

@@ -17,8 +17,9 @@ fn check(harness: &Harness, args: &[&str]) -> Finished {
 /// A copy of the log in which the second event has one flipped bit.
 fn damaged_copy(harness: &Harness) -> tempfile::TempDir {
     let copy = tempfile::tempdir().unwrap();
-    let path = copy.path().join("omniglot.db");
-    std::fs::copy(harness.data_dir().join("omniglot.db"), &path).unwrap();
+    let path = copy.path().join("private/omniglot.db");
+    std::fs::create_dir(copy.path().join("private")).unwrap();
+    std::fs::copy(harness.data_dir().join("private/omniglot.db"), &path).unwrap();
     let database = rusqlite::Connection::open(path).unwrap();
     let flip = "UPDATE events SET time = (time | 1) - (time & 1) WHERE seq = 2";
     assert_eq!(database.execute(flip, []).unwrap(), 1);

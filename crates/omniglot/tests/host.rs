@@ -87,6 +87,20 @@ async fn no_path_and_no_link_leads_out_of_the_sessions_directory() {
 }
 
 #[tokio::test]
+async fn private_files_of_the_daemon_are_refused_in_a_directory_that_holds_them() {
+    let daemon = daemon();
+    symlink("data/private/token", daemon.home().join("README.md")).unwrap();
+    symlink("data/private", daemon.home().join("made")).unwrap();
+    let mut request = CreateSessionRequest::new("mock");
+    request.directory = Some(daemon.home().to_str().unwrap().to_owned());
+    let session = SessionDriver::create_with(&daemon.client, "s", &request).await;
+    let turn = session.turn("[[fs]] [[fs:lines]] [[fs:write]]", PermissionReply::Once).await;
+    let text = turn.text();
+    assert_eq!(text.matches("is a private file of the daemon").count(), 3, "{text}");
+    assert!(!daemon.data().join("private/by-agent.txt").exists());
+}
+
+#[tokio::test]
 async fn a_terminal_runs_in_the_directory_and_its_output_is_streamed() {
     let daemon = daemon();
     let turn = play(&daemon, "[[terminal]]").await;

@@ -12,6 +12,7 @@ use omniglot_agents::adapter::{Adapter, Program};
 use omniglot_agents::launch::{SettingsFile, Start};
 use omniglot_agents::{LaunchSpec, Open, Registry, Translator, acp};
 use omniglot_schema::{AgentInfo, AgentSource};
+use omniglot_store::{private, shared};
 
 use crate::config::{AgentConfig, Config};
 use crate::error::RuntimeError;
@@ -67,7 +68,7 @@ impl Entry {
     fn registered(agent: &Adapter, own_program: &Path, data_dir: &Path) -> Option<Self> {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let launch = match agent.program {
-            Program::Own => acp::mock(text(own_program), text(&data_dir.join("mock-agent"))),
+            Program::Own => acp::mock(text(own_program), text(&shared(data_dir).join("mock-agent"))),
             Program::Installed(start) => start.spec()?,
         };
         Some(Self {
@@ -158,7 +159,7 @@ impl Entry {
 /// Where the file of settings is kept. One that the user already points at is the user's.
 fn settings_of(start: Option<&Start>, name: &str, data_dir: &Path) -> Option<(SettingsFile, PathBuf)> {
     let file = start?.settings.filter(|file| std::env::var_os(file.variable).is_none())?;
-    Some((file, data_dir.join("agents").join(format!("{name}.json"))))
+    Some((file, private(data_dir).join("agents").join(format!("{name}.json"))))
 }
 
 fn write_settings(file: &SettingsFile, path: &Path) -> io::Result<()> {
@@ -218,7 +219,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let catalog = catalog("", dir.path());
         let gemini = catalog.get("gemini").unwrap();
-        let file = dir.path().join("agents/gemini.json");
+        let file = dir.path().join("private/agents/gemini.json");
         assert!(!file.exists());
         let launch = gemini.launch_for(&Open::default());
         assert_eq!(launch.env["GEMINI_CLI_SYSTEM_DEFAULTS_PATH"], file.to_string_lossy());

@@ -4,7 +4,6 @@
 //! of it. A client that offers its own machine is asked first. Knows no protocol; answers are the adapter's.
 //! Everything ends with it: dropped, it takes its commands and all their descendants along.
 
-mod beneath;
 mod client_side;
 mod files;
 mod terminal;
@@ -22,6 +21,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::client_host::ClientHostOffer;
+use crate::confined::{OpenError, Private, Root};
 use crate::process::Supervisor;
 pub(crate) use client_side::ClientHostLookup;
 use client_side::{ClientCommand, ClientHostSender};
@@ -32,11 +32,19 @@ use terminal::Terminal;
 pub(crate) struct HostContext {
     /// The session's directory, which nothing leaves.
     pub(crate) root: PathBuf,
+    pub(crate) private: Private,
     /// What commands find in their environment, beside that of the daemon.
     pub(crate) env: IndexMap<String, String>,
     pub(crate) supervisor: Supervisor,
     /// Hold output back until a line is whole, so that a secret is not torn before it is hidden.
     pub(crate) whole_lines: bool,
+}
+
+impl HostContext {
+    /// Opens the session's directory for one duty.
+    fn confined(&self) -> Result<Root, OpenError> {
+        Root::open(&self.root, self.private.clone())
+    }
 }
 
 pub(crate) type News = (HostKey, HostNews);
@@ -153,13 +161,16 @@ impl Host {
         let client = self.client(|offer| offer.reads_files);
         self.requests.spawn(async move {
             let _turn = files.acquire().await;
-            let client_side = match client.zip(client_side::within(&context.root, &file.path)) {
-                Some((client, path)) => client_side::read(&client, ReadFile { path, ..file.clone() }).await,
-                None => None,
-            };
+            let client_side =
+                match client.zip(client_side::within(&context.root, &context.private, &file.path)) {
+                    Some((client, path)) => {
+                        client_side::read(&client, ReadFile { path, ..file.clone() }).await
+                    }
+                    None => None,
+                };
             let read = match client_side {
                 Some(read) => read,
-                None => blocking(move || files::read(&context.root, &file)).await,
+                None => blocking(move || files::read(context.confined(), &file)).await,
             };
             tell(&news, key, HostNews::Read(read)).await;
         });
@@ -170,13 +181,13 @@ impl Host {
         let client = self.client(|offer| offer.writes_files);
         self.requests.spawn(async move {
             let _turn = files.acquire().await;
-            let client_side = match client.zip(client_side::within(&context.root, &path)) {
+            let client_side = match client.zip(client_side::within(&context.root, &context.private, &path)) {
                 Some((client, asked)) => client_side::write(&client, asked, content.clone()).await,
                 None => None,
             };
             let written = match client_side {
                 Some(written) => written,
-                None => blocking(move || files::write(&context.root, &path, &content)).await,
+                None => blocking(move || files::write(context.confined(), &path, &content)).await,
             };
             tell(&news, key, HostNews::Written(written)).await;
         });

@@ -19,6 +19,7 @@ use crate::agent::mask::Mask;
 use crate::agent::mcp;
 use crate::agent::server::Servers;
 use crate::agent::{Agent, AgentEvent, Translated};
+use crate::confined::Private;
 use crate::error::RuntimeError;
 use crate::process::handle::ProcessHandle;
 use crate::process::{Exit, Launch, Process, SpawnError, Supervisor};
@@ -29,6 +30,7 @@ pub(crate) struct Launcher {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) supervisor: Supervisor,
     pub(crate) servers: Servers,
+    pub(crate) private: Private,
     /// How long an agent may take for its next understandable word during the handshake.
     pub(crate) patience: Duration,
 }
@@ -125,6 +127,7 @@ impl Launcher {
         let mask = Mask::of(&launch.env, &open.mcp);
         let host = Host::new(HostContext {
             root: open.cwd.clone(),
+            private: self.private.clone(),
             env: launch.env.clone(),
             supervisor: self.supervisor.clone(),
             whole_lines: !mask.is_empty(),

@@ -1,4 +1,4 @@
-//! Files that came inside a request: kept beside the log until their session is deleted, since a message that
+//! Files that came inside a request: kept in the shared directory until their session is deleted, since a message that
 //! waits must find them after a restart.
 
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use omniglot_schema::SessionId;
-use omniglot_store::{SessionNo, StoreError};
+use omniglot_store::{SessionNo, StoreError, shared};
 
 use super::Hub;
 use crate::digest::sha256;
@@ -42,7 +42,7 @@ impl Hub {
     }
 
     fn attachments_of(&self, session: SessionNo) -> PathBuf {
-        self.inner.data_dir.join("attachments").join(session.0.to_string())
+        shared(&self.inner.data_dir).join("attachments").join(session.0.to_string())
     }
 }
 

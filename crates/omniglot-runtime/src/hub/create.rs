@@ -14,6 +14,7 @@ use omniglot_timeline::{Draft, Identity, SessionStarted, Timeline};
 use super::{Hub, flatten};
 use crate::agent::Agent;
 use crate::agent::session_start::{Opened, StartError, StartErrorKind, not_a_directory};
+use crate::confined::Private;
 use crate::error::RuntimeError;
 use crate::session::{Session, SessionSpec, Step, record_of};
 
@@ -289,6 +290,7 @@ pub(super) fn existing_directory(path: &str) -> Result<PathBuf, RuntimeError> {
 pub(super) fn checked_message(
     record: &SessionRecord,
     mut request: MessageRequest,
+    private: &Private,
 ) -> Result<MessageRequest, RuntimeError> {
     if request.message.trim().is_empty() && request.attachments.is_empty() {
         return Err(RuntimeError::InvalidRequest("the message is empty".into()));
@@ -300,6 +302,10 @@ pub(super) fn checked_message(
         if !path.is_file() {
             let path = path.display();
             return Err(RuntimeError::InvalidRequest(format!("attachment {path} is not a file")));
+        }
+        if private.holds(&path) {
+            let path = path.display();
+            return Err(RuntimeError::InvalidRequest(format!("attachment {path} is private to the daemon")));
         }
         attachment.path = path.to_string_lossy().into_owned();
     }

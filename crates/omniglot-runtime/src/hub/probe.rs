@@ -127,7 +127,7 @@ impl Hub {
     /// Opens a session that nobody uses, in an empty directory, and ends it.
     pub(super) async fn try_agent(&self, agent: &str) -> Result<Tried, RuntimeError> {
         self.check_open()?;
-        let cwd = self.inner.data_dir.join("probe");
+        let cwd = omniglot_store::shared(&self.inner.data_dir).join("probe");
         std::fs::create_dir_all(&cwd).map_err(omniglot_store::StoreError::Io)?;
         let opening = self.inner.launcher.clone().open(agent.to_owned(), Open { cwd, ..Open::default() });
         let mut timeline = Timeline::new(Identity { session_id: nobody(), agent: agent.to_owned() }, "probe");

@@ -113,7 +113,7 @@ impl Hub {
         for row in rows {
             let request: MessageRequest =
                 serde_json::from_str(&row.body).map_err(|_| damaged(record, record.last_seq))?;
-            let files = attachments::load(request.attachments.clone()).await;
+            let files = attachments::load(request.attachments.clone(), self.private()).await;
             queue.push((row.message_id, request, files));
         }
         Ok(queue)

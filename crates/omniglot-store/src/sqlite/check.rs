@@ -11,6 +11,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 use super::open::Meta;
 use super::{DATABASE, pending_deletes, schema};
 use crate::check::{CheckFault, CheckNews, CheckSummary};
+use crate::data_dir::private_file;
 use crate::types::{SessionNo, StoreError};
 
 /// The tables with rows that belong to sessions.
@@ -19,7 +20,7 @@ const NEWS_EVERY: u64 = 1000;
 
 pub(crate) fn run(dir: &Path, news: &mut dyn FnMut(CheckNews<'_>)) -> Result<CheckSummary, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(dir.join(DATABASE), flags)?;
+    let mut connection = Connection::open_with_flags(private_file(dir, DATABASE), flags)?;
     connection.busy_timeout(Duration::from_secs(5))?;
     schema::check_version(&connection)?;
     let mut findings = Findings { news, summary: CheckSummary::default(), rows: 0 };

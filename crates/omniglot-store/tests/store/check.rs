@@ -37,7 +37,7 @@ async fn log(dir: &Path) -> SessionRecord {
 }
 
 fn flip(dir: &Path, mark: &str) {
-    let path = dir.join("omniglot.db");
+    let path = omniglot_store::private(dir).join("omniglot.db");
     let mut file = std::fs::read(&path).unwrap();
     let at = file.windows(mark.len()).position(|window| window == mark.as_bytes()).unwrap();
     file[at + 2] ^= 1;
@@ -134,7 +134,9 @@ async fn every_column_of_a_session_row_counts() {
     ];
     for column in columns {
         let copy = tempfile::tempdir().unwrap();
-        std::fs::copy(dir.path().join("omniglot.db"), copy.path().join("omniglot.db")).unwrap();
+        let database = |dir: &Path| omniglot_store::private(dir).join("omniglot.db");
+        std::fs::create_dir(omniglot_store::private(copy.path())).unwrap();
+        std::fs::copy(database(dir.path()), database(copy.path())).unwrap();
         let faults = change(copy.path(), &format!("UPDATE sessions SET {column} WHERE no = 1"));
         assert!(faults[0].ends_with("does not match its checksum"), "{column}: {faults:?}");
         assert_eq!(listed(&open(copy.path())).await, ["b"], "{column}");

@@ -22,7 +22,7 @@ async fn closed_log(dir: &Path) -> SessionRecord {
 
 /// Flips one bit of the marked payload, as a bad disk might.
 fn flip(dir: &Path, offset: usize, bit: u8) {
-    let path = dir.join("omniglot.db");
+    let path = omniglot_store::private(dir).join("omniglot.db");
     let mut file = std::fs::read(&path).unwrap();
     let at = file.windows(MARK.len()).position(|window| window == MARK).unwrap();
     file[at + offset] ^= 1 << bit;
@@ -44,12 +44,12 @@ async fn any_flipped_bit_of_a_payload_is_found() {
     let session = closed_log(dir.path()).await;
     for offset in [0, 1, MARK.len() / 2, MARK.len() - 1] {
         for bit in 0..8 {
-            let whole = std::fs::read(dir.path().join("omniglot.db")).unwrap();
+            let whole = std::fs::read(omniglot_store::private(dir.path()).join("omniglot.db")).unwrap();
             flip(dir.path(), offset, bit);
             let store = open(dir.path());
             assert_third_is_damaged(&store, &session).await;
             store.close().await.unwrap();
-            std::fs::write(dir.path().join("omniglot.db"), whole).unwrap();
+            std::fs::write(omniglot_store::private(dir.path()).join("omniglot.db"), whole).unwrap();
         }
     }
 }
@@ -75,7 +75,8 @@ async fn a_subscriber_is_told_and_can_go_on_behind_the_damage() {
 async fn a_missing_row_is_damage_and_not_a_gap() {
     let dir = tempfile::tempdir().unwrap();
     let session = closed_log(dir.path()).await;
-    let database = rusqlite::Connection::open(dir.path().join("omniglot.db")).unwrap();
+    let database =
+        rusqlite::Connection::open(omniglot_store::private(dir.path()).join("omniglot.db")).unwrap();
     database.execute("DELETE FROM events WHERE seq IN (3, 5)", []).unwrap();
     drop(database);
     let store = open(dir.path());
@@ -90,7 +91,8 @@ async fn a_missing_row_is_damage_and_not_a_gap() {
 async fn a_moved_row_and_a_changed_frame_are_damage() {
     let dir = tempfile::tempdir().unwrap();
     let session = closed_log(dir.path()).await;
-    let database = rusqlite::Connection::open(dir.path().join("omniglot.db")).unwrap();
+    let database =
+        rusqlite::Connection::open(omniglot_store::private(dir.path()).join("omniglot.db")).unwrap();
     database.execute("UPDATE events SET time = time + 1 WHERE seq = 1", []).unwrap();
     database.execute("UPDATE frames SET data = CAST(data || x'00' AS BLOB)", []).unwrap();
     drop(database);

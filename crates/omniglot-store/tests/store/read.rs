@@ -223,10 +223,10 @@ async fn only_the_owner_may_read_the_files_and_any_tool_may_query_them() {
     let (dir, store) = temporary();
     let session = create(&store, "a").await;
     append(&store, deltas(&session, 2..=2)).await;
-    for file in std::fs::read_dir(dir.path()).unwrap().map(Result::unwrap) {
+    for file in std::fs::read_dir(omniglot_store::private(dir.path())).unwrap().map(Result::unwrap) {
         assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{:?}", file.file_name());
     }
-    let database = Connection::open(dir.path().join("omniglot.db")).unwrap();
+    let database = Connection::open(omniglot_store::private(dir.path()).join("omniglot.db")).unwrap();
     let sql = "SELECT json_extract(payload, '$.sequence') FROM events WHERE type = 'item.delta'";
     assert_eq!(database.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap(), 2);
 }

@@ -79,7 +79,10 @@ async fn a_second_open_is_refused_and_told_the_holder() {
 #[tokio::test]
 async fn what_a_dead_holder_left_in_the_lock_file_is_ignored() {
     let dir = tempfile::tempdir().unwrap();
-    std::fs::write(dir.path().join("omniglot.lock"), r#"{"pid":1,"url":"http://old"}"#).unwrap();
+    std::fs::create_dir(omniglot_store::private(dir.path())).unwrap();
+    for dir in [dir.path(), &omniglot_store::private(dir.path())] {
+        std::fs::write(dir.join("omniglot.lock"), r#"{"pid":1,"url":"http://old"}"#).unwrap();
+    }
     assert_eq!(lock_holder(dir.path()), None);
     let _store = open(dir.path());
     assert_eq!(lock_holder(dir.path()), None);
@@ -89,7 +92,7 @@ async fn what_a_dead_holder_left_in_the_lock_file_is_ignored() {
 async fn a_newer_database_is_refused_and_left_as_it_is() {
     let (dir, store) = temporary();
     store.close().await.unwrap();
-    let path = dir.path().join("omniglot.db");
+    let path = omniglot_store::private(dir.path()).join("omniglot.db");
     Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
     let before = std::fs::read(&path).unwrap();
     let refused = Store::open(dir.path(), Options::default()).unwrap_err();
@@ -102,19 +105,27 @@ async fn a_new_data_directory_belongs_to_its_owner_alone() {
     use std::os::unix::fs::PermissionsExt as _;
     let parent = tempfile::tempdir().unwrap();
     let dir = parent.path().join("deep/data");
+    let mode = |dir: &std::path::Path| std::fs::metadata(dir).unwrap().permissions().mode() & 0o777;
+    let store = open(&dir);
+    let private = omniglot_store::private(&dir);
+    assert_eq!([&dir, &private, &omniglot_store::shared(&dir)].map(|dir| mode(dir)), [0o700; 3]);
+    store.close().await.unwrap();
+    std::fs::set_permissions(&private, std::fs::Permissions::from_mode(0o755)).unwrap();
     let _store = open(&dir);
-    assert_eq!(std::fs::metadata(&dir).unwrap().permissions().mode() & 0o777, 0o700);
+    assert_eq!(mode(&private), 0o700);
 }
 
 #[tokio::test]
 async fn an_open_that_fails_names_the_file_at_fault() {
     let dir = tempfile::tempdir().unwrap();
-    std::fs::create_dir(dir.path().join("omniglot.lock")).unwrap();
+    let lock = omniglot_store::private(dir.path()).join("omniglot.lock");
+    std::fs::create_dir_all(&lock).unwrap();
     let refused = Store::open(dir.path(), Options::default()).unwrap_err();
-    assert_eq!(refused.to_string(), dir.path().join("omniglot.lock").display().to_string());
+    assert_eq!(refused.to_string(), lock.display().to_string());
 
     let dir = tempfile::tempdir().unwrap();
-    let database = dir.path().join("omniglot.db");
+    let database = omniglot_store::private(dir.path()).join("omniglot.db");
+    std::fs::create_dir(omniglot_store::private(dir.path())).unwrap();
     std::fs::write(&database, "no database at all".repeat(100)).unwrap();
     let refused = Store::open(dir.path(), Options::default()).unwrap_err();
     assert_eq!(refused.to_string(), format!("the database {}", database.display()));

@@ -86,7 +86,7 @@ pub(crate) fn faults(dir: &Path) -> Vec<String> {
 
 /// Opens the database as any other tool does.
 pub(crate) fn database(dir: &Path) -> Connection {
-    Connection::open(dir.join("omniglot.db")).unwrap()
+    Connection::open(omniglot_store::private(dir).join("omniglot.db")).unwrap()
 }
 
 pub(crate) async fn append(store: &Store, batch: Batch) {

@@ -13,7 +13,7 @@ pub(crate) struct DaemonArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DaemonCommand {
-    /// Serve in the background; the log goes to daemon.log in the data dir
+    /// Serve in the background; the log goes to private/daemon.log in the data dir
     #[command(after_help = super::SERVE_VARIABLES)]
     Start(StartArgs),
     /// Stop the daemon of the data dir and wait until it is gone

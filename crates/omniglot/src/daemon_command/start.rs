@@ -1,10 +1,10 @@
 //! `omniglot daemon start`: starts `serve` without a terminal and waits until it answers.
 
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::net::SocketAddr;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail, ensure};
 use omniglot_client::ClientError;
 use omniglot_runtime::config::Config;
-use omniglot_store::{LockHolder, lock_holder};
+use omniglot_store::{LockHolder, lock_holder, private};
 use serde::Serialize;
 use tokio::time::sleep;
 
@@ -22,7 +22,7 @@ use crate::connect::{client, mute};
 use crate::serve::{listen, refuse_open_door};
 use crate::{data_dir, print, token};
 
-/// The log of a daemon in the background, within the data directory.
+/// The log of a daemon in the background, within the private directory.
 const LOG: &str = "daemon.log";
 /// A longer log is rotated; the one before is kept beside it.
 const LONGEST_LOG: u64 = 10 << 20;
@@ -52,7 +52,7 @@ pub(crate) async fn start(args: &StartArgs) -> anyhow::Result<ExitCode> {
         return already(args, secret, holder, &dir).await;
     }
     let holder = begin(&args.serve, &dir).await?;
-    let log = dir.join(LOG);
+    let log = private(&dir).join(LOG);
     report(args.json, &Started { url: holder.url, pid: holder.pid, log, already: false })?;
     Ok(ExitCode::SUCCESS)
 }
@@ -80,7 +80,7 @@ pub(crate) fn unasked(data: &DataDirArgs, config: &Config) -> ServeArgs {
 
 /// Starts a daemon that outlives this process, and waits until it answers.
 pub(crate) async fn begin(args: &ServeArgs, dir: &Path) -> anyhow::Result<LockHolder> {
-    let log = dir.join(LOG);
+    let log = private(dir).join(LOG);
     let (file, before) = open_log(&log)?;
     let mut child = spawn(args, dir, file)?;
     match answering(&mut child, dir).await {
@@ -95,7 +95,7 @@ async fn already(
     holder: LockHolder,
     dir: &Path,
 ) -> anyhow::Result<ExitCode> {
-    let log = dir.join(LOG);
+    let log = private(dir).join(LOG);
     let daemon = client(&holder.url, secret)?.daemon().await;
     if let Err(error @ (ClientError::Silent(_) | ClientError::Connect(_))) = &daemon {
         bail!(mute(&holder, dir, error));
@@ -151,6 +151,12 @@ fn open_log(path: &Path) -> anyhow::Result<(File, u64)> {
         std::fs::rename(path, path.with_extension("log.old"))
             .with_context(|| format!("{} cannot make room", path.display()))?;
     }
+    let folder = path.parent().unwrap_or(path);
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+        .with_context(|| format!("{} cannot be made", folder.display()))?;
     // The log may contain agents' stderr, so only the owner may read it.
     let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path);
     let file = file.with_context(|| format!("{} cannot be written", path.display()))?;

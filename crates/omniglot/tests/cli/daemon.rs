@@ -80,7 +80,7 @@ fn a_daemon_leaves_the_terminal_behind_and_keeps_a_private_log() {
     assert_eq!(session, background.pid, "it leads a session of its own");
     let line = std::fs::read(format!("/proc/{}/cmdline", background.pid)).unwrap();
     assert!(!String::from_utf8_lossy(&line).contains("a-known-token"), "the process list shows the token");
-    let log = harness.data_dir().join("daemon.log");
+    let log = harness.data_dir().join("private/daemon.log");
     assert_eq!(std::fs::metadata(&log).unwrap().permissions().mode() & 0o777, 0o600);
     let text = std::fs::read_to_string(&log).unwrap();
     assert!(text.contains(&format!("omniglot listening on {}", background.url)), "{text}");

@@ -65,17 +65,17 @@ impl Harness {
         let mut running = self.start(&[&["serve", "--port", "0"], args].concat());
         let line = running.next_line();
         let url = line.split_whitespace().find(|word| word.starts_with("http://")).unwrap().to_owned();
-        Daemon { running, line, url, token: self.dir.path().join("data/token") }
+        Daemon { running, line, url, token: self.dir.path().join("data/private/token") }
     }
 }
 
 impl Drop for Harness {
     fn drop(&mut self) {
-        if thread::panicking() || !self.dir.path().join("data/omniglot.db").exists() {
+        if thread::panicking() || !self.dir.path().join("data/private/omniglot.db").exists() {
             return;
         }
         let daemon = self.serve(&[]);
-        let token = std::fs::read_to_string(self.dir.path().join("data/token")).unwrap();
+        let token = std::fs::read_to_string(self.dir.path().join("data/private/token")).unwrap();
         check_session::all_sessions(daemon.url(), token.trim());
         daemon.stop().exited(0);
     }

@@ -8,7 +8,7 @@ use crate::harness::{Finished, Harness};
 fn serve_says_where_it_listens_and_keeps_a_private_token() {
     let harness = Harness::new();
     let daemon = harness.serve(&[]);
-    let token = harness.data_dir().join("token");
+    let token = harness.data_dir().join("private/token");
     assert!(daemon.line().contains(&format!("token in {}", token.display())), "{}", daemon.line());
     assert_eq!(std::fs::metadata(&token).unwrap().permissions().mode() & 0o777, 0o600);
     let first = std::fs::read_to_string(&token).unwrap();

@@ -16,7 +16,7 @@ serve() {
     daemon=$!
     read -r -t 30 -u 4 line
     url=$(grep -o 'http://[^ ]*' <<<"$line")
-    auth="Authorization: Bearer $(<data/token)"
+    auth="Authorization: Bearer $(<data/private/token)"
 }
 
 call() {

@@ -1,6 +1,7 @@
 //! The lists that a client reads when it starts.
 
 use omniglot_testkit::daemon::Setup;
+use reqwest::Method;
 use serde_json::Value;
 
 use super::support::{Face, daemon, encoded};
@@ -85,6 +86,31 @@ async fn commands_are_those_that_a_session_of_the_directory_has_listed() {
         )
         .await;
     assert!(super::support::said(&answer).contains("Earlier prompts: 1."), "{answer}");
+}
+
+#[tokio::test]
+async fn private_files_of_the_daemon_are_neither_found_nor_attached() {
+    let daemon = daemon();
+    let face = Face::of(&daemon);
+    let session = face.session().await;
+    let data = daemon.data();
+    std::fs::write(data.join("shared/token.txt"), "").unwrap();
+    std::os::unix::fs::symlink("data/private", daemon.home().join("link")).unwrap();
+    let find = |route: &str, dir: &std::path::Path| format!("{route}?query=token&directory={}", encoded(dir));
+    let found = face.get(&find("/find/file", &data)).await;
+    assert_eq!(found, serde_json::json!(["shared/token.txt"]));
+    for dir in [data.join("private"), daemon.home().join("link"), data.join("shared/../private")] {
+        for route in ["/find/file", "/api/fs/find"] {
+            let (status, message) = face.refused(Method::GET, &find(route, &dir), None).await;
+            assert_eq!(status, 400, "{message}");
+        }
+        let url = format!("file://{}/token", dir.display());
+        let part = serde_json::json!({ "type": "file", "mime": "text/plain", "filename": "t", "url": url });
+        let body = serde_json::json!({ "parts": [part] });
+        let path = format!("/session/{session}/message");
+        let (status, message) = face.refused(Method::POST, &path, Some(body)).await;
+        assert!(status == 400 && message.contains("is private to the daemon"), "{status} {message}");
+    }
 }
 
 #[tokio::test]

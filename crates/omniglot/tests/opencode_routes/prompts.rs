@@ -109,7 +109,7 @@ async fn files_come_along_by_path_or_inside_the_request() {
     let answer = face.post(&format!("/session/{session}/message"), body).await;
     let text = said(&answer);
     assert!(text.contains("a%20b.txt") && text.contains("in.txt"), "{text}");
-    let kept = daemon.data().join("attachments");
+    let kept = daemon.data().join("shared/attachments");
     assert_eq!(std::fs::read_dir(&kept).unwrap().count(), 1);
     assert_eq!(face.ask(Method::DELETE, &format!("/session/{session}"), None).await.status().as_u16(), 200);
     assert_eq!(std::fs::read_dir(&kept).unwrap().count(), 0, "they go with their session");

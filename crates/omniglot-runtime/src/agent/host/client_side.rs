@@ -20,6 +20,7 @@ use super::{HostContext, News, tell};
 use crate::agent::client_host::{
     ClientHostOffer, ClientHostRequest, ClientHosts, ClientTerminal, TerminalUpdate,
 };
+use crate::confined::Private;
 
 /// Whom a session's host may send.
 #[derive(Debug, Clone)]
@@ -43,12 +44,12 @@ impl ClientHostLookup {
     }
 }
 
-/// The absolute path that a client is asked for; nobody is sent out of the session's directory, by no link
-/// either.
-pub(super) fn within(root: &Path, path: &Path) -> Option<PathBuf> {
+/// The absolute path that a client is asked for; nobody is sent out of the session's directory or to private
+/// files of the daemon, by no link either.
+pub(super) fn within(root: &Path, private: &Private, path: &Path) -> Option<PathBuf> {
     let climbs = path.components().any(|part| part == Component::ParentDir);
     let path = root.join(path);
-    if climbs || !path.starts_with(root) {
+    if climbs || !path.starts_with(root) || private.holds(&path) {
         return None;
     }
     let existing = path.ancestors().find_map(|part| part.canonicalize().ok())?;
@@ -178,10 +179,15 @@ mod tests {
         let root = place.path().join("root");
         std::fs::create_dir(&root).unwrap();
         std::os::unix::fs::symlink(place.path(), root.join("link")).unwrap();
-        let asked = |path: &str| within(&root, Path::new(path));
+        std::fs::create_dir_all(root.join("data/private")).unwrap();
+        std::os::unix::fs::symlink("data/private", root.join("inner")).unwrap();
+        let private = Private::of(&root.join("data"));
+        let asked = |path: &str| within(&root, &private, Path::new(path));
         assert_eq!(asked(root.join("b.rs").to_str().unwrap()), Some(root.join("b.rs")));
         assert_eq!(asked("new/b.rs"), Some(root.join("new/b.rs")));
-        for outside in ["/etc/passwd", "../b", "a/../../b", "link", "link/new.txt"] {
+        for outside in
+            ["/etc/passwd", "../b", "a/../../b", "link", "link/new.txt", "data/private/x", "inner/x"]
+        {
             assert_eq!(asked(outside), None, "{outside}");
         }
     }

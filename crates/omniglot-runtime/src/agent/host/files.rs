@@ -1,6 +1,6 @@
 //! Reading and writing text files for an agent; blocking, so it runs on threads of its own.
 //!
-//! Where a path may lead is `beneath`'s business.
+//! Where a path may lead is the business of `confined`.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -8,11 +8,11 @@ use std::path::Path;
 
 use omniglot_agents::{HostError, HostErrorKind, ReadFile};
 
-use super::beneath::{OpenError, Root};
+use crate::confined::{OpenError, Root};
 
 /// The text of a file, or the lines of it that are wanted.
-pub(super) fn read(root: &Path, wanted: &ReadFile) -> Result<String, HostError> {
-    let file = Root::open(root).and_then(|root| root.read(&wanted.path)).map_err(told)?;
+pub(super) fn read(root: Result<Root, OpenError>, wanted: &ReadFile) -> Result<String, HostError> {
+    let file = root.and_then(|root| root.read(&wanted.path)).map_err(told)?;
     let failed = |error: io::Error| {
         HostError::new(HostErrorKind::Failed, format!("{}: {error}", wanted.path.display()))
     };
@@ -52,8 +52,8 @@ fn lines(file: File, wanted: &ReadFile) -> io::Result<Vec<u8>> {
 }
 
 /// Replaces the text of a file, which is made if it is not there.
-pub(super) fn write(root: &Path, path: &Path, content: &str) -> Result<(), HostError> {
-    let mut file = Root::open(root).and_then(|root| root.write(path)).map_err(told)?;
+pub(super) fn write(root: Result<Root, OpenError>, path: &Path, content: &str) -> Result<(), HostError> {
+    let mut file = root.and_then(|root| root.write(path)).map_err(told)?;
     let written = file.set_len(0).and_then(|()| file.write_all(content.as_bytes()));
     written.map_err(|error| HostError::new(HostErrorKind::Failed, format!("{}: {error}", path.display())))
 }
@@ -61,7 +61,7 @@ pub(super) fn write(root: &Path, path: &Path, content: &str) -> Result<(), HostE
 fn told(error: OpenError) -> HostError {
     let kind = match &error {
         OpenError::NotFound(_) => HostErrorKind::NotFound,
-        OpenError::Outside { .. } | OpenError::NotAFile(_) => HostErrorKind::Refused,
+        OpenError::Outside { .. } | OpenError::Private(_) | OpenError::NotAFile(_) => HostErrorKind::Refused,
         OpenError::Io { source, .. } => {
             return HostError::new(HostErrorKind::Failed, format!("{error}: {source}"));
         }
@@ -75,13 +75,18 @@ const MOST_BYTES: usize = 16 * 1024 * 1024;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::confined::Private;
+
+    fn root(path: &Path) -> Result<Root, OpenError> {
+        Root::open(path, Private::of(&path.join("data")))
+    }
 
     const TEXT: &str = "one\ntwo\nthree\nfour";
 
     fn read_lines(line: Option<u32>, limit: Option<u32>) -> String {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("a"), TEXT).unwrap();
-        read(dir.path(), &ReadFile { path: "a".into(), line, limit }).unwrap()
+        read(root(dir.path()), &ReadFile { path: "a".into(), line, limit }).unwrap()
     }
 
     #[test]
@@ -102,7 +107,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("binary"), [0xff, 0xfe]).unwrap();
         std::fs::write(dir.path().join("huge"), vec![b'\n'; MOST_BYTES + 1]).unwrap();
-        let read = |path: &str, limit| read(dir.path(), &ReadFile { path: path.into(), line: None, limit });
+        let read =
+            |path: &str, limit| read(root(dir.path()), &ReadFile { path: path.into(), line: None, limit });
         assert_eq!(read("binary", None).unwrap_err().message, "binary is not a text file: it is not UTF-8");
         assert_eq!(
             read("huge", None).unwrap_err().message,
@@ -113,10 +119,25 @@ mod tests {
     }
 
     #[test]
+    fn private_files_of_the_daemon_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("data/private")).unwrap();
+        std::fs::write(dir.path().join("data/private/token"), "secret").unwrap();
+        std::os::unix::fs::symlink("data/private", dir.path().join("link")).unwrap();
+        for path in ["data/private/token", "link/token"] {
+            let wanted = ReadFile { path: path.into(), ..ReadFile::default() };
+            let message = format!("{path} is a private file of the daemon");
+            let refused = HostError::new(HostErrorKind::Refused, message);
+            assert_eq!(read(root(dir.path()), &wanted).unwrap_err(), refused);
+            assert_eq!(write(root(dir.path()), Path::new(path), "mine").unwrap_err(), refused);
+        }
+    }
+
+    #[test]
     fn writing_replaces_all_of_a_file() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("a"), "a long text").unwrap();
-        write(dir.path(), Path::new("a"), "short").unwrap();
+        write(root(dir.path()), Path::new("a"), "short").unwrap();
         assert_eq!(std::fs::read_to_string(dir.path().join("a")).unwrap(), "short");
     }
 }

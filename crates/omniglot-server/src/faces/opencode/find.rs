@@ -3,8 +3,9 @@
 //! Searches only inside the directory, follows no link, and skips hidden and generated files.
 
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use omniglot_runtime::confined::Root;
 use serde::Serialize;
 
 /// The limit of entries that are searched in a directory.
@@ -29,7 +30,7 @@ pub(super) enum Kind {
 }
 
 /// Returns the best matches first. Blocks.
-pub(super) fn find(directory: &Path, query: &str, limit: usize) -> Vec<Entry> {
+pub(super) fn find(directory: &Root, query: &str, limit: usize) -> Vec<Entry> {
     let query = query.to_lowercase();
     let mut found: Vec<_> = entries(directory)
         .into_iter()
@@ -42,14 +43,13 @@ pub(super) fn find(directory: &Path, query: &str, limit: usize) -> Vec<Entry> {
 }
 
 /// Lists the nearest folders first, so that the limit cuts off deep ones.
-fn entries(directory: &Path) -> Vec<Entry> {
+fn entries(directory: &Root) -> Vec<Entry> {
     let mut found = vec![];
     let mut todo = VecDeque::from([PathBuf::new()]);
     while let Some(folder) = todo.pop_front() {
-        for child in std::fs::read_dir(directory.join(&folder)).into_iter().flatten().flatten() {
-            let name = child.file_name().to_string_lossy().into_owned();
-            let Ok(kind) = child.file_type() else { continue };
-            if name.starts_with('.') || MADE.contains(&name.as_str()) || kind.is_symlink() {
+        for child in directory.list(&folder).unwrap_or_default() {
+            let name = child.name.to_string_lossy().into_owned();
+            if name.starts_with('.') || MADE.contains(&name.as_str()) {
                 continue;
             }
             if found.len() == MOST_ENTRIES {
@@ -57,7 +57,7 @@ fn entries(directory: &Path) -> Vec<Entry> {
             }
             let path = folder.join(&name);
             let shown = path.to_string_lossy().into_owned();
-            if kind.is_dir() {
+            if child.is_dir {
                 found.push(Entry { path: format!("{shown}/"), kind: Kind::Directory });
                 todo.push_back(path);
             } else {
@@ -86,6 +86,8 @@ fn distance(path: &str, query: &str) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
+    use omniglot_runtime::confined::Private;
+
     use super::*;
 
     #[test]
@@ -97,8 +99,10 @@ mod tests {
             std::fs::write(path, "").unwrap();
         }
         std::os::unix::fs::symlink("/", folder.path().join("main-link")).unwrap();
+        std::fs::create_dir_all(folder.path().join("data/private/main")).unwrap();
+        let root = || Root::open(folder.path(), Private::of(&folder.path().join("data"))).unwrap();
         let paths = |query: &str, limit| -> Vec<String> {
-            find(folder.path(), query, limit).into_iter().map(|entry| entry.path).collect()
+            find(&root(), query, limit).into_iter().map(|entry| entry.path).collect()
         };
         assert_eq!(paths("MAIN", 9), ["main.py", "src/main.rs", "domain/", "domain/x.rs", "m/a/i/n.txt"]);
         assert_eq!(paths("main", 1), ["main.py"]);

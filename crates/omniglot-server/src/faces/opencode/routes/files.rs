@@ -1,11 +1,13 @@
 //! Files that a person may attach, by a few letters of their path.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use axum::Json;
-use axum::extract::Query;
+use axum::extract::{Query, State};
+use omniglot_runtime::confined::OpenError;
 use serde::{Deserialize, Serialize};
 
+use crate::faces::opencode::Face;
 use crate::faces::opencode::directory::Directory;
 use crate::faces::opencode::find::{Entry, Kind, find};
 use crate::faces::opencode::project_info::ProjectInfo;
@@ -41,26 +43,34 @@ struct LocationProject {
 }
 
 pub(crate) async fn api_find(
+    State(face): State<Face>,
     directory: Directory,
     Query(query): Query<FindQuery>,
 ) -> Result<Json<Found>, Refusal> {
     let place = ProjectInfo::of(&directory.path());
-    let data = search(place.directory.clone(), query).await?;
+    let data = search(&face, place.directory.clone(), query).await?;
     let project = LocationProject { id: place.project, directory: place.worktree };
     Ok(Json(Found { location: Location { directory: place.directory, project }, data }))
 }
 
 /// The older form: paths alone.
 pub(crate) async fn find_file(
+    State(face): State<Face>,
     directory: Directory,
     Query(query): Query<FindQuery>,
 ) -> Result<Json<Vec<String>>, Refusal> {
-    let found = search(directory.path(), query).await?;
+    let found = search(&face, directory.path(), query).await?;
     Ok(Json(found.into_iter().filter(|entry| entry.kind == Kind::File).map(|entry| entry.path).collect()))
 }
 
-async fn search(directory: String, query: FindQuery) -> Result<Vec<Entry>, Refusal> {
+async fn search(face: &Face, directory: String, query: FindQuery) -> Result<Vec<Entry>, Refusal> {
     let limit = query.limit.unwrap_or(USUAL).min(MOST);
-    let work = tokio::task::spawn_blocking(move || find(&PathBuf::from(directory), &query.query, limit));
-    work.await.map_err(|error| Refusal::invalid(format!("the search broke off: {error}")))
+    let hub = face.app.hub.clone();
+    let work = tokio::task::spawn_blocking(move || match hub.confined(Path::new(&directory)) {
+        Ok(root) => Ok(find(&root, &query.query, limit)),
+        Err(error @ OpenError::Private(_)) => Err(Refusal::invalid(error.to_string())),
+        // An unreadable directory has nothing to attach.
+        Err(_) => Ok(vec![]),
+    });
+    work.await.unwrap_or_else(|error| Err(Refusal::invalid(format!("the search broke off: {error}"))))
 }
