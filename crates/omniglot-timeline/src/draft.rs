@@ -87,7 +87,7 @@ pub enum Origin {
         content: Vec<ContentPart>,
     },
     /// As `User`, for an agent that will repeat the message under an id of its own ([`Draft::UserEcho`]). The user's
-    /// item is complete then, at the latest when something else happens in the turn.
+    /// item is complete then, at the latest when something but a status item comes in the turn.
     Echoed {
         message_id: Option<MessageId>,
         content: Vec<ContentPart>,

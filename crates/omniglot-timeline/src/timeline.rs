@@ -213,7 +213,7 @@ impl Timeline {
     }
 
     fn apply_live(&mut self, draft: Draft, stamp: Stamp, out: &mut Vec<Emitted>) {
-        if !matches!(draft, Draft::UserEcho { .. }) {
+        if !self.may_precede_echo(&draft) {
             self.complete_user_item(stamp.synthetic(), out);
         }
         match draft {
@@ -263,7 +263,6 @@ impl Timeline {
         out: &mut Vec<Emitted>,
     ) {
         self.ensure_started(stamp, out);
-        self.complete_user_item(stamp.synthetic(), out);
         let body = Body::Status { label, detail: Some(detail.into()) };
         self.whole_item(body, None, None, stamp, out);
     }

@@ -50,10 +50,11 @@ impl OpenCode {
             return out.push(dropped(DropReason::Replay));
         }
         if *whose == Whose::Mine && id > self.floor {
-            if let Some(turn) = &mut self.turn {
-                turn.was_prompted_by(&id);
+            let is_prompt = self.turn.as_mut().is_some_and(|turn| turn.was_prompted_by(&id));
+            self.addressed.extend(user.agent.map(|agent| (id.clone(), agent)));
+            if is_prompt {
+                return out.push(Draft::UserEcho { native_id: id }.into());
             }
-            self.addressed.extend(user.agent.map(|agent| (id, agent)));
         }
         out.push(dropped(DropReason::Echo));
     }

@@ -109,7 +109,7 @@ impl OpenCode {
         }
     }
 
-    /// The user's words have no native id in the stream: they are quoted.
+    /// Quotes how a message of the user begins, so that a person recognizes it.
     fn message_name(&self, message: &str) -> String {
         match self.words.get(message) {
             Some(words) => format!("the message {message} (“{words}”)"),

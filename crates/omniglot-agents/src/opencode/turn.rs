@@ -85,11 +85,14 @@ impl Turn {
         newest
     }
 
-    /// The first message of the user in a turn that was asked for is the prompt, whatever it holds.
-    pub(crate) fn was_prompted_by(&mut self, message: &str) {
-        if self.request.is_some() && self.of_user.is_empty() {
+    /// Returns whether this message is the prompt: the first message of the user in a turn that was asked for,
+    /// whatever it holds.
+    pub(crate) fn was_prompted_by(&mut self, message: &str) -> bool {
+        let is_prompt = self.request.is_some() && self.of_user.is_empty();
+        if is_prompt {
             self.is_told_by(message);
         }
+        is_prompt
     }
 
     pub(crate) fn is_told_by(&mut self, message: &str) {
@@ -171,7 +174,7 @@ impl OpenCode {
             return self.user_item(content, out);
         }
         self.end_turn(out);
-        out.push(Draft::TurnStarted(Origin::User { message_id, content }).into());
+        out.push(Draft::TurnStarted(Origin::Echoed { message_id, content }).into());
         let of_command = request.path.split('?').next().is_some_and(|path| path.ends_with("/command"));
         self.turn = Some(Turn { request: Some(request.id.clone()), of_command, ..Turn::default() });
         self.tell_background(out);
@@ -182,7 +185,7 @@ impl OpenCode {
         self.end_turn(out);
         let message_id = self.commanded.remove(&request.id);
         let content = vec![ContentPart::text("/compact".to_owned())];
-        out.push(Draft::TurnStarted(Origin::User { message_id, content }).into());
+        out.push(Draft::TurnStarted(Origin::Echoed { message_id, content }).into());
         self.turn = Some(Turn { request: Some(request.id.clone()), ..Turn::default() });
     }
 

@@ -8,7 +8,7 @@ use omniglot_schema::{
 };
 
 use super::{Emitted, Stamp, Timeline};
-use crate::draft::{Body, DropReason, Failure, ItemKey, Origin, TurnEnd};
+use crate::draft::{Body, Draft, DropReason, Failure, ItemKey, Origin, TurnEnd};
 
 #[derive(Debug)]
 pub(super) struct Turn {
@@ -82,7 +82,21 @@ impl Timeline {
         self.complete_user_item(stamp, out);
     }
 
-    /// Nothing of a turn overtakes the message that began it.
+    /// Returns whether this draft leaves the user's item open: its echo does, and so does a status item, which is no
+    /// part of the conversation.
+    pub(super) fn may_precede_echo(&self, draft: &Draft) -> bool {
+        let is_status = |body: &Body| matches!(body, Body::Status { .. });
+        let is_open_status = |key| self.fates.open(key).is_some_and(|open| is_status(&open.body));
+        match draft {
+            Draft::UserEcho { .. } => true,
+            Draft::ItemStarted(start) => is_status(&start.body),
+            Draft::ItemDelta { key, .. } => is_open_status(key),
+            Draft::ItemCompleted(end) => end.body.as_ref().map_or_else(|| is_open_status(&end.key), is_status),
+            _ => false,
+        }
+    }
+
+    /// Nothing that is said in a turn overtakes the message that began it.
     pub(super) fn complete_user_item(&mut self, stamp: Stamp, out: &mut Vec<Emitted>) {
         if let Some(key) = self.turn.as_mut().and_then(|turn| turn.user_item.take()) {
             self.end_whole(&key, stamp, out);

@@ -8,9 +8,9 @@ fn error(name: &str) -> String {
     format!(r#"{{"sessionID":"ses_1","error":{{"name":"{name}","data":{{"message":"No luck."}}}}}}"#)
 }
 
-fn user(session: &mut Session, id: &str, agent: &str) {
+fn user(session: &mut Session, id: &str, agent: &str) -> Vec<String> {
     let info = format!(r#"{{"id":"{id}","sessionID":"ses_1","role":"user","agent":"{agent}"}}"#);
-    session.event("message.updated", &format!(r#"{{"sessionID":"ses_1","info":{info}}}"#));
+    session.event("message.updated", &format!(r#"{{"sessionID":"ses_1","info":{info}}}"#))
 }
 
 fn answer(session: &mut Session, id: &str, rest: &str) -> Vec<String> {
@@ -197,6 +197,22 @@ fn what_opencode_says_in_the_users_name_before_a_turn_of_its_own_is_told_in_it()
         told[0].starts_with("turn +") && told[1].starts_with("item + prt_3 native=null system"),
         "{told:?}"
     );
+}
+
+#[test]
+fn the_prompt_has_the_id_of_its_message_and_no_later_message_takes_its_place() {
+    let mut session = Session::open(SettingsRequest::default());
+    session.prompt(PROMPT);
+    assert_eq!(user(&mut session, "msg_1", "build"), [r#"turn = user native="msg_1""#]);
+    assert_eq!(user(&mut session, "msg_1", "build"), ["dropped echo"]);
+    assert_eq!(part(&mut session, "prt_1", "msg_1", "text", r#""text":"Speak.""#), ["dropped echo"]);
+    session.busy();
+    answer(&mut session, "msg_2", r#""agent":"build","parentID":"msg_1""#);
+    session.prompt("Louder.");
+    assert_eq!(user(&mut session, "msg_3", "build"), ["dropped echo"]);
+    session.idle();
+    session.prompt("/compact");
+    assert_eq!(user(&mut session, "msg_4", "build"), [r#"turn = user native="msg_4""#]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The item of the message that begins a turn, for agents that have an id of their own for it.
 
-use omniglot_schema::{EventSource, ItemRole};
+use omniglot_schema::{EventSource, ItemRole, StatusLabel};
 
 use super::*;
 
@@ -49,6 +49,20 @@ fn nothing_that_the_agent_says_overtakes_the_users_item() {
     assert_eq!(kinds[..4], ["turn.started", "item.started", "item.completed", "item.started"]);
     assert_eq!(item.native_item_id, None);
     assert_eq!(session.said[2].event.source, EventSource::Daemon);
+}
+
+#[test]
+fn status_items_leave_the_users_item_open_until_its_echo() {
+    let mut session = Session::echoed();
+    let (key, now) = (ItemKey::from("s"), Timestamp::UNIX_EPOCH);
+    let body = Body::Status { label: StatusLabel::Removed, detail: None };
+    session.draft(Draft::ItemStarted(ItemStart { key: key.clone(), native_id: None, parent: None, body }));
+    session.draft(Draft::ItemCompleted(ItemEnd { key, outcome: Outcome::Completed, body: None }));
+    session.timeline.status(StatusLabel::Warning, "careful", Stamp::daemon(now), &mut session.said);
+    session.echo();
+    let (kinds, item) = session.turn_of();
+    assert_eq!(kinds[..2], ["turn.started", "item.started"]);
+    assert_eq!((kinds.len(), item.native_item_id.as_deref()), (7, Some("n-1")));
 }
 
 #[test]
