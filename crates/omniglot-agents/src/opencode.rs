@@ -99,6 +99,8 @@ pub struct OpenCode {
     children: IndexMap<String, Child>,
     /// What the session itself has cost.
     cost: f64,
+    /// It has reported changes in files.
+    has_changes: bool,
     /// What subagents in the background have said since the last turn.
     untold: Vec<Event>,
     requests: Requests,

@@ -72,6 +72,8 @@ state! {
     cost_usd: f64,
     /// Messages that wait for the end of the running turn.
     queue: Listed<QueuedMessage>,
+    /// The changes of the session in files, where the agent counts them.
+    changes: FileChanges,
     subagents: Listed<serde_json::Value>,
     team: serde_json::Value,
 }
@@ -161,6 +163,14 @@ pub struct AuthMethodInfo {
 pub struct ContextFill {
     pub used: u64,
     pub window: u64,
+}
+
+/// How many files a session has changed, and by how many lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FileChanges {
+    pub files: u64,
+    pub additions: u64,
+    pub deletions: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -1,7 +1,7 @@
 //! What came from the server and what went to it, sorted: one method for each kind of message.
 
 use omniglot_schema::StatusLabel;
-use omniglot_schema::{Connection, ItemRole, Resume, StatePatch, Todo, TodoStatus};
+use omniglot_schema::{Connection, FileChanges, ItemRole, Resume, StatePatch, Todo, TodoStatus};
 use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome};
 use serde_json::value::RawValue;
 
@@ -194,8 +194,16 @@ impl OpenCode {
         // Until OpenCode has made one, the title is only the time.
         let title = info.title.clone().filter(|title| !title.starts_with("New session - "));
         self.cost = info.cost.unwrap_or(self.cost);
-        state(StatePatch { title: title.map(Some), ..self.cost_of_all() }, out);
+        let changes = info.summary.and_then(|summary| self.changes(summary)).map(Some);
+        state(StatePatch { title: title.map(Some), changes, ..self.cost_of_all() }, out);
         self.reverted(&info, out);
+    }
+
+    /// OpenCode 1.18.33 reports zeros also after edits, so zeros count only after another number.
+    fn changes(&mut self, summary: wire::Summary) -> Option<FileChanges> {
+        let wire::Summary { files, additions, deletions } = summary;
+        self.has_changes |= files > 0;
+        self.has_changes.then_some(FileChanges { files, additions, deletions })
     }
 
     fn session_deleted(&mut self, session: &str, out: &mut Vec<Output>) {

@@ -72,6 +72,18 @@ fn a_session_costs_what_its_subagents_cost_too() {
 }
 
 #[test]
+fn the_changes_of_a_session_in_files_are_its_state_and_zeros_count_only_after_others() {
+    let mut session = Session::in_turn(PROMPT);
+    let zeros = r#""summary":{"additions":0,"deletions":0,"files":0}"#;
+    assert_eq!(updated(&mut session, zeros), ["dropped internal"]);
+    let told = updated(&mut session, r#""summary":{"additions":3,"deletions":1,"files":2,"diffs":[]}"#);
+    assert_eq!(told, [r#"state {"changes":{"files":2,"additions":3,"deletions":1}}"#]);
+    assert_eq!(updated(&mut session, r#""summary":{"additions":"many"}"#), ["dropped internal"]);
+    let told = updated(&mut session, zeros);
+    assert_eq!(told, [r#"state {"changes":{"files":0,"additions":0,"deletions":0}}"#]);
+}
+
+#[test]
 fn a_variant_that_is_not_asked_for_again_is_no_more() {
     let mut session = Session::in_turn(PROMPT);
     let told = answer(&mut session, "msg_3", r#""agent":"build","variant":"high""#);

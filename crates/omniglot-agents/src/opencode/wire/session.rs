@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{NamedError, Times};
+use crate::about::if_fitting;
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct OfSession {
@@ -33,11 +34,21 @@ pub(crate) struct Session {
     pub(crate) agent: Option<String>,
     pub(crate) version: Option<String>,
     pub(crate) cost: Option<f64>,
+    #[serde(default, deserialize_with = "if_fitting")]
+    pub(crate) summary: Option<Summary>,
     pub(crate) revert: Option<Revert>,
     /// Its own rules.
     pub(crate) permission: Option<Vec<Value>>,
     #[serde(default)]
     pub(crate) time: Times,
+}
+
+/// The changes of a session in files.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub(crate) struct Summary {
+    pub(crate) files: u64,
+    pub(crate) additions: u64,
+    pub(crate) deletions: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
