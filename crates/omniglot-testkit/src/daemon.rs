@@ -73,7 +73,9 @@ impl Daemon {
         BufReader::new(stdout).read_line(&mut line).expect("its first line");
         let url = line.split_whitespace().find(|word| word.starts_with("http://"));
         let url = url.unwrap_or_else(|| panic!("no address in {line:?}")).to_owned();
-        let token = std::fs::read_to_string(home.path().join("data/private/token")).expect("its token");
+        // An earlier program, which the benchmark compares with, keeps its token in the directory itself.
+        let read = |path: &str| std::fs::read_to_string(home.path().join(path)).ok();
+        let token = ["data/private/token", "data/token"].into_iter().find_map(read).expect("its token");
         let token = token.trim().to_owned();
         let client = Client::new(&url, Some(token.clone())).expect("a client");
         Self { setup, home: Some(home), child, allow: check_session::ANY_SESSION, url, token, client }
