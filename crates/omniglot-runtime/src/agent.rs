@@ -16,4 +16,4 @@ mod mcp;
 pub(crate) mod server;
 pub(crate) mod session_start;
 
-pub(crate) use live::{Agent, AgentEvent, Translated};
+pub(crate) use live::{Agent, AgentEvent, Sending, Ticket, Translated};

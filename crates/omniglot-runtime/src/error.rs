@@ -30,6 +30,8 @@ pub enum RuntimeError {
     RequestNotFound(String),
     #[error("request {id} was already resolved at {at}: `{status}` by `{}`", wire_word(by))]
     AlreadyResolved { id: String, status: String, by: ResolvedBy, at: jiff::Timestamp },
+    #[error("the reply to request {id} was not taken: {why}")]
+    ReplyNotTaken { id: String, why: &'static str },
     #[error("no queued message {0}")]
     MessageNotFound(String),
     #[error("no blob {0}")]
@@ -71,7 +73,9 @@ impl RuntimeError {
             Self::RequestNotFound(_) | Self::MessageNotFound(_) | Self::BlobNotFound(_) => {
                 ErrorType::NotFound
             }
-            Self::AlreadyResolved { .. } | Self::Busy | Self::KeyReused => ErrorType::Conflict,
+            Self::AlreadyResolved { .. } | Self::ReplyNotTaken { .. } | Self::Busy | Self::KeyReused => {
+                ErrorType::Conflict
+            }
             Self::QueueFull(_) | Self::Overloaded(_) | Self::Stopping => ErrorType::Overloaded,
             Self::Gone(_) => ErrorType::Gone,
             Self::Store(_) => ErrorType::Internal,
@@ -124,6 +128,9 @@ impl RuntimeError {
             }
             Self::KeyReused => Some("give every message an Idempotency-Key of its own".into()),
             Self::Busy => Some("send it with delivery `queue`, or cancel the turn first".into()),
+            Self::ReplyNotTaken { .. } => Some(
+                "the session's events tell how the request is resolved; a message goes on with it".into(),
+            ),
             Self::QueueFull(_) => Some("wait until the running turn has ended".into()),
             Self::Gone(_) => Some("read the session again from offset 0".into()),
             _ => None,

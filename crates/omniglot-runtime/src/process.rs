@@ -26,6 +26,7 @@ pub mod lines;
 pub(crate) mod orphans;
 mod pumps;
 mod start;
+mod stdin;
 mod supervise;
 pub mod sweep;
 mod tree;
@@ -34,6 +35,8 @@ pub use launch::Launch;
 pub use omniglot_agents::Exit;
 pub use pumps::LineReceiver;
 pub(crate) use pumps::{LineSender, line_queue};
+pub use stdin::FrameSender;
+pub(crate) use stdin::{Gate, Stdin};
 
 /// How processes are started: the same for all of a daemon.
 #[derive(Debug, Clone)]
@@ -53,8 +56,6 @@ pub struct Limits {
     /// Lines that wait to be taken, in bytes and in batches; over it the agent waits.
     pub queued_bytes: usize,
     pub queued_batches: usize,
-    /// Frames that wait to be written.
-    pub queued_frames: usize,
     /// How long a guard may take to start the agent.
     pub start: Duration,
     /// How long after its end the agent's pipes may stay open.
@@ -67,7 +68,6 @@ impl Default for Limits {
             line_cap: lines::DEFAULT_CAP,
             queued_bytes: 1024 * 1024,
             queued_batches: 64,
-            queued_frames: 256,
             start: Duration::from_secs(10),
             drain: Duration::from_secs(1),
         }
@@ -93,9 +93,8 @@ pub enum SpawnError {
 pub struct ProcessIo {
     /// Ends after the last line; only then ask [`Process::wait`], and the exit comes after all output.
     pub lines: LineReceiver,
-    /// Each frame becomes one line on stdin. Dropping all senders closes stdin; sending fails when the agent
-    /// has closed it.
-    pub frames: mpsc::Sender<Bytes>,
+    /// Each frame becomes one line on stdin. Dropping all senders closes stdin.
+    pub frames: FrameSender,
 }
 
 /// How long the end of everything below an agent may take, once it was killed.

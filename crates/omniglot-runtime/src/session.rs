@@ -12,6 +12,7 @@ mod idle;
 mod silence;
 mod step;
 mod turn_process;
+mod undelivered;
 mod undo;
 
 use std::collections::{HashMap, VecDeque};
@@ -33,7 +34,7 @@ use crate::agent::client_host::ClientHosts;
 use crate::agent::credentials::Credentials;
 use crate::agent::host::{ClientHostLookup, News};
 use crate::agent::session_start::{Launcher, Opened, StartError};
-use crate::agent::{Agent, AgentEvent};
+use crate::agent::{Agent, AgentEvent, Ticket};
 use crate::deadlines::Deadlines;
 use crate::error::RuntimeError;
 use crate::process::lines::Line;
@@ -42,6 +43,7 @@ use configure::Configuring;
 pub(crate) use idle::Activity;
 pub(crate) use step::{Step, record_of};
 use turn_process::TurnProcess;
+use undelivered::Undelivered;
 
 /// The receipt of a message: it is committed.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
@@ -173,6 +175,7 @@ pub(crate) struct Session {
     keys: HashMap<String, (String, Posted)>,
     cancelling: Option<Ladder>,
     configuring: Configuring,
+    undelivered: Vec<Undelivered>,
     step: Step,
     in_flight: VecDeque<InFlight>,
     activity: Activity,
@@ -196,6 +199,8 @@ struct Queued {
     stored: bool,
     /// Whether its client was told that it has started, though its agent has not.
     started: bool,
+    /// It is on its way to the agent, which has not read it yet: its turn begins when it is sent.
+    sending: Option<Ticket>,
 }
 
 /// Batches that may wait for their commit before the agent has to wait.
@@ -257,6 +262,7 @@ impl Session {
             keys: HashMap::new(),
             cancelling: None,
             configuring: Configuring::default(),
+            undelivered: vec![],
             step,
             in_flight: VecDeque::new(),
             activity: activity.clone(),
@@ -293,6 +299,7 @@ impl Session {
             files,
             stored: true,
             started: false,
+            sending: None,
         };
         self.queue = queue.into_iter().map(stored).collect();
         self.publish_activity();
@@ -392,10 +399,18 @@ impl Session {
                 }
                 self.hear_lines(lines);
             }
+            AgentEvent::Sent => self.hear_sent(),
             AgentEvent::Host(news) => self.hear_host(news),
             AgentEvent::Exited(exit) => self.agent_exited(exit),
         }
         self.drive();
+    }
+
+    fn hear_sent(&mut self) {
+        let heard = self.agent.as_mut().map(Agent::settle).unwrap_or_default();
+        self.absorb(heard);
+        self.settle_prompt();
+        self.settle_undelivered();
     }
 
     fn hear_lines(&mut self, lines: Vec<Line>) {
@@ -413,11 +428,14 @@ impl Session {
     /// Does what follows from what has just happened: answers what is granted, refused or withdrawn, delivers
     /// what waits.
     fn drive(&mut self) {
+        self.settle_prompt();
+        self.settle_undelivered();
         self.send_replies();
         self.apply_settings();
         self.leave_the_next_alone();
         self.release_turn_process();
-        if self.timeline.fold().open_turn.is_none() && self.cancel_is_over() && !self.settings_first() {
+        let is_free = self.timeline.fold().open_turn.is_none() && !self.is_sending();
+        if is_free && self.cancel_is_over() && !self.settings_first() {
             self.deliver_next();
         }
         self.publish_activity();

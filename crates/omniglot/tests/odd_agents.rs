@@ -10,7 +10,8 @@
 use omniglot_client::StreamFrom;
 use omniglot_schema::{
     ContentPart, CreateSessionRequest, Delivery, ErrorCode, EventData, ItemId, MessageRequest,
-    PermissionReply, QueueOnCancel, StopReason, UniversalEvent, UniversalEventType,
+    PermissionReply, PermissionStatus, QueueOnCancel, ResolvedBy, StopReason, UniversalEvent,
+    UniversalEventType,
 };
 use omniglot_testkit::daemon::{Daemon, Setup, wait_gone};
 use omniglot_testkit::session_driver::{SessionDriver, message, session_id, status_of};
@@ -20,6 +21,8 @@ const OPEN: &str = r#"read l; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolV
 read l; echo '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"x"}}'
 "#;
 const END: &str = r#"echo '{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}'
+"#;
+const ASK: &str = r#"echo '{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":"x","toolCall":{"toolCallId":"t1","title":"do it","kind":"execute"},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"}]}}'
 "#;
 
 /// Sends a text chunk of the agent.
@@ -130,11 +133,9 @@ async fn a_session_that_opens_after_a_long_banner_says_how_much_of_it_was_discar
 
 #[tokio::test]
 async fn a_request_that_the_turn_outlived_is_answered_to_the_agent() {
-    let ask = r#"echo '{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":"x","toolCall":{"toolCallId":"t1","title":"do it","kind":"execute"},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"}]}}'
-"#;
     let tell = says("told");
     let script =
-        format!("{OPEN} read l; {ask} {END} read a; case \"$a\" in *cancelled*) {tell};; esac; read l");
+        format!("{OPEN} read l; {ASK} {END} read a; case \"$a\" in *cancelled*) {tell};; esac; read l");
     let daemon = daemon(&script, "");
     let session = odd(&daemon).await;
     session.post("hello").await;
@@ -194,6 +195,95 @@ async fn an_agent_that_hears_nothing_any_more_is_ended_with_its_turn() {
     let turn = session.turn("are you there?", PermissionReply::Once).await;
     assert_eq!(turn.error().unwrap().code, Some(ErrorCode::AgentCrashed), "{turn}");
     session.history().await;
+}
+
+#[tokio::test]
+async fn a_reply_that_the_agent_cannot_read_is_409_and_its_request_is_resolved_by_the_crash() {
+    let daemon = daemon(&format!("{OPEN} read l; exec <&-; {ASK} exec sleep 600"), "");
+    let session = odd(&daemon).await;
+    session.post("hello").await;
+    let asked = session.wait_for(0, is(UniversalEventType::PermissionRequested)).await;
+    let EventData::PermissionRequested(ask) = asked.data else { unreachable!() };
+    let refused = session.reply(ask.permission_id.as_str(), PermissionReply::Once).await.unwrap_err();
+    let problem = refused.problem().unwrap();
+    assert_eq!(problem.status, 409, "{problem:?}");
+    let detail = problem.detail.clone().unwrap();
+    assert!(
+        detail.ends_with("was not taken: the agent reads nothing any more, and its process is ended"),
+        "{detail}"
+    );
+    let resolved = session.wait_for(0, is(UniversalEventType::PermissionResolved)).await;
+    let EventData::PermissionResolved(resolved) = resolved.data else { unreachable!() };
+    assert_eq!(resolved.status, PermissionStatus::Reject);
+    assert_eq!(resolved.metadata.unwrap().resolved_by, Some(ResolvedBy::Crash));
+    session.wait_for(0, is(UniversalEventType::SessionEnded)).await;
+    session.history().await;
+}
+
+#[tokio::test]
+async fn of_two_replies_behind_a_full_pipe_one_waits_until_it_is_read_and_the_other_is_409() {
+    // The refusals of what we do not serve repeat its ids, and are more than its pipe has room for.
+    let id = "x".repeat(5000);
+    let fill = format!(
+        r#"for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+echo '{{"jsonrpc":"2.0","id":"{id}'$i'","method":"no/such","params":{{}}}}'; done
+"#
+    );
+    let wait = "while [ ! -e go ]; do sleep 0.02; done";
+    let answer = r#"while read -r l; do case "$l" in *'"id":7'*) break;; esac; done"#;
+    let daemon = daemon(&format!("{OPEN} read l; {fill} {ASK} {wait}; {answer}; {END} read l"), "");
+    let session = odd(&daemon).await;
+    session.post("hello").await;
+    let asked = session.wait_for(0, is(UniversalEventType::PermissionRequested)).await;
+    let EventData::PermissionRequested(ask) = asked.data else { unreachable!() };
+    let reply = || Box::pin(session.reply(ask.permission_id.as_str(), PermissionReply::Once));
+    let (first, other) = match futures_util::future::select(reply(), reply()).await {
+        futures_util::future::Either::Left(done) | futures_util::future::Either::Right(done) => done,
+    };
+    assert_eq!(status_of(first), 409);
+    let events = session.history_with(Allow { open_turn: true, unparsed: true }).await;
+    assert!(!events.iter().any(is(UniversalEventType::PermissionResolved)), "the agent has no answer");
+    std::fs::write(daemon.work().join("go"), "").unwrap();
+    other.await.unwrap();
+    session.wait_for(0, is(UniversalEventType::TurnEnded)).await;
+    session.history_with(Allow { unparsed: true, ..Allow::default() }).await;
+}
+
+#[tokio::test]
+async fn a_turn_begins_when_the_agent_has_read_its_message_and_not_before() {
+    let wait = "while [ ! -e go ]; do sleep 0.02; done; read -r l;";
+    let daemon = daemon(&format!("{OPEN} {wait} {END} read l"), "");
+    let session = odd(&daemon).await;
+    let large = "x".repeat(300_000);
+    session.post(&large).await;
+    let waits = |event: &UniversalEvent| matches!(&event.data, EventData::SessionUpdated(patch) if patch.queue.is_some());
+    session.wait_for(0, waits).await;
+    assert!(
+        !session.history().await.iter().any(is(UniversalEventType::TurnStarted)),
+        "the agent has none of it"
+    );
+    std::fs::write(daemon.work().join("go"), "").unwrap();
+    let ended = session.wait_for(0, is(UniversalEventType::TurnEnded)).await;
+    let EventData::TurnEnded(end) = &ended.data else { unreachable!() };
+    assert_eq!(end.metadata.stop_reason, StopReason::EndTurn);
+    let events = session.history().await;
+    assert_eq!(events.iter().filter(|event| is(UniversalEventType::TurnStarted)(event)).count(), 1);
+}
+
+#[tokio::test]
+async fn a_cancel_of_a_message_that_the_agent_does_not_read_ends_its_process_and_the_session_goes_on() {
+    let script =
+        format!("{OPEN} if [ -e lived ]; then read l; {END} read l; else : > lived; exec sleep 600; fi");
+    let daemon = daemon(&script, "");
+    let session = odd(&daemon).await;
+    session.post(&"x".repeat(300_000)).await;
+    daemon.client.cancel(&session.id, QueueOnCancel::Keep).await.unwrap();
+    let ended = session.wait_for(0, is(UniversalEventType::TurnEnded)).await;
+    let EventData::TurnEnded(end) = &ended.data else { unreachable!() };
+    assert_eq!(end.metadata.stop_reason, StopReason::Cancelled);
+    assert_eq!(session.turn("again", PermissionReply::Once).await.stop_reason(), StopReason::EndTurn);
+    let events = session.history().await;
+    assert!(!events.iter().any(is(UniversalEventType::SessionEnded)));
 }
 
 #[tokio::test]

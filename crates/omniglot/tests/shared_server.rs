@@ -18,7 +18,8 @@ use omniglot_testkit::session_driver::{SessionDriver, Turn, session_id, status_o
 use omniglot_timeline::check::Allow;
 
 /// Implements the protocol of `codex app-server`. A turn reports the server's pid and how many turns it was
-/// asked to stop; the prompt `hang` does not end, and `die` ends the server.
+/// asked to stop; the prompt `hang` does not end, `die` ends the server, and `pause` keeps the server from reading
+/// until there is a file `go`.
 const SERVER: &str = r#"
 n=0; stopped=0
 say() { printf '%s\n' "$1"; }
@@ -41,6 +42,9 @@ while read -r l; do
       case "$l" in
         *'"text":"die"'*) exit 7 ;;
         *'"text":"hang"'*) ;;
+        *'"text":"pause"'*)
+          while [ ! -e "$HOME/go" ]; do sleep 0.02; done
+          notice turn/completed "\"turn\":$turn:\"completed\"}" ;;
         *)
           notice item/started "\"turnId\":\"n$n\",\"item\":{\"type\":\"agentMessage\",\"id\":\"m$n\",\"text\":\"\"}"
           notice item/agentMessage/delta "\"turnId\":\"n$n\",\"itemId\":\"m$n\",\"delta\":\"$$ $stopped\""
@@ -243,4 +247,29 @@ async fn a_banner_that_never_ends_is_no_handshake_of_a_server() {
     let daemon = daemon("while :; do echo welcome; sleep 0.1; done", limits);
     let refused = daemon.client.create(&session_id("s"), &CreateSessionRequest::new("srv")).await;
     assert_eq!(status_of(refused), 504);
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_read_for_a_while_holds_up_nobody_and_loses_nothing() {
+    let daemon = daemon(SERVER, "");
+    let (pausing, large, small) =
+        (session(&daemon, "pausing").await, session(&daemon, "large").await, session(&daemon, "small").await);
+    pausing.post("pause").await;
+    pausing.wait_for(0, is(UniversalEventType::TurnStarted)).await;
+    // More than its pipe has room for, and something behind it.
+    large.post(&"x".repeat(300_000)).await;
+    small.post("hello").await;
+    for session in [&large, &small] {
+        let events = session.history_with(CUT).await;
+        assert!(!events.iter().any(is(UniversalEventType::TurnStarted)), "the server has nothing of it");
+    }
+    // Its own session can still be left, and the others have their turns.
+    daemon.client.terminate(&pausing.id).await.unwrap();
+    std::fs::write(daemon.home().join("go"), "").unwrap();
+    for session in [&large, &small] {
+        let end = session.wait_for(0, is(UniversalEventType::TurnEnded)).await;
+        let EventData::TurnEnded(end) = end.data else { unreachable!() };
+        assert_eq!(end.metadata.stop_reason, StopReason::EndTurn);
+        session.history().await;
+    }
 }

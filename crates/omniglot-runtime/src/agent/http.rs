@@ -23,7 +23,7 @@ use crate::agent::mask::Mask;
 use crate::agent::session_start::StartErrorKind;
 use crate::process::lines::Line;
 use crate::process::{
-    Launch, Limits, LineReceiver, LineSender, Process, ProcessIo, SpawnError, Supervisor, line_queue,
+    Launch, Limits, LineReceiver, LineSender, Process, ProcessIo, SpawnError, Stdin, Supervisor, line_queue,
 };
 
 /// Where the server is and how it lets us in.
@@ -144,7 +144,7 @@ async fn until_it_listens(
 
 fn bridge(address: Address, stdio: ProcessIo, limits: &Limits) -> ProcessIo {
     let (sender, lines) = line_queue(limits);
-    let (frames, asked) = mpsc::channel(limits.queued_frames);
+    let (frames, asked) = Stdin::of_requests();
     let out = Out { queue: sender, mask: Mask::hiding(address.password.clone()) };
     let bridge = Bridge { address, out, streams: HashMap::new(), tasks: JoinSet::new() };
     tokio::spawn(bridge.run(asked, stdio.lines));
@@ -167,7 +167,7 @@ struct Followed {
 
 impl Bridge {
     /// Ends with the server, or when nobody speaks to it any more; what it runs ends with it.
-    async fn run(mut self, mut asked: mpsc::Receiver<Bytes>, mut stdout: LineReceiver) {
+    async fn run(mut self, mut asked: mpsc::UnboundedReceiver<Bytes>, mut stdout: LineReceiver) {
         loop {
             tokio::select! {
                 frame = asked.recv() => match frame {

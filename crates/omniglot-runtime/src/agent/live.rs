@@ -2,6 +2,11 @@
 //!
 //! Feeds lines and commands to the translator and carries out what it asks to be sent. What it hears is
 //! returned in order; making events of it is the session's business.
+//!
+//! The translator is told [`Input::Sent`] when a message is in the agent's pipe, mostly within the command that
+//! caused it. A message that does not fit waits until the agent has read, which [`Agent::next`] tells as
+//! [`AgentEvent::Sent`], and which is looked at before another line is heard. A message to an agent that reads
+//! no more is lost: the translator never hears of it.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -10,14 +15,13 @@ use bytes::Bytes;
 use omniglot_agents::{Carryover, Command, Draft, HostAsk, HostNews, Input, LineFault, Output, Translator};
 use omniglot_schema::{EventSource, StderrOutput};
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::agent::host::{Host, News};
 use crate::agent::mask::Mask;
 use crate::process::handle::ProcessHandle;
 use crate::process::lines::Line;
-use crate::process::{Exit, LineReceiver, ProcessIo};
+use crate::process::{Exit, FrameSender, LineReceiver, ProcessIo};
 
 /// What came of one native message, in or out.
 #[derive(Debug)]
@@ -55,11 +59,28 @@ impl Translated {
 #[derive(Debug)]
 pub(crate) enum AgentEvent {
     Lines(Vec<Line>),
+    /// Messages that waited were sent, or never will be: see [`Agent::settle`].
+    Sent,
     /// Something that it wanted of this machine has come on.
     Host(News),
     /// The last thing that a process says.
     Exited(Exit),
 }
+
+/// The fate of the messages that a command caused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sending {
+    /// They are in the agent's pipe.
+    Sent,
+    /// They wait until the agent reads.
+    Waits(Ticket),
+    /// The agent reads no more.
+    Lost,
+}
+
+/// Names a message to the agent by the number of messages before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ticket(u64);
 
 pub(crate) struct Agent {
     translator: Box<dyn Translator>,
@@ -68,9 +89,12 @@ pub(crate) struct Agent {
     pub(crate) host: Host,
     lines: LineReceiver,
     /// `None` once stdin is to be closed.
-    frames: Option<mpsc::Sender<Bytes>>,
-    /// What did not fit into the pipe yet.
-    unsent: VecDeque<Bytes>,
+    frames: Option<FrameSender>,
+    /// The messages that are not in the pipe yet, as everybody else sees them.
+    unsent: VecDeque<Box<RawValue>>,
+    /// How many messages there were, and how many of them the translator knows to be sent.
+    messages: u64,
+    sent: u64,
     /// When it must be gone, once it has closed its stdout: an agent that cannot speak is of no use.
     leaves: Option<Instant>,
     /// When it is ended, once it has closed its stdin: an agent that cannot hear answers nothing.
@@ -102,24 +126,27 @@ impl Agent {
             lines: io.lines,
             frames: Some(io.frames),
             unsent: VecDeque::new(),
+            messages: 0,
+            sent: 0,
             leaves: None,
             deaf: None,
         }
     }
 
-    /// What is ready now, at least one line, or the end. Cancel-safe.
+    /// What is ready now: at least one line, news of what was sent or asked of this machine, or the end.
+    /// Cancel-safe.
     pub(crate) async fn next(&mut self) -> AgentEvent {
         loop {
             let lines = tokio::select! {
                 lines = self.lines.recv(), if self.unsent.len() < UNSENT => lines,
                 news = self.host.next(), if self.unsent.len() < UNSENT => return AgentEvent::Host(news),
-                () = flush(self.frames.as_ref(), &mut self.unsent) => continue,
-                () = reads_no_more(self.frames.as_ref()) => {
-                    self.close_stdin();
+                () = progress(self.frames.as_ref()) => return AgentEvent::Sent,
+                () = reads_no_more(self.frames.as_ref()), if self.deaf.is_none() => {
                     self.deaf = Some(Instant::now() + HALF_CLOSED_TIMEOUT);
-                    continue;
+                    return AgentEvent::Sent;
                 }
                 () = overdue(self.deaf) => {
+                    self.close_stdin();
                     self.deaf = None;
                     // What it has said before is still heard.
                     self.process.kill();
@@ -164,6 +191,31 @@ impl Agent {
         self.unsent.clear();
     }
 
+    /// The fate of everything that it was told so far, as far as [`settle`](Self::settle) has looked.
+    pub(crate) fn sending(&self) -> Sending {
+        self.sending_of(Ticket(self.messages))
+    }
+
+    pub(crate) fn sending_of(&self, ticket: Ticket) -> Sending {
+        match (self.sent >= ticket.0, self.reads()) {
+            (true, _) => Sending::Sent,
+            (false, true) => Sending::Waits(ticket),
+            (false, false) => Sending::Lost,
+        }
+    }
+
+    fn reads(&self) -> bool {
+        self.frames.as_ref().is_some_and(|frames| !frames.is_closed())
+    }
+
+    /// Tells the translator which of the messages that waited were sent.
+    pub(crate) fn settle(&mut self) -> Vec<Translated> {
+        let (mut heard, mut to_send) = (vec![], VecDeque::new());
+        self.tell_sent(&mut heard, &mut to_send);
+        self.transmit(to_send, &mut heard);
+        heard
+    }
+
     pub(crate) fn started(&mut self, argv: &[String], carryover: &Carryover) -> Vec<Translated> {
         self.handle(Input::Started { argv, carryover }, None)
     }
@@ -173,8 +225,11 @@ impl Agent {
     }
 
     pub(crate) fn exited(&mut self, exit: Exit) -> Vec<Translated> {
+        let mut heard = self.settle();
         let stderr = self.stderr();
-        self.handle(Input::Exited { code: exit.code, signal: exit.signal, stderr: &stderr }, None)
+        let input = Input::Exited { code: exit.code, signal: exit.signal, stderr: &stderr };
+        heard.extend(self.handle(input, None));
+        heard
     }
 
     /// What it wrote on stderr so far, without secrets.
@@ -199,7 +254,10 @@ impl Agent {
             (None, Ok(raw)) => Input::Frame(raw),
         };
         let trust = if said == bytes { Trust::AsSaid } else { Trust::Masked };
-        self.handle_said(input, Some(bytes.clone()), trust)
+        // It may be an answer to a message that waited.
+        let mut heard = if self.unsent.is_empty() { vec![] } else { self.settle() };
+        heard.extend(self.handle_said(input, Some(bytes.clone()), trust));
+        heard
     }
 
     pub(crate) fn host_news(&mut self, (key, mut news): News) -> Vec<Translated> {
@@ -250,6 +308,7 @@ impl Agent {
             }
             news = match timeout_at(deadline, self.next()).await {
                 Ok(AgentEvent::Lines(lines)) => lines.into_iter().flat_map(|line| self.hear(line)).collect(),
+                Ok(AgentEvent::Sent) => self.settle(),
                 Ok(AgentEvent::Host(news)) => self.host_news(news),
                 Ok(AgentEvent::Exited(_)) => return (all, true),
                 Err(_) => return (all, false),
@@ -272,17 +331,41 @@ impl Agent {
         let mut to_send = VecDeque::new();
         let outputs = self.carry_out(outputs, trust, &mut to_send);
         let mut heard = vec![Translated { frame, source, outputs }];
-        while let Some(Outgoing { message, shown }) = to_send.pop_front() {
-            self.send(bytes_of(&message));
-            let shown = shown.unwrap_or(message);
+        self.transmit(to_send, &mut heard);
+        heard
+    }
+
+    /// Sends messages, and then everything that the translator wants sent because of them.
+    fn transmit(&mut self, mut to_send: VecDeque<Outgoing>, heard: &mut Vec<Translated>) {
+        while !to_send.is_empty() {
+            // What belongs together goes out together: an agent must not act between the two halves of a cancel.
+            let frames = to_send.iter().map(|outgoing| bytes_of(&outgoing.message)).collect();
+            self.messages += to_send.len() as u64;
+            let shown = to_send.drain(..).map(|Outgoing { message, shown }| shown.unwrap_or(message));
+            self.unsent.extend(shown);
+            if let Some(sender) = &self.frames {
+                sender.send(frames);
+            }
+            self.tell_sent(heard, &mut to_send);
+        }
+    }
+
+    /// Tells the translator what was written since it was told last.
+    fn tell_sent(&mut self, heard: &mut Vec<Translated>, to_send: &mut VecDeque<Outgoing>) {
+        let reads = self.reads();
+        let written = self.frames.as_ref().map_or(0, FrameSender::take_written);
+        for shown in self.unsent.drain(..written.min(self.unsent.len())).collect::<Vec<_>>() {
+            self.sent += 1;
             let frame = self.mask.bytes(bytes_of(&shown));
             let masked = serde_json::from_slice::<&RawValue>(&frame);
             let mut outputs = Vec::new();
             self.translator.handle(Input::Sent(masked.unwrap_or(&shown)), &mut outputs);
-            let outputs = self.carry_out(outputs, Trust::AsSaid, &mut to_send);
+            let outputs = self.carry_out(outputs, Trust::AsSaid, to_send);
             heard.push(Translated { frame: Some(frame), source: EventSource::Daemon, outputs });
         }
-        heard
+        if !reads {
+            self.unsent.clear();
+        }
     }
 
     /// Does what can be done here; the rest is the session's.
@@ -309,16 +392,6 @@ impl Agent {
         }
         rest
     }
-
-    fn send(&mut self, frame: Bytes) {
-        let Some(frames) = &self.frames else { return };
-        if !self.unsent.is_empty() {
-            return self.unsent.push_back(frame);
-        }
-        if let Err(mpsc::error::TrySendError::Full(frame)) = frames.try_send(frame) {
-            self.unsent.push_back(frame);
-        }
-    }
 }
 
 /// A message on its way, and what everybody else sees of it if that is something else.
@@ -342,7 +415,14 @@ fn bytes_of(message: &RawValue) -> Bytes {
     Bytes::copy_from_slice(message.get().as_bytes())
 }
 
-async fn reads_no_more(frames: Option<&mpsc::Sender<Bytes>>) {
+async fn progress(frames: Option<&FrameSender>) {
+    match frames {
+        Some(frames) => frames.progress().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn reads_no_more(frames: Option<&FrameSender>) {
     match frames {
         Some(frames) => frames.closed().await,
         None => std::future::pending().await,
@@ -353,15 +433,5 @@ async fn overdue(deadline: Option<Instant>) {
     match deadline {
         Some(deadline) => sleep_until(deadline).await,
         None => std::future::pending().await,
-    }
-}
-
-/// Writes the first of what waits once there is room. Cancel-safe: it is taken only when it can go.
-async fn flush(frames: Option<&mpsc::Sender<Bytes>>, unsent: &mut VecDeque<Bytes>) {
-    let (Some(frames), false) = (frames, unsent.is_empty()) else { return std::future::pending().await };
-    match frames.reserve().await {
-        Ok(permit) => drop(unsent.pop_front().map(|frame| permit.send(frame))),
-        // The agent reads no more: its end will be told.
-        Err(_) => unsent.clear(),
     }
 }

@@ -157,6 +157,7 @@ impl Launcher {
                 Some(AgentEvent::Lines(lines)) => {
                     lines.into_iter().for_each(|line| progress.take(live.hear(line), early));
                 }
+                Some(AgentEvent::Sent) => progress.take(live.settle(), early),
                 Some(AgentEvent::Host(news)) => progress.take(live.host_news(news), early),
                 Some(AgentEvent::Exited(exit)) => return Err(ended(&mut live, exit, early.discarded)),
                 None => {

@@ -1,12 +1,12 @@
-//! The three tasks of a process: stdout to lines, frames to stdin, stderr to its log. Each waits for its own
-//! pipe only: a task that waits for one while nobody reads the other hangs both sides.
+//! The tasks that read from a process: stdout to lines, stderr to its log. Each waits for its own pipe only: a
+//! task that waits for one while nobody reads the other hangs both sides. Writing is the work of `stdin`.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::{Bytes, BytesMut};
 use omniglot_agents::stderr::StderrLog;
 use omniglot_schema::StderrOutput;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
@@ -133,22 +133,6 @@ pub(super) async fn pump_output(
     }
 }
 
-/// Writes frames, each with a newline; all that wait go in one write. Ends when the agent closes stdin,
-/// which the senders notice, or when all senders are gone, which the agent notices.
-pub(super) async fn pump_stdin(mut stdin: impl AsyncWrite + Unpin, mut frames: mpsc::Receiver<Bytes>) {
-    let mut waiting = Vec::new();
-    while frames.recv_many(&mut waiting, FRAMES_IN_ONE_WRITE).await > 0 {
-        let mut text = BytesMut::with_capacity(waiting.iter().map(|frame| frame.len() + 1).sum());
-        for frame in waiting.drain(..) {
-            text.put(frame);
-            text.put_u8(b'\n');
-        }
-        if let Err(error) = stdin.write_all(&text).await {
-            return tracing::debug!(%error, "an agent's stdin");
-        }
-    }
-}
-
 /// The stderr log of a process, shared with whoever wants to read it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SharedStderr(Arc<Mutex<StderrLog>>);
@@ -184,7 +168,6 @@ pub(super) async fn pump_stderr(
     }
 }
 
-const FRAMES_IN_ONE_WRITE: usize = 64;
 const STDERR_READ: usize = 8 * 1024;
 const OUTPUT_READ: usize = 16 * 1024;
 
@@ -192,7 +175,7 @@ const OUTPUT_READ: usize = 16 * 1024;
 mod tests {
     use std::time::Duration;
 
-    use tokio::io::duplex;
+    use tokio::io::{AsyncWriteExt as _, duplex};
 
     use super::*;
 
@@ -232,20 +215,6 @@ mod tests {
         let (written, mut receiver) = accepted_while_nobody_reads(&line, 10).await;
         assert!(written <= 3, "{written} large lines were taken");
         assert_eq!(receiver.recv().await.unwrap().len(), 1);
-    }
-
-    #[tokio::test]
-    async fn frames_go_out_one_by_line_and_the_end_of_the_senders_closes_stdin() {
-        let (mut agent, stdin) = duplex(16);
-        let (sender, frames) = mpsc::channel(8);
-        tokio::spawn(pump_stdin(stdin, frames));
-        for frame in ["{\"id\":1}", "{\"id\":2}", "{}"] {
-            sender.send(Bytes::from(frame)).await.unwrap();
-        }
-        drop(sender);
-        let mut text = String::new();
-        agent.read_to_string(&mut text).await.unwrap();
-        assert_eq!(text, "{\"id\":1}\n{\"id\":2}\n{}\n");
     }
 
     #[tokio::test]

@@ -15,6 +15,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::pumps::{self, SharedStderr};
+use super::stdin::Stdin;
 use super::supervise::{Phase, Reports, Supervision};
 use super::{Launch, Process, ProcessIo, Supervisor};
 use crate::files;
@@ -78,7 +79,7 @@ impl Started<CommandPipe> {
         let (told, phase) = watch::channel(Phase::Running);
         let supervision = Supervision {
             stdout: tokio::spawn(pumps::pump_output(pipes.output, queue, give_up.clone())),
-            stdin: tokio::spawn(std::future::ready(())),
+            stdin: None,
             stderr: tokio::spawn(std::future::ready(())),
             give_up,
             reports,
@@ -100,11 +101,12 @@ impl Started<AgentPipes> {
         let give_up = CancellationToken::new();
         let stderr = SharedStderr::default();
         let (queue, lines) = pumps::line_queue(limits);
-        let (frames, waiting) = mpsc::channel(limits.queued_frames.max(1));
+        let (stdin, frames) = Stdin::of_pipe(pipes.stdin);
+        tokio::spawn(stdin.clone().pump());
         let (told, phase) = watch::channel(Phase::Running);
         let supervision = Supervision {
             stdout: tokio::spawn(pumps::pump_stdout(pipes.stdout, limits.line_cap, queue, give_up.clone())),
-            stdin: tokio::spawn(pumps::pump_stdin(pipes.stdin, waiting)),
+            stdin: Some(stdin),
             stderr: tokio::spawn(pumps::pump_stderr(pipes.stderr, stderr.clone(), give_up.clone())),
             give_up,
             reports,

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::unix::net::UnixStream as StdUnixStream;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -12,6 +13,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::Exit;
+use super::stdin::Stdin;
 use crate::process::guard::wire::Report;
 use crate::process::sweep::Record;
 
@@ -74,7 +76,7 @@ impl Reports {
 /// All that belongs to a running process but is not in its owner's hands.
 pub(super) struct Supervision {
     pub(super) stdout: JoinHandle<()>,
-    pub(super) stdin: JoinHandle<()>,
+    pub(super) stdin: Option<Arc<Stdin>>,
     pub(super) stderr: JoinHandle<()>,
     /// Tells the readers not to wait for output that does not come.
     pub(super) give_up: CancellationToken,
@@ -88,7 +90,9 @@ pub(super) struct Supervision {
 impl Supervision {
     pub(super) async fn run(mut self) {
         let exit = self.exit().await;
-        self.stdin.abort();
+        if let Some(stdin) = self.stdin.take() {
+            stdin.close();
+        }
         self.drain().await;
         self.told.send_replace(Phase::Exited(exit));
         if let Err(error) = self.guard.wait().await {

@@ -6,6 +6,7 @@ use omniglot_agents::{Command, RequestKey};
 use omniglot_schema::{AnswerFormat, PendingRequest, PermissionReply, QuestionInfo};
 
 use super::Session;
+use super::undelivered::{Effect, not_taken};
 use crate::error::RuntimeError;
 
 impl Session {
@@ -14,20 +15,20 @@ impl Session {
         id: &str,
         reply: PermissionReply,
         message: Option<String>,
-    ) -> Result<(), RuntimeError> {
+    ) -> Result<Effect, RuntimeError> {
         let key = match self.timeline.fold().pending.get(id) {
             Some(PendingRequest::Permission(_)) => self.open_request(id)?,
             Some(PendingRequest::Question(_)) | None => return Err(not_found(id)),
         };
         self.tell_agent(&Command::ReplyPermission { key, reply, message });
-        Ok(())
+        Ok(Effect::Replied(id.to_owned()))
     }
 
     pub(super) fn reply_question(
         &mut self,
         id: &str,
         answers: Option<Vec<Vec<String>>>,
-    ) -> Result<(), RuntimeError> {
+    ) -> Result<Effect, RuntimeError> {
         let key = match self.timeline.fold().pending.get(id) {
             Some(PendingRequest::Question(asked)) => {
                 let questions = asked.metadata.as_ref().map(|metadata| metadata.questions.as_slice());
@@ -38,10 +39,13 @@ impl Session {
             Some(PendingRequest::Permission(_)) | None => return Err(not_found(id)),
         };
         self.tell_agent(&Command::ReplyQuestion { key, answers });
-        Ok(())
+        Ok(Effect::Replied(id.to_owned()))
     }
 
     fn open_request(&self, id: &str) -> Result<RequestKey, RuntimeError> {
+        if self.is_being_answered(id) {
+            return Err(not_taken(id.to_owned(), "another reply to it is on its way to the agent"));
+        }
         self.timeline.request_key(id).ok_or_else(|| not_found(id))
     }
 }

@@ -60,6 +60,9 @@ impl Ladder {
 impl Session {
     /// Resolves open requests, then interrupts; what the agent does not stop is stopped by signals.
     pub(super) fn cancel(&mut self, queue: QueueOnCancel) {
+        if self.is_sending() {
+            return self.cancel_unread(queue);
+        }
         let starts = self.queue.front().is_some_and(|queued| queued.started);
         if starts && self.timeline.fold().open_turn.is_none() {
             self.end_next(TurnEnd::new(StopReason::Cancelled));
@@ -69,6 +72,20 @@ impl Session {
         }
         if self.cancelling.is_none() {
             self.cancel_turn();
+        }
+    }
+
+    /// The agent has not read the message of the turn, and so cannot be asked to stop it: the process is ended.
+    fn cancel_unread(&mut self, queue: QueueOnCancel) {
+        self.begin_next();
+        if queue == QueueOnCancel::Drop {
+            self.drop_queue();
+        }
+        if let (Some(turn), Some(agent)) = (self.open_turn(), &mut self.agent) {
+            // Should it read the message after all, that begins no second turn.
+            agent.close_stdin();
+            agent.process.abandon();
+            self.cancelling = Some(Ladder::new(turn, &self.spec.deadlines));
         }
     }
 

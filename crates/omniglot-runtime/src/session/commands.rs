@@ -2,11 +2,11 @@
 
 use omniglot_agents::Command;
 use omniglot_schema::{ErrorCode, ResolvedBy};
-use omniglot_store::Durability;
 use omniglot_timeline::{Failure, SessionEnd, TurnEnd};
 use tokio::time::timeout;
 
-use super::{Answer, Flow, InFlight, Posted, Request, Session, SessionCommand, Waiting, answer};
+use super::undelivered::Effect;
+use super::{Answer, Flow, Request, Session, SessionCommand, answer};
 use crate::agent::AgentEvent;
 use crate::error::RuntimeError;
 
@@ -35,29 +35,29 @@ impl Session {
             Flow::On
         };
         match self.carry_out(ask).await {
-            Ok(posted) => {
+            Ok(effect) => {
+                let sending = self.sending(&effect);
                 if flow == Flow::On {
                     self.drive();
                 }
-                let key = self.step.receipt.as_ref().map(|receipt| receipt.key.clone());
-                let commit = self.commit(Durability::Power);
-                self.in_flight.push_back(InFlight { commit, waiting: Some(Waiting { reply, posted, key }) });
+                self.finish(sending, effect, reply);
+                self.commit_in_flight();
             }
             Err(error) => answer(reply, Answer::Refused(error)),
         }
         flow
     }
 
-    async fn carry_out(&mut self, ask: SessionCommand) -> Result<Option<Posted>, RuntimeError> {
+    async fn carry_out(&mut self, ask: SessionCommand) -> Result<Effect, RuntimeError> {
         match ask {
             SessionCommand::Post { request, files, key } => {
-                return self.post(request, files, key).await.map(Some);
+                return self.post(request, files, key).await;
             }
             SessionCommand::RemoveQueued(message_id) => self.remove_queued(&message_id)?,
             SessionCommand::ReplyPermission { id, reply, message } => {
-                self.reply_permission(&id, reply, message)?
+                return self.reply_permission(&id, reply, message);
             }
-            SessionCommand::ReplyQuestion { id, answers } => self.reply_question(&id, answers)?,
+            SessionCommand::ReplyQuestion { id, answers } => return self.reply_question(&id, answers),
             SessionCommand::Cancel(queue) => self.cancel(queue),
             SessionCommand::Terminate => self.terminate().await,
             SessionCommand::Reap => self.reap().await?,
@@ -66,7 +66,7 @@ impl Session {
             // Answered when the agent has answered.
             SessionCommand::Configure(_) => {}
         }
-        Ok(None)
+        Ok(Effect::Done)
     }
 
     /// Sends the replies that follow from what has happened, without anybody's decision.
@@ -196,6 +196,11 @@ impl Session {
                 AgentEvent::Lines(lines) => {
                     self.step.begin();
                     self.hear_lines(lines);
+                    self.commit_in_flight();
+                }
+                AgentEvent::Sent => {
+                    self.step.begin();
+                    self.hear_sent();
                     self.commit_in_flight();
                 }
                 AgentEvent::Host(news) => {

@@ -5,13 +5,13 @@ use std::future::pending;
 
 use omniglot_agents::{Command, Output, Refusal, SettingsPreview, SettingsRequest};
 use omniglot_schema::{ErrorCode, SessionPatch, SessionState, StatePatch, StatusLabel};
-use omniglot_store::Durability;
 use omniglot_timeline::{Draft, Failure};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 
+use super::undelivered::Effect;
 use super::undo::Undo;
-use super::{Answer, InFlight, Session, Waiting, answer};
+use super::{Answer, Session, answer};
 use crate::agent::Translated;
 use crate::error::RuntimeError;
 
@@ -115,7 +115,7 @@ impl Session {
         } else {
             self.title_is(title);
             self.put_off(requested, preview);
-            self.done(reply);
+            self.done(Effect::Done, reply);
         }
     }
 
@@ -171,12 +171,6 @@ impl Session {
         }
     }
 
-    fn done(&mut self, reply: oneshot::Sender<Answer>) {
-        let commit = self.commit(Durability::Power);
-        let waiting = Some(Waiting { reply, posted: None, key: None });
-        self.in_flight.push_back(InFlight { commit, waiting });
-    }
-
     fn ask_for(&mut self, requested: SettingsRequest, client: Option<Client>, undo: Undo) {
         let due = Instant::now() + self.spec.launcher.patience;
         self.configuring.asked = Some(SettingsInFlight { due, client, undo });
@@ -210,7 +204,7 @@ impl Session {
             (Ok(()), None) => {}
             (Ok(()), Some(client)) => {
                 self.title_is(client.title);
-                self.done(client.reply);
+                self.done(Effect::Done, client.reply);
             }
             (Err(refusal), Some(client)) => {
                 answer(client.reply, Answer::Refused(refusal.into()));

@@ -1,4 +1,7 @@
 //! Messages on their way to the agent: posted, queued, delivered one turn at a time, never lost.
+//!
+//! A turn begins when its message is sent. A message that is too large for the agent's pipe stays the first of
+//! the queue until the agent has read it; should the agent end before, its turn fails.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,8 +15,10 @@ use omniglot_store::{QueueOp, Receipt};
 use omniglot_timeline::{Draft, Failure, Origin, SessionEnd, TurnEnd, inline_image};
 
 use super::configure::requested_of_state;
+use super::undelivered::Effect;
 use super::{IdempotencyKey, Posted, Queued, Session, TurnProcess};
 use crate::agent::session_start::{Opened, StartError};
+use crate::agent::{Agent, Sending};
 use crate::error::RuntimeError;
 use crate::process::Exit;
 
@@ -27,9 +32,9 @@ impl Session {
         request: MessageRequest,
         files: Vec<Attachment>,
         key: Option<IdempotencyKey>,
-    ) -> Result<Posted, RuntimeError> {
+    ) -> Result<Effect, RuntimeError> {
         if let Some(first) = self.first_receipt(key.as_ref()).await? {
-            return Ok(first);
+            return Ok(Effect::Posted(first));
         }
         let turn_runs = self.timeline.fold().open_turn.is_some();
         let waits = turn_runs || !self.queue.is_empty();
@@ -42,10 +47,12 @@ impl Session {
         let message_id = MessageId(format!("msg_{}", uuid::Uuid::now_v7().simple()));
         let after = self.timeline.fold().last_seq;
         if turn_runs && request.delivery == Some(Delivery::Steer) && self.can_steer() {
-            self.steer(&message_id, &request, files);
-            let posted = Posted { message_id, delivered: Delivered::Steered, after };
-            self.remember_receipt(key, &posted);
-            return Ok(posted);
+            self.steer(&message_id, &request, files.clone());
+            // An agent that reads no more is about to be gone: the message waits for the next one.
+            if self.agent.as_ref().map(Agent::sending) != Some(Sending::Lost) {
+                let posted = Posted { message_id, delivered: Delivered::Steered, after };
+                return Ok(Effect::Steered(posted, key));
+            }
         }
         // A process that is still being cancelled may be on its way out.
         let free =
@@ -54,12 +61,14 @@ impl Session {
             message_id: message_id.clone(),
             request,
             files,
-            stored: !free,
+            stored: false,
             started: !waits,
+            sending: None,
         });
         if free {
             self.deliver_next();
-        } else {
+        }
+        if self.queue.back().is_some_and(|queued| queued.message_id == message_id) {
             self.store_last_queued();
             self.ensure_opening();
         }
@@ -67,7 +76,7 @@ impl Session {
         let delivered = if waits { Delivered::Queued } else { Delivered::Started };
         let posted = Posted { message_id, delivered, after };
         self.remember_receipt(key, &posted);
-        Ok(posted)
+        Ok(Effect::Posted(posted))
     }
 
     /// Whether the agent takes a prompt into the turn that runs. One that is being cancelled takes nothing.
@@ -102,7 +111,7 @@ impl Session {
         }
     }
 
-    fn remember_receipt(&mut self, key: Option<IdempotencyKey>, posted: &Posted) {
+    pub(super) fn remember_receipt(&mut self, key: Option<IdempotencyKey>, posted: &Posted) {
         let Some(IdempotencyKey { key, body_hash }) = key else { return };
         let answer = serde_json::to_string(posted).unwrap_or_default();
         self.step.receipt = Some(Receipt { key: key.clone(), body_hash: body_hash.clone(), answer });
@@ -110,14 +119,17 @@ impl Session {
     }
 
     fn store_last_queued(&mut self) {
-        let Some(queued) = self.queue.back() else { return };
+        let Some(queued) = self.queue.back_mut() else { return };
+        queued.stored = true;
         let body = serde_json::to_string(&queued.request).unwrap_or_default();
         self.step.queue.push(QueueOp::Push { message_id: queued.message_id.clone(), body });
         self.show_queue();
     }
 
     pub(super) fn remove_queued(&mut self, message_id: &MessageId) -> Result<(), RuntimeError> {
-        let place = self.queue.iter().position(|queued| queued.message_id == *message_id);
+        // One that is on its way cannot be called back.
+        let waits = |queued: &Queued| queued.message_id == *message_id && queued.sending.is_none();
+        let place = self.queue.iter().position(waits);
         let Some(place) = place else { return Err(RuntimeError::MessageNotFound(message_id.to_string())) };
         self.queue.remove(place);
         self.step.queue.push(QueueOp::Remove { message_id: message_id.clone() });
@@ -142,7 +154,7 @@ impl Session {
     /// Sends the first message that waits, if the agent is free; starts the agent if there is none.
     pub(super) fn deliver_next(&mut self) {
         let Some(queued) = self.queue.front() else { return };
-        if self.turn_process.is_used() {
+        if self.turn_process.is_used() || queued.sending.is_some() {
             return;
         }
         let Some(agent) = &mut self.agent else { return self.ensure_opening() };
@@ -153,8 +165,32 @@ impl Session {
         });
         self.timeline.name_message(&queued.message_id, &queued.request.client_ids);
         let heard = agent.command(&command);
+        let sending = agent.sending();
         self.absorb(heard);
-        self.taken_off_the_queue();
+        self.prompt_is(sending);
+    }
+
+    /// Whether the first message that waits is on its way to the agent.
+    pub(super) fn is_sending(&self) -> bool {
+        self.queue.front().is_some_and(|queued| queued.sending.is_some())
+    }
+
+    /// Takes a message off the queue that was on its way and that the agent has by now, or never will have.
+    pub(super) fn settle_prompt(&mut self) {
+        let Some(ticket) = self.queue.front().and_then(|queued| queued.sending) else { return };
+        self.prompt_is(self.agent.as_ref().map_or(Sending::Lost, |agent| agent.sending_of(ticket)));
+    }
+
+    fn prompt_is(&mut self, sending: Sending) {
+        match sending {
+            Sending::Waits(ticket) => {
+                self.queue.front_mut().into_iter().for_each(|queued| queued.sending = Some(ticket));
+                return;
+            }
+            Sending::Sent => self.taken_off_the_queue(),
+            // The agent is about to be gone, and its end is the end of the turn.
+            Sending::Lost => self.begin_next(),
+        }
         self.turn_process.prompted(self.spec.lifetime());
     }
 
@@ -210,6 +246,14 @@ impl Session {
 
     /// The first message that waits is not sent: its turn begins and ends.
     pub(super) fn end_next(&mut self, end: TurnEnd) {
+        if !self.queue.is_empty() {
+            self.begin_next();
+            self.draft(Draft::TurnEnded(end));
+        }
+    }
+
+    /// Begins the turn of the first message that waits, whether its agent has it or not.
+    pub(super) fn begin_next(&mut self) {
         let Some(queued) = self.queue.front() else { return };
         let timeline = &mut self.timeline;
         self.step.with(|stamp, out| timeline.reopen(stamp, out));
@@ -217,7 +261,6 @@ impl Session {
         let origin = Origin::User { message_id: Some(queued.message_id.clone()), content: queued.content() };
         self.draft(Draft::TurnStarted(origin));
         self.taken_off_the_queue();
-        self.draft(Draft::TurnEnded(end));
     }
 
     pub(super) fn connection(&mut self, connection: Option<Connection>) {
@@ -226,7 +269,9 @@ impl Session {
 
     /// The process is gone: because we cancelled its turn the hard way, or for reasons of its own.
     pub(super) fn agent_exited(&mut self, exit: Exit) {
+        self.hear_sent();
         let Some(mut agent) = self.agent.take() else { return };
+        self.settle_prompt();
         let heard = agent.exited(exit);
         self.absorb(heard);
         self.connection(None);
@@ -256,6 +301,7 @@ impl Session {
         let timeline = &mut self.timeline;
         self.step.with(|stamp, out| timeline.forget_run(stamp, out));
         self.step.replies.clear();
+        self.settle_undelivered();
     }
 }
 

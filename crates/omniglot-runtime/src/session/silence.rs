@@ -12,7 +12,8 @@ impl Session {
     /// Begins to wait anew after everything that happens. An agent that waits for a person may be silent, and
     /// one whose turn is being cancelled has the ladder.
     pub(super) fn listen_for_silence(&mut self) {
-        let runs = self.timeline.fold().status() == SessionStatus::Running && self.cancelling.is_none();
+        let works = self.timeline.fold().status() == SessionStatus::Running || self.is_sending();
+        let runs = works && self.cancelling.is_none();
         // One that is not listened to, because the log is slow, is not silent.
         let speaks = runs && self.in_flight.len() < IN_FLIGHT;
         let silence = self.spec.deadlines.silence.filter(|_| speaks && self.agent.is_some());
@@ -32,6 +33,7 @@ impl Session {
             agent.process.kill();
             agent.process.gone().await;
         }
+        self.settle_prompt();
         let failure = Failure::new(ErrorCode::Timeout, format!("the agent said nothing for {seconds} s"));
         self.close_turn(TurnEnd::failed(failure), ResolvedBy::Expiry);
         self.connection(None);

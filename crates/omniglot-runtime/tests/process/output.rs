@@ -100,10 +100,14 @@ async fn an_endless_line_gives_its_head_and_the_next_one_is_whole() {
 #[tokio::test]
 async fn frames_reach_the_agent_and_dropping_the_sender_closes_its_stdin() {
     let mut agent = start("cat", &[]).await.unwrap();
-    agent.io.frames.send(Bytes::from_static(b"{\"id\":1}")).await.unwrap();
-    agent.io.frames.send(Bytes::from_static(b"{\"id\":2}")).await.unwrap();
-    agent.io.frames = tokio::sync::mpsc::channel(1).0;
-    assert_eq!(agent.all_text().await, ["{\"id\":1}", "{\"id\":2}"]);
+    agent.io.frames.send(vec![Bytes::from_static(b"{\"id\":1}"), Bytes::from_static(b"{\"id\":2}")]);
+    within(agent.io.frames.progress()).await;
+    drop(agent.io.frames);
+    let mut lines = vec![];
+    while let Some(more) = within(agent.io.lines.recv()).await {
+        lines.extend(more.iter().map(text));
+    }
+    assert_eq!(lines, ["{\"id\":1}", "{\"id\":2}"]);
     assert_eq!(within(agent.process.wait()).await.code, Some(0));
 }
 
@@ -112,19 +116,24 @@ async fn an_agent_that_closes_its_stdin_is_noticed_by_the_sender() {
     let mut agent = shell("exec 0<&-; echo closed; exec sleep 1000").await;
     assert_eq!(agent.line().await, "closed");
     // Not always the first: a process that another test is just starting may hold the pipe until its exec.
-    within(async { while agent.io.frames.send(Bytes::from_static(b"{}")).await.is_ok() {} }).await;
+    within(async {
+        while !agent.io.frames.is_closed() {
+            agent.io.frames.send(vec![Bytes::from_static(b"{}")]);
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
 }
 
 #[tokio::test]
-async fn an_agent_that_never_reads_makes_the_sender_wait_and_still_dies() {
-    let limits = Limits { queued_frames: 1, ..Limits::default() };
-    let agent = start_with(launch("sleep", &["1000"]), limits).await.unwrap();
+async fn an_agent_that_never_reads_is_sent_nothing_and_still_dies() {
+    let agent = start("sleep", &["1000"]).await.unwrap();
     let large = Bytes::from(vec![b'x'; 1024 * 1024]);
-    agent.io.frames.send(large.clone()).await.unwrap();
-    agent.io.frames.send(large.clone()).await.unwrap();
+    agent.io.frames.send(vec![large.clone(), large]);
     agent.process.kill();
     assert_eq!(within(agent.process.wait()).await.signal, Some(9));
     within(agent.io.frames.closed()).await;
+    assert_eq!(agent.io.frames.take_written(), 0);
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! One running shared server: what it says goes to the session that it is for, what sessions say goes to it.
 //!
-//! The server's lines are read by one task, and each session's frames by another, so that neither side can
-//! make the other wait for itself.
+//! The server's lines are read by one task. Sessions write their frames to the server's stdin themselves, and
+//! the task of its stdin writes those that do not fit, so that neither side can make the other wait for itself.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -11,7 +11,7 @@ use bytes::Bytes;
 use omniglot_agents::adapter::Shared as Wiring;
 use omniglot_agents::{Handshake, Link, Route, SlotId};
 use serde_json::value::RawValue;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
@@ -24,7 +24,8 @@ use crate::agent::session_start::StartErrorKind;
 use crate::process::handle::{BusyFlag, ServerLease};
 use crate::process::lines::Line;
 use crate::process::{
-    Exit, Launch, Limits, LineReceiver, LineSender, Process, ProcessIo, Supervisor, line_queue,
+    Exit, FrameSender, Gate, Launch, Limits, LineReceiver, LineSender, Process, ProcessIo, Supervisor,
+    line_queue,
 };
 
 #[derive(Debug)]
@@ -51,7 +52,7 @@ struct AttachedSessions {
     /// What was said to all while nobody was there: the first to come hears it.
     early_lines: EarlyLines,
     /// Where frames go; `None` once the server is to leave.
-    frames: Option<mpsc::Sender<Bytes>>,
+    frames: Option<FrameSender>,
 }
 
 struct AttachedSession {
@@ -98,7 +99,6 @@ impl Multiplexer {
     /// A lease for one more session; `None` once the server is ending, or is about to.
     pub(super) fn join(&self) -> Option<(ServerLease, ProcessIo)> {
         let (sender, lines) = line_queue(&self.shared.limits);
-        let (frames, said) = mpsc::channel(self.shared.limits.queued_frames);
         let mut attached = lock(&self.shared.attached);
         if self.shared.has_orphaned_turn(&attached) {
             // From here on it cannot be kept alive, and so need not be waited for.
@@ -106,17 +106,17 @@ impl Multiplexer {
             self.shared.stop.cancel();
             return None;
         }
-        let to_server = attached.frames.clone()?;
-        attached.last += 1;
-        let slot = SlotId(attached.last);
+        let slot = SlotId(attached.last + 1);
+        let left = CancellationToken::new();
+        let frames = attached.frames.as_ref()?.through(self.shared.gate(slot, left.clone()));
+        attached.last = slot.0;
         // A new queue has room for the few lines of a greeting; what does not fit was about nobody.
         sender.offer(attached.early_lines.take());
         let busy_flag = BusyFlag::new(self.shared.orphaned_turn.clone(), self.shared.moved.clone());
         attached.sessions.insert(slot, AttachedSession { lines: sender, busy_flag: busy_flag.clone() });
         drop(attached);
         self.shared.moved.notify_one();
-        let left = CancellationToken::new();
-        tokio::spawn(self.shared.clone().forward(slot, said, to_server, left.clone()));
+        tokio::spawn(self.shared.clone().leave(slot, left.clone()));
         Some((ServerLease::new(self.shared.process.clone(), left, busy_flag), ProcessIo { lines, frames }))
     }
 
@@ -138,22 +138,16 @@ impl Multiplexer {
 }
 
 impl Shared {
-    /// Carries one session's frames to the server until either side leaves.
-    async fn forward(
-        self: Arc<Self>,
-        slot: SlotId,
-        mut said: mpsc::Receiver<Bytes>,
-        to_server: mpsc::Sender<Bytes>,
-        left: CancellationToken,
-    ) {
-        // A server that does not read must not keep the lease of a session that has left.
-        left.run_until_cancelled(self.forward_all(slot, &mut said, &to_server)).await;
-        // The last words of a session: it may ask for its turn to stop, and leave.
-        while let Ok(frame) = said.try_recv() {
-            self.note(slot, &frame);
-            drop(to_server.try_send(frame));
-        }
-        left.cancel();
+    /// Notes each frame of a session before it is written.
+    fn gate(self: &Arc<Self>, slot: SlotId, left: CancellationToken) -> Gate {
+        let shared = self.clone();
+        Gate { left, before: Box::new(move |frame| shared.note(slot, frame)) }
+    }
+
+    /// Takes a session off the server once it has left. Its last words, such as the request to stop its turn, are
+    /// written or wait to be.
+    async fn leave(self: Arc<Self>, slot: SlotId, left: CancellationToken) {
+        left.cancelled().await;
         let mut attached = lock(&self.attached);
         // Under the lock, so that it stands before the first word of whoever comes next.
         attached.say(attached.link.farewell(slot));
@@ -161,20 +155,6 @@ impl Shared {
         attached.sessions.remove(&slot);
         drop(attached);
         self.moved.notify_one();
-    }
-
-    async fn forward_all(
-        &self,
-        slot: SlotId,
-        said: &mut mpsc::Receiver<Bytes>,
-        to_server: &mpsc::Sender<Bytes>,
-    ) {
-        while let Some(frame) = said.recv().await {
-            self.note(slot, &frame);
-            if to_server.send(frame).await.is_err() {
-                return;
-            }
-        }
     }
 
     fn note(&self, slot: SlotId, frame: &Bytes) {
@@ -317,9 +297,9 @@ impl AttachedSessions {
 
     fn say(&self, frames: Vec<Box<RawValue>>) {
         let Some(to_server) = &self.frames else { return };
-        for frame in frames {
-            // A server that reads nothing will be noticed by those who wait for it.
-            drop(to_server.try_send(Bytes::from(frame.get().as_bytes().to_vec())));
+        // A server that reads nothing will be noticed by those who wait for it.
+        if to_server.waiting() < MAX_WAITING {
+            to_server.send(frames.iter().map(|frame| bytes_of(frame)).collect());
         }
     }
 }
@@ -365,23 +345,30 @@ async fn shake_hands(
             }
         }
         if done {
-            drop(timeout_at(deadline, say_all(io, &mut to_say)).await);
+            say_all(io, &mut to_say);
             return Ok(early_lines);
         }
     }
 }
 
-/// Says what is to be said and returns the next lines; `None` at the end of the server's output.
+/// Says what is to be said and returns the next lines; `None` at the end of the server's output. A server that
+/// does not read our answers is not listened to.
 async fn exchange_words(io: &mut ProcessIo, to_say: &mut Vec<Box<RawValue>>) -> Option<Vec<Line>> {
-    say_all(io, to_say).await;
+    say_all(io, to_say);
+    io.frames.room(MAX_WAITING).await;
     io.lines.recv().await
 }
 
-async fn say_all(io: &ProcessIo, to_say: &mut Vec<Box<RawValue>>) {
-    for frame in to_say.drain(..) {
-        // An end of its stdin is told by the end of its stdout.
-        drop(io.frames.send(Bytes::from(frame.get().as_bytes().to_vec())).await);
-    }
+/// An end of its stdin is told by the end of its stdout.
+fn say_all(io: &ProcessIo, to_say: &mut Vec<Box<RawValue>>) {
+    io.frames.send(to_say.drain(..).map(|frame| bytes_of(&frame)).collect());
+}
+
+/// Words of the connection itself that may wait to be written.
+const MAX_WAITING: usize = 256;
+
+fn bytes_of(frame: &RawValue) -> Bytes {
+    Bytes::copy_from_slice(frame.get().as_bytes())
 }
 
 fn whole_message(line: &Line) -> Option<&RawValue> {

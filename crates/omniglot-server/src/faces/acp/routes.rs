@@ -15,6 +15,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 use omniglot_schema::ErrorType;
 use serde::{Deserialize, Serialize};
+use tokio::time::timeout;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -148,7 +149,11 @@ pub(crate) async fn post_acp(
             carry_out(async move { serve::notified(&app, &connection, &method, &params).await }).await
         }
         Incoming::Answer { id, result } => {
-            carry_out(async move { serve::answered(&app, &connection, id, result).await }).await
+            let answered = carry_out(async move { serve::answered(&app, &connection, id, result).await });
+            // An agent that does not read it must not hold up what the client says next, such as a cancel.
+            timeout(ANSWER_TIMEOUT, answered)
+                .await
+                .unwrap_or_else(|_| Ok(StatusCode::ACCEPTED.into_response()))
         }
         Incoming::Request { id, method, params } => {
             let call = Call { id, method, params, key: idempotency_key(&headers, &body)? };
@@ -173,6 +178,9 @@ async fn serve_request(app: App, connection: Shared, call: Call, reply: Reply) -
         Reply::Both => Ok(json(answer.await.unwrap_or(broken_off))),
     }
 }
+
+/// How long the client of an answer waits until the agent has it.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Carries out a message without an answer, to its end, also when the client disconnects.
 async fn carry_out(work: impl Future<Output = ()> + Send + 'static) -> Result<Response, Problem> {
