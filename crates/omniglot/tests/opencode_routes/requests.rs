@@ -1,5 +1,6 @@
 //! Permissions and questions: sent again to later clients, and answered by either route.
 
+use omniglot_testkit::daemon::Setup;
 use serde_json::{Value, json};
 
 use super::support::{Events, Face, daemon, event, said};
@@ -45,8 +46,10 @@ async fn the_older_route_answers_a_permission_too() {
     let seen = events.until("permission.replied").await;
     assert_eq!(event(seen.last().unwrap())["properties"]["reply"], "reject");
     events.until("session.idle").await;
-    let again = face.ask(reqwest::Method::POST, &path, Some(json!({ "response": "once" }))).await;
-    assert_eq!(again.status().as_u16(), 409, "answered once");
+    let (status, message) =
+        face.refused(reqwest::Method::POST, &path, Some(json!({ "response": "once" }))).await;
+    assert_eq!(status, 404, "the only refusal that OpenCode's clients know: {message}");
+    assert!(message.ends_with("`reject` by `person`"), "{message}");
 }
 
 #[tokio::test]
@@ -90,4 +93,47 @@ async fn a_session_that_nobody_watches_is_asked_nothing() {
     let id = asked(&mut events, "permission.asked").await;
     face.post(&format!("/permission/{id}/reply"), json!({ "reply": "reject" })).await;
     events.until("session.idle").await;
+}
+
+#[tokio::test]
+async fn a_reply_to_a_resolved_question_is_404_and_says_who_resolved_it() {
+    let daemon = daemon();
+    let face = Face::of(&daemon);
+    let session = face.session().await;
+    let mut events = face.stream("/event").await;
+    face.begin(&session, "[[question:one]]").await;
+    let id = asked(&mut events, "question.asked").await;
+    face.post(&format!("/question/{id}/reject"), json!({})).await;
+    for (path, body) in [("reply", json!({ "answers": [] })), ("reject", json!({}))] {
+        let path = format!("/question/{id}/{path}");
+        let (status, message) = face.refused(reqwest::Method::POST, &path, Some(body)).await;
+        assert_eq!(status, 404, "{message}");
+        assert!(message.ends_with("`rejected` by `person`"), "{message}");
+    }
+    events.until("session.idle").await;
+}
+
+#[tokio::test]
+async fn a_reply_that_the_agent_cannot_read_is_refused_in_the_clients_form() {
+    let script = r#"read l; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{}}}'
+read l; echo '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"x"}}'
+read l; exec <&-
+echo '{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":"x","toolCall":{"toolCallId":"t1","title":"do it","kind":"execute"},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"}]}}'
+exec sleep 600"#;
+    let command = serde_json::to_string(script).unwrap();
+    let config = format!("[agents.mock]\nprotocol = \"acp\"\ncommand = [\"sh\", \"-c\", {command}]\n");
+    let daemon = Setup::new(env!("CARGO_BIN_EXE_omniglot")).config(config).start();
+    let face = Face::of(&daemon);
+    let session = face.session().await;
+    let mut events = face.stream("/event").await;
+    face.begin(&session, "hello").await;
+    let id = asked(&mut events, "permission.asked").await;
+    let path = format!("/permission/{id}/reply");
+    let (status, message) =
+        face.refused(reqwest::Method::POST, &path, Some(json!({ "reply": "once" }))).await;
+    assert_eq!(status, 404, "{message}");
+    assert!(message.contains("was not taken: the agent reads nothing any more"), "{message}");
+    let seen = events.until("permission.replied").await;
+    assert_eq!(event(seen.last().unwrap())["properties"]["reply"], "reject");
+    events.until("session.error").await;
 }

@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
+use http::StatusCode;
 use omniglot_schema::{SessionDetail, SessionId};
 
 use crate::app::complete;
@@ -12,6 +13,7 @@ use crate::faces::opencode::ids;
 use crate::faces::opencode::refusal::Refusal;
 use crate::faces::opencode::session_view::SessionView;
 use crate::faces::opencode::wire::{PermissionRequest, QuestionRequest};
+use crate::http::problem::Problem;
 
 pub(crate) async fn permissions(
     State(face): State<Face>,
@@ -55,7 +57,7 @@ pub(crate) async fn reply_permission(
         complete(
             async move { hub.reply_permission(&asked, permission.as_str(), reply, answer.message).await },
         );
-    replied.await.map_err(|problem| Refusal::of(problem.session(&session)))?;
+    replied.await.map_err(|problem| refused(problem, &session))?;
     Ok(Json(true))
 }
 
@@ -87,8 +89,17 @@ async fn resolve(face: Face, id: String, answers: Option<Vec<Vec<String>>>) -> R
     let (session, question) = ids::question_of(&id).ok_or_else(|| unknown(&id))?;
     let (hub, asked): (_, SessionId) = (face.app.hub.clone(), session.clone());
     let replied = complete(async move { hub.reply_question(&asked, question.as_str(), answers).await });
-    replied.await.map_err(|problem| Refusal::of(problem.session(&session)))?;
+    replied.await.map_err(|problem| refused(problem, &session))?;
     Ok(Json(true))
+}
+
+/// A reply that resolves nothing is 404, the only status that these routes have for it; the message says why.
+fn refused(problem: Problem, session: &SessionId) -> Refusal {
+    let problem = match problem.details().status {
+        409 => problem.status(StatusCode::NOT_FOUND),
+        _ => problem,
+    };
+    Refusal::of(problem.session(session))
 }
 
 fn unknown(id: &str) -> Refusal {
