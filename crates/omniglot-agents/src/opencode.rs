@@ -28,6 +28,7 @@ mod request;
 mod resync;
 mod said;
 mod settings;
+mod step;
 mod subagent;
 mod tool;
 mod tool_kinds;
@@ -93,6 +94,8 @@ pub struct OpenCode {
     /// The newest text of each message of the assistant's: what its calls belong to.
     texts: HashMap<String, ItemKey>,
     calls: HashMap<String, Call>,
+    /// The open step of each message.
+    steps: HashMap<String, ItemKey>,
     /// The MCP servers whose tools it has.
     servers: Servers,
     /// Sessions of subagents, those of theirs among them.

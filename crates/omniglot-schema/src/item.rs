@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 use crate::ids::{CallId, ItemId};
 use crate::tool::{ToolKind, ToolSubject};
+use crate::usage::Usage;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct UniversalItem {
@@ -107,6 +108,9 @@ pub enum ContentPart {
         label: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
+        /// The tokens of the model call that a `step` is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<Usage>,
     },
 }
 
@@ -157,10 +161,12 @@ pub enum StatusLabel {
     MemoryLost,
     ExtensionError,
     ExtensionUi,
+    /// One call of the model, from its beginning to its end.
+    Step,
 }
 
 impl StatusLabel {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Compaction,
         Self::Retry,
         Self::Removed,
@@ -171,6 +177,7 @@ impl StatusLabel {
         Self::MemoryLost,
         Self::ExtensionError,
         Self::ExtensionUi,
+        Self::Step,
     ];
 
     /// Reads the second half of a label `<agent>.<what>`.
@@ -191,6 +198,7 @@ impl StatusLabel {
             Self::MemoryLost => "memory_lost",
             Self::ExtensionError => "extension_error",
             Self::ExtensionUi => "extension_ui",
+            Self::Step => "step",
         }
     }
 }

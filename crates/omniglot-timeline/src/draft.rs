@@ -173,6 +173,11 @@ pub enum Body {
         label: StatusLabel,
         detail: Option<String>,
     },
+    /// One call of the model: a status item that is open as long as the call lasts.
+    Step {
+        detail: Option<String>,
+        usage: Option<Usage>,
+    },
     Unknown {
         parts: Vec<ContentPart>,
     },
@@ -255,7 +260,7 @@ impl Body {
             Self::ToolCall(_) => ItemKind::ToolCall,
             Self::ToolResult(_) => ItemKind::ToolResult,
             Self::System { .. } => ItemKind::System,
-            Self::Status { .. } => ItemKind::Status,
+            Self::Status { .. } | Self::Step { .. } => ItemKind::Status,
             Self::Unknown { .. } => ItemKind::Unknown,
         }
     }
@@ -265,7 +270,7 @@ impl Body {
             Self::Message { role, .. } => Some(*role),
             Self::Reasoning { .. } | Self::ToolCall(_) => Some(ItemRole::Assistant),
             Self::ToolResult(_) => Some(ItemRole::Tool),
-            Self::System { .. } | Self::Status { .. } | Self::Unknown { .. } => None,
+            Self::System { .. } | Self::Status { .. } | Self::Step { .. } | Self::Unknown { .. } => None,
         }
     }
 }

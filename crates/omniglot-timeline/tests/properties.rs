@@ -77,6 +77,7 @@ fn body() -> impl Strategy<Value = Body> {
         }),
         1 => parts().prop_map(|parts| Body::System { parts }),
         1 => text().prop_map(|text| Body::Status { label: StatusLabel::Warning, detail: Some(text) }),
+        1 => text().prop_map(|text| Body::Step { detail: Some(text), usage: Some(Usage::default()) }),
         1 => parts().prop_map(|parts| Body::Unknown { parts }),
     ]
 }

@@ -82,7 +82,7 @@ fn told(events: &[UniversalEvent], label: &str) -> Vec<String> {
         _ => vec![],
     });
     let detail = |part| match part {
-        ContentPart::Status { label: of, detail } if of == label => Some(detail.unwrap_or_default()),
+        ContentPart::Status { label: of, detail, .. } if of == label => Some(detail.unwrap_or_default()),
         _ => None,
     };
     parts.filter_map(detail).collect()

@@ -63,7 +63,7 @@ fn late(event: &UniversalEvent) -> Option<ItemId> {
 fn warning(event: &UniversalEvent) -> Option<String> {
     let EventData::ItemCompleted(data) = &event.data else { return None };
     data.item.content.iter().find_map(|part| match part {
-        ContentPart::Status { label, detail } if label == "odd.warning" => detail.clone(),
+        ContentPart::Status { label, detail, .. } if label == "odd.warning" => detail.clone(),
         _ => None,
     })
 }

@@ -7,7 +7,7 @@ use super::failure::failure;
 use super::settings::completed;
 use super::translate::{Whose, state, whole_item};
 use super::turn::Turn;
-use super::usage::Spender;
+use super::usage::{Spender, usage_of};
 use super::wire::{Assistant, By, Message, Times, User};
 use super::{OpenCode, dropped};
 use crate::contract::{Draft, DropReason, Output, SettingsRequest};
@@ -110,9 +110,8 @@ impl OpenCode {
         let model = format!("{provider}/{model}");
         let context = message.time.completed.and(message.tokens).and_then(|tokens| {
             let window = *self.settings.windows.get(&model)?;
-            let used =
-                tokens.input + tokens.output + tokens.reasoning + tokens.cache.read + tokens.cache.write;
-            (used > 0 && window > 0).then_some(ContextFill { used, window })
+            let used = usage_of(tokens)?.total_tokens?;
+            (window > 0).then_some(ContextFill { used, window })
         });
         let patch = StatePatch { context: context.map(Some), ..self.settings_of(message, model) };
         let mode = patch.agent_mode.clone().flatten();

@@ -105,7 +105,9 @@ impl OpenCode {
                 let why = retry.error.and_then(|error| error.data.message);
                 self.retry(retry.attempt, why, out);
             }
-            PartBody::Compaction(_) | PartBody::Step | PartBody::Mention => {}
+            PartBody::StepStart => self.step_started(&head, parent, out),
+            PartBody::StepFinish(finish) => self.step_finished(&head, finish, out),
+            PartBody::Compaction(_) | PartBody::Snapshot | PartBody::Mention => {}
             PartBody::Unknown { kind } => self.unknown(&head, &kind, parent, out),
         }
     }
@@ -133,7 +135,9 @@ impl OpenCode {
             | PartBody::File(_)
             | PartBody::Compaction(_)
             | PartBody::Retry(_)
-            | PartBody::Step
+            | PartBody::StepStart
+            | PartBody::StepFinish(_)
+            | PartBody::Snapshot
             | PartBody::Mention
             | PartBody::Unknown { .. } => out.push(dropped(DropReason::Echo)),
         }

@@ -50,23 +50,28 @@ impl Accounts {
         let told = self.0.values().filter(|account| account.spender == of);
         let mut sum = Tokens::default();
         for tokens in told.filter_map(|account| account.tokens) {
-            sum.input += tokens.input;
-            sum.output += tokens.output;
-            sum.reasoning += tokens.reasoning;
-            sum.cache.read += tokens.cache.read;
-            sum.cache.write += tokens.cache.write;
+            sum.input = sum.input.saturating_add(tokens.input);
+            sum.output = sum.output.saturating_add(tokens.output);
+            sum.reasoning = sum.reasoning.saturating_add(tokens.reasoning);
+            sum.cache.read = sum.cache.read.saturating_add(tokens.cache.read);
+            sum.cache.write = sum.cache.write.saturating_add(tokens.cache.write);
         }
-        let usage = Usage {
-            input_tokens: Some(sum.input),
-            output_tokens: Some(sum.output + sum.reasoning),
-            reasoning_tokens: Some(sum.reasoning),
-            cache_read_tokens: Some(sum.cache.read),
-            cache_write_tokens: Some(sum.cache.write),
-            total_tokens: None,
-        }
-        .with_total();
-        usage.total_tokens.is_some_and(|total| total > 0).then_some(usage)
+        usage_of(sum)
     }
+}
+
+/// Returns these tokens as usage, unless there are none.
+pub(crate) fn usage_of(tokens: Tokens) -> Option<Usage> {
+    let usage = Usage {
+        input_tokens: Some(tokens.input),
+        output_tokens: Some(tokens.output.saturating_add(tokens.reasoning)),
+        reasoning_tokens: Some(tokens.reasoning),
+        cache_read_tokens: Some(tokens.cache.read),
+        cache_write_tokens: Some(tokens.cache.write),
+        total_tokens: None,
+    }
+    .with_total();
+    usage.total_tokens.is_some_and(|total| total > 0).then_some(usage)
 }
 
 /// Sums of small prices carry noise far below a cent.

@@ -109,6 +109,7 @@ fn show_body(body: &Body) -> String {
         Body::ToolResult(result) => show_result(result),
         Body::System { parts } => format!("system {}", short(parts)),
         Body::Status { label, detail } => format!("status {} {}", label.as_str(), short(detail)),
+        Body::Step { detail, usage } => format!("step {} {}", short(detail), short(usage)),
         Body::Unknown { parts } => format!("unknown {}", short(parts)),
     }
 }

@@ -112,7 +112,7 @@ fn parts_of(draft: &mut Draft) -> Option<&mut Vec<ContentPart>> {
     match body {
         Body::Message { parts, .. } | Body::System { parts } | Body::Unknown { parts } => Some(parts),
         Body::ToolResult(result) => Some(&mut result.parts),
-        Body::Reasoning { .. } | Body::ToolCall(_) | Body::Status { .. } => None,
+        Body::Reasoning { .. } | Body::ToolCall(_) | Body::Status { .. } | Body::Step { .. } => None,
     }
 }
 

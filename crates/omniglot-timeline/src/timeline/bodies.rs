@@ -29,9 +29,6 @@ pub(super) fn fit(begun: &Body, streamed: &str, body: Body) -> Fit {
     if begun.kind() != body.kind() || begun.role() != body.role() || !same_call(begun, &body) {
         return Fit::Contradicts { body };
     }
-    if matches!(body, Body::ToolCall(_) | Body::ToolResult(_) | Body::Status { .. }) {
-        return Fit::Extends { body, rest: String::new() };
-    }
     if !is_streamed(&body) {
         return Fit::Extends { body, rest: String::new() };
     }
@@ -98,7 +95,7 @@ pub(super) fn json_text(arguments: &str, streamed: &str) -> String {
 pub(super) fn needs_turn(body: &Body) -> bool {
     match body {
         Body::Message { role, .. } => *role != ItemRole::System,
-        Body::Reasoning { .. } | Body::ToolCall(_) | Body::ToolResult(_) => true,
+        Body::Reasoning { .. } | Body::ToolCall(_) | Body::ToolResult(_) | Body::Step { .. } => true,
         Body::System { .. } | Body::Status { .. } | Body::Unknown { .. } => false,
     }
 }

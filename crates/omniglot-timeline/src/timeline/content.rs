@@ -1,6 +1,6 @@
 //! The items of the stream: what an event says of an item, made of what is known of it.
 
-use omniglot_schema::{CallId, ContentPart, ItemStatus, UniversalItem};
+use omniglot_schema::{CallId, ContentPart, ItemStatus, StatusLabel, UniversalItem, Usage};
 
 use super::Timeline;
 use super::bodies::{json_text, with_text};
@@ -62,11 +62,19 @@ impl Timeline {
                     ContentPart::ToolResult { call_id, output, stderr, is_error, exit_code, duration_ms };
                 std::iter::once(result).chain(parts).collect()
             }
-            Body::Status { label, detail } => {
-                let label = format!("{}.{}", self.identity.agent, label.as_str());
-                vec![ContentPart::Status { label, detail }]
-            }
+            Body::Status { label, detail } => self.status_part(label, detail, None),
+            Body::Step { detail, usage } => self.status_part(StatusLabel::Step, detail, usage),
         }
+    }
+
+    fn status_part(
+        &self,
+        label: StatusLabel,
+        detail: Option<String>,
+        usage: Option<Usage>,
+    ) -> Vec<ContentPart> {
+        let label = format!("{}.{}", self.identity.agent, label.as_str());
+        vec![ContentPart::Status { label, detail, usage }]
     }
 
     fn call_id(&self, call: &ItemKey) -> CallId {

@@ -115,7 +115,11 @@ impl Timeline {
             Body::Reasoning { .. } => Some(DeltaPart::Reasoning),
             Body::ToolCall(_) => Some(DeltaPart::ToolInput),
             Body::ToolResult(_) => Some(DeltaPart::ToolOutput),
-            Body::Message { .. } | Body::System { .. } | Body::Status { .. } | Body::Unknown { .. } => None,
+            Body::Message { .. }
+            | Body::System { .. }
+            | Body::Status { .. }
+            | Body::Step { .. }
+            | Body::Unknown { .. } => None,
         };
         let data = ItemDeltaData {
             item_id: open.id.clone(),

@@ -223,7 +223,11 @@ impl Timeline {
 
     fn late_content(&self, Told { words, parts }: Told) -> Vec<ContentPart> {
         let label = format!("{}.{}", self.identity.agent, StatusLabel::Late.as_str());
-        let status = ContentPart::Status { label, detail: Some(words).filter(|words| !words.is_empty()) };
+        let status = ContentPart::Status {
+            label,
+            detail: Some(words).filter(|words| !words.is_empty()),
+            usage: None,
+        };
         std::iter::once(status).chain(parts).collect()
     }
 }
@@ -234,7 +238,7 @@ fn grows(body: &Body) -> bool {
     match body {
         Body::Message { role, .. } => *role == Assistant,
         Body::Reasoning { .. } | Body::ToolCall(_) | Body::ToolResult(_) => true,
-        Body::System { .. } | Body::Status { .. } | Body::Unknown { .. } => false,
+        Body::System { .. } | Body::Status { .. } | Body::Step { .. } | Body::Unknown { .. } => false,
     }
 }
 
@@ -265,6 +269,8 @@ impl Told {
             Body::ToolCall(ToolCall { name, arguments, .. }) => Self::words(format!("{name} {arguments}")),
             Body::ToolResult(result) => Self::of_result(result),
             Body::Status { detail, .. } => Self::words(detail.unwrap_or_default()),
+            // A boundary that comes late bounds nothing any more.
+            Body::Step { .. } => Self::default(),
         }
     }
 

@@ -151,9 +151,12 @@ impl Timeline {
                     self.fates.calls().find(|(_, call)| call.id == *call_id).map(|(key, _)| key.clone());
                 Body::ToolResult(ToolResult::of(call.unwrap_or_else(|| ItemKey(call_id.to_string()))))
             }
-            (ItemKind::Status, Some(ContentPart::Status { label, detail })) => {
-                let label = StatusLabel::of_label(label).unwrap_or(StatusLabel::Warning);
-                Body::Status { label, detail: detail.clone() }
+            (ItemKind::Status, Some(ContentPart::Status { label, detail, usage })) => {
+                let (label, detail) = (StatusLabel::of_label(label), detail.clone());
+                match label.unwrap_or(StatusLabel::Warning) {
+                    StatusLabel::Step => Body::Step { detail, usage: usage.clone() },
+                    label => Body::Status { label, detail },
+                }
             }
             (ItemKind::System, _) => Body::System { parts },
             (ItemKind::ToolCall | ItemKind::ToolResult | ItemKind::Status | ItemKind::Unknown, _) => {

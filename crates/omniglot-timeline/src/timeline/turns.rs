@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use omniglot_schema::{
-    AuthState, AuthStatus, ErrorCode, ErrorData, EventData, ItemRole, ResolvedBy, StatePatch, StatusLabel,
+    AuthState, AuthStatus, ErrorCode, ErrorData, EventData, ItemKind, ItemRole, ResolvedBy, StatePatch, StatusLabel,
     StopReason, TurnEndedData, TurnEndedMetadata, TurnId, TurnOrigin, TurnPhase, TurnStartedData,
     TurnStartedMetadata,
 };
@@ -85,7 +85,7 @@ impl Timeline {
     /// Returns whether this draft leaves the user's item open: its echo does, and so does a status item, which is no
     /// part of the conversation.
     pub(super) fn may_precede_echo(&self, draft: &Draft) -> bool {
-        let is_status = |body: &Body| matches!(body, Body::Status { .. });
+        let is_status = |body: &Body| body.kind() == ItemKind::Status;
         let is_open_status = |key| self.fates.open(key).is_some_and(|open| is_status(&open.body));
         match draft {
             Draft::UserEcho { .. } => true,

@@ -199,7 +199,7 @@ fn standing_grants_do_not_travel() {
 fn warnings(events: &[UniversalEvent]) -> Vec<String> {
     let warning = |event: &UniversalEvent| match &event.data {
         EventData::ItemCompleted(data) => data.item.content.iter().find_map(|part| match part {
-            ContentPart::Status { label, detail } if label == "mock.warning" => detail.clone(),
+            ContentPart::Status { label, detail, .. } if label == "mock.warning" => detail.clone(),
             _ => None,
         }),
         _ => None,

@@ -84,6 +84,22 @@ fn the_changes_of_a_session_in_files_are_its_state_and_zeros_count_only_after_ot
 }
 
 #[test]
+fn a_step_is_open_from_its_start_to_its_finish_and_has_its_tokens() {
+    let mut session = Session::in_turn(PROMPT);
+    let start = |session: &mut Session, id| session.part(id, "step-start", r#""snapshot":"a""#);
+    assert_eq!(start(&mut session, "prt_1"), [r#"item + step:prt_1 native="prt_1" step null null"#]);
+    assert_eq!(start(&mut session, "prt_1"), ["dropped duplicate"]);
+    let again = start(&mut session, "prt_2");
+    assert_eq!(again, ["item ! step:prt_1", r#"item + step:prt_2 native="prt_2" step null null"#]);
+    let tokens = r#""reason":"stop","tokens":{"input":7,"output":2,"reasoning":1,"cache":{"read":5}}"#;
+    let told = session.part("prt_3", "step-finish", tokens);
+    assert!(told[0].starts_with(r#"item . step:prt_2 step "stop" {"input_tokens":7,"output_tokens":3"#), "{told:?}");
+    assert_eq!(session.part("prt_3", "step-finish", tokens), ["dropped duplicate"]);
+    let missed = part(&mut session, "prt_5", "msg_4", "step-finish", r#""reason":"stop","tokens":"none""#);
+    assert_eq!(missed, [r#"item . step:prt_5 step "stop" null"#], "its start was missed");
+}
+
+#[test]
 fn a_variant_that_is_not_asked_for_again_is_no_more() {
     let mut session = Session::in_turn(PROMPT);
     let told = answer(&mut session, "msg_3", r#""agent":"build","variant":"high""#);

@@ -4,7 +4,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{NamedError, Tool};
+use super::{NamedError, Tokens, Tool};
+use crate::about::if_fitting;
 use crate::contract::{Unparsed, decode};
 
 #[derive(Debug, Deserialize)]
@@ -42,8 +43,10 @@ pub(crate) enum PartBody {
     File(File),
     Compaction(Compaction),
     Retry(Retry),
-    /// Where a step begins and ends, and what the files looked like: bookkeeping.
-    Step,
+    StepStart,
+    StepFinish(StepFinish),
+    /// The state of the files: bookkeeping.
+    Snapshot,
     /// What the user's message was made of, beside its text.
     Mention,
     Unknown {
@@ -94,6 +97,13 @@ pub(crate) struct Compaction {
 }
 
 #[derive(Debug, Deserialize)]
+pub(crate) struct StepFinish {
+    pub(crate) reason: Option<String>,
+    #[serde(default, deserialize_with = "if_fitting")]
+    pub(crate) tokens: Option<Tokens>,
+}
+
+#[derive(Debug, Deserialize)]
 pub(crate) struct Retry {
     pub(crate) attempt: Option<u64>,
     pub(crate) error: Option<NamedError>,
@@ -119,7 +129,9 @@ impl PartUpdated {
             "file" => PartBody::File(decode("part file", part)?),
             "compaction" => PartBody::Compaction(decode("part compaction", part)?),
             "retry" => PartBody::Retry(decode("part retry", part)?),
-            "step-start" | "step-finish" | "patch" | "snapshot" => PartBody::Step,
+            "step-start" => PartBody::StepStart,
+            "step-finish" => PartBody::StepFinish(decode("part step-finish", part)?),
+            "patch" | "snapshot" => PartBody::Snapshot,
             "agent" | "subtask" => PartBody::Mention,
             kind => PartBody::Unknown { kind: kind.to_owned() },
         };

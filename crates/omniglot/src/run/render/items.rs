@@ -1,7 +1,8 @@
 //! Items as text: messages, tool calls with their results, and what happened beside them.
 
 use omniglot_schema::{
-    CallId, ContentPart, DeltaPart, FileAction, ItemDeltaData, ItemId, ItemKind, ItemRole, UniversalItem,
+    CallId, ContentPart, DeltaPart, FileAction, ItemDeltaData, ItemId, ItemKind, ItemRole, StatusLabel,
+    UniversalItem,
 };
 
 use super::style::{Ink, clean, one_line};
@@ -178,7 +179,9 @@ impl Renderer {
     fn status_completed(&mut self, item: &UniversalItem) -> String {
         let mut out = String::new();
         for part in &item.content {
-            if let ContentPart::Status { label, detail } = part {
+            if let ContentPart::Status { label, detail, .. } = part
+                && StatusLabel::of_label(label) != Some(StatusLabel::Step)
+            {
                 let what = label.rsplit('.').next().unwrap_or(label).replace('_', " ");
                 let detail = detail.as_deref().map(|d| one_line(d, LONG)).unwrap_or_default();
                 out.push_str(&match what.as_str() {

@@ -302,6 +302,7 @@ fn working() -> Vec<EventData> {
             vec![ContentPart::Status {
                 label: "mock.warning".into(),
                 detail: Some("the model is unknown".into()),
+                usage: None,
             }],
         )),
         completed(item(
@@ -311,6 +312,17 @@ fn working() -> Vec<EventData> {
             vec![ContentPart::Status {
                 label: "mock.compaction".into(),
                 detail: Some("history packed".into()),
+                usage: None,
+            }],
+        )),
+        completed(item(
+            "stepped",
+            ItemKind::Status,
+            None,
+            vec![ContentPart::Status {
+                label: "mock.step".into(),
+                detail: Some("nobody reads this".into()),
+                usage: Some(omniglot_schema::Usage::default()),
             }],
         )),
     ]

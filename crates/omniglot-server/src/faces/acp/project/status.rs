@@ -36,7 +36,7 @@ struct Unparsed<'a> {
 
 pub(super) fn happened(item: &UniversalItem, audience: Audience, out: &mut Out<'_>) {
     for part in &item.content {
-        if let ContentPart::Status { label, detail } = part {
+        if let ContentPart::Status { label, detail, .. } = part {
             tell(item, label, detail.as_deref(), audience, out);
         }
     }
@@ -45,6 +45,10 @@ pub(super) fn happened(item: &UniversalItem, audience: Audience, out: &mut Out<'
 fn tell(item: &UniversalItem, label: &str, detail: Option<&str>, audience: Audience, out: &mut Out<'_>) {
     let notes = speech::notes(item).with(meta::STATUS, Some(Status { r#type: "status", label, detail }));
     let what = StatusLabel::of_label(label);
+    if what == Some(StatusLabel::Step) {
+        // ACP tells tokens of turns only.
+        return;
+    }
     let aloud = severity(what).zip(detail);
     out.update(match (what, aloud) {
         (Some(StatusLabel::Compaction), _) if audience.compaction => compaction(item, detail, notes),
@@ -69,7 +73,8 @@ fn severity(what: Option<StatusLabel>) -> Option<NoticeSeverity> {
         | StatusLabel::ModeChanged
         | StatusLabel::Hook
         | StatusLabel::Late
-        | StatusLabel::ExtensionUi => None,
+        | StatusLabel::ExtensionUi
+        | StatusLabel::Step => None,
     }
 }
 

@@ -8,7 +8,7 @@ use crate::faces::opencode::wire::{PartBody, Payload, Status, ToastVariant};
 impl Projector {
     pub(super) fn happened(&mut self, item: &UniversalItem) {
         for part in &item.content {
-            let ContentPart::Status { label, detail } = part else { continue };
+            let ContentPart::Status { label, detail, .. } = part else { continue };
             let detail = detail.clone().unwrap_or_default();
             match StatusLabel::of_label(label) {
                 Some(StatusLabel::Retry) => self.retried(detail),
@@ -20,9 +20,13 @@ impl Projector {
                     | StatusLabel::ExtensionUi,
                 ) => self.noted(detail),
                 // The first three are told by the record or by nothing in OpenCode; what comes late has no
-                // place in a message that is complete.
+                // place in a message that is complete. Steps are parts of the messages that the face makes.
                 Some(
-                    StatusLabel::Removed | StatusLabel::ModeChanged | StatusLabel::Hook | StatusLabel::Late,
+                    StatusLabel::Removed
+                    | StatusLabel::ModeChanged
+                    | StatusLabel::Hook
+                    | StatusLabel::Late
+                    | StatusLabel::Step,
                 )
                 | None => {}
             }
