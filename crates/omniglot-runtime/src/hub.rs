@@ -290,7 +290,11 @@ impl Hub {
     }
 
     pub async fn detail(&self, id: &SessionId) -> Result<SessionDetail, RuntimeError> {
-        present::detail(&self.record(id).await?)
+        let record = self.record(id).await?;
+        let mut detail = present::detail(&record)?;
+        let agent = self.inner.launcher.catalog.get(&record.agent).ok();
+        detail.capabilities = detail.capabilities.or_else(|| agent.map(|agent| agent.adapter.capabilities));
+        Ok(detail)
     }
 
     /// What a row tells of its session, also when that is no more.
@@ -353,7 +357,9 @@ impl Hub {
             let mut info = entry.info(known.and_then(|probe| probe.version.clone()), credentials);
             info.server_status =
                 info.capabilities.shared_process.then(|| self.inner.launcher.servers.status(&entry.name));
-            info.capabilities.plan_mode |= known.is_some_and(Probe::has_plan_mode);
+            if let Some(capabilities) = known.and_then(|probe| probe.capabilities) {
+                info.capabilities = capabilities;
+            }
             info
         };
         self.inner.launcher.catalog.entries().map(info).collect()

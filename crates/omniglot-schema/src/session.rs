@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::agent::AgentCapabilities;
 use crate::event::UniversalEvent;
 use crate::ids::SessionId;
 use crate::mcp::{McpServers, SkillsConfig};
@@ -146,6 +147,9 @@ pub struct SessionDetail {
     pub state: SessionState,
     pub pending: Vec<PendingRequest>,
     pub stats: SessionStats,
+    /// What the session's agent can do: as its handshake said, where the protocol has words for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capabilities: Option<AgentCapabilities>,
 }
 
 /// A request that waits for a person.

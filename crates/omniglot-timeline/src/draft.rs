@@ -4,9 +4,9 @@
 //! one run of the agent; the Timeline maps them to ids of ours.
 
 use omniglot_schema::{
-    ContentPart, ErrorCode, ItemKind, ItemRole, MessageId, PermissionOption, PermissionStatus, QuestionInfo,
-    ReasoningVisibility, ResolvedBy, Resume, StatePatch, StatusLabel, StopReason, ToolKind, ToolSubject,
-    Usage,
+    AgentCapabilities, ContentPart, ErrorCode, ItemKind, ItemRole, MessageId, PermissionOption,
+    PermissionStatus, QuestionInfo, ReasoningVisibility, ResolvedBy, Resume, StatePatch, StatusLabel,
+    StopReason, ToolKind, ToolSubject, Usage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -76,6 +76,8 @@ pub struct SessionStarted {
     pub agent_version: Option<String>,
     /// How the agent came back; `None` for a session that is new to it.
     pub resume: Option<Resume>,
+    /// The capabilities of this session's agent, where its handshake tells them.
+    pub capabilities: Option<AgentCapabilities>,
 }
 
 #[derive(Debug, Clone, PartialEq)]

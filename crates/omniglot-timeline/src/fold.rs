@@ -6,9 +6,9 @@
 use indexmap::IndexMap;
 use jiff::Timestamp;
 use omniglot_schema::{
-    ContentPart, EventData, EventSource, ItemId, ItemKind, MessageId, PendingRequest, PermissionStatus,
-    RequestMetadata, SessionState, SessionStats, SessionStatus, StatusLabel, TurnId, UniversalEvent,
-    UniversalItem,
+    AgentCapabilities, ContentPart, EventData, EventSource, ItemId, ItemKind, MessageId, PendingRequest,
+    PermissionStatus, RequestMetadata, SessionState, SessionStats, SessionStatus, StatusLabel, TurnId,
+    UniversalEvent, UniversalItem,
 };
 use serde::{Deserialize, Serialize};
 
@@ -63,6 +63,9 @@ pub struct Snapshot {
     /// Imported: the native session that its events name is another's, and not continued.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub foreign: bool,
+    /// The capabilities that the agent told in its last handshake.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capabilities: Option<AgentCapabilities>,
 }
 
 impl Fold {

@@ -23,9 +23,9 @@ use std::collections::HashMap;
 use indexmap::IndexMap;
 use jiff::Timestamp;
 use omniglot_schema::{
-    AgentUnparsedData, ErrorCode, EventData, EventId, EventSource, MessageId, ResolvedBy, Resume,
-    SessionEndReason, SessionEndedData, SessionId, SessionStartedData, SessionStartedMetadata, SessionStats,
-    StatePatch, StatusLabel, StderrOutput, StopReason, TerminatedBy, UniversalEvent,
+    AgentCapabilities, AgentUnparsedData, ErrorCode, EventData, EventId, EventSource, MessageId, ResolvedBy,
+    Resume, SessionEndReason, SessionEndedData, SessionId, SessionStartedData, SessionStartedMetadata,
+    SessionStats, StatePatch, StatusLabel, StderrOutput, StopReason, TerminatedBy, UniversalEvent,
 };
 
 use crate::draft::{
@@ -114,6 +114,7 @@ pub struct Timeline {
     foreign: bool,
     /// The session that this one begins as a copy of, until that is told.
     forked_from: Option<SessionId>,
+    capabilities: Option<AgentCapabilities>,
     turn: Option<Turn>,
     fates: Fates,
     requests: IndexMap<RequestKey, OpenRequest>,
@@ -145,6 +146,7 @@ impl Timeline {
             fold: snapshot.fold,
             stats: snapshot.stats,
             foreign: snapshot.foreign,
+            capabilities: snapshot.capabilities,
             forked_from: None,
             turn: None,
             fates: Fates::default(),
@@ -167,6 +169,11 @@ impl Timeline {
         &self.fold
     }
 
+    /// Returns the capabilities that the agent told in its last handshake.
+    pub fn capabilities(&self) -> Option<AgentCapabilities> {
+        self.capabilities
+    }
+
     pub fn stats(&self) -> &SessionStats {
         &self.stats
     }
@@ -177,6 +184,7 @@ impl Timeline {
             fold: self.fold.clone(),
             stats: self.stats.clone(),
             foreign: self.foreign,
+            capabilities: self.capabilities,
         }
     }
 
@@ -322,7 +330,8 @@ impl Timeline {
     }
 
     fn session_started(&mut self, started: SessionStarted, stamp: Stamp, out: &mut Vec<Emitted>) {
-        let SessionStarted { native_session_id, agent_version, resume } = started;
+        let SessionStarted { native_session_id, agent_version, resume, capabilities } = started;
+        self.capabilities = capabilities.or(self.capabilities);
         if native_session_id.is_some() {
             self.native_session_id = native_session_id;
             self.foreign = false;

@@ -150,7 +150,7 @@ fn draft() -> impl Strategy<Value = Draft> {
     prop_oneof![
         1 => resume.prop_map(|resume| {
             let native_session_id = Some("native".into());
-            Draft::SessionStarted(SessionStarted { native_session_id, agent_version: None, resume })
+            Draft::SessionStarted(SessionStarted { native_session_id, resume, ..SessionStarted::default() })
         }),
         4 => origin.prop_map(Draft::TurnStarted),
         2 => Just(Draft::UserEcho { native_id: "native".into() }),

@@ -9,8 +9,8 @@
 
 use omniglot_client::StreamFrom;
 use omniglot_schema::{
-    ContentPart, CreateSessionRequest, Delivery, ErrorCode, EventData, ItemId, MessageRequest,
-    PermissionReply, PermissionStatus, QueueOnCancel, ResolvedBy, StopReason, UniversalEvent,
+    AgentStability, ContentPart, CreateSessionRequest, Delivery, ErrorCode, EventData, ItemId,
+    MessageRequest, PermissionReply, PermissionStatus, QueueOnCancel, ResolvedBy, StopReason, UniversalEvent,
     UniversalEventType,
 };
 use omniglot_testkit::daemon::{Daemon, Setup, wait_gone};
@@ -66,6 +66,18 @@ fn warning(event: &UniversalEvent) -> Option<String> {
         ContentPart::Status { label, detail, .. } if label == "odd.warning" => detail.clone(),
         _ => None,
     })
+}
+
+#[tokio::test]
+async fn the_capabilities_of_an_agent_that_nobody_has_tested_are_those_of_its_handshake() {
+    let daemon = daemon(&format!("{OPEN} exec sleep 600"), "");
+    let session = odd(&daemon).await;
+    let told = daemon.client.detail(&session.id).await.unwrap().capabilities.unwrap();
+    assert!(!told.images && !told.session_lifecycle && !told.plan_mode, "{told:?}");
+    assert!(told.text_messages && told.permissions, "{told:?}");
+    let agents = daemon.client.agents().await.unwrap().agents;
+    let agent = agents.iter().find(|agent| agent.id == "odd").unwrap();
+    assert_eq!((agent.stability, agent.capabilities), (Some(AgentStability::Unverified), told));
 }
 
 #[tokio::test]

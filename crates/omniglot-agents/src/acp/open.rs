@@ -16,7 +16,7 @@ use super::mcp;
 use super::quirks::Quirks;
 use super::settings::{SessionAnswer, Settings};
 use super::wire::{entries, field};
-use super::{Acp, OutboundRequest};
+use super::{Acp, OutboundRequest, adapter};
 use crate::contract::{Draft, DropReason, Open, Output, Refusal, RefusalKind, Unparsed, decode};
 use crate::rpc::RpcError;
 
@@ -195,9 +195,24 @@ impl Acp {
         self.session.settings = Settings::read(&answer, &mut faults);
         out.extend(faults.into_iter().map(Output::Unparsed));
         self.turns.account.session_opened(!matches!(resume, Some(Resume::Native | Resume::Load)));
-        let started =
-            SessionStarted { native_session_id: Some(id), agent_version: self.agent.version.clone(), resume };
+        let started = SessionStarted {
+            native_session_id: Some(id),
+            agent_version: self.agent.version.clone(),
+            resume,
+            capabilities: Some(self.capabilities()),
+        };
         self.settle_opened(started, out);
+    }
+
+    /// Returns the capabilities of this session, as far as the handshake and the session's lists tell them.
+    fn capabilities(&self) -> omniglot_schema::AgentCapabilities {
+        let told = &self.agent.capabilities;
+        omniglot_schema::AgentCapabilities {
+            images: told.prompt_capabilities.image,
+            session_lifecycle: told.load_session || told.session_capabilities.resume.is_some(),
+            plan_mode: self.session.settings.mode.as_ref().is_some_and(|mode| mode.lists("plan")),
+            ..adapter::CAPABILITIES
+        }
     }
 
     /// The session is open, with all its settings.

@@ -193,6 +193,7 @@ impl Claude {
             native_session_id: self.session.native.clone(),
             agent_version: self.session.version.clone(),
             resume: self.session.resumed.then_some(Resume::Native),
+            capabilities: None,
         };
         out.push(Draft::SessionStarted(started).into());
     }
@@ -241,7 +242,7 @@ impl Claude {
         }
         let resume = known.is_none().then_some(Resume::Native);
         let native_session_id = Some(id);
-        let started = SessionStarted { native_session_id, agent_version: None, resume };
+        let started = SessionStarted { native_session_id, resume, ..SessionStarted::default() };
         out.push(Draft::SessionStarted(started).into());
     }
 

@@ -217,6 +217,7 @@ impl Codex {
             native_session_id: Some(answer.thread.id),
             agent_version: answer.thread.cli_version,
             resume,
+            capabilities: None,
         };
         let opening = self.opening.get_or_insert_default();
         opening.started = Some(started);

@@ -184,6 +184,7 @@ impl OpenCode {
                 native_session_id: self.session.clone(),
                 agent_version: version,
                 resume,
+                capabilities: None,
             })
             .into(),
         );
@@ -211,7 +212,8 @@ impl OpenCode {
         self.session = Some(session.to_owned());
         let native_session_id = Some(session.to_owned());
         out.push(
-            Draft::SessionStarted(SessionStarted { native_session_id, agent_version: None, resume }).into(),
+            Draft::SessionStarted(SessionStarted { native_session_id, resume, ..SessionStarted::default() })
+                .into(),
         );
     }
 }

@@ -47,7 +47,7 @@ pub fn show_output(output: &Output) -> String {
 
 fn show_draft(draft: &Draft) -> String {
     match draft {
-        Draft::SessionStarted(SessionStarted { native_session_id, agent_version, resume }) => {
+        Draft::SessionStarted(SessionStarted { native_session_id, agent_version, resume, .. }) => {
             format!(
                 "session {} version={} resume={}",
                 short(native_session_id),

@@ -84,7 +84,8 @@ fn row(
     let Export { id, header, frames, mut events, blobs, open, mut fold, .. } = export;
     fold.grants.clear();
     let identity = Identity { session_id: id.clone(), agent: request.agent.clone() };
-    let snapshot = Snapshot { seed: new_seed(), fold, stats: header.stats, foreign: true };
+    let snapshot =
+        Snapshot { seed: new_seed(), fold, stats: header.stats, foreign: true, capabilities: None };
     let mut timeline = Timeline::restore(identity, snapshot, &open);
     let mut step = Step::new(frames.len() as u64);
     close(&mut timeline, &mut step);

@@ -20,6 +20,7 @@ pub(super) fn detail(record: &SessionRecord) -> Result<SessionDetail, RuntimeErr
         pending: snapshot.fold.pending.values().cloned().collect(),
         state: snapshot.fold.state,
         stats: snapshot.stats,
+        capabilities: snapshot.capabilities,
     })
 }
 

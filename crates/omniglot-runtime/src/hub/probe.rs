@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use omniglot_agents::{Open, RefusalKind};
 use omniglot_schema::{
-    AgentModelInfo, AgentModelsResponse, AgentModesResponse, AuthStatus, CreateSessionRequest, SessionId,
+    AgentCapabilities, AgentModelInfo, AgentModelsResponse, AgentModesResponse, AuthStatus,
+    CreateSessionRequest, SessionId,
 };
 use omniglot_timeline::{Draft, Fold, Identity, SessionStarted, Timeline};
 use tokio::sync::OwnedMutexGuard;
@@ -21,6 +22,8 @@ use crate::session::Step;
 #[derive(Debug, Default)]
 pub(super) struct Probe {
     pub(super) version: Option<String>,
+    /// The capabilities that its last handshake told.
+    pub(super) capabilities: Option<AgentCapabilities>,
     /// `None` until it has listed them.
     offers: Option<Offers>,
     /// Why it could not be asked, and when.
@@ -53,10 +56,6 @@ impl Probe {
         let (when, error) = self.failed.as_ref()?;
         error.of_agent().filter(|_| when.elapsed() < LATELY)
     }
-
-    pub(super) fn has_plan_mode(&self) -> bool {
-        self.offers.as_ref().is_some_and(|offers| offers.modes.modes.iter().any(|mode| mode.id == "plan"))
-    }
 }
 
 impl Hub {
@@ -71,6 +70,7 @@ impl Hub {
         let mut probes = lock(&self.inner.probes);
         let probe = probes.entry(request.agent.clone()).or_default();
         probe.version = fold.agent_version.clone().or(probe.version.take());
+        probe.capabilities = timeline.capabilities().or(probe.capabilities);
         // What a session was asked to use says nothing about the agent's own choice.
         if opened && request.model.is_none() {
             // Long lists are blobs, which the Timeline still has: nothing was written yet.

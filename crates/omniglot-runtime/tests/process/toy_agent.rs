@@ -66,8 +66,8 @@ impl Translator for Toy {
 fn started() -> SessionStarted {
     SessionStarted {
         native_session_id: Some("native".into()),
-        agent_version: None,
         resume: Some(Resume::Native),
+        ..SessionStarted::default()
     }
 }
 

@@ -223,11 +223,8 @@ impl Timeline {
 
     fn late_content(&self, Told { words, parts }: Told) -> Vec<ContentPart> {
         let label = format!("{}.{}", self.identity.agent, StatusLabel::Late.as_str());
-        let status = ContentPart::Status {
-            label,
-            detail: Some(words).filter(|words| !words.is_empty()),
-            usage: None,
-        };
+        let status =
+            ContentPart::Status { label, detail: Some(words).filter(|words| !words.is_empty()), usage: None };
         std::iter::once(status).chain(parts).collect()
     }
 }

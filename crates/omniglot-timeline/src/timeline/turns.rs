@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 use omniglot_schema::{
-    AuthState, AuthStatus, ErrorCode, ErrorData, EventData, ItemKind, ItemRole, ResolvedBy, StatePatch, StatusLabel,
-    StopReason, TurnEndedData, TurnEndedMetadata, TurnId, TurnOrigin, TurnPhase, TurnStartedData,
-    TurnStartedMetadata,
+    AuthState, AuthStatus, ErrorCode, ErrorData, EventData, ItemKind, ItemRole, ResolvedBy, StatePatch,
+    StatusLabel, StopReason, TurnEndedData, TurnEndedMetadata, TurnId, TurnOrigin, TurnPhase,
+    TurnStartedData, TurnStartedMetadata,
 };
 
 use super::{Emitted, Stamp, Timeline};
@@ -91,7 +91,9 @@ impl Timeline {
             Draft::UserEcho { .. } => true,
             Draft::ItemStarted(start) => is_status(&start.body),
             Draft::ItemDelta { key, .. } => is_open_status(key),
-            Draft::ItemCompleted(end) => end.body.as_ref().map_or_else(|| is_open_status(&end.key), is_status),
+            Draft::ItemCompleted(end) => {
+                end.body.as_ref().map_or_else(|| is_open_status(&end.key), is_status)
+            }
             _ => false,
         }
     }

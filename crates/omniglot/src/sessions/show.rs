@@ -24,7 +24,7 @@ pub(crate) async fn show(args: &OneArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn readable(detail: &SessionDetail, now: Timestamp) -> String {
-    let SessionDetail { info, status, state, pending, stats } = detail;
+    let SessionDetail { info, status, state, pending, stats, .. } = detail;
     let time = |ms| format!("{} ({})", moment(ms), ago(now, ms));
     let model = [&info.model, &info.variant].into_iter().flatten().cloned().collect::<Vec<_>>().join(", ");
     let queued = state.queue.as_ref().map(count).filter(|count| *count != "0");

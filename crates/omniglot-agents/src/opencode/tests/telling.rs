@@ -93,7 +93,10 @@ fn a_step_is_open_from_its_start_to_its_finish_and_has_its_tokens() {
     assert_eq!(again, ["item ! step:prt_1", r#"item + step:prt_2 native="prt_2" step null null"#]);
     let tokens = r#""reason":"stop","tokens":{"input":7,"output":2,"reasoning":1,"cache":{"read":5}}"#;
     let told = session.part("prt_3", "step-finish", tokens);
-    assert!(told[0].starts_with(r#"item . step:prt_2 step "stop" {"input_tokens":7,"output_tokens":3"#), "{told:?}");
+    assert!(
+        told[0].starts_with(r#"item . step:prt_2 step "stop" {"input_tokens":7,"output_tokens":3"#),
+        "{told:?}"
+    );
     assert_eq!(session.part("prt_3", "step-finish", tokens), ["dropped duplicate"]);
     let missed = part(&mut session, "prt_5", "msg_4", "step-finish", r#""reason":"stop","tokens":"none""#);
     assert_eq!(missed, [r#"item . step:prt_5 step "stop" null"#], "its start was missed");
