@@ -5,6 +5,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests; the exemption sees only the tests themselves")]
 
+#[path = "captures/view.rs"]
+mod view;
+
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
@@ -26,6 +29,7 @@ fn captures_replay_to_their_transcripts() {
             let events = replay::events(&mut *translator(capture), text, identity(capture)).unwrap();
             assert_lawful_but(&events, Allow { unparsed: true, ..Allow::default() });
             assert_calls_say_what_they_are(&events);
+            view::assert_folds(&events);
             events
         };
         let sessions: Vec<Vec<_>> = sessions(capture).iter().map(|text| events(text)).collect();

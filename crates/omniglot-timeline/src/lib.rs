@@ -1,4 +1,5 @@
-//! Drafts, the Timeline that turns them into lawful events, and the fold from events to state.
+//! Drafts, the Timeline that turns them into lawful events, the fold from events to state, and the view that readers
+//! of events share.
 //!
 //! Pure: no clock, no IO, no agent, no face. The rules of the stream are kept here and nowhere else.
 
@@ -6,6 +7,7 @@ pub mod check;
 pub mod draft;
 pub mod fold;
 pub mod timeline;
+pub mod view;
 
 pub use draft::*;
 pub use fold::{Fold, Grant, OpenTurn, Snapshot};
