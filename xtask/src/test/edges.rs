@@ -14,12 +14,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("omniglot-agents", &["omniglot-schema", "omniglot-timeline"]),
     ("omniglot-store", &["omniglot-schema"]),
     ("omniglot-runtime", &["omniglot-schema", "omniglot-timeline", "omniglot-agents", "omniglot-store"]),
-    ("omniglot-server", &["omniglot-schema", "omniglot-store", "omniglot-runtime"]),
+    ("omniglot-server", &["omniglot-schema", "omniglot-timeline", "omniglot-store", "omniglot-runtime"]),
     ("omniglot-client", &["omniglot-schema"]),
     (
         "omniglot",
         &[
             "omniglot-schema",
+            "omniglot-timeline",
             "omniglot-agents",
             "omniglot-store",
             "omniglot-runtime",

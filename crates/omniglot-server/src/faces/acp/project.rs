@@ -21,19 +21,18 @@ use agent_client_protocol_schema::v1::{
     ClientCapabilities, Error, PromptResponse, SessionNotification, SessionUpdate,
 };
 use omniglot_schema::{
-    EventData, ItemEventData, ItemKind, ItemRole, MessageId, PermissionEventData, QuestionEventData,
-    SessionId, SessionState, TurnId, UniversalEvent,
+    EventData, ItemId, MessageId, PermissionEventData, QuestionEventData, RequestMetadata, SessionId,
+    SessionState, TurnId, UniversalEvent,
 };
+use omniglot_timeline::view::{Change, View};
 use serde::Serialize;
 
 use super::inquiry::{Inquiry, RequestName};
 use super::meta::{self, Notes};
 pub use blocks::Blobs;
 pub(crate) use result::edits;
-use speech::Speech;
 pub(crate) use tool::Call;
-use tool::Calls;
-use turn::Turn;
+use tool::Shown;
 
 /// One message or signal for a client.
 #[derive(Debug, Clone)]
@@ -109,10 +108,11 @@ pub struct Projector {
     audience: Audience,
     echo: Echo,
     own: HashSet<MessageId>,
-    turn: Option<Turn>,
     state: SessionState,
-    speech: Speech,
-    calls: Calls,
+    view: View,
+    shown: Shown,
+    /// Open messages that are the client's own.
+    known: HashSet<ItemId>,
 }
 
 impl Projector {
@@ -121,10 +121,10 @@ impl Projector {
             audience,
             echo,
             own: HashSet::new(),
-            turn: None,
             state: SessionState::default(),
-            speech: Speech::default(),
-            calls: Calls::default(),
+            view: View::default(),
+            shown: Shown::default(),
+            known: HashSet::new(),
         }
     }
 
@@ -145,74 +145,73 @@ impl Projector {
 
     /// `blobs` holds the blobs of [`Blobs::named_by`]; a missing one is sent as its address.
     pub fn event(&mut self, event: &UniversalEvent, blobs: &Blobs) -> Vec<Outgoing> {
-        let mut out = Out { event, turn: self.turn.as_ref().map(|turn| turn.id.clone()), sent: vec![] };
-        match &event.data {
-            EventData::SessionStarted(data) => status::session_started(data, &mut out),
-            EventData::SessionEnded(data) => ended::session_ended(data, &mut out),
-            EventData::SessionUpdated(patch) => self.state_changed(patch, blobs, &mut out),
-            EventData::TurnStarted(data) => self.turn = Some(Turn::started(data)),
-            EventData::TurnEnded(data) => self.turn_ended(data, &mut out),
-            EventData::ItemStarted(data) => self.item_started(data, &mut out),
-            EventData::ItemDelta(data) => self.item_delta(data, &mut out),
-            EventData::ItemCompleted(data) => self.item_completed(data, blobs, &mut out),
-            EventData::Error(data) => self.failed(data, &mut out),
-            EventData::PermissionRequested(data) => self.permission_requested(data, &mut out),
-            EventData::QuestionRequested(data) => self.question_requested(data, &mut out),
+        let turn = self.view.turn().map(|turn| turn.id.clone());
+        let out = &mut Out { event, turn, sent: vec![] };
+        match self.view.apply(event) {
+            Change::TurnStarted(_) => {}
+            Change::TurnEnded { turn, end } => turn::ended(turn, end, out),
+            Change::MessageStarted(message) => {
+                let is_own = message.posted.as_ref().is_some_and(|posted| self.own.contains(posted));
+                if is_own && self.echo == Echo::Others {
+                    self.known.insert(message.item.item_id.clone());
+                }
+            }
+            Change::MessageText { message, .. } if self.known.contains(&message.item.item_id) => {}
+            Change::MessageText { message, part, delta } => speech::delta(message, part, delta, out),
+            Change::MessageEnded(message) if self.known.remove(&message.item.item_id) => {}
+            Change::MessageEnded(message) => speech::ended(&message, blobs, out),
+            Change::CallStarted(call) => tool::started(call, out),
+            // ACP has no place for a preview of the input.
+            Change::CallInput { .. } => {}
+            Change::CallReady { call, before } => tool::ready(call, before.as_deref(), out),
+            Change::CallRunning(call) => tool::running(call, out),
+            Change::CallOutput { call, .. } => self.shown.output(call, out),
+            Change::CallEnded(call) => {
+                self.shown.forget(&call.item);
+                tool::ended(&call, blobs, out);
+            }
+            Change::Happened(item) => status::happened(item, self.audience, out),
+            Change::Other => self.beside_the_turn(&event.data, blobs, out),
+        }
+        std::mem::take(&mut out.sent)
+    }
+
+    fn beside_the_turn(&mut self, data: &EventData, blobs: &Blobs, out: &mut Out<'_>) {
+        match data {
+            EventData::SessionStarted(data) => status::session_started(data, out),
+            EventData::SessionEnded(data) => ended::session_ended(data, out),
+            EventData::SessionUpdated(patch) => self.state_changed(patch, blobs, out),
+            // A failure of a turn is told as the answer to its prompt; outside of turns no client waits for one.
+            EventData::Error(data) if out.turn.is_none() => status::failed_outside_a_turn(data, out),
+            EventData::PermissionRequested(data) => self.permission_requested(data, out),
+            EventData::QuestionRequested(data) => self.question_requested(data, out),
             EventData::PermissionResolved(data) => out.settled(RequestName::of_permission(data)),
             EventData::QuestionResolved(data) => out.settled(RequestName::of_question(data)),
-            EventData::AgentUnparsed(data) => status::unparsed(data, &mut out),
-        }
-        out.sent
-    }
-
-    fn item_started(&mut self, data: &ItemEventData, out: &mut Out<'_>) {
-        match data.item.kind {
-            ItemKind::ToolCall => self.calls.call_started(&data.item, out),
-            ItemKind::ToolResult => self.calls.result_started(&data.item, out),
-            ItemKind::Message | ItemKind::System | ItemKind::Unknown => {
-                let is_user = data.item.role == Some(ItemRole::User);
-                let is_known = is_user && self.takes_own_words();
-                self.speech.started(&data.item, is_known);
-            }
-            // A status item is sent when it is complete.
-            ItemKind::Status => {}
-        }
-    }
-
-    fn item_delta(&mut self, data: &omniglot_schema::ItemDeltaData, out: &mut Out<'_>) {
-        if !self.speech.delta(data, out) {
-            self.calls.delta(data, out);
-        }
-    }
-
-    fn item_completed(&mut self, data: &ItemEventData, blobs: &Blobs, out: &mut Out<'_>) {
-        match data.item.kind {
-            ItemKind::ToolCall => self.calls.call_completed(&data.item, out),
-            ItemKind::ToolResult => self.calls.result_completed(&data.item, blobs, out),
-            ItemKind::Message | ItemKind::System | ItemKind::Unknown => {
-                self.speech.completed(&data.item, blobs, out);
-            }
-            ItemKind::Status => status::happened(&data.item, self.audience, out),
+            EventData::AgentUnparsed(data) => status::unparsed(data, out),
+            EventData::Error(_)
+            | EventData::TurnStarted(_)
+            | EventData::TurnEnded(_)
+            | EventData::ItemStarted(_)
+            | EventData::ItemDelta(_)
+            | EventData::ItemCompleted(_) => {}
         }
     }
 
     fn permission_requested(&mut self, data: &PermissionEventData, out: &mut Out<'_>) {
-        let call = data.metadata.as_ref().and_then(|metadata| self.calls.of_item(metadata.item_id.as_ref()));
-        let inquiry = Inquiry::permission(out.event, data, call, out.notes());
+        let call = self.call(data.metadata.as_ref());
+        let inquiry = Inquiry::permission(out.event, data, call.as_ref(), out.notes());
         out.sent.push(Outgoing::ClientRequest(Box::new(inquiry)));
     }
 
     fn question_requested(&mut self, data: &QuestionEventData, out: &mut Out<'_>) {
-        let call = data.metadata.as_ref().and_then(|metadata| self.calls.of_item(metadata.item_id.as_ref()));
-        let inquiry = Inquiry::question(out.event, data, call, self.audience, out.notes());
+        let call = self.call(data.metadata.as_ref());
+        let inquiry = Inquiry::question(out.event, data, call.as_ref(), self.audience, out.notes());
         out.sent.push(Outgoing::ClientRequest(Box::new(inquiry)));
     }
 
-    /// Whether the user message that arrives now is the client's own. A turn begins with it; a later one is
-    /// of another person, who steers the turn.
-    fn takes_own_words(&mut self) -> bool {
-        let message = self.turn.as_mut().and_then(|turn| turn.unsaid.take());
-        self.echo == Echo::Others && message.is_some_and(|message| self.own.contains(&message))
+    /// Returns the call that a request is about.
+    fn call(&self, metadata: Option<&RequestMetadata>) -> Option<Call> {
+        self.view.call(metadata?.item_id.as_ref()?).map(Call::of)
     }
 }
 

@@ -11,7 +11,6 @@ use serde::Serialize;
 
 use super::blocks::{self, Blobs};
 use super::diff;
-use super::tool::Call;
 
 /// `_meta["omniglot/result"]`
 #[derive(Debug, Serialize)]
@@ -37,14 +36,20 @@ pub(super) fn outcome(item: &UniversalItem) -> Option<Outcome> {
     })
 }
 
-pub(super) fn fields(item: &UniversalItem, call: Option<&Call>, blobs: &Blobs) -> ToolCallUpdateFields {
+/// `kind` and `locations` are what the client knows of the call.
+pub(super) fn fields(
+    item: &UniversalItem,
+    kind: ToolKind,
+    locations: Vec<ToolCallLocation>,
+    blobs: &Blobs,
+) -> ToolCallUpdateFields {
     let failed = item.status == ItemStatus::Failed;
-    let mut shown = Shown { kind: call.map_or(ToolKind::Other, |call| call.kind), ..Shown::default() };
+    let mut shown = Shown { kind, ..Shown::default() };
     item.content.iter().for_each(|part| shown.add(item, part, blobs));
-    let locations = shown.locations(call);
+    let locations = shown.locations(locations);
     ToolCallUpdateFields::new()
         .status(if failed { ToolCallStatus::Failed } else { ToolCallStatus::Completed })
-        .kind(call.and_then(|call| (call.kind != shown.kind).then_some(shown.kind)))
+        .kind((kind != shown.kind).then_some(shown.kind))
         .raw_output(shown.output.clone().filter(|output| !output.is_empty()).map(serde_json::Value::String))
         .locations(locations)
         .content(shown.content(failed))
@@ -83,8 +88,7 @@ impl Shown {
     }
 
     /// Where the call worked, if its subject did not say so.
-    fn locations(&self, call: Option<&Call>) -> Option<Vec<ToolCallLocation>> {
-        let mut all = call.map(|call| call.locations.clone()).unwrap_or_default();
+    fn locations(&self, mut all: Vec<ToolCallLocation>) -> Option<Vec<ToolCallLocation>> {
         let known = all.len();
         for path in &self.paths {
             if !all.iter().any(|there| there.path.as_os_str() == path.as_str()) {

@@ -1,11 +1,10 @@
 //! Messages: deltas as they come, and at the end what no delta has said. No text is sent twice.
 
-use std::collections::HashMap;
-
 use agent_client_protocol_schema::v1::{ContentBlock, ContentChunk, SessionUpdate, TextContent};
 use omniglot_schema::{
-    ContentPart, DeltaPart, ItemDeltaData, ItemId, ItemKind, ItemRole, ReasoningVisibility, UniversalItem,
+    ContentPart, DeltaPart, ItemId, ItemKind, ItemRole, ReasoningVisibility, UniversalItem,
 };
+use omniglot_timeline::view::Message;
 
 use super::Out;
 use super::blocks::{self, Blobs};
@@ -21,93 +20,43 @@ pub(super) enum Speaker {
     Thought,
 }
 
-/// The messages that are being said.
-#[derive(Debug, Default)]
-pub(super) struct Speech {
-    open: HashMap<ItemId, Open>,
+pub(super) fn delta(message: &Message, part: DeltaPart, delta: &str, out: &mut Out<'_>) {
+    if delta.is_empty() {
+        return;
+    }
+    let is_thought = part == DeltaPart::Reasoning;
+    let speaker = if is_thought { Speaker::Thought } else { speaker(&message.item) };
+    let visibility = message.item.content.iter().find_map(visibility).filter(|_| is_thought);
+    out.update(chunk(speaker, &message.item.item_id, text(delta, visibility), notes_of(&message.item)));
 }
 
-#[derive(Debug)]
-struct Open {
-    speaker: Speaker,
-    notes: Notes,
-    visibility: Option<ReasoningVisibility>,
-    /// How much of its text was sent, in bytes.
-    said: usize,
-    /// The client knows it already.
-    is_known: bool,
-}
-
-impl Speech {
-    pub(super) fn started(&mut self, item: &UniversalItem, is_known: bool) {
-        let open = Open {
-            speaker: speaker(item),
-            notes: notes(item),
-            visibility: item.content.iter().find_map(visibility),
-            said: 0,
-            is_known,
-        };
-        self.open.insert(item.item_id.clone(), open);
-    }
-
-    /// Whether the delta was one of a message.
-    pub(super) fn delta(&mut self, data: &ItemDeltaData, out: &mut Out<'_>) -> bool {
-        let Some(open) = self.open.get_mut(&data.item_id) else { return false };
-        open.said += data.delta.len();
-        if !open.is_known && !data.delta.is_empty() {
-            let is_thought = data.part_type == Some(DeltaPart::Reasoning);
-            let speaker = if is_thought { Speaker::Thought } else { open.speaker };
-            let block = text(&data.delta, open.visibility.filter(|_| is_thought));
-            out.update(chunk(speaker, &data.item_id, block, open.notes.clone()));
-        }
-        true
-    }
-
-    pub(super) fn completed(&mut self, item: &UniversalItem, blobs: &Blobs, out: &mut Out<'_>) {
-        let Some(mut open) = self.open.remove(&item.item_id) else { return };
-        if open.is_known {
-            return;
-        }
-        for part in &item.content {
-            open.part(item, part, blobs, out);
-        }
-    }
-
-    /// Nothing of an ended turn is said any more.
-    pub(super) fn forget(&mut self) {
-        self.open.clear();
-    }
-}
-
-impl Open {
-    /// Says what of this part the deltas have not.
-    fn part(&mut self, item: &UniversalItem, part: &ContentPart, blobs: &Blobs, out: &mut Out<'_>) {
-        let block = match part {
-            ContentPart::Text { text: words } => match self.rest(words) {
-                Some(rest) => text(rest, None),
-                None => return,
-            },
-            // Hidden thought has no text; that there was some is told all the same.
-            ContentPart::Reasoning { text: words, visibility } => match self.rest(words) {
-                Some(rest) => text(rest, Some(*visibility)),
-                None if words.is_empty() => text("", Some(*visibility)),
-                None => return,
-            },
-            other => match blocks::block(&item.item_id, other, blobs) {
-                Some(block) => block,
-                None => return,
-            },
-        };
+/// Says what no delta has said.
+pub(super) fn ended(message: &Message, blobs: &Blobs, out: &mut Out<'_>) {
+    let item = &message.item;
+    let mut said = message.streamed;
+    for part in &item.content {
+        let Some(block) = unsaid(item, part, &mut said, blobs) else { continue };
         let is_thought = matches!(part, ContentPart::Reasoning { .. });
-        let speaker = if is_thought { Speaker::Thought } else { self.speaker };
-        out.update(chunk(speaker, &item.item_id, block, self.notes.clone()));
+        let speaker = if is_thought { Speaker::Thought } else { speaker(item) };
+        out.update(chunk(speaker, &item.item_id, block, notes_of(item)));
     }
+}
 
-    /// The end of `words` that was not said, if there is one.
-    fn rest<'a>(&mut self, words: &'a str) -> Option<&'a str> {
-        let said = self.said.min(words.len());
-        self.said -= said;
-        words.get(said..).filter(|rest| !rest.is_empty())
+/// Returns the end of a part that was not said; `said` bytes of it and of the following ones were.
+fn unsaid(item: &UniversalItem, part: &ContentPart, said: &mut usize, blobs: &Blobs) -> Option<ContentBlock> {
+    let mut rest = |words: &str| {
+        let known = words.len().min(*said);
+        *said -= known;
+        words.get(known..).filter(|rest| !rest.is_empty()).map(str::to_owned)
+    };
+    match part {
+        ContentPart::Text { text: words } => rest(words).map(|rest| text(&rest, None)),
+        // Hidden thought has no text; that there was some is told all the same.
+        ContentPart::Reasoning { text: words, visibility } => {
+            let rest = if words.is_empty() { Some(String::new()) } else { rest(words) };
+            rest.map(|rest| text(&rest, Some(*visibility)))
+        }
+        other => blocks::block(&item.item_id, other, blobs),
     }
 }
 
@@ -133,12 +82,16 @@ fn text(words: &str, visibility: Option<ReasoningVisibility>) -> ContentBlock {
     ContentBlock::Text(TextContent::new(words).meta(notes.into_meta()))
 }
 
-/// What every update about an item says of it.
-pub(super) fn notes(item: &UniversalItem) -> Notes {
+pub(super) fn notes_of(item: &UniversalItem) -> Notes {
+    notes(&item.item_id, item.native_item_id.as_ref(), item.parent_id.as_ref())
+}
+
+/// Returns the keys of every update about an item.
+pub(super) fn notes(item: &ItemId, native: Option<&String>, parent: Option<&ItemId>) -> Notes {
     Notes::default()
-        .with(meta::ITEM_ID, Some(&item.item_id))
-        .with(meta::NATIVE_ITEM_ID, item.native_item_id.as_ref())
-        .with(meta::PARENT_ID, item.parent_id.as_ref())
+        .with(meta::ITEM_ID, Some(item))
+        .with(meta::NATIVE_ITEM_ID, native)
+        .with(meta::PARENT_ID, parent)
 }
 
 pub(super) fn chunk(speaker: Speaker, item: &ItemId, block: ContentBlock, notes: Notes) -> SessionUpdate {

@@ -43,7 +43,7 @@ pub(super) fn happened(item: &UniversalItem, audience: Audience, out: &mut Out<'
 }
 
 fn tell(item: &UniversalItem, label: &str, detail: Option<&str>, audience: Audience, out: &mut Out<'_>) {
-    let notes = speech::notes(item).with(meta::STATUS, Some(Status { r#type: "status", label, detail }));
+    let notes = speech::notes_of(item).with(meta::STATUS, Some(Status { r#type: "status", label, detail }));
     let what = StatusLabel::of_label(label);
     if what == Some(StatusLabel::Step) {
         // ACP tells tokens of turns only.

@@ -1,29 +1,20 @@
 //! Tool calls and their results: in ACP one thing that is announced, runs and completes.
 //!
-//! What a result's parts look like is left to `result`.
+//! The content of a result is left to `result`.
 
 use std::collections::HashMap;
 
 use agent_client_protocol_schema::v1::{
     SessionUpdate, ToolCall, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
 };
-use omniglot_schema::{
-    CallId, ContentPart, DeltaPart, ItemDeltaData, ItemId, ItemStatus, ToolSubject, UniversalItem,
-};
+use omniglot_schema::{CallId, ItemId, UniversalItem};
+use omniglot_timeline::view::{self, CallStatus};
 
 use super::blocks::Blobs;
 use super::{Out, kind, result, speech};
 use crate::faces::acp::meta::{self, Notes};
 
-/// The calls of the turn that runs.
-#[derive(Debug, Default)]
-pub(crate) struct Calls {
-    by_item: HashMap<ItemId, Call>,
-    items: HashMap<CallId, ItemId>,
-    running: HashMap<ItemId, Running>,
-}
-
-/// One call, as it was last told.
+/// One call, in ACP's words.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Call {
     pub(crate) id: CallId,
@@ -34,145 +25,96 @@ pub(crate) struct Call {
     pub(crate) locations: Vec<ToolCallLocation>,
 }
 
-/// A result that is coming in.
-#[derive(Debug)]
-struct Running {
-    call: CallId,
-    output: String,
-    /// How much of the output the client has, in bytes.
-    shown: usize,
-    notes: Notes,
+pub(super) fn started(call: &view::Call, out: &mut Out<'_>) {
+    let told = Call::of(call);
+    let announced = ToolCall::new(told.id.as_str().to_owned(), told.title)
+        .name(told.name)
+        .kind(told.kind)
+        .locations(told.locations)
+        .raw_input(told.input)
+        .meta(notes(call).into_meta());
+    out.update(SessionUpdate::ToolCall(announced));
 }
 
-impl Calls {
-    /// The call that an item is.
-    pub(crate) fn of_item(&self, item: Option<&ItemId>) -> Option<&Call> {
-        self.by_item.get(item?)
+pub(super) fn ready(call: &view::Call, before: Option<&view::Call>, out: &mut Out<'_>) {
+    let Some(before) = before else { return started(call, out) };
+    let mut fields = Call::of(call).since(&Call::of(before));
+    if call.status == CallStatus::Failed {
+        fields.status = Some(ToolCallStatus::Failed);
     }
-
-    pub(super) fn forget(&mut self) {
-        *self = Self::default();
+    if fields != ToolCallUpdateFields::default() {
+        out.update(updated(call, fields, notes(call)));
     }
+}
 
-    pub(super) fn call_started(&mut self, item: &UniversalItem, out: &mut Out<'_>) {
-        let Some(call) = Call::of(item) else { return };
-        out.update(SessionUpdate::ToolCall(call.announced(item)));
-        self.keep(item, call);
-    }
+pub(super) fn running(call: &view::Call, out: &mut Out<'_>) {
+    let fields = ToolCallUpdateFields::new().status(ToolCallStatus::InProgress);
+    out.update(updated(call, fields, result_notes(call.result.as_ref())));
+}
 
-    pub(super) fn call_completed(&mut self, item: &UniversalItem, out: &mut Out<'_>) {
-        let Some(call) = Call::of(item) else { return };
-        let mut fields = match self.by_item.get(&item.item_id) {
-            Some(told) => call.since(told),
-            None => return self.call_started(item, out),
-        };
-        if item.status == ItemStatus::Failed {
-            fields.status = Some(ToolCallStatus::Failed);
-        }
-        if fields != ToolCallUpdateFields::default() {
-            out.update(updated(&call.id, fields, call.notes(item)));
-        }
-        self.keep(item, call);
-    }
+pub(super) fn ended(call: &view::Call, blobs: &Blobs, out: &mut Out<'_>) {
+    let Some(result) = &call.result else { return };
+    let notes = result_notes(Some(result)).with(meta::RESULT, result::outcome(result));
+    let locations = kind::locations(&call.subject);
+    out.update(updated(call, result::fields(result, kind::of(call.kind), locations, blobs), notes));
+}
 
-    fn keep(&mut self, item: &UniversalItem, call: Call) {
-        self.items.insert(call.id.clone(), item.item_id.clone());
-        self.by_item.insert(item.item_id.clone(), call);
-    }
+/// How much of the output of each running call the client has, in bytes.
+#[derive(Debug, Default)]
+pub(super) struct Shown(HashMap<ItemId, usize>);
 
-    pub(super) fn result_started(&mut self, item: &UniversalItem, out: &mut Out<'_>) {
-        let Some(call) = result_of(item) else { return };
-        let notes = speech::notes(item);
-        let fields = ToolCallUpdateFields::new().status(ToolCallStatus::InProgress);
-        out.update(updated(call, fields, notes.clone()));
-        let running = Running { call: call.clone(), output: String::new(), shown: 0, notes };
-        self.running.insert(item.item_id.clone(), running);
-    }
-
-    /// Deltas of the input are a preview that ACP has no place for.
-    pub(super) fn delta(&mut self, data: &ItemDeltaData, out: &mut Out<'_>) {
-        let Some(running) = self.running.get_mut(&data.item_id) else { return };
-        if data.part_type == Some(DeltaPart::ToolOutput) {
-            running.output.push_str(&data.delta);
-            if running.is_worth_showing() {
-                running.shown = running.output.len();
-                let kind = self.items.get(&running.call).and_then(|item| self.by_item.get(item));
-                let text = result::output(&running.output, kind.map_or(ToolKind::Other, |call| call.kind));
-                let fields = ToolCallUpdateFields::new().content(vec![text]);
-                out.update(updated(&running.call, fields, running.notes.clone()));
-            }
+impl Shown {
+    /// Every update carries the whole output, so it is shown again only when it has grown by an eighth: the sum of
+    /// what is sent stays a small multiple of the output.
+    pub(super) fn output(&mut self, call: &view::Call, out: &mut Out<'_>) {
+        let shown = self.0.entry(call.item.clone()).or_default();
+        let grown = call.written - *shown;
+        if grown > 0 && grown >= *shown / 8 {
+            *shown = call.written;
+            let text = result::output(&call.output, kind::of(call.kind));
+            let fields = ToolCallUpdateFields::new().content(vec![text]);
+            out.update(updated(call, fields, result_notes(call.result.as_ref())));
         }
     }
 
-    pub(super) fn result_completed(&mut self, item: &UniversalItem, blobs: &Blobs, out: &mut Out<'_>) {
-        self.running.remove(&item.item_id);
-        let Some(id) = result_of(item) else { return };
-        let call = self.items.get(id).and_then(|item| self.by_item.get(item));
-        let notes = speech::notes(item).with(meta::RESULT, result::outcome(item));
-        out.update(updated(id, result::fields(item, call, blobs), notes));
+    pub(super) fn forget(&mut self, call: &ItemId) {
+        self.0.remove(call);
     }
 }
 
 impl Call {
-    fn of(item: &UniversalItem) -> Option<Self> {
-        item.content.iter().find_map(|part| match part {
-            ContentPart::ToolCall { name, arguments, call_id, title, kind, subject } => {
-                let nothing = ToolSubject::default();
-                let subject = subject.as_deref().unwrap_or(&nothing);
-                Some(Self {
-                    id: call_id.clone(),
-                    name: name.clone(),
-                    title: title.clone().unwrap_or_else(|| kind::title(name, subject)),
-                    kind: kind::of(*kind),
-                    locations: kind::locations(subject),
-                    // They are cut off while they stream.
-                    input: serde_json::from_str(arguments).ok(),
-                })
-            }
-            _ => None,
-        })
+    pub(super) fn of(call: &view::Call) -> Self {
+        Self {
+            id: call.call_id.clone(),
+            name: call.name.clone(),
+            title: call.title.clone().unwrap_or_else(|| kind::title(&call.name, &call.subject)),
+            kind: kind::of(call.kind),
+            locations: kind::locations(&call.subject),
+            // They are cut off while they stream.
+            input: serde_json::from_str(&call.arguments).ok(),
+        }
     }
 
-    fn announced(&self, item: &UniversalItem) -> ToolCall {
-        ToolCall::new(self.id.as_str().to_owned(), self.title.clone())
-            .name(self.name.clone())
-            .kind(self.kind)
-            .locations(self.locations.clone())
-            .raw_input(self.input.clone())
-            .meta(self.notes(item).into_meta())
-    }
-
-    /// What is to be told after `told`.
-    fn since(&self, told: &Self) -> ToolCallUpdateFields {
+    /// Returns what is to be told after `told`.
+    fn since(self, told: &Self) -> ToolCallUpdateFields {
         ToolCallUpdateFields::new()
-            .title((self.title != told.title).then(|| self.title.clone()))
+            .title((self.title != told.title).then_some(self.title))
             .kind((self.kind != told.kind).then_some(self.kind))
-            .locations((self.locations != told.locations).then(|| self.locations.clone()))
-            .raw_input(self.input.clone().filter(|_| self.input != told.input))
-    }
-
-    fn notes(&self, item: &UniversalItem) -> Notes {
-        speech::notes(item).with(meta::TOOL_NAME, Some(&self.name))
+            .locations((self.locations != told.locations).then_some(self.locations))
+            .raw_input(self.input.filter(|input| told.input.as_ref() != Some(input)))
     }
 }
 
-impl Running {
-    /// Every update carries the whole output, so it is shown again only when it has grown by an eighth: what is
-    /// sent in all stays a small multiple of the output.
-    fn is_worth_showing(&self) -> bool {
-        let grown = self.output.len() - self.shown;
-        grown > 0 && grown >= self.shown / 8
-    }
+fn notes(call: &view::Call) -> Notes {
+    speech::notes(&call.item, call.native_item_id.as_ref(), call.parent.as_ref())
+        .with(meta::TOOL_NAME, Some(&call.name))
 }
 
-fn result_of(item: &UniversalItem) -> Option<&CallId> {
-    item.content.iter().find_map(|part| match part {
-        ContentPart::ToolResult { call_id, .. } => Some(call_id),
-        _ => None,
-    })
+fn result_notes(result: Option<&UniversalItem>) -> Notes {
+    result.map(speech::notes_of).unwrap_or_default()
 }
 
-fn updated(call: &CallId, fields: ToolCallUpdateFields, notes: Notes) -> SessionUpdate {
-    let update = ToolCallUpdate::new(call.as_str().to_owned(), fields).meta(notes.into_meta());
+fn updated(call: &view::Call, fields: ToolCallUpdateFields, notes: Notes) -> SessionUpdate {
+    let update = ToolCallUpdate::new(call.call_id.as_str().to_owned(), fields).meta(notes.into_meta());
     SessionUpdate::ToolCallUpdate(update)
 }

@@ -2,59 +2,31 @@
 
 use agent_client_protocol_schema::v1::{self as acp, Error, PromptResponse};
 use omniglot_schema::{
-    ErrorCode, ErrorData, MessageId, SessionEndReason, SessionEndedData, StderrOutput, StopReason,
-    TerminatedBy, TurnEndedData, TurnId, TurnStartedData, Usage,
+    ErrorCode, ErrorData, SessionEndReason, SessionEndedData, StderrOutput, StopReason, TerminatedBy,
+    TurnEndedData, Usage,
 };
+use omniglot_timeline::view::Turn;
 use serde::Deserialize;
 
 use super::ended::SessionEnd;
-use super::{Out, Outgoing, Projector, TurnEnded};
+use super::{Out, Outgoing, TurnEnded};
 use crate::faces::acp::failure;
 use crate::faces::acp::meta::{self, Notes};
 
-/// The turn that runs.
-#[derive(Debug)]
-pub(super) struct Turn {
-    pub(super) id: TurnId,
-    message_id: Option<MessageId>,
-    /// The same, until its words were told.
-    pub(super) unsaid: Option<MessageId>,
-    failure: Option<ErrorData>,
-}
-
-impl Turn {
-    pub(super) fn started(data: &TurnStartedData) -> Self {
-        let message_id = data.metadata.message_id.clone();
-        Self { id: data.turn_id.clone(), unsaid: message_id.clone(), message_id, failure: None }
-    }
-}
-
-impl Projector {
-    /// A failure is told as the answer to the prompt, which follows; outside a turn nobody waits for one.
-    pub(super) fn failed(&mut self, data: &ErrorData, out: &mut Out<'_>) {
-        match &mut self.turn {
-            Some(turn) => turn.failure = Some(data.clone()),
-            None => super::status::failed_outside_a_turn(data, out),
+/// Answers the prompt. A failure of the turn is told as the answer.
+pub(super) fn ended(turn: Option<Turn>, data: &TurnEndedData, out: &mut Out<'_>) {
+    let notes =
+        Notes::default().with(meta::TURN_ID, Some(&data.turn_id)).with(meta::TURN, Some(&data.metadata));
+    let (message_id, failure) = turn.map(|turn| (turn.message, turn.failure)).unwrap_or_default();
+    let answer = match (failure, stop_reason(data.metadata.stop_reason)) {
+        (None, Some(stop)) => {
+            let usage = data.metadata.usage.as_ref().and_then(usage);
+            Ok(PromptResponse::new(stop).usage(usage).meta(notes.into_meta()))
         }
-    }
-
-    pub(super) fn turn_ended(&mut self, data: &TurnEndedData, out: &mut Out<'_>) {
-        let turn = self.turn.take();
-        self.calls.forget();
-        self.speech.forget();
-        let notes =
-            Notes::default().with(meta::TURN_ID, Some(&data.turn_id)).with(meta::TURN, Some(&data.metadata));
-        let (message_id, failure) = turn.map(|turn| (turn.message_id, turn.failure)).unwrap_or_default();
-        let answer = match (failure, stop_reason(data.metadata.stop_reason)) {
-            (None, Some(stop)) => {
-                let usage = data.metadata.usage.as_ref().and_then(usage);
-                Ok(PromptResponse::new(stop).usage(usage).meta(notes.into_meta()))
-            }
-            (failure, _) => Err(error(failure, out.event.session_id.as_str(), notes)),
-        };
-        let ended = TurnEnded { turn_id: data.turn_id.clone(), message_id, answer };
-        out.sent.push(Outgoing::TurnEnded(Box::new(ended)));
-    }
+        (failure, _) => Err(error(failure, out.event.session_id.as_str(), notes)),
+    };
+    let ended = TurnEnded { turn_id: data.turn_id.clone(), message_id, answer };
+    out.sent.push(Outgoing::TurnEnded(Box::new(ended)));
 }
 
 /// `None` for a turn that failed.
