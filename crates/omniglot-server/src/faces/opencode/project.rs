@@ -19,24 +19,22 @@ mod tool;
 mod turn;
 mod user;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use omniglot_schema::{
-    CallId, EventData, ItemDeltaData, ItemId, ItemKind, ItemRole, SessionId, SessionState, UniversalEvent,
-    UniversalItem,
-};
+use omniglot_schema::{EventData, ItemId, ItemKind, ItemRole, SessionId, SessionState, UniversalEvent};
+use omniglot_timeline::view::{Change, Message, View};
 
 use self::diffs::Diffs;
 use self::messages::Messages;
 use self::requests::PendingRequest;
-use self::text::OpenText;
-use self::tool::OpenCall;
+use self::text::TextPart;
+use self::tool::CallPart;
 use self::turn::Turn;
 use self::user::Waiting;
 use super::ids::{self, Id, Minter};
 use super::wire::{
     FileDiff, MessageInfo, MessageWithParts, OcEvent, Part, PartBody, Payload, PermissionRequest,
-    QuestionRequest, Session, Status, Todo, Tokens, ToolReference,
+    QuestionRequest, Session, Status, Todo, Tokens,
 };
 
 pub use self::state::VERSION;
@@ -84,14 +82,11 @@ pub struct Projector {
     /// The user's last message that was delivered.
     user: Option<Id>,
     waiting: Vec<Waiting>,
-    texts: HashMap<ItemId, OpenText>,
-    calls: HashMap<CallId, OpenCall>,
-    /// The call of each open result.
-    results: HashMap<ItemId, CallId>,
-    /// Every call of the session, by its item: requests and subagents' items name it.
-    called: HashMap<ItemId, ToolReference>,
-    /// Items of subagents, which have a call as their parent or one of these.
-    inside: HashSet<ItemId>,
+    view: View,
+    /// The parts of open messages.
+    texts: HashMap<ItemId, TextPart>,
+    /// The parts of open calls.
+    calls: HashMap<ItemId, CallPart>,
     asked: Vec<PendingRequest>,
 }
 
@@ -119,11 +114,9 @@ impl Projector {
             turn: None,
             user: None,
             waiting: vec![],
+            view: View::default(),
             texts: HashMap::new(),
             calls: HashMap::new(),
-            results: HashMap::new(),
-            called: HashMap::new(),
-            inside: HashSet::new(),
             asked: vec![],
             summary,
         }
@@ -136,23 +129,61 @@ impl Projector {
         }
         self.sequence = event.sequence;
         self.now = event.time.as_millisecond();
-        match &event.data {
+        // Out of the projector while its change is projected, which is all that the projection looks at.
+        let mut view = std::mem::take(&mut self.view);
+        let is_other = self.change(view.apply(event));
+        self.view = view;
+        if is_other {
+            self.beside_the_turn(&event.data);
+        }
+        std::mem::take(&mut self.out)
+    }
+
+    /// Projects a change of the conversation; returns whether the event is about something else.
+    fn change(&mut self, change: Change<'_>) -> bool {
+        match change {
+            Change::TurnStarted(turn) => self.turn_started(turn),
+            Change::TurnEnded { end, .. } => self.turn_ended(&end.metadata),
+            Change::MessageStarted(message) if is_of_user(message) => self.user_started(message),
+            Change::MessageStarted(_) => {}
+            Change::MessageText { message, delta, .. } => self.text_grew(message, delta),
+            Change::MessageEnded(message) if is_of_user(&message) => self.user_completed(&message),
+            Change::MessageEnded(message) => match message.item.kind {
+                ItemKind::Message => self.text_completed(*message),
+                ItemKind::System => self.system_said(*message),
+                // An unknown item cannot be displayed; the stream has it.
+                _ => {}
+            },
+            Change::CallStarted(call) => self.call_started(call),
+            Change::CallReady { call, .. } => self.call_ready(call),
+            Change::CallOutput { call, .. } => self.output_grew(call),
+            Change::CallEnded(call) => self.call_ended(&call),
+            // OpenCode displays a call's input when it is complete.
+            Change::CallInput { .. } | Change::CallRunning(_) => {}
+            Change::Happened(item) => self.happened(item),
+            Change::Other => return true,
+        }
+        false
+    }
+
+    fn beside_the_turn(&mut self, data: &EventData) {
+        match data {
             EventData::SessionStarted(data) => self.session_started(data),
             EventData::SessionUpdated(patch) => self.patched(patch),
-            EventData::TurnStarted(turn) => self.turn_started(turn),
-            EventData::TurnEnded(turn) => self.turn_ended(&turn.metadata),
-            EventData::ItemStarted(data) => self.item_started(&data.item),
-            EventData::ItemDelta(delta) => self.item_delta(delta),
-            EventData::ItemCompleted(data) => self.item_completed(&data.item),
             EventData::Error(error) => self.failed(error),
             EventData::PermissionRequested(asked) => self.permission_asked(asked),
             EventData::PermissionResolved(answered) => self.permission_answered(answered),
             EventData::QuestionRequested(asked) => self.question_asked(asked),
             EventData::QuestionResolved(answered) => self.question_answered(answered),
             // An ended session is one that is not in use at the moment; its turn has ended before.
-            EventData::SessionEnded(_) | EventData::AgentUnparsed(_) => {}
+            EventData::SessionEnded(_)
+            | EventData::AgentUnparsed(_)
+            | EventData::TurnStarted(_)
+            | EventData::TurnEnded(_)
+            | EventData::ItemStarted(_)
+            | EventData::ItemDelta(_)
+            | EventData::ItemCompleted(_) => {}
         }
-        std::mem::take(&mut self.out)
     }
 
     /// The sequence of the last event that is folded.
@@ -243,50 +274,10 @@ impl Projector {
         let info = Box::new(self.session());
         self.say(Payload::SessionUpdated { session_id: self.id.clone(), info });
     }
+}
 
-    fn item_started(&mut self, item: &UniversalItem) {
-        self.place(item);
-        match (item.kind, item.role) {
-            (ItemKind::Message, Some(ItemRole::User)) => self.user_started(item),
-            (ItemKind::Message, _) => self.text_started(item),
-            (ItemKind::ToolCall, _) => self.call_started(item),
-            (ItemKind::ToolResult, _) => self.result_started(item),
-            (ItemKind::System | ItemKind::Status | ItemKind::Unknown, _) => {}
-        }
-    }
-
-    fn item_delta(&mut self, delta: &ItemDeltaData) {
-        use omniglot_schema::DeltaPart as D;
-        match delta.part_type.unwrap_or(D::Text) {
-            D::Text => self.text_grew(delta, false),
-            D::Reasoning => self.text_grew(delta, true),
-            D::ToolOutput => self.output_grew(delta),
-            // OpenCode displays a call's input when it is complete.
-            D::ToolInput => {}
-        }
-    }
-
-    fn item_completed(&mut self, item: &UniversalItem) {
-        match (item.kind, item.role) {
-            (ItemKind::Message, Some(ItemRole::User)) => self.user_completed(item),
-            (ItemKind::Message, _) => self.text_completed(item),
-            (ItemKind::ToolCall, _) => self.call_completed(item),
-            (ItemKind::ToolResult, _) => self.result_completed(item),
-            (ItemKind::System, _) => self.system_said(item),
-            (ItemKind::Status, _) => self.happened(item),
-            // An unknown item cannot be displayed; the stream has it.
-            (ItemKind::Unknown, _) => {}
-        }
-    }
-
-    /// Records whether an item is a subagent's.
-    fn place(&mut self, item: &UniversalItem) {
-        let Some(parent) = &item.parent_id else { return };
-        let is_result_of_parent = item.kind == ItemKind::ToolResult;
-        if self.inside.contains(parent) || (self.called.contains_key(parent) && !is_result_of_parent) {
-            self.inside.insert(item.item_id.clone());
-        }
-    }
+fn is_of_user(message: &Message) -> bool {
+    message.item.kind == ItemKind::Message && message.item.role == Some(ItemRole::User)
 }
 
 #[cfg(test)]

@@ -141,7 +141,8 @@ impl Projector {
     }
 
     fn tool_of(&self, item: Option<&ItemId>) -> Option<ToolReference> {
-        self.called.get(item?).cloned()
+        let (part, call) = (self.calls.get(item?)?, self.view.call(item?)?);
+        Some(ToolReference { message_id: part.message.clone(), call_id: call.call_id.to_string() })
     }
 }
 

@@ -1,8 +1,7 @@
 //! Turns: busy once, one assistant message, idle once, however the turn ends.
 
-use omniglot_schema::{
-    ErrorData, MessageId, SessionStartedData, StopReason, TurnEndedMetadata, TurnStartedData, Usage,
-};
+use omniglot_schema::{ErrorData, MessageId, SessionStartedData, StopReason, TurnEndedMetadata, Usage};
+use omniglot_timeline::view;
 
 use super::diffs::Diffs;
 use super::{DEFAULT_MODEL, Projector, failure};
@@ -35,13 +34,10 @@ impl Projector {
         }
     }
 
-    pub(super) fn turn_started(&mut self, data: &TurnStartedData) {
+    pub(super) fn turn_started(&mut self, turn: &view::Turn) {
         self.say_status(Status::Busy);
-        self.turn = Some(Turn {
-            posted: data.metadata.message_id.clone(),
-            client_ids: data.metadata.client_ids.clone(),
-            ..Turn::default()
-        });
+        let (posted, client_ids) = (turn.message.clone(), turn.client_ids.clone());
+        self.turn = Some(Turn { posted, client_ids, ..Turn::default() });
     }
 
     pub(super) fn failed(&mut self, data: &ErrorData) {
@@ -62,6 +58,8 @@ impl Projector {
         }
         // A turn that failed before it said anything still has a message that says so.
         self.assistant();
+        self.calls.clear();
+        self.texts.clear();
         let Some(turn) = self.turn.take() else { return };
         let tokens = end.usage.as_ref().map(tokens).unwrap_or_default();
         self.close_assistant(&turn, &tokens, end);

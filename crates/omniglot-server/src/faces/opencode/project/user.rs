@@ -2,7 +2,8 @@
 //!
 //! A message that waits is shown at once, as OpenCode does; when its turn comes it keeps its ids.
 
-use omniglot_schema::{ContentPart, Listed, MessageAttachment, MessageId, QueuedMessage, UniversalItem};
+use omniglot_schema::{ContentPart, Listed, MessageAttachment, MessageId, QueuedMessage};
+use omniglot_timeline::view::Message;
 
 use super::Projector;
 use crate::faces::opencode::ids::Id;
@@ -67,8 +68,8 @@ impl Projector {
         self.waiting.push(Waiting { posted: message.message_id.clone(), id });
     }
 
-    pub(super) fn user_started(&mut self, item: &UniversalItem) {
-        if self.inside.contains(&item.item_id) {
+    pub(super) fn user_started(&mut self, message: &Message) {
+        if message.within.is_some() {
             return;
         }
         let Some(turn) = &self.turn else { return };
@@ -88,12 +89,12 @@ impl Projector {
             turn.user = Some(id.clone());
         }
         // An agent may take its time to name the message, and its words are here already.
-        self.say_parts(&id, item.content.iter().filter_map(said).collect(), &client_ids);
+        self.say_parts(&id, message.item.content.iter().filter_map(said).collect(), &client_ids);
     }
 
-    pub(super) fn user_completed(&mut self, item: &UniversalItem) {
+    pub(super) fn user_completed(&mut self, message: &Message) {
         // The prompt of a subagent is the input of its call.
-        if self.inside.contains(&item.item_id) {
+        if message.within.is_some() {
             return;
         }
         let Some((Some(id), client_ids)) =
@@ -101,7 +102,7 @@ impl Projector {
         else {
             return;
         };
-        self.say_parts(&id, item.content.iter().filter_map(said).collect(), &client_ids);
+        self.say_parts(&id, message.item.content.iter().filter_map(said).collect(), &client_ids);
         self.assistant();
     }
 

@@ -3,7 +3,8 @@
 //! Both come from the kind and the subject of the call. A call whose kind has no tool in OpenCode keeps its name and
 //! its arguments, and is drawn as any other.
 
-use omniglot_schema::{ToolKind, ToolSubject};
+use omniglot_schema::ToolSubject;
+use omniglot_timeline::view::Call;
 use serde_json::{Value, json};
 
 use crate::faces::opencode::wire::tool_names::{
@@ -11,47 +12,31 @@ use crate::faces::opencode::wire::tool_names::{
 };
 use crate::faces::opencode::wire::{FileDiff, Record};
 
-/// A tool call as its item tells it.
-#[derive(Debug)]
-pub(super) struct ToolUse<'a> {
-    pub(super) name: &'a str,
-    pub(super) arguments: &'a str,
-    pub(super) title: Option<&'a str>,
-    pub(super) kind: Option<ToolKind>,
-    pub(super) subject: ToolSubject,
+/// Returns OpenCode's tool for the call, and the call's input in the words of that tool.
+pub(super) fn in_words(call: &Call) -> (String, Record) {
+    let arguments = record(&call.arguments);
+    let Some(tool) = call.kind.and_then(|kind| tool_names::tool(kind, &call.name, &call.subject)) else {
+        return (call.name.clone(), arguments);
+    };
+    let words = words(tool, &call.subject, call.title.as_deref());
+    let mut input = arguments.clone();
+    input.retain(|key, value| words.contains_key(key) || !is_told(&call.subject, value));
+    input.extend(words);
+    // While the arguments stream, nobody knows what will be missing.
+    if call.arguments.is_empty() || is_drawable(tool, &input) {
+        (tool.to_owned(), input)
+    } else {
+        (call.name.clone(), arguments)
+    }
 }
 
-impl ToolUse<'_> {
-    /// Returns OpenCode's tool for the call, and the call's input in the words of that tool.
-    pub(super) fn in_words(&self) -> (String, Record) {
-        let arguments = record(self.arguments);
-        let tool = self.kind.and_then(|kind| tool_names::tool(kind, self.name, &self.subject));
-        match tool {
-            Some(tool) => {
-                let words = words(tool, &self.subject, self.title);
-                let keeps = |key: &str, value: &Value| words.contains_key(key) || !self.is_told(value);
-                let mut input = arguments.clone();
-                input.retain(|key, value| keeps(key, value));
-                input.extend(words);
-                // While the arguments stream, nobody knows what will be missing.
-                if self.arguments.is_empty() || is_drawable(tool, &input) {
-                    (tool.to_owned(), input)
-                } else {
-                    (self.name.to_owned(), arguments)
-                }
-            }
-            None => (self.name.to_owned(), arguments),
-        }
-    }
-
-    /// Says whether the subject tells the same as an argument, which clients would otherwise show twice. A text that
-    /// describes the call may be one that the tool works with, too.
-    fn is_told(&self, value: &Value) -> bool {
-        let ToolSubject { command, cwd, paths, query, url, server: _, description: _ } = &self.subject;
-        let texts = [command, cwd, query, url].into_iter().flatten();
-        let mut told = texts.chain(paths.iter().map(|path| &path.path));
-        value.as_str().is_some_and(|value| told.any(|told| told == value))
-    }
+/// Says whether the subject tells the same as an argument, which clients would otherwise show twice. A text that
+/// describes the call may be one that the tool works with, too.
+fn is_told(subject: &ToolSubject, value: &Value) -> bool {
+    let ToolSubject { command, cwd, paths, query, url, server: _, description: _ } = subject;
+    let texts = [command, cwd, query, url].into_iter().flatten();
+    let mut told = texts.chain(paths.iter().map(|path| &path.path));
+    value.as_str().is_some_and(|value| told.any(|told| told == value))
 }
 
 fn record(arguments: &str) -> Record {
@@ -153,14 +138,23 @@ fn sides(patch: &str) -> Option<(String, String)> {
 
 #[cfg(test)]
 mod tests {
-    use omniglot_schema::ToolPath;
+    use omniglot_schema::{CallId, ItemId, ToolKind, ToolPath};
 
     use super::*;
     use crate::faces::opencode::wire::DiffStatus;
 
     fn spoken(kind: ToolKind, arguments: &str, title: Option<&str>, subject: &ToolSubject) -> String {
-        let call = ToolUse { name: "odd", arguments, title, kind: Some(kind), subject: subject.clone() };
-        let (tool, input) = call.in_words();
+        let title = title.map(str::to_owned);
+        in_text(&Call { title, kind: Some(kind), subject: subject.clone(), ..call("odd", arguments) })
+    }
+
+    fn call(name: &str, arguments: &str) -> Call {
+        let (name, arguments) = (name.to_owned(), arguments.to_owned());
+        Call { name, arguments, ..Call::new(ItemId("item_1".into()), CallId("call_1".into())) }
+    }
+
+    fn in_text(call: &Call) -> String {
+        let (tool, input) = in_words(call);
         format!("{tool} {}", Value::Object(input))
     }
 
@@ -229,12 +223,7 @@ mod tests {
         for kind in [ToolKind::Mcp, ToolKind::Mode, ToolKind::Other] {
             assert_eq!(spoken(kind, r#"{"path":"/a"}"#, None, &file()), r#"odd {"path":"/a"}"#);
         }
-        let unknown = |arguments| {
-            let call =
-                ToolUse { name: BASH, arguments, title: None, kind: None, subject: ToolSubject::default() };
-            let (tool, input) = call.in_words();
-            format!("{tool} {}", Value::Object(input))
-        };
+        let unknown = |arguments| in_text(&call(BASH, arguments));
         assert_eq!(unknown(r#"{"cmd":"ls"}"#), r#"bash {"cmd":"ls"}"#);
         assert_eq!(unknown(""), "bash {}");
         assert_eq!(unknown("[1]"), r#"bash {"input":[1]}"#);

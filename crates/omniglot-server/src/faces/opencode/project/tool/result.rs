@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use omniglot_schema::{ContentPart, ItemStatus, UniversalItem};
+use omniglot_timeline::view::Call;
 use serde_json::{Value, json};
 
-use super::{OpenCall, input};
+use super::{CallPart, input};
 use crate::faces::opencode::project::Projector;
 use crate::faces::opencode::project::user::image;
 use crate::faces::opencode::wire::tool_names::{BASH, TODOWRITE};
@@ -29,21 +30,22 @@ impl Came<'_> {
 }
 
 pub(super) fn state(
-    open: &OpenCall,
+    part: &CallPart,
+    call: &Call,
     item: &UniversalItem,
     changes: &[FileDiff],
     projector: &mut Projector,
 ) -> ToolState {
     let came = came(item);
-    let metadata = metadata(open, item, &came, changes);
-    let time = Span { start: open.start, end: Some(projector.now) };
-    let mut whole = open.input.clone();
-    input::complete(&open.tool, &mut whole, changes);
+    let metadata = metadata(part, item, &came, changes);
+    let time = Span { start: part.start, end: Some(projector.now) };
+    let mut whole = part.input.clone();
+    input::complete(&part.tool, &mut whole, changes);
     if came.has_failed() {
         return ToolState::Error { input: whole, error: came.output.into_owned(), metadata, time };
     }
-    let attachments = attachments(open, item, projector);
-    let title = title(open, &whole);
+    let attachments = attachments(part, item, projector);
+    let title = title(call, &whole);
     let output = came.output.into_owned();
     ToolState::Completed { input: whole, output, title, metadata, time, attachments }
 }
@@ -63,17 +65,17 @@ fn came(item: &UniversalItem) -> Came<'_> {
     })
 }
 
-fn title(open: &OpenCall, input: &Record) -> String {
+fn title(call: &Call, input: &Record) -> String {
     let telling = ["filePath", "description", "command", "pattern", "url", "query", "path"];
     let told = telling.iter().find_map(|key| input.get(*key).and_then(Value::as_str));
-    open.title.as_deref().or(told).unwrap_or_default().to_owned()
+    call.title.as_deref().or(told).unwrap_or_default().to_owned()
 }
 
-fn metadata(open: &OpenCall, item: &UniversalItem, came: &Came<'_>, changes: &[FileDiff]) -> Record {
+fn metadata(part: &CallPart, item: &UniversalItem, came: &Came<'_>, changes: &[FileDiff]) -> Record {
     let mut metadata = Record::new();
     let mut put = |key: &str, value: Value| metadata.insert(key.to_owned(), value);
     // The error is shown by itself, and would be there twice.
-    if open.tool == BASH && !came.has_failed() {
+    if part.tool == BASH && !came.has_failed() {
         let shown = end_of(&came.output, SHOWN);
         put("output", json!(shown));
         put("truncated", json!(shown.len() < came.output.len()));
@@ -87,11 +89,11 @@ fn metadata(open: &OpenCall, item: &UniversalItem, came: &Came<'_>, changes: &[F
         put("filediff", json!(first));
         put("files", changes.iter().map(patched).collect());
     }
-    if let Some(answers) = &open.answers {
+    if let Some(answers) = &part.answers {
         put("answers", json!(answers));
     }
-    if open.tool == TODOWRITE
-        && let Some(todos) = open.input.get("todos")
+    if part.tool == TODOWRITE
+        && let Some(todos) = part.input.get("todos")
     {
         put("todos", todos.clone());
     }
@@ -118,7 +120,7 @@ fn patched(change: &FileDiff) -> Value {
     })
 }
 
-fn attachments(open: &OpenCall, item: &UniversalItem, projector: &mut Projector) -> Vec<Part> {
+fn attachments(call: &CallPart, item: &UniversalItem, projector: &mut Projector) -> Vec<Part> {
     let images = item.content.iter().filter_map(|part| match part {
         ContentPart::Image { path, mime } => Some(image(path, mime.as_deref())),
         _ => None,
@@ -126,7 +128,7 @@ fn attachments(open: &OpenCall, item: &UniversalItem, projector: &mut Projector)
     let part = |attachment| Part {
         id: projector.ids.part(projector.now),
         session_id: projector.id.clone(),
-        message_id: open.message.clone(),
+        message_id: call.message.clone(),
         body: PartBody::File(attachment),
     };
     images.map(part).collect()
