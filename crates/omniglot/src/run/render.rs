@@ -11,12 +11,13 @@ mod tests;
 mod tool;
 mod wrap;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use omniglot_schema::{
-    AgentUnparsedData, CallId, Connection, ContextFill, ErrorData, EventData, ItemId, Listed, Resume,
+    AgentUnparsedData, Connection, ContextFill, ErrorData, EventData, ItemId, Listed, Resume,
     SessionEndedData, SessionStartedData, StatePatch, Todo, TodoStatus, UniversalEvent,
 };
+use omniglot_timeline::view::{Change, View};
 
 pub(crate) use request::questions_of;
 pub(crate) use style::{Ink, Style};
@@ -47,9 +48,7 @@ pub(crate) struct Renderer {
     /// The session's directory; paths inside are shown without it.
     root: String,
     last: Last,
-    /// Messages that are being written, and whether anything of them was shown.
-    open: HashMap<ItemId, Open>,
-    calls: HashMap<CallId, String>,
+    view: View,
     /// A permission shows the diff before its result does; it is not shown twice.
     shown_diffs: HashSet<(String, String)>,
     todos: Vec<String>,
@@ -65,21 +64,14 @@ pub(crate) struct Renderer {
 enum Last {
     Nothing,
     Prose { item: ItemId, voice: Voice },
-    Call(CallId),
+    Call(ItemId),
     Block,
-}
-
-struct Open {
-    voice: Voice,
-    streamed: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Voice {
     Says,
     Thinks,
-    /// The person's own words are not repeated to them.
-    Silent,
 }
 
 impl Renderer {
@@ -94,8 +86,7 @@ impl Renderer {
             wrap: Wrap::new(columns),
             root: String::new(),
             last: Last::Nothing,
-            open: HashMap::new(),
-            calls: HashMap::new(),
+            view: View::default(),
             shown_diffs: HashSet::new(),
             todos: vec![],
             context: None,
@@ -134,21 +125,49 @@ impl Renderer {
     }
 
     pub(crate) fn event(&mut self, event: &UniversalEvent) -> String {
-        match &event.data {
+        // Out of the renderer while its change is rendered, which is all that the text depends on.
+        let mut view = std::mem::take(&mut self.view);
+        let text = self.change(view.apply(event));
+        self.view = view;
+        text.unwrap_or_else(|| self.beside_the_turn(&event.data))
+    }
+
+    /// Renders a change of the conversation; `None` when the event is about something else.
+    fn change(&mut self, change: Change<'_>) -> Option<String> {
+        Some(match change {
+            Change::TurnEnded { end, .. } => self.turn_ended(end),
+            Change::MessageText { message, delta, .. } => self.delta(message, delta),
+            Change::MessageEnded(message) => self.message_ended(&message),
+            Change::CallReady { call, .. } => self.call_ready(call),
+            Change::CallEnded(call) => self.call_ended(&call),
+            Change::Happened(item) => self.happened(item),
+            // Calls are shown when their arguments are final, and their output when it is whole.
+            Change::TurnStarted(_)
+            | Change::MessageStarted(_)
+            | Change::CallStarted(_)
+            | Change::CallInput { .. }
+            | Change::CallRunning(_)
+            | Change::CallOutput { .. } => String::new(),
+            Change::Other => return None,
+        })
+    }
+
+    fn beside_the_turn(&mut self, data: &EventData) -> String {
+        match data {
             EventData::SessionStarted(data) => self.session_started(data),
             EventData::SessionEnded(data) => self.session_ended(data),
             EventData::SessionUpdated(patch) => self.updated(patch),
-            EventData::TurnStarted(_) => String::new(),
-            EventData::TurnEnded(data) => self.turn_ended(data),
-            EventData::ItemStarted(data) => self.item_started(&data.item),
-            EventData::ItemDelta(data) => self.delta(data),
-            EventData::ItemCompleted(data) => self.item_completed(&data.item),
             EventData::Error(data) => self.error(data),
             EventData::PermissionRequested(data) => self.permission_requested(data),
             EventData::PermissionResolved(data) => self.permission_resolved(data),
             EventData::QuestionRequested(data) => self.question_requested(data),
             EventData::QuestionResolved(data) => self.question_resolved(data),
             EventData::AgentUnparsed(data) => self.unparsed(data),
+            EventData::TurnStarted(_)
+            | EventData::TurnEnded(_)
+            | EventData::ItemStarted(_)
+            | EventData::ItemDelta(_)
+            | EventData::ItemCompleted(_) => String::new(),
         }
     }
 

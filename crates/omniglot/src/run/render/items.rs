@@ -1,56 +1,33 @@
 //! Items as text: messages, tool calls with their results, and what happened beside them.
 
-use omniglot_schema::{
-    CallId, ContentPart, DeltaPart, FileAction, ItemDeltaData, ItemId, ItemKind, ItemRole, StatusLabel,
-    UniversalItem,
-};
+use omniglot_schema::{ContentPart, FileAction, ItemId, ItemKind, ItemRole, StatusLabel, UniversalItem};
+use omniglot_timeline::view::{Call, Message};
 
 use super::style::{Ink, clean, one_line};
-use super::{Last, Open, Renderer, Voice, tool};
+use super::{Last, Renderer, Voice, tool};
 
 /// More than this of a detail is not read by anybody.
 const LONG: usize = 400;
 
 impl Renderer {
-    pub(super) fn item_started(&mut self, item: &UniversalItem) -> String {
-        if item.kind == ItemKind::Message {
-            self.open.insert(item.item_id.clone(), Open { voice: voice(item), streamed: false });
+    pub(super) fn delta(&mut self, message: &Message, delta: &str) -> String {
+        match voice(message) {
+            Some(voice) => self.prose(&message.item.item_id, voice, delta),
+            None => String::new(),
         }
-        String::new()
     }
 
-    pub(super) fn delta(&mut self, data: &ItemDeltaData) -> String {
-        let part = data.part_type.unwrap_or(DeltaPart::Text);
-        let Some(open) = self.open.get_mut(&data.item_id) else {
-            return String::new();
-        };
-        if open.voice == Voice::Silent {
-            return String::new();
-        }
-        open.voice = if part == DeltaPart::Reasoning { Voice::Thinks } else { open.voice };
-        open.streamed = true;
-        let voice = open.voice;
-        self.prose(&data.item_id, voice, &data.delta)
-    }
-
-    pub(super) fn item_completed(&mut self, item: &UniversalItem) -> String {
+    pub(super) fn message_ended(&mut self, message: &Message) -> String {
+        let item = &message.item;
         match item.kind {
-            ItemKind::Message => self.message_completed(item),
-            ItemKind::ToolCall => self.call_completed(item),
-            ItemKind::ToolResult => self.result_completed(item),
-            ItemKind::System => self.system_completed(item),
-            ItemKind::Status => self.status_completed(item),
-            ItemKind::Unknown => self.note("· something of a kind that is not known yet"),
+            ItemKind::System => return self.system_said(&message.text),
+            ItemKind::Unknown => return self.note("· something of a kind that is not known yet"),
+            _ => {}
         }
-    }
-
-    fn message_completed(&mut self, item: &UniversalItem) -> String {
-        let open = self.open.remove(&item.item_id);
-        let streamed = open.as_ref().is_some_and(|open| open.streamed);
-        let speaker = open.map_or_else(|| voice(item), |open| open.voice);
-        if speaker == Voice::Silent {
+        if voice(message).is_none() {
             return if self.everybody { self.asked(item) } else { String::new() };
         }
+        let streamed = message.streamed > 0;
         let mut out = self.close_line(&item.item_id);
         for part in &item.content {
             out.push_str(&match part {
@@ -98,22 +75,19 @@ impl Renderer {
         }
     }
 
-    fn call_completed(&mut self, item: &UniversalItem) -> String {
-        let mut out = String::new();
-        for part in &item.content {
-            if let ContentPart::ToolCall { name, arguments, call_id, title, kind, subject } = part {
-                let (title, subject) = (title.as_deref(), subject.as_deref());
-                let label = tool::ToolUse { name, arguments, title, kind: *kind, subject }.label();
-                let label = one_line(&self.relative(&label), self.width.saturating_sub(2));
-                out.push_str(&self.block(&self.style.paint(Ink::Cyan, &format!("● {label}"))));
-                self.calls.insert(call_id.clone(), label);
-                self.last = Last::Call(call_id.clone());
-            }
-        }
-        out
+    pub(super) fn call_ready(&mut self, call: &Call) -> String {
+        let label = self.label(call);
+        let text = self.block(&self.style.paint(Ink::Cyan, &format!("● {label}")));
+        self.last = Last::Call(call.item.clone());
+        text
     }
 
-    fn result_completed(&mut self, item: &UniversalItem) -> String {
+    fn label(&self, call: &Call) -> String {
+        one_line(&self.relative(&tool::label(call)), self.width.saturating_sub(2))
+    }
+
+    pub(super) fn call_ended(&mut self, call: &Call) -> String {
+        let Some(item) = &call.result else { return String::new() };
         let is_json = |part: &&ContentPart| matches!(part, ContentPart::Json { .. });
         let mut body: String =
             item.content.iter().filter(|part| !is_json(part)).map(|part| self.result_part(part)).collect();
@@ -122,7 +96,7 @@ impl Renderer {
             body = item.content.iter().filter(is_json).map(|part| self.result_part(part)).collect();
         }
         body.push_str(&tool::verdict(self.style, item));
-        self.under_its_call(item.content.iter().find_map(call_of), &body)
+        self.under_its_call(call, &body)
     }
 
     fn result_part(&mut self, part: &ContentPart) -> String {
@@ -144,19 +118,15 @@ impl Renderer {
     }
 
     /// Names the call again when something else was written since.
-    fn under_its_call(&mut self, call: Option<&CallId>, body: &str) -> String {
-        let label = call.and_then(|call| self.calls.remove(call));
+    fn under_its_call(&mut self, call: &Call, body: &str) -> String {
         if body.is_empty() {
             return String::new();
         }
-        let adjacent = call.is_some_and(|call| self.last == Last::Call(call.clone()));
-        match label {
-            Some(label) if !adjacent => {
-                let head = self.style.paint(Ink::Dim, &format!("↳ {label}"));
-                self.block(&format!("{head}\n{body}"))
-            }
-            _ => self.block(body),
+        if call.name.is_empty() || self.last == Last::Call(call.item.clone()) {
+            return self.block(body);
         }
+        let head = self.style.paint(Ink::Dim, &format!("↳ {}", self.label(call)));
+        self.block(&format!("{head}\n{body}"))
     }
 
     pub(super) fn diff_once(&mut self, path: &str, diff: &str) -> Option<String> {
@@ -170,13 +140,12 @@ impl Renderer {
         tool::touched(self.style, &self.relative(path), action, self.width)
     }
 
-    fn system_completed(&mut self, item: &UniversalItem) -> String {
-        let text: String = item.content.iter().filter_map(text_of).collect();
-        let text = tool::output(self.style, &text, self.width);
+    fn system_said(&mut self, text: &str) -> String {
+        let text = tool::output(self.style, text, self.width);
         if text.is_empty() { text } else { self.block(&text) }
     }
 
-    fn status_completed(&mut self, item: &UniversalItem) -> String {
+    pub(super) fn happened(&mut self, item: &UniversalItem) -> String {
         let mut out = String::new();
         for part in &item.content {
             if let ContentPart::Status { label, detail, .. } = part
@@ -195,28 +164,8 @@ impl Renderer {
     }
 }
 
-fn voice(item: &UniversalItem) -> Voice {
-    match item.role {
-        Some(ItemRole::Assistant) if item.content.iter().any(is_reasoning) => Voice::Thinks,
-        Some(ItemRole::Assistant) => Voice::Says,
-        Some(ItemRole::User | ItemRole::System | ItemRole::Tool) | None => Voice::Silent,
-    }
-}
-
-fn call_of(part: &ContentPart) -> Option<&CallId> {
-    match part {
-        ContentPart::ToolResult { call_id, .. } => Some(call_id),
-        _ => None,
-    }
-}
-
-fn is_reasoning(part: &ContentPart) -> bool {
-    matches!(part, ContentPart::Reasoning { .. })
-}
-
-fn text_of(part: &ContentPart) -> Option<&str> {
-    match part {
-        ContentPart::Text { text } => Some(text),
-        _ => None,
-    }
+/// Returns how a message of the agent is told; `None` for words of others, which people know.
+fn voice(message: &Message) -> Option<Voice> {
+    let is_agent = message.item.kind == ItemKind::Message && message.item.role == Some(ItemRole::Assistant);
+    is_agent.then_some(if message.reasoning { Voice::Thinks } else { Voice::Says })
 }

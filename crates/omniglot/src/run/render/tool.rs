@@ -3,6 +3,7 @@
 //! The order of lines and the space between them is the renderer's.
 
 use omniglot_schema::{ContentPart, FileAction, ItemStatus, ToolKind, ToolSubject, UniversalItem};
+use omniglot_timeline::view::Call;
 use serde_json::{Map, Value};
 
 use super::style::{Ink, Style, broken, clean, cut, duration, one_line};
@@ -10,23 +11,11 @@ use super::style::{Ink, Style, broken, clean, cut, duration, one_line};
 const OUTPUT_LINES: usize = 5;
 const DIFF_LINES: usize = 60;
 
-/// A tool call as its item tells it.
-pub(super) struct ToolUse<'a> {
-    pub(super) name: &'a str,
-    pub(super) arguments: &'a str,
-    pub(super) title: Option<&'a str>,
-    pub(super) kind: Option<ToolKind>,
-    pub(super) subject: Option<&'a ToolSubject>,
-}
-
-impl ToolUse<'_> {
-    /// Returns the call's name and its subject; one that tells no subject has its title, or else its arguments.
-    pub(super) fn label(&self) -> String {
-        let subject = self.subject.and_then(|subject| about(self.kind, subject));
-        let title = || self.title.filter(|title| !title.trim().is_empty()).map(str::to_owned);
-        let told = subject.or_else(title).unwrap_or_else(|| first_text(self.arguments));
-        format!("{} {told}", self.name).trim_end().to_owned()
-    }
+/// Returns the call's name and its subject; one that tells no subject has its title, or else its arguments.
+pub(super) fn label(call: &Call) -> String {
+    let title = || call.title.clone().filter(|title| !title.trim().is_empty());
+    let told = about(call.kind, &call.subject).or_else(title).unwrap_or_else(|| first_text(&call.arguments));
+    format!("{} {told}", call.name).trim_end().to_owned()
 }
 
 /// Returns the member of a subject that says most about a call of this kind.
@@ -168,12 +157,18 @@ fn diff_line(style: Style, line: &str, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use omniglot_schema::ToolPath;
+    use omniglot_schema::{CallId, ItemId, ToolPath};
 
     use super::*;
 
     fn label(kind: Option<ToolKind>, subject: Option<&ToolSubject>, title: Option<&str>) -> String {
-        ToolUse { name: "odd", arguments: r#"{"n":"argument"}"#, title, kind, subject }.label()
+        let (title, subject) = (title.map(str::to_owned), subject.cloned().unwrap_or_default());
+        super::label(&Call { kind, subject, title, ..call(r#"{"n":"argument"}"#) })
+    }
+
+    fn call(arguments: &str) -> Call {
+        let (name, arguments) = ("odd".to_owned(), arguments.to_owned());
+        Call { name, arguments, ..Call::new(ItemId("item_1".into()), CallId("call_1".into())) }
     }
 
     #[test]
@@ -203,8 +198,7 @@ mod tests {
         assert_eq!(label(None, None, Some("Writing to note.txt")), "odd Writing to note.txt");
         assert_eq!(label(Some(ToolKind::Edit), Some(&ToolSubject::default()), Some("title")), "odd title");
         assert_eq!(label(None, None, None), "odd argument");
-        let of =
-            |arguments| ToolUse { name: "odd", arguments, title: None, kind: None, subject: None }.label();
+        let of = |arguments| super::label(&call(arguments));
         assert_eq!(of(r#"{"n":5,"words":["ls","-l"]}"#), "odd ls -l");
         assert_eq!(of("{}"), "odd");
         assert_eq!(of(r#"{"n":1}"#), r#"odd {"n":1}"#);
