@@ -36,7 +36,6 @@ mod translate;
 mod turn;
 pub mod unverified;
 mod update;
-mod uri;
 mod usage;
 mod wire;
 

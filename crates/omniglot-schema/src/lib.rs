@@ -1,6 +1,7 @@
 //! The universal vocabulary: every type that the REST face and the log use, and its JSON Schema.
 //!
-//! Knows no agent, no face, no IO. Names and types follow the published contract; our additions are optional
+//! Also `file://` URIs, which adapters and faces share. Knows no agent, no
+//! face, no IO. Names and types follow the published contract; our additions are optional
 //! fields and one event type, `session.updated`.
 
 pub mod agent;
@@ -20,6 +21,7 @@ pub mod request;
 pub mod session;
 pub mod state;
 pub mod tool;
+pub mod uri;
 pub mod usage;
 
 pub use agent::*;

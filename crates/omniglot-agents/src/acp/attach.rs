@@ -9,14 +9,15 @@ use agent_client_protocol_schema::v1::{
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::uri;
+use omniglot_schema::uri;
+
 use crate::contract::{Attachment, FileContent};
 
 /// Every agent must take a link; pictures and texts only go to those that say so.
 pub(crate) fn block(attachment: &Attachment, takes: &PromptCapabilities, cwd: &Path) -> ContentBlock {
     let file = &attachment.file;
     let path = cwd.join(&file.path);
-    let uri = uri::from_path(&path);
+    let uri = uri::of_path(&path.to_string_lossy());
     match &attachment.content {
         FileContent::Image { mime, bytes } if takes.image => {
             ContentBlock::Image(ImageContent::new(STANDARD.encode(bytes), mime.clone()).uri(uri))

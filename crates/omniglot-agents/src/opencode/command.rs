@@ -5,6 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
 use super::{COMPACT, OpenCode, json};
+use omniglot_schema::uri;
+
 use crate::contract::{Attachment, Command, FileContent, Output, Prompt};
 use crate::http::Method;
 
@@ -91,7 +93,25 @@ fn file(attachment: &Attachment) -> Value {
         }
         FileContent::Text(_) | FileContent::Unread => {
             let mime = attachment.file.mime.as_deref().unwrap_or("text/plain");
-            json!({"type": "file", "mime": mime, "url": format!("file://{path}"), "filename": name})
+            json!({"type": "file", "mime": mime, "url": uri::of_path(path), "filename": name})
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use omniglot_schema::{ContentPart, MessageAttachment};
+
+    use super::*;
+    use crate::opencode::part::file_part;
+
+    #[test]
+    fn a_path_with_special_characters_survives_the_url() {
+        let named = MessageAttachment { path: "/w/a b#1?.txt".into(), mime: None, filename: None };
+        let sent = file(&Attachment { file: named, content: FileContent::Unread });
+        assert_eq!(sent["url"], "file:///w/a%20b%231%3F.txt");
+        let file = serde_json::from_value(sent).unwrap();
+        let ContentPart::FileRef { path, .. } = file_part(&file) else { panic!("a file") };
+        assert_eq!(path, "/w/a b#1?.txt");
     }
 }

@@ -1,5 +1,6 @@
 //! Texts, thoughts and what else a message is made of. A part comes again, whole, whenever it has grown.
 
+use omniglot_schema::uri::to_path;
 use omniglot_schema::{
     Activity, ContentPart, FileAction, ItemRole, ReasoningVisibility, StatePatch, StatusLabel,
 };
@@ -287,7 +288,7 @@ pub(crate) fn file_part(file: &File) -> ContentPart {
                 .filename
                 .clone()
                 .filter(|_| inline)
-                .unwrap_or_else(|| file.url.strip_prefix("file://").unwrap_or(&file.url).to_owned());
+                .unwrap_or_else(|| to_path(&file.url).unwrap_or_else(|| file.url.clone()));
             ContentPart::FileRef { path, action: FileAction::Read, diff: None }
         }
     }

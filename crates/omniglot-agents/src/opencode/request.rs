@@ -1,6 +1,7 @@
 //! Our requests: their paths, and what an answer will mean. Learnt from what is really sent, so that a
 //! recording of somebody else's requests is understood like our own.
 
+use omniglot_schema::uri::encoded;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -143,7 +144,7 @@ impl OpenCode {
         let path = match &self.directory {
             Some(directory) => {
                 let sign = if path.contains('?') { '&' } else { '?' };
-                format!("{path}{sign}directory={}", escaped(directory))
+                format!("{path}{sign}directory={}", encoded(directory))
             }
             None => path.to_owned(),
         };
@@ -164,28 +165,9 @@ impl OpenCode {
     }
 }
 
-/// As a query value: everything but letters, digits and a few signs in percent form.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
-                escaped.push(char::from(byte));
-            }
-            _ => escaped.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    escaped
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_directory_survives_the_query() {
-        assert_eq!(escaped("/w/a b&c=ü"), "/w/a%20b%26c%3D%C3%BC");
-    }
 
     #[test]
     fn the_meaning_of_a_request_is_in_its_method_and_path() {

@@ -17,7 +17,6 @@ mod rpc;
 mod serve;
 pub mod settings;
 pub mod setup;
-mod uri;
 pub mod wanted;
 
 use std::sync::Arc;

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use omniglot_runtime::Hub;
-use omniglot_schema::{MessageAttachment, MessageRequest, SessionId};
+use omniglot_schema::{MessageAttachment, MessageRequest, SessionId, uri};
 use percent_encoding::percent_decode_str;
 
 use super::bodies::{FileInput, PartInput};
@@ -67,8 +67,9 @@ async fn attachment(
     file: FileInput,
 ) -> Result<Option<MessageAttachment>, Refusal> {
     let FileInput { mime, filename, url, .. } = file;
-    let path = if let Some(rest) = url.strip_prefix("file://") {
-        local_path(rest)
+    // The selected lines are after a `?`; the agent gets the whole file.
+    let path = if let Some(path) = uri::to_path(&url) {
+        path
     } else if let Some(rest) = url.strip_prefix("data:") {
         let bytes = inline(rest).ok_or_else(|| Refusal::invalid("a file's data: URL cannot be read"))?;
         hub.keep_attachment(session, filename.as_deref().unwrap_or("attachment"), bytes).await?
@@ -79,12 +80,6 @@ async fn attachment(
         return Ok(None);
     }
     Ok(Some(MessageAttachment { path, mime: Some(mime), filename }))
-}
-
-/// The selected lines are after a `?`; the agent gets the whole file.
-fn local_path(rest: &str) -> String {
-    let path = rest.split(['?', '#']).next().unwrap_or_default();
-    percent_decode_str(path).decode_utf8_lossy().into_owned()
 }
 
 fn inline(rest: &str) -> Option<Bytes> {
@@ -100,8 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn urls_become_paths_and_bytes() {
-        assert_eq!(local_path("/a%20b/c.rs?start=1&end=9"), "/a b/c.rs");
+    fn urls_become_bytes() {
         assert_eq!(inline("text/plain;base64,aGk=").unwrap(), "hi");
         assert_eq!(inline("text/plain,a%20b").unwrap(), "a b");
         assert!(inline("text/plain;base64,!").is_none() && inline("x").is_none());

@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use omniglot_schema::{ContentPart, EventData, ItemId, Listed, SessionState, UniversalEvent};
 use serde::de::DeserializeOwned;
 
-use crate::faces::acp::uri;
+use omniglot_schema::uri;
 
 /// The content of blobs, by the path that events name them with. Fetched beforehand, since a projector is pure.
 #[derive(Debug, Default)]
