@@ -1,8 +1,7 @@
 //! JSON-RPC over stdio as agents use it: one object per line, tag read first, body later.
 //!
 //! Adds no meaning: the adapter interprets methods and answers. The two sides count their ids apart, so there
-//! are two tables: `outbound` for our requests, `inbound` for the agent's. `"jsonrpc"` is written and never
-//! required: Codex leaves it out, and accepts it.
+//! are two tables: `outbound` for our requests, `inbound` for the agent's.
 
 mod inbound;
 mod outbound;
@@ -10,7 +9,8 @@ mod outbound;
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use omniglot_schema::json_rpc::{Envelope, Outgoing};
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 pub(crate) use inbound::{InboundRequest, InboundRequests};
@@ -92,26 +92,6 @@ impl<'a> Message<'a> {
     }
 }
 
-/// Every field is distinguished from its absence: `"id": null` and `"result": null` are real values.
-#[derive(Deserialize)]
-struct Envelope<'a> {
-    #[serde(default, borrow, deserialize_with = "present")]
-    id: Option<&'a RawValue>,
-    #[serde(default, borrow)]
-    method: Option<Cow<'a, str>>,
-    #[serde(default, borrow, deserialize_with = "present")]
-    params: Option<&'a RawValue>,
-    #[serde(default, borrow, deserialize_with = "present")]
-    result: Option<&'a RawValue>,
-    // An explicit null here means success in agents that always write both.
-    #[serde(default, borrow)]
-    error: Option<&'a RawValue>,
-}
-
-fn present<'de, D: Deserializer<'de>>(d: D) -> Result<Option<&'de RawValue>, D::Error> {
-    <&RawValue>::deserialize(d).map(Some)
-}
-
 impl fmt::Display for RpcId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -130,19 +110,19 @@ impl From<u64> for RpcId {
 
 /// Returns a request of ours.
 pub(crate) fn request<T: Serialize>(id: &RpcId, method: &str, params: &T) -> Option<Box<RawValue>> {
-    to_raw(&Outgoing { id: Some(id), method: Some(method), params: Some(params), ..Outgoing::EMPTY })
+    to_raw(&Outgoing::request(id, method, params))
 }
 
 pub(crate) fn notification<T: Serialize>(method: &str, params: Option<&T>) -> Option<Box<RawValue>> {
-    to_raw(&Outgoing { method: Some(method), params, ..Outgoing::EMPTY })
+    to_raw(&Outgoing::notification(method, params))
 }
 
 pub(crate) fn answer<T: Serialize>(id: &RpcId, result: &T) -> Option<Box<RawValue>> {
-    to_raw(&Outgoing { id: Some(id), result: Some(result), ..Outgoing::EMPTY })
+    to_raw(&Outgoing::<_, _, RpcError>::answer(id, Ok(result)))
 }
 
 pub(crate) fn refusal(id: &RpcId, error: &RpcError) -> Option<Box<RawValue>> {
-    to_raw(&Outgoing::<()> { id: Some(id), error: Some(error), ..Outgoing::EMPTY })
+    to_raw(&Outgoing::<_, (), _>::answer(id, Err(error)))
 }
 
 /// All our messages are plain data; only a path that is not UTF-8 cannot become JSON.
@@ -151,26 +131,6 @@ pub(crate) fn send(message: Option<Box<RawValue>>) -> Output {
         Some(message) => Output::Send(message),
         None => Output::Unparsed(unparsed("stdin", "a message to the agent cannot be written as JSON")),
     }
-}
-
-#[derive(Serialize)]
-struct Outgoing<'a, T> {
-    jsonrpc: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<&'a RpcId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    method: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    params: Option<&'a T>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    result: Option<&'a T>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<&'a RpcError>,
-}
-
-impl<T> Outgoing<'_, T> {
-    const EMPTY: Self =
-        Self { jsonrpc: "2.0", id: None, method: None, params: None, result: None, error: None };
 }
 
 fn to_raw<T: Serialize>(value: &T) -> Option<Box<RawValue>> {

@@ -1,6 +1,6 @@
 //! The universal vocabulary: every type that the REST face and the log use, and its JSON Schema.
 //!
-//! Also `file://` URIs, which adapters and faces share. Knows no agent, no
+//! Also two forms that adapters and faces share: the JSON-RPC envelope and `file://` URIs. Knows no agent, no
 //! face, no IO. Names and types follow the published contract; our additions are optional
 //! fields and one event type, `session.updated`.
 
@@ -12,6 +12,7 @@ pub mod event;
 pub mod export;
 pub mod ids;
 pub mod item;
+pub mod json_rpc;
 pub mod lifecycle;
 pub mod listed;
 pub mod mcp;

@@ -2,12 +2,13 @@
 
 use std::fmt;
 
+use omniglot_schema::json_rpc::{self, Outgoing};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// A request's id, as its sender wrote it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct RpcId(Value);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,18 +32,6 @@ pub(super) enum Fault {
     TooLong,
 }
 
-#[derive(Deserialize)]
-struct Parts {
-    #[serde(default, deserialize_with = "present")]
-    id: Option<Value>,
-    method: Option<String>,
-}
-
-/// Distinguishes an id that is `null` from an absent one.
-fn present<'de, D: serde::Deserializer<'de>>(id: D) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(id).map(Some)
-}
-
 impl Envelope {
     pub(super) fn parse(line: &[u8]) -> Result<Self, Fault> {
         let raw: &RawValue = serde_json::from_slice(line).map_err(|_| Fault::NotJson)?;
@@ -50,9 +39,12 @@ impl Envelope {
             return Err(Fault::NotAnObject);
         }
         // The daemon refuses a method that is no text.
-        let Ok(parts) = serde_json::from_str::<Parts>(raw.get()) else { return Ok(Self::Other) };
-        Ok(match (parts.id.map(RpcId), parts.method) {
-            (Some(id), Some(method)) => Self::Request { id, method },
+        let Ok(parts) = serde_json::from_str::<json_rpc::Envelope<'_>>(raw.get()) else {
+            return Ok(Self::Other);
+        };
+        let id = parts.id.and_then(|id| serde_json::from_str(id.get()).ok());
+        Ok(match (id, parts.method) {
+            (Some(id), Some(method)) => Self::Request { id, method: method.into() },
             (Some(id), None) => Self::Answer { id },
             (None, _) => Self::Other,
         })
@@ -72,13 +64,6 @@ impl Fault {
 }
 
 #[derive(Serialize)]
-struct ErrorAnswer<'a> {
-    jsonrpc: &'static str,
-    id: &'a Value,
-    error: ErrorBody<'a>,
-}
-
-#[derive(Serialize)]
 struct ErrorBody<'a> {
     code: i64,
     message: &'a str,
@@ -87,9 +72,9 @@ struct ErrorBody<'a> {
 }
 
 pub(super) fn error_answer(id: &RpcId, code: i64, message: &str, data: Option<Value>) -> String {
-    let answer = ErrorAnswer { jsonrpc: "2.0", id: &id.0, error: ErrorBody { code, message, data } };
+    let error = ErrorBody { code, message, data };
     // Strings and values always serialise.
-    serde_json::to_string(&answer).unwrap_or_default()
+    serde_json::to_string(&Outgoing::<_, (), _>::answer(id, Err(&error))).unwrap_or_default()
 }
 
 impl fmt::Display for RpcId {

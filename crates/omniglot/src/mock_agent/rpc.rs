@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::sync::mpsc::{self, Receiver, Sender};
 
 use agent_client_protocol_schema::v1::{Error, RequestId};
+use omniglot_schema::json_rpc::Outgoing;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
@@ -137,27 +138,6 @@ pub(super) struct Wire {
     next_id: i64,
 }
 
-#[derive(Serialize)]
-struct Outgoing<'a, T> {
-    jsonrpc: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<&'a RequestId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    method: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    params: Option<&'a T>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    result: Option<&'a T>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<&'a Error>,
-}
-
-impl<T> Default for Outgoing<'_, T> {
-    fn default() -> Self {
-        Self { jsonrpc: "2.0", id: None, method: None, params: None, result: None, error: None }
-    }
-}
-
 impl Wire {
     pub(super) fn new(output: Box<dyn Write + Send>) -> Self {
         Self { output: BufWriter::with_capacity(64 * 1024, output), next_id: 0 }
@@ -168,8 +148,7 @@ impl Wire {
         id: &RequestId,
         outcome: &Result<T, Error>,
     ) -> Result<(), Exit> {
-        let (result, error) = (outcome.as_ref().ok(), outcome.as_ref().err());
-        self.write(&Outgoing { id: Some(id), result, error, ..Outgoing::default() })?;
+        self.write(&Outgoing::answer(id, outcome.as_ref()))?;
         self.flush()
     }
 
@@ -180,15 +159,14 @@ impl Wire {
 
     /// Writes a notification that may wait in the buffer for more of them.
     pub(super) fn push<T: Serialize>(&mut self, method: &str, params: &T) -> Result<(), Exit> {
-        self.write(&Outgoing { method: Some(method), params: Some(params), ..Outgoing::default() })
+        self.write(&Outgoing::notification(method, Some(params)))
     }
 
     /// Sends a request; its answer arrives as [`Incoming::Answer`]. Ids count from 0, as with real agents.
     pub(super) fn call<T: Serialize>(&mut self, method: &str, params: &T) -> Result<RequestId, Exit> {
         let id = RequestId::Number(self.next_id);
         self.next_id += 1;
-        let (method, params) = (Some(method), Some(params));
-        self.write(&Outgoing { id: Some(&id), method, params, ..Outgoing::default() })?;
+        self.write(&Outgoing::request(&id, method, params))?;
         self.flush()?;
         Ok(id)
     }
@@ -203,7 +181,7 @@ impl Wire {
         self.output.flush().map_err(|_| Exit::PEER_GONE)
     }
 
-    fn write<T: Serialize>(&mut self, message: &Outgoing<'_, T>) -> Result<(), Exit> {
+    fn write<T: Serialize>(&mut self, message: &T) -> Result<(), Exit> {
         // Our own types always serialise, so an error here can only be a closed pipe.
         serde_json::to_writer(&mut self.output, message).map_err(|_| Exit::PEER_GONE)?;
         self.output.write_all(b"\n").map_err(|_| Exit::PEER_GONE)

@@ -4,6 +4,7 @@
 
 use agent_client_protocol_schema::v1::{Error, RequestId};
 use bytes::Bytes;
+use omniglot_schema::json_rpc::{Envelope, Outgoing};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -41,40 +42,39 @@ impl Params {
     }
 }
 
-#[derive(Deserialize)]
-struct Envelope {
-    #[serde(default, deserialize_with = "present")]
-    id: Option<RequestId>,
-    method: Option<String>,
-    params: Option<Box<RawValue>>,
-    #[serde(default, deserialize_with = "present")]
-    result: Option<Value>,
-    error: Option<Error>,
-}
-
-/// Distinguishes a present `null` from an absent member.
-fn present<'de, D: serde::Deserializer<'de>, T: Deserialize<'de>>(value: D) -> Result<Option<T>, D::Error> {
-    T::deserialize(value).map(Some)
-}
-
 impl Incoming {
     /// `Err` for input that is no message at all, with the id to answer if it has one.
     pub(crate) fn parse(json: &[u8]) -> Result<Self, Unread> {
-        let envelope: Envelope = serde_json::from_slice(json).map_err(|error| Unread::new(json, &error))?;
-        match envelope {
-            Envelope { id: Some(id), method: Some(method), params, .. } => {
-                Ok(Self::Request { id, method, params: Params(params) })
-            }
-            Envelope { id: None, method: Some(method), params, .. } => {
-                Ok(Self::Notification { method, params: Params(params) })
-            }
-            Envelope { id: Some(id), error: Some(error), .. } => Ok(Self::Answer { id, result: Err(error) }),
-            Envelope { id: Some(id), result: Some(result), .. } => {
-                Ok(Self::Answer { id, result: Ok(result) })
-            }
-            Envelope { id, .. } => Err(Unread { id, error: Error::invalid_request().into() }),
+        let read = || -> serde_json::Result<Option<Self>> {
+            let Envelope { id, method, params, result, error } = serde_json::from_slice(json)?;
+            let id = id.map(member).transpose()?;
+            let params = Params(params.filter(|params| params.get() != "null").map(ToOwned::to_owned));
+            Ok(Some(match (id, method, error, result) {
+                (Some(id), Some(method), ..) => Self::Request { id, method: method.into(), params },
+                (None, Some(method), ..) => Self::Notification { method: method.into(), params },
+                (Some(id), None, Some(error), _) => Self::Answer { id, result: Err(member(error)?) },
+                (Some(id), None, None, Some(result)) => Self::Answer { id, result: Ok(member(result)?) },
+                (_, None, ..) => return Ok(None),
+            }))
+        };
+        match read() {
+            Ok(Some(message)) => Ok(message),
+            Ok(None) => Err(Unread { id: id_of(json), error: Error::invalid_request().into() }),
+            Err(error) => Err(Unread::new(json, &error)),
         }
     }
+}
+
+fn member<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> serde_json::Result<T> {
+    serde_json::from_str(raw.get())
+}
+
+fn id_of(json: &[u8]) -> Option<RequestId> {
+    #[derive(Deserialize)]
+    struct OnlyId {
+        id: RequestId,
+    }
+    serde_json::from_slice(json).ok().map(|OnlyId { id }| id)
 }
 
 /// The reason why a message could not be read.
@@ -86,49 +86,21 @@ pub(crate) struct Unread {
 
 impl Unread {
     fn new(json: &[u8], error: &serde_json::Error) -> Self {
-        #[derive(Deserialize)]
-        struct OnlyId {
-            id: RequestId,
-        }
-        let id = serde_json::from_slice(json).ok().map(|OnlyId { id }| id);
         let kind = if error.is_data() { Error::invalid_request() } else { Error::parse_error() };
-        Self { id, error: kind.data(Value::from(error.to_string())).into() }
+        Self { id: id_of(json), error: kind.data(Value::from(error.to_string())).into() }
     }
 }
 
-#[derive(Serialize)]
-struct Answer<'a, T> {
-    jsonrpc: &'static str,
-    id: &'a RequestId,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    result: Option<&'a T>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<&'a Error>,
-}
-
-#[derive(Serialize)]
-struct Call<'a, T> {
-    jsonrpc: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<&'a RequestId>,
-    method: &'a str,
-    params: &'a T,
-}
-
 pub(crate) fn answer<T: Serialize>(id: &RequestId, result: &Result<T, Error>) -> Bytes {
-    let (result, error) = match result {
-        Ok(result) => (Some(result), None),
-        Err(error) => (None, Some(error)),
-    };
-    render(&Answer { jsonrpc: "2.0", id, result, error })
+    render(&Outgoing::answer(id, result.as_ref()))
 }
 
 pub(crate) fn request<T: Serialize>(id: &RequestId, method: &str, params: &T) -> Bytes {
-    render(&Call { jsonrpc: "2.0", id: Some(id), method, params })
+    render(&Outgoing::request(id, method, params))
 }
 
 pub(crate) fn notification<T: Serialize>(method: &str, params: &T) -> Bytes {
-    render(&Call { jsonrpc: "2.0", id: None, method, params })
+    render(&Outgoing::notification(method, Some(params)))
 }
 
 /// Our types have string keys and no custom serializer that fails, so serialization always succeeds.
@@ -156,6 +128,9 @@ mod tests {
     fn a_message_is_a_request_a_notification_or_an_answer() {
         assert_eq!(kind(r#"{"jsonrpc":"2.0","id":0,"method":"m"}"#), "request 0 m");
         assert_eq!(kind(r#"{"jsonrpc":"2.0","id":"a","method":"m","params":{}}"#), "request a m");
+        let null = r#"{"id":1,"method":"m","params":null}"#;
+        let Ok(Incoming::Request { params, .. }) = Incoming::parse(null.as_bytes()) else { panic!("{null}") };
+        assert!(params.read::<Value>().unwrap().is_object());
         assert_eq!(kind(r#"{"jsonrpc":"2.0","method":"m"}"#), "notification m");
         assert_eq!(kind(r#"{"jsonrpc":"2.0","id":1,"result":null}"#), "answer 1 true");
         assert_eq!(kind(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no"}}"#), "answer 1 false");
