@@ -5,6 +5,7 @@ pub(crate) mod access;
 pub(crate) mod allow;
 pub(crate) mod body;
 mod cors;
+pub(crate) mod event_stream;
 pub(crate) mod extract;
 pub(crate) mod idempotency;
 pub(crate) mod members;

@@ -105,9 +105,7 @@ impl Secret {
     }
 
     fn random() -> Result<Self, TokenError> {
-        let mut bytes = [0; BYTES];
-        getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
-        Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+        Ok(Self(random_hex::<BYTES>()?))
     }
 }
 
@@ -137,6 +135,13 @@ fn from_environment() -> anyhow::Result<Option<Secret>> {
             Err(UsageError::new(format!("{VARIABLE} is not UTF-8")).into())
         }
     }
+}
+
+/// Returns as many random bytes, in hex.
+pub(crate) fn random_hex<const BYTES: usize>() -> io::Result<String> {
+    let mut bytes = [0; BYTES];
+    getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Returns the token in the private directory, created on first use.

@@ -32,7 +32,7 @@ pub struct Blob {
 
 impl Blob {
     fn new(mime: String, bytes: Vec<u8>) -> Self {
-        let hash: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let hash = format!("{:x}", Sha256::digest(&bytes));
         Self { name: format!("{hash}.{}", extension(&mime)), mime, bytes }
     }
 

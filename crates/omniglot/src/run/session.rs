@@ -10,6 +10,7 @@ use super::scratch;
 use crate::cli::RunArgs;
 use crate::sessions::answer::how_to_answer;
 use crate::sessions::find;
+use crate::token::random_hex;
 use crate::usage::UsageError;
 
 const RANDOM_BYTES: usize = 5;
@@ -168,10 +169,7 @@ impl Wanted {
 }
 
 fn random_id() -> anyhow::Result<SessionId> {
-    let mut bytes = [0; RANDOM_BYTES];
-    getrandom::fill(&mut bytes).map_err(|e| anyhow::anyhow!("no random numbers: {e}"))?;
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(SessionId::parse(&format!("run-{hex}"))?)
+    Ok(SessionId::parse(&format!("run-{}", random_hex::<RANDOM_BYTES>()?))?)
 }
 
 /// Returns the full path of a directory that `--cwd` names.

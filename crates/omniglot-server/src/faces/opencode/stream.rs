@@ -6,11 +6,9 @@
 
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use bytes::{BufMut as _, Bytes, BytesMut};
 use futures_util::{Stream, stream};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
@@ -18,6 +16,7 @@ use super::reader::Reader;
 use super::ring::{Frame, Lost};
 use super::session_view::encode;
 use super::wire::{OcEvent, Payload};
+use crate::http::event_stream;
 
 /// The longest chunk, unless a single event is longer.
 const CHUNK: usize = 32 << 10;
@@ -63,13 +62,7 @@ impl EventStream {
     }
 
     pub(crate) fn into_response(self) -> Response {
-        let headers = [
-            (CONTENT_TYPE, "text/event-stream"),
-            (CACHE_CONTROL, "no-cache, no-transform"),
-            // Proxies of the nginx family would buffer events otherwise.
-            (http::HeaderName::from_static("x-accel-buffering"), "no"),
-        ];
-        (headers, Body::from_stream(self.into_chunks())).into_response()
+        event_stream::response(self.into_chunks())
     }
 
     fn into_chunks(self) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> {

@@ -11,11 +11,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use bytes::Bytes;
 use futures_util::{Stream, stream};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use omniglot_runtime::{Followed, RuntimeError, TurnOutcome};
 use omniglot_schema::UniversalEventType;
 use omniglot_store::{StoreError, StoredEvent, StoredFrame};
@@ -23,7 +21,7 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::faces::rest::feed::Feed;
-use crate::http::raw;
+use crate::http::{event_stream, raw};
 use chunk::{CHUNK, Chunks};
 
 /// Frames can be far larger than the events made from them, so few are fetched at a time.
@@ -76,13 +74,7 @@ impl<F: Feed> EventStream<F> {
     }
 
     pub(crate) fn into_response(self) -> Response {
-        let headers = [
-            (CONTENT_TYPE, "text/event-stream"),
-            (CACHE_CONTROL, "no-cache, no-transform"),
-            // Proxies of the nginx family would buffer events otherwise.
-            (http::HeaderName::from_static("x-accel-buffering"), "no"),
-        ];
-        (headers, Body::from_stream(self.into_chunks())).into_response()
+        event_stream::response(self.into_chunks())
     }
 
     fn into_chunks(self) -> impl Stream<Item = Result<Bytes, RuntimeError>> {

@@ -9,12 +9,10 @@ mod followed;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use bytes::{Bytes, BytesMut};
 use futures_util::future::select_all;
 use futures_util::{FutureExt as _, Stream, stream};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use omniglot_runtime::{Hub, RuntimeError};
 use omniglot_store::{Next, SessionNo, StoreError};
 use tokio::sync::watch;
@@ -26,6 +24,7 @@ use super::cursor::{Cursor, Epoch, LogPosition, Spot};
 use super::outbox::{After, Entry, What};
 use super::readers::Reading;
 use crate::app::{App, Limits};
+use crate::http::event_stream;
 use followed::{Followed, Told};
 
 /// The most bytes of events that are read at once, and about the bytes that are sent at once.
@@ -83,13 +82,7 @@ impl Outflow {
     }
 
     pub(crate) fn into_response(self) -> Response {
-        let headers = [
-            (CONTENT_TYPE, "text/event-stream"),
-            (CACHE_CONTROL, "no-cache"),
-            // Proxies of the nginx family would buffer events otherwise.
-            (http::HeaderName::from_static("x-accel-buffering"), "no"),
-        ];
-        (headers, Body::from_stream(self.into_chunks())).into_response()
+        event_stream::response(self.into_chunks())
     }
 
     fn into_chunks(self) -> impl Stream<Item = Result<Bytes, RuntimeError>> {
