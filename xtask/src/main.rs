@@ -1,4 +1,4 @@
-//! The project's chores as one program: `cargo xtask test|bench|openapi|matrix|agents|programs`.
+//! The project's chores as one program: `cargo xtask test|fuzz|bench|openapi|matrix|agents|programs`.
 //!
 //! Only the command line is read here; each chore is a module. Everything runs in the root of the
 //! repository, needs no terminal and ends with a non-zero code when something is wrong.
@@ -6,6 +6,7 @@
 
 mod agents;
 mod bench;
+mod fuzz;
 mod matrix;
 mod openapi;
 mod programs;
@@ -28,6 +29,9 @@ struct Cli {
 enum Chore {
     /// Run every check that a commit must pass.
     Test(test::Args),
+    /// Try the fuzz targets of the tests with many more cases and another seed, on the stable toolchain; cargo-fuzz and
+    /// nightly are not used.
+    Fuzz(fuzz::Args),
     /// Build for release, measure, and print the numbers beside their targets.
     Harness(bench::Args),
     /// Write docs/openapi.json as the code generates it.
@@ -50,6 +54,7 @@ enum Chore {
 fn main() -> ExitCode {
     let done = shell::enter_root().and_then(|()| match Cli::parse().chore {
         Chore::Test(args) => test::run(&args),
+        Chore::Fuzz(args) => fuzz::run(&args),
         Chore::Harness(args) => bench::run(&args),
         Chore::Openapi { check: true } => openapi::check(),
         Chore::Openapi { check: false } => openapi::write(),

@@ -38,6 +38,15 @@ impl Usage {
         *self == Self::default()
     }
 
+    /// Leaves out reasoning that is more than the whole output, and corrects a total that is not the sum of its parts.
+    #[must_use]
+    pub fn without_contradictions(mut self) -> Self {
+        if self.output_tokens.is_some_and(|output| self.reasoning_tokens.is_some_and(|part| part > output)) {
+            self.reasoning_tokens = None;
+        }
+        if self.total_tokens.is_some() { self.with_total() } else { self }
+    }
+
     /// Fills `total_tokens` from its parts, so that it can never contradict them.
     pub fn with_total(mut self) -> Self {
         if let (Some(input), Some(output)) = (self.input_tokens, self.output_tokens) {

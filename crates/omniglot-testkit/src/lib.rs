@@ -8,6 +8,7 @@ pub mod check_session;
 pub mod clients;
 pub mod daemon;
 pub mod fixture;
+pub mod fuzz;
 pub mod models;
 pub mod sandbox_sdk;
 pub mod scenarios;

@@ -105,9 +105,13 @@ fn failure() -> impl Strategy<Value = Failure> {
 }
 
 fn turn_end() -> impl Strategy<Value = TurnEnd> {
-    (stop(), proptest::option::of(failure()), any::<bool>()).prop_map(|(stop, error, counted)| {
-        let usage = Usage { input_tokens: Some(3), output_tokens: Some(4), ..Usage::default() }.with_total();
-        TurnEnd { error, usage: counted.then_some(usage), cost_usd: Some(0.5), ..TurnEnd::new(stop) }
+    let tokens = proptest::option::of(prop_oneof![0u64..9, Just(u64::MAX)]);
+    let numbers = (tokens.clone(), tokens.clone(), tokens.clone(), tokens);
+    (stop(), proptest::option::of(failure()), numbers).prop_map(|(stop, error, numbers)| {
+        let (input_tokens, output_tokens, reasoning_tokens, total_tokens) = numbers;
+        let usage =
+            Usage { input_tokens, output_tokens, reasoning_tokens, total_tokens, ..Usage::default() };
+        TurnEnd { error, usage: Some(usage), cost_usd: Some(0.5), ..TurnEnd::new(stop) }
     })
 }
 

@@ -63,7 +63,9 @@ impl Timeline {
                 std::iter::once(result).chain(parts).collect()
             }
             Body::Status { label, detail } => self.status_part(label, detail, None),
-            Body::Step { detail, usage } => self.status_part(StatusLabel::Step, detail, usage),
+            Body::Step { detail, usage } => {
+                self.status_part(StatusLabel::Step, detail, usage.map(Usage::without_contradictions))
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use omniglot_schema::{
     AuthState, AuthStatus, ErrorCode, ErrorData, EventData, ItemKind, ItemRole, ResolvedBy, StatePatch,
     StatusLabel, StopReason, TurnEndedData, TurnEndedMetadata, TurnId, TurnOrigin, TurnPhase,
-    TurnStartedData, TurnStartedMetadata,
+    TurnStartedData, TurnStartedMetadata, Usage,
 };
 
 use super::{Emitted, Stamp, Timeline};
@@ -139,9 +139,9 @@ impl Timeline {
         let metadata = TurnEndedMetadata {
             stop_reason: stop,
             model: end.model,
-            usage: end.usage,
-            usage_subagents: end.usage_subagents,
-            cost_usd: end.cost_usd.filter(|cost| *cost >= 0.0),
+            usage: end.usage.map(Usage::without_contradictions),
+            usage_subagents: end.usage_subagents.map(Usage::without_contradictions),
+            cost_usd: end.cost_usd.filter(|cost| cost.is_finite() && *cost >= 0.0),
             duration_ms: u64::try_from(duration).unwrap_or(0),
         };
         let data = TurnEndedData { phase: TurnPhase::Ended, turn_id: turn.id, metadata };

@@ -1,0 +1,144 @@
+//! Every adapter with input that no agent would write: recordings with broken lines, arbitrary JSON, arbitrary bytes.
+//!
+//! Nothing panics, every line is told, dropped with a reason or unparsed (T17), and the stream is lawful.
+
+#![expect(clippy::unwrap_used, reason = "a helper of tests; the exemption sees only the tests themselves")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use omniglot_agents::replay::{self, ReplayError};
+use omniglot_agents::{Adapter, Input, LineFault, Registry};
+use omniglot_schema::SessionId;
+use omniglot_testkit::fuzz::{self, Edit};
+use omniglot_timeline::Identity;
+use omniglot_timeline::check::{Allow, check};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+/// Larger recordings repeat what smaller ones have, and take longer.
+const LARGEST: u64 = 150_000;
+
+static RECORDINGS: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
+    let folders = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("captures")).unwrap();
+    let folders = folders.map(|folder| folder.unwrap().path()).filter(|path| path.is_dir());
+    let files = folders.flat_map(|folder| fs::read_dir(folder).unwrap()).map(|file| file.unwrap().path());
+    let is_small = |path: &PathBuf| fs::metadata(path).unwrap().len() <= LARGEST;
+    let mut files: Vec<PathBuf> =
+        files.filter(|path| path.extension().is_some_and(|is| is == "jsonl")).filter(is_small).collect();
+    files.sort();
+    files
+});
+
+/// A change of one line that an agent has written.
+#[derive(Debug, Clone)]
+enum Break {
+    Edit(Edit),
+    Repeat,
+    Remove,
+    /// It changes places with another.
+    Swap(u16),
+    /// It is cut, and no JSON any more.
+    Cut(u8),
+    Replace(Value),
+}
+
+fn broken() -> impl Strategy<Value = (u16, Break)> {
+    let what = prop_oneof![
+        8 => fuzz::edit().prop_map(Break::Edit),
+        2 => Just(Break::Repeat),
+        2 => Just(Break::Remove),
+        2 => any::<u16>().prop_map(Break::Swap),
+        1 => any::<u8>().prop_map(Break::Cut),
+        1 => fuzz::document().prop_map(Break::Replace),
+    ];
+    (any::<u16>(), what)
+}
+
+impl Break {
+    fn apply(&self, line: u16, rows: &mut Vec<Value>) {
+        let is_agents =
+            |row: &Value| matches!(row.get("ch").and_then(Value::as_str), Some("stdout" | "sse" | "http_res"));
+        let of_agent: Vec<usize> = (0..rows.len()).filter(|row| rows.get(*row).is_some_and(is_agents)).collect();
+        if of_agent.is_empty() {
+            return;
+        }
+        let choose = |number: u16| of_agent[usize::from(number) % of_agent.len()];
+        let at = choose(line);
+        match self {
+            Self::Repeat => rows.insert(at, rows[at].clone()),
+            Self::Remove => drop(rows.remove(at)),
+            Self::Swap(other) => rows.swap(at, choose(*other)),
+            Self::Edit(edit) => edit.apply(&mut rows[at]["data"]),
+            Self::Replace(value) => rows[at]["data"] = value.clone(),
+            Self::Cut(length) => {
+                let text = rows[at]["data"].to_string();
+                rows[at]["data"] = text.chars().take((*length).into()).collect::<String>().into();
+            }
+        }
+    }
+}
+
+/// A folder is named after its agent, with a version where there are several.
+fn agent_of(capture: &Path) -> Adapter {
+    let folder = capture.parent().unwrap().file_name().unwrap().to_str().unwrap();
+    let is_of =
+        |id: &str| folder.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
+    let registry = Registry::default();
+    *registry.iter().filter(|agent| is_of(agent.id)).max_by_key(|agent| agent.id.len()).unwrap()
+}
+
+fn assert_lawful(agent: &Adapter, rows: &[Value]) -> Result<(), TestCaseError> {
+    let capture: String = rows.iter().map(|row| format!("{row}\n")).collect();
+    for session in replay::sessions(agent, &capture).unwrap() {
+        let identity = Identity { session_id: SessionId::parse("fuzzed").unwrap(), agent: agent.id.into() };
+        let events = match replay::events(&mut *(agent.translator)(), &session, identity) {
+            Ok(events) => events,
+            // A row that the format of recordings has no place for is not the adapter's.
+            Err(ReplayError::Capture(_)) => return Ok(()),
+            Err(error @ ReplayError::Silent { .. }) => {
+                let row = session.lines().nth(error.line() - 1).unwrap();
+                return Err(TestCaseError::fail(format!("{}: {error}: {row}", agent.id)));
+            }
+        };
+        let report = check(&events, Allow { unparsed: true, ..Allow::default() });
+        prop_assert!(events.is_empty() || report.violations.is_empty(), "{}: {:#?}", agent.id, report.violations);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(fuzz::config(200))]
+
+    #[test]
+    fn a_recording_with_broken_lines_replays_to_a_lawful_stream(
+        recording in any::<u16>(),
+        breaks in proptest::collection::vec(broken(), 1..8),
+    ) {
+        let path = &RECORDINGS[usize::from(recording) % RECORDINGS.len()];
+        let text = fs::read_to_string(path).unwrap();
+        let lines = text.lines().filter(|line| !line.trim().is_empty());
+        let mut rows: Vec<Value> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
+        breaks.iter().for_each(|(line, what)| what.apply(*line, &mut rows));
+        assert_lawful(&agent_of(path), &rows).map_err(|error| {
+            TestCaseError::fail(format!("{}: {error}", path.display()))
+        })?;
+    }
+
+    #[test]
+    fn arbitrary_json_and_bytes_are_dropped_or_unparsed_by_every_adapter(
+        frames in proptest::collection::vec(fuzz::document(), 1..6),
+        bytes in proptest::collection::vec(any::<u8>(), 0..60),
+        fault in prop_oneof![Just(LineFault::NotJson), Just(LineFault::NotUtf8), Just(LineFault::TooLong(u64::MAX))],
+    ) {
+        for agent in Registry::default().iter() {
+            let rows: Vec<Value> =
+                frames.iter().map(|frame| json!({"t": 1, "ch": "stdout", "data": frame})).collect();
+            assert_lawful(agent, &rows)?;
+            let mut out = vec![];
+            (agent.translator)().handle(Input::Garbage { line: &bytes, fault }, &mut out);
+            prop_assert!(!out.is_empty(), "{} said nothing about {bytes:?}", agent.id);
+        }
+    }
+}
