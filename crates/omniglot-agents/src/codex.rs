@@ -30,6 +30,7 @@ mod launch;
 mod link;
 mod mcp;
 mod modes;
+mod name;
 mod open;
 mod plan;
 mod question;
@@ -96,6 +97,10 @@ pub(crate) enum OutboundRequest {
     Settings,
     /// What begins a turn.
     Turn,
+    /// The title of a person.
+    Name,
+    /// `/rename`, which is a turn.
+    Rename,
     /// Holds what was said, in case that the turn has ended meanwhile.
     Steer(Option<Prompt>),
     Close,
@@ -135,6 +140,7 @@ fn commands() -> Vec<CommandInfo> {
     };
     vec![
         info("compact", "Summarise the conversation to make room", None),
+        info("rename", "Give the session a title", Some("title")),
         info("review", "Review the uncommitted changes, or what is asked for", Some("instructions")),
     ]
 }

@@ -136,6 +136,10 @@ pub enum Command {
     /// time.
     Configure(SettingsRequest),
     Prompt(Prompt),
+    /// A person has given the session this title. It is not answered.
+    Rename {
+        title: String,
+    },
     /// Interrupt the running turn. The runtime has resolved the open requests before.
     Cancel,
     ReplyPermission {
@@ -166,6 +170,8 @@ pub struct Open {
     pub resume_since: Option<Timestamp>,
     /// Continue a copy of it, and leave it as it is.
     pub fork: bool,
+    /// The title that a person gave to the session.
+    pub title: Option<String>,
     pub requested: SettingsRequest,
     pub mcp: McpServers,
     pub carryover: Carryover,

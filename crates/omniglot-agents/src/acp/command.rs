@@ -25,6 +25,8 @@ impl Acp {
             Command::Configure(requested) => self.configure(requested, out),
             Command::Prompt(prompt) => out.push(self.prompt(prompt)),
             Command::Cancel => self.cancel(out),
+            // The protocol has no word for it.
+            Command::Rename { .. } => {}
             Command::Close => out.push(self.close()),
             Command::ReplyPermission { key, reply, message } => {
                 self.reply_permission(key, *reply, message.clone(), out);

@@ -21,6 +21,7 @@ impl Claude {
             Command::ReplyQuestion { key, answers } => self.reply_question(key, answers.clone(), out),
             Command::Withdraw { key } => self.withdraw(key, out),
             // The transcript is on disk with every line: there is nothing to say before the process ends.
+            Command::Rename { .. } => {}
             Command::Close => out.push(Output::Closed),
         }
     }

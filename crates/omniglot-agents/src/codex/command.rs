@@ -15,6 +15,7 @@ impl Codex {
             Command::Open(open) => self.open(open, out),
             Command::Configure(requested) => self.configure(requested, out),
             Command::Prompt(prompt) => out.push(self.prompt(prompt)),
+            Command::Rename { title } => out.extend(self.rename(title).map(|(_, output)| output)),
             Command::Cancel => self.cancel(out),
             Command::Close => self.close(out),
             Command::ReplyPermission { key, reply, message } => {
@@ -48,18 +49,24 @@ impl Codex {
             self.turns.commanded.insert(id, prompt.clone());
             return output;
         }
-        let (id, output) = match slash_command(&prompt.text) {
-            Some(("compact", _)) => {
+        let command = slash_command(&prompt.text);
+        let renaming = match command {
+            Some(("rename", title)) => self.rename(title),
+            Some(_) | None => None,
+        };
+        let (id, output) = match (renaming, command) {
+            (Some(renaming), _) => renaming,
+            (None, Some(("compact", _))) => {
                 self.calls.request("thread/compact/start", &ForThread { thread_id: &thread })
             }
-            Some(("review", rest)) => {
+            (None, Some(("review", rest))) => {
                 let target = match rest {
                     "" => ReviewTarget::UncommittedChanges,
                     rest => ReviewTarget::Custom { instructions: rest.to_owned() },
                 };
                 self.calls.request("review/start", &StartReview { thread_id: thread, target })
             }
-            Some(_) | None => {
+            (None, Some(_) | None) => {
                 let input = input::to_wire(prompt, &self.thread.cwd);
                 let params = StartTurn { thread_id: thread, client_user_message_id, input };
                 self.calls.request("turn/start", &params)
@@ -143,5 +150,5 @@ impl Codex {
 fn slash_command(text: &str) -> Option<(&str, &str)> {
     let command = text.trim().strip_prefix('/')?;
     let (name, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
-    matches!(name, "compact" | "review").then_some((name, rest.trim()))
+    matches!(name, "compact" | "review" | "rename").then_some((name, rest.trim()))
 }

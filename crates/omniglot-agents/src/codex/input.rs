@@ -8,7 +8,7 @@ use omniglot_schema::{ContentPart, FileAction};
 use omniglot_timeline::inline_image;
 use serde_json::value::RawValue;
 
-use super::wire::{ReviewTarget, StartReview, StartTurn, UserInput};
+use super::wire::{ReviewTarget, SetName, StartReview, StartTurn, UserInput};
 use crate::contract::{Attachment, FileContent, Prompt};
 
 /// Codex takes pictures; every other file goes along as text or is named, and Codex reads it itself.
@@ -39,6 +39,10 @@ pub(crate) fn said(method: &str, params: &RawValue) -> Vec<ContentPart> {
     let command = |text: String| vec![ContentPart::Text { text }];
     match method {
         "thread/compact/start" => command(super::COMPACT.to_owned()),
+        "thread/name/set" => {
+            let named: Option<SetName> = serde_json::from_str(params.get()).ok();
+            command(format!("/rename {}", named.map(|named| named.name).unwrap_or_default()))
+        }
         "review/start" => command(match serde_json::from_str::<StartReview>(params.get()) {
             Ok(StartReview { target: ReviewTarget::Custom { instructions }, .. }) => {
                 format!("/review {instructions}")

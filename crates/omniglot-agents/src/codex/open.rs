@@ -27,6 +27,8 @@ pub(crate) struct Opening {
     /// The account was asked for a second time.
     asked_again: bool,
     choice: Choice,
+    /// The name of the thread as it was opened.
+    name: Option<String>,
     started: Option<SessionStarted>,
 }
 
@@ -211,7 +213,8 @@ impl Codex {
         self.thread.settings.opened(&answer, choice.permission, sandboxed);
         self.thread.id = Some(answer.thread.id.clone());
         self.turns.thread_opened(resume != Some(Resume::Native));
-        let title = answer.thread.name.map(Some);
+        let name = answer.thread.name;
+        let title = name.clone().map(Some);
         self.state(StatePatch { title, ..StatePatch::default() }, out);
         let started = SessionStarted {
             native_session_id: Some(answer.thread.id),
@@ -221,6 +224,7 @@ impl Codex {
         };
         let opening = self.opening.get_or_insert_default();
         opening.started = Some(started);
+        opening.name = name;
         match choice.collaboration {
             // A thread begins in the mode that builds, also one that comes back.
             Some(Collaboration::Plan) => {
@@ -253,6 +257,8 @@ impl Codex {
         for (label, detail) in happened.into_iter().chain(warnings) {
             self.status(label, detail, out);
         }
+        let title = opening.open.title.filter(|title| opening.name.as_ref() != Some(title));
+        out.extend(title.and_then(|title| self.rename(&title)).map(|(_, request)| request));
     }
 
     /// Tells what is now; before the session is open it is kept for then.

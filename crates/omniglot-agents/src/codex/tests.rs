@@ -3,6 +3,7 @@
 
 mod asked;
 mod login;
+mod name;
 mod told;
 
 use omniglot_schema::{MessageAttachment, PermissionReply, SessionId};

@@ -48,6 +48,7 @@ impl Codex {
             "turn/start" | "review/start" | "thread/compact/start" => {
                 self.turn_sent(id.clone(), method, params, out)
             }
+            "thread/name/set" => self.name_sent(id.clone(), method, params, out),
             "turn/steer" => self.steer_sent(&id, params, out),
             "turn/interrupt" => {
                 let at: Option<AtThread> = serde_json::from_str(params.get()).ok();
@@ -71,6 +72,8 @@ impl Codex {
             }
             Some(OutboundRequest::Settings) => self.settings_answered(id, result, out),
             Some(OutboundRequest::Turn) => self.turn_answered(id, result, out),
+            Some(OutboundRequest::Name) => self.name_answered(result, out),
+            Some(OutboundRequest::Rename) => self.rename_answered(id, result, out),
             Some(OutboundRequest::Steer(prompt)) => self.steer_answered(prompt, result, out),
             Some(OutboundRequest::Close) => {
                 out.extend(self.orphans(vec![]));

@@ -263,7 +263,7 @@ impl Codex {
         self.end_turn(end, out);
     }
 
-    fn end_turn(&mut self, mut end: TurnEnd, out: &mut Vec<Output>) {
+    pub(crate) fn end_turn(&mut self, mut end: TurnEnd, out: &mut Vec<Output>) {
         self.activity(None, out);
         let running = self.turns.running.take().unwrap_or_default();
         self.turns.echoes.turn_ended();

@@ -25,6 +25,7 @@ impl OpenCode {
             Command::ReplyQuestion { key, answers } => self.reply_question(key, answers.as_ref(), out),
             Command::Withdraw { key } => self.withdraw(key, out),
             // The session stays on the server for as long as the server likes.
+            Command::Rename { .. } => {}
             Command::Close => out.push(Output::Closed),
         }
     }

@@ -276,6 +276,7 @@ pub(super) fn open_of(request: &CreateSessionRequest) -> Open {
             agent_mode: request.agent_mode.clone(),
             permission_mode: request.permission_mode.clone(),
         },
+        title: request.title.clone(),
         mcp: request.mcp.clone().unwrap_or_default(),
         ..Open::default()
     }

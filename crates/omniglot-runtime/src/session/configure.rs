@@ -167,7 +167,10 @@ impl Session {
     fn title_is(&mut self, title: Option<String>) {
         if let Some(title) = title {
             let title = Some(title).filter(|title| !title.is_empty());
-            self.patch(StatePatch { title: Some(title), ..StatePatch::default() });
+            self.patch(StatePatch { title: Some(title.clone()), ..StatePatch::default() });
+            if let Some(title) = title {
+                self.tell_agent(&Command::Rename { title });
+            }
         }
     }
 

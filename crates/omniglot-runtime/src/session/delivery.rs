@@ -210,6 +210,7 @@ impl Session {
         let fold = self.timeline.fold();
         open.resume = self.timeline.resumable().map(str::to_owned);
         open.resume_since = fold.native_since;
+        open.title = fold.state.title.clone().filter(|_| fold.titled);
         open.carryover = Carryover::of(&fold.state);
         let requested = requested_of_state(&fold.state);
         open.requested = if open.resume.is_some() { requested } else { requested.or(open.requested) };

@@ -137,6 +137,35 @@ async fn compaction() {
     assert!(fixture.model.last().text().contains("They spoke of a walrus."));
 }
 
+/// Returns the names in Codex's own list of threads, in the order in which they were given.
+fn names(fixture: &Fixture) -> Vec<String> {
+    let index = fixture.agent.home().join(".codex/session_index.jsonl");
+    let lines = std::fs::read_to_string(index).unwrap_or_default();
+    let name = |line: &str| serde_json::from_str::<serde_json::Value>(line).ok()?["thread_name"].as_str().map(str::to_owned);
+    lines.lines().filter_map(name).collect()
+}
+
+#[tokio::test]
+async fn the_title_of_a_person_reaches_codex() {
+    let fixture = CODEX.stage_with([], |request| request.title = Some("At creation".to_owned())).await;
+    let titled = |title: &str| SessionPatch { title: Some(title.to_owned()), ..SessionPatch::default() };
+    let (client, id) = (&fixture.session.client, &fixture.session.id);
+    fixture.answered("Hello.", Reply::text("Hi.")).await;
+    client.patch(id, &titled("By a patch")).await.unwrap();
+    until("the patch is heard", || names(&fixture).len() == 2).await;
+    let turn = fixture.turn("/rename By a command").await;
+    assert_eq!(turn.stop_reason(), StopReason::EndTurn, "{turn}");
+    let fixture = fixture.restart();
+    let (client, id) = (&fixture.session.client, &fixture.session.id);
+    client.patch(id, &titled("Without a process")).await.unwrap();
+    fixture.answered("Hello again.", Reply::text("Hi.")).await;
+    until("the new process is told", || names(&fixture).len() == 4).await;
+    assert_eq!(names(&fixture), ["At creation", "By a patch", "By a command", "Without a process"]);
+    let title = client.detail(id).await.unwrap().state.title;
+    assert_eq!(title.as_deref(), Some("Without a process"));
+    fixture.session.history().await;
+}
+
 /// A message that steers becomes part of the running turn.
 #[tokio::test]
 async fn steering_a_running_turn() {

@@ -65,6 +65,13 @@ pub(crate) struct ForThread<'a> {
     pub(crate) thread_id: &'a str,
 }
 
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SetName {
+    pub(crate) thread_id: String,
+    pub(crate) name: String,
+}
+
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Terminate<'a> {
