@@ -58,9 +58,11 @@ fn broken() -> impl Strategy<Value = (u16, Break)> {
 
 impl Break {
     fn apply(&self, line: u16, rows: &mut Vec<Value>) {
-        let is_agents =
-            |row: &Value| matches!(row.get("ch").and_then(Value::as_str), Some("stdout" | "sse" | "http_res"));
-        let of_agent: Vec<usize> = (0..rows.len()).filter(|row| rows.get(*row).is_some_and(is_agents)).collect();
+        let is_agents = |row: &Value| {
+            matches!(row.get("ch").and_then(Value::as_str), Some("stdout" | "sse" | "http_res"))
+        };
+        let of_agent: Vec<usize> =
+            (0..rows.len()).filter(|row| rows.get(*row).is_some_and(is_agents)).collect();
         if of_agent.is_empty() {
             return;
         }
@@ -103,7 +105,12 @@ fn assert_lawful(agent: &Adapter, rows: &[Value]) -> Result<(), TestCaseError> {
             }
         };
         let report = check(&events, Allow { unparsed: true, ..Allow::default() });
-        prop_assert!(events.is_empty() || report.violations.is_empty(), "{}: {:#?}", agent.id, report.violations);
+        prop_assert!(
+            events.is_empty() || report.violations.is_empty(),
+            "{}: {:#?}",
+            agent.id,
+            report.violations
+        );
     }
     Ok(())
 }

@@ -99,9 +99,11 @@ const INTERNAL: &str = "urn:sandbox-agent:error:internal";
 
 /// The routes that take a body, each with one that fits.
 fn routes() -> Vec<(Method, &'static str, Value)> {
-    let rpc = |method: &str, params: Value| json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    let rpc =
+        |method: &str, params: Value| json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
     let model = json!({"providerID": "mock", "modelID": "m"});
-    let words = json!([{"type": "text", "text": "hi"}, {"type": "file", "mime": "text/plain", "url": "file:///x"}]);
+    let words =
+        json!([{"type": "text", "text": "hi"}, {"type": "file", "mime": "text/plain", "url": "file:///x"}]);
     vec![
         (Method::POST, "/v1/sessions/t", json!({"agent": "mock", "cwd": "/", "title": "t", "mcp": {}})),
         (Method::PATCH, "/v1/sessions/s", json!({"title": "t", "model": "m", "variant": "v"})),
@@ -111,16 +113,36 @@ fn routes() -> Vec<(Method, &'static str, Value)> {
         (Method::POST, "/v1/sessions/s/permissions/perm_1/reply", json!({"reply": "once", "message": "m"})),
         (Method::POST, "/v1/sessions/s/questions/qst_1/reply", json!({"answers": [["a"]]})),
         (Method::POST, "/v1/sessions/s/cancel", json!({})),
-        (Method::POST, "/v1/acp/c?agent=mock", rpc("initialize", json!({"protocolVersion": 1, "clientCapabilities": {"fs": {}}}))),
+        (
+            Method::POST,
+            "/v1/acp/c?agent=mock",
+            rpc("initialize", json!({"protocolVersion": 1, "clientCapabilities": {"fs": {}}})),
+        ),
         (Method::POST, "/v1/acp/c", rpc("session/new", json!({"cwd": "/", "mcpServers": []}))),
         (Method::POST, "/v1/acp/c", rpc("session/prompt", json!({"sessionId": "s", "prompt": words}))),
         (Method::POST, "/v1/acp/c", rpc("session/set_mode", json!({"sessionId": "s", "modeId": "m"}))),
-        (Method::POST, "/v1/acp/c", json!({"jsonrpc": "2.0", "id": "r1", "result": {"outcome": {"outcome": "cancelled"}}})),
-        (Method::POST, "/opencode/session", json!({"title": "t", "agent": "mock", "model": model, "permission": []})),
+        (
+            Method::POST,
+            "/v1/acp/c",
+            json!({"jsonrpc": "2.0", "id": "r1", "result": {"outcome": {"outcome": "cancelled"}}}),
+        ),
+        (
+            Method::POST,
+            "/opencode/session",
+            json!({"title": "t", "agent": "mock", "model": model, "permission": []}),
+        ),
         (Method::PATCH, "/opencode/session/ses_1", json!({"title": "t", "time": {"archived": 1}})),
-        (Method::POST, "/opencode/session/ses_1/message", json!({"messageID": "msg_1", "model": model, "parts": words})),
+        (
+            Method::POST,
+            "/opencode/session/ses_1/message",
+            json!({"messageID": "msg_1", "model": model, "parts": words}),
+        ),
         (Method::POST, "/opencode/session/ses_1/prompt_async", json!({"agent": "mock", "parts": words})),
-        (Method::POST, "/opencode/session/ses_1/command", json!({"command": "c", "arguments": "a", "model": "a/b"})),
+        (
+            Method::POST,
+            "/opencode/session/ses_1/command",
+            json!({"command": "c", "arguments": "a", "model": "a/b"}),
+        ),
         (Method::POST, "/opencode/session/ses_1/fork", json!({"messageID": "msg_1"})),
         (Method::POST, "/opencode/permission/per_1/reply", json!({"reply": "once"})),
         (Method::POST, "/opencode/question/que_1/reply", json!({"answers": [["a"]]})),
@@ -207,7 +229,10 @@ fn every_body_of_every_face_has_an_answer_that_is_no_internal_error() {
             }
         });
         // No agent is installed here, which is an error of another type.
-        prop_assert!(answer.as_ref().is_ok_and(|text| !text.contains(INTERNAL)), "{method} {path}: {answer:?}");
+        prop_assert!(
+            answer.as_ref().is_ok_and(|text| !text.contains(INTERNAL)),
+            "{method} {path}: {answer:?}"
+        );
         Ok(())
     });
     tried.unwrap();

@@ -94,7 +94,9 @@ impl Edit {
         }
         *left -= 1;
         match value {
-            Value::Array(elements) => elements.retain_mut(|element| !self.meets(left) || self.visit(element, left)),
+            Value::Array(elements) => {
+                elements.retain_mut(|element| !self.meets(left) || self.visit(element, left))
+            }
             Value::Object(members) => {
                 let mut dropped = None;
                 for (name, member) in members.iter_mut() {

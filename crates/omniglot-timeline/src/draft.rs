@@ -50,6 +50,25 @@ pub enum Draft {
         delta: String,
     },
     ItemCompleted(ItemEnd),
+    /// A call of a tool begins. The Timeline makes two items of a call: `tool_call` until its arguments are final,
+    /// `tool_result` from then on.
+    CallStarted(CallStart),
+    /// More of the arguments.
+    CallInput {
+        key: ItemKey,
+        delta: String,
+    },
+    /// The arguments are final; `None` means as they were started and streamed.
+    CallReady {
+        key: ItemKey,
+        call: Option<ToolCall>,
+    },
+    /// The call runs; `delta` is a preview of its output and may be empty.
+    CallOutput {
+        key: ItemKey,
+        delta: String,
+    },
+    CallEnded(CallEnd),
     PermissionRequested(PermissionAsk),
     PermissionResolved {
         key: RequestKey,
@@ -154,7 +173,24 @@ pub enum Outcome {
     Failed,
 }
 
-/// What an item is, with its content as far as it is known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallStart {
+    /// Also that of what the call spawns: [`ItemStart::parent`].
+    pub key: ItemKey,
+    pub native_id: Option<String>,
+    /// The message or spawning call that this call belongs to; ignored when unknown.
+    pub parent: Option<ItemKey>,
+    pub call: ToolCall,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallEnd {
+    pub key: ItemKey,
+    pub outcome: Outcome,
+    pub result: ToolResult,
+}
+
+/// What an item is that belongs to no call, with its content as far as it is known.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Body {
     /// A message; text parts of one message are streamed as one text.
@@ -166,8 +202,6 @@ pub enum Body {
         text: String,
         visibility: ReasoningVisibility,
     },
-    ToolCall(ToolCall),
-    ToolResult(ToolResult),
     System {
         parts: Vec<ContentPart>,
     },
@@ -209,10 +243,9 @@ impl ToolCall {
     }
 }
 
-/// The result of the call named `call`.
-#[derive(Debug, Clone, PartialEq)]
+/// The result of a call.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ToolResult {
-    pub call: ItemKey,
     pub output: String,
     /// What was written to stderr, where the agent tells it apart; `output` is without it.
     pub stderr: Option<String>,
@@ -223,21 +256,6 @@ pub struct ToolResult {
     pub parts: Vec<ContentPart>,
     /// What the call has begun goes on, and may be spoken of in any later turn.
     pub goes_on: bool,
-}
-
-impl ToolResult {
-    pub fn of(call: ItemKey) -> Self {
-        Self {
-            call,
-            output: String::new(),
-            stderr: None,
-            is_error: None,
-            exit_code: None,
-            duration_ms: None,
-            parts: vec![],
-            goes_on: false,
-        }
-    }
 }
 
 impl Body {
@@ -251,16 +269,9 @@ impl Body {
         Self::Message { role, parts }
     }
 
-    /// A call of which nothing but its name and arguments is known.
-    pub fn tool_call(name: impl Into<String>, arguments: impl Into<String>) -> Self {
-        Self::ToolCall(ToolCall::new(name, arguments))
-    }
-
     pub fn kind(&self) -> ItemKind {
         match self {
             Self::Message { .. } | Self::Reasoning { .. } => ItemKind::Message,
-            Self::ToolCall(_) => ItemKind::ToolCall,
-            Self::ToolResult(_) => ItemKind::ToolResult,
             Self::System { .. } => ItemKind::System,
             Self::Status { .. } | Self::Step { .. } => ItemKind::Status,
             Self::Unknown { .. } => ItemKind::Unknown,
@@ -270,8 +281,7 @@ impl Body {
     pub fn role(&self) -> Option<ItemRole> {
         match self {
             Self::Message { role, .. } => Some(*role),
-            Self::Reasoning { .. } | Self::ToolCall(_) => Some(ItemRole::Assistant),
-            Self::ToolResult(_) => Some(ItemRole::Tool),
+            Self::Reasoning { .. } => Some(ItemRole::Assistant),
             Self::System { .. } | Self::Status { .. } | Self::Step { .. } | Self::Unknown { .. } => None,
         }
     }

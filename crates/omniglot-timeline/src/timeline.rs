@@ -6,6 +6,7 @@
 
 mod blobs;
 mod bodies;
+mod calls;
 mod closing;
 mod content;
 mod fates;
@@ -231,6 +232,11 @@ impl Timeline {
             Draft::ItemStarted(start) => self.item_started(start, stamp, out),
             Draft::ItemDelta { key, delta } => self.item_delta(&key, delta, stamp, out),
             Draft::ItemCompleted(end) => self.item_completed(end, stamp, out),
+            Draft::CallStarted(start) => self.call_started(start, stamp, out),
+            Draft::CallInput { key, delta } => self.call_input(&key, delta, stamp, out),
+            Draft::CallReady { key, call } => self.call_ready(&key, call, stamp, out),
+            Draft::CallOutput { key, delta } => self.call_output(&key, delta, stamp, out),
+            Draft::CallEnded(end) => self.call_ended(end, stamp, out),
             Draft::PermissionRequested(ask) => self.permission_requested(ask, stamp, out),
             Draft::PermissionResolved { key, status, by, message } => {
                 self.permission_resolved(&key, status, by, message, stamp, out);

@@ -17,9 +17,9 @@ use omniglot_schema::{
 use omniglot_testkit::validate::validate_event;
 use omniglot_timeline::check::{Allow, check};
 use omniglot_timeline::{
-    Body, Draft, DropReason, Emitted, Failure, Fold, Identity, ItemEnd, ItemKey, ItemStart, Origin, Outcome,
-    PermissionAsk, QuestionAsk, RequestKey, SessionEnd, SessionStarted, Stamp, Timeline, ToolResult, TurnEnd,
-    Unparsed, inline_image,
+    Body, CallEnd, CallStart, Draft, DropReason, Emitted, Failure, Fold, Identity, ItemEnd, ItemKey,
+    ItemStart, Origin, Outcome, PermissionAsk, QuestionAsk, RequestKey, SessionEnd, SessionStarted, Stamp,
+    Timeline, ToolCall, ToolResult, TurnEnd, Unparsed, inline_image,
 };
 use proptest::prelude::*;
 
@@ -71,15 +71,28 @@ fn body() -> impl Strategy<Value = Body> {
     prop_oneof![
         3 => (role, parts()).prop_map(|(role, parts)| Body::Message { role, parts }),
         1 => text().prop_map(|text| Body::Reasoning { text, visibility: ReasoningVisibility::Public }),
-        2 => text().prop_map(|arguments| Body::tool_call("tool", arguments)),
-        2 => (key(), text(), any::<bool>()).prop_map(|(call, output, goes_on)| {
-            Body::ToolResult(ToolResult { output, goes_on, ..ToolResult::of(call) })
-        }),
         1 => parts().prop_map(|parts| Body::System { parts }),
         1 => text().prop_map(|text| Body::Status { label: StatusLabel::Warning, detail: Some(text) }),
         1 => text().prop_map(|text| Body::Step { detail: Some(text), usage: Some(Usage::default()) }),
         1 => parts().prop_map(|parts| Body::Unknown { parts }),
     ]
+}
+
+fn call() -> impl Strategy<Value = ToolCall> {
+    text().prop_map(|arguments| ToolCall::new("tool", arguments))
+}
+
+fn result() -> impl Strategy<Value = ToolResult> {
+    (text(), parts(), any::<bool>()).prop_map(|(output, parts, goes_on)| ToolResult {
+        output,
+        parts,
+        goes_on,
+        ..ToolResult::default()
+    })
+}
+
+fn outcome() -> impl Strategy<Value = Outcome> {
+    prop_oneof![Just(Outcome::Completed), Just(Outcome::Failed)]
 }
 
 fn stop() -> impl Strategy<Value = StopReason> {
@@ -109,8 +122,7 @@ fn turn_end() -> impl Strategy<Value = TurnEnd> {
     let numbers = (tokens.clone(), tokens.clone(), tokens.clone(), tokens);
     (stop(), proptest::option::of(failure()), numbers).prop_map(|(stop, error, numbers)| {
         let (input_tokens, output_tokens, reasoning_tokens, total_tokens) = numbers;
-        let usage =
-            Usage { input_tokens, output_tokens, reasoning_tokens, total_tokens, ..Usage::default() };
+        let usage = Usage { input_tokens, output_tokens, reasoning_tokens, total_tokens, ..Usage::default() };
         TurnEnd { error, usage: Some(usage), cost_usd: Some(0.5), ..TurnEnd::new(stop) }
     })
 }
@@ -139,7 +151,6 @@ fn draft() -> impl Strategy<Value = Draft> {
         Just(PermissionStatus::Reject),
         Just(PermissionStatus::Requested)
     ];
-    let outcome = prop_oneof![Just(Outcome::Completed), Just(Outcome::Failed)];
     let patch = prop_oneof![
         Just(StatePatch::default()),
         Just(StatePatch { title: Some(Some("t".into())), ..StatePatch::default() }),
@@ -163,8 +174,17 @@ fn draft() -> impl Strategy<Value = Draft> {
             Draft::ItemStarted(ItemStart { key, native_id: Some("native".into()), parent, body })
         }),
         8 => (key(), text()).prop_map(|(key, delta)| Draft::ItemDelta { key, delta }),
-        8 => (key(), outcome, proptest::option::of(body())).prop_map(|(key, outcome, body)| {
+        8 => (key(), outcome(), proptest::option::of(body())).prop_map(|(key, outcome, body)| {
             Draft::ItemCompleted(ItemEnd { key, outcome, body })
+        }),
+        4 => (key(), proptest::option::of(key()), call()).prop_map(|(key, parent, call)| {
+            Draft::CallStarted(CallStart { key, native_id: Some("native".into()), parent, call })
+        }),
+        3 => (key(), text()).prop_map(|(key, delta)| Draft::CallInput { key, delta }),
+        4 => (key(), proptest::option::of(call())).prop_map(|(key, call)| Draft::CallReady { key, call }),
+        4 => (key(), text()).prop_map(|(key, delta)| Draft::CallOutput { key, delta }),
+        4 => (key(), outcome(), result()).prop_map(|(key, outcome, result)| {
+            Draft::CallEnded(CallEnd { key, outcome, result })
         }),
         3 => (request(), proptest::option::of(key()), any::<bool>()).prop_map(|(key, call, covered)| {
             let pattern = covered.then(|| "p".to_owned());

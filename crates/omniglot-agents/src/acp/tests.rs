@@ -345,13 +345,13 @@ fn growing_output_is_previewed_and_the_last_word_is_the_truth() {
     harness.update(&news("completed", "final"));
     harness.update(&news("completed", "again"));
     insta::assert_snapshot!(harness.said(), @r#"
-    item + call:1:c native="c" tool_call execute {} "run" kind="execute"
-    item . call:1:c tool_call execute {} "run" kind="execute"
-    item + result:1:c native=null tool_result of call:1:c ""
-    item ~ result:1:c "one"
-    item ~ result:1:c " two"
+    call + call:1:c native="c" execute {} "run" kind="execute"
+    call = call:1:c execute {} "run" kind="execute"
+    call > call:1:c ""
+    call > call:1:c "one"
+    call > call:1:c " two"
     dropped superseded
-    item . result:1:c tool_result of call:1:c "final" error=false
+    call . call:1:c "final" error=false
     dropped superseded
     "#);
 }
@@ -368,7 +368,7 @@ fn bad_entries_are_reported_one_by_one() {
     insta::assert_snapshot!(harness.said(), @r#"
     state {"todos":[{"text":"a","status":"completed"}]}
     unparsed plan.entries[1]: unknown variant `maybe`, expected one of `pending`, `in_progress`, `completed` at line 1 column 51
-    item + call:1:c native="c" tool_call other {} "t" kind="other"
+    call + call:1:c native="c" other {} "t" kind="other"
     unparsed tool_call.status: unknown variant `paused`, expected one of `pending`, `in_progress`, `completed`, `failed` at line 1 column 8
     unparsed tool_call.content[0]: unknown variant `smell`, expected one of `content`, `diff`, `terminal` at line 1 column 15
     "#);
@@ -380,8 +380,8 @@ fn a_call_that_never_ran_is_still_completed_at_the_end_of_the_turn() {
     harness.update(r#"{"sessionUpdate":"tool_call","toolCallId":"c","title":"t","kind":"read"}"#);
     harness.hear(r#"{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#);
     insta::assert_snapshot!(harness.said(), @r#"
-    item + call:1:c native="c" tool_call read {} "t" kind="read"
-    item . call:1:c tool_call read {} "t" kind="read"
+    call + call:1:c native="c" read {} "t" kind="read"
+    call = call:1:c read {} "t" kind="read"
     turn . "end_turn"
     "#);
 }
@@ -429,8 +429,8 @@ fn a_permission_shows_its_call_first() {
     let mut harness = Harness::prompted();
     harness.hear(&permission(OPTIONS));
     insta::assert_snapshot!(harness.said(), @r#"
-    item + call:1:c1 native="c1" tool_call edit {"path":"n"} "Write note" kind="edit" {"paths":[{"path":"/w/n"}]}
-    item . call:1:c1 tool_call edit {"path":"n"} "Write note" kind="edit" {"paths":[{"path":"/w/n"}]}
+    call + call:1:c1 native="c1" edit {"path":"n"} "Write note" kind="edit" {"paths":[{"path":"/w/n"}]}
+    call = call:1:c1 edit {"path":"n"} "Write note" kind="edit" {"paths":[{"path":"/w/n"}]}
     permission + 1:0 native=0 "Write note" tool="edit" call="call:1:c1" options=[{"id":"y","name":"Yes","kind":"allow_once"},{"id":"a","name":"Always","kind":"allow_always"},{"id":"n","name":"No","kind":"reject_once"}] files=[]
     "#);
 }
@@ -624,10 +624,9 @@ fn pictures_of_the_agent_and_its_tools_are_parts_beside_the_text() {
     insta::assert_snapshot!(harness.said(), @r#"
     item + text:1: native=null message "assistant" [{"type":"image","path":"data:image/png;base64,AA==","mime":"image/png"}]
     item . text:1:
-    item + call:1:c native="c" tool_call read {} "t" kind="read"
-    item . call:1:c tool_call read {} "t" kind="read"
-    item + result:1:c native=null tool_result of call:1:c ""
-    item . result:1:c tool_result of call:1:c "x" error=false parts=[{"type":"image","path":"data:image/png;base64,AA==","mime":"image/png"}]
+    call + call:1:c native="c" read {} "t" kind="read"
+    call = call:1:c read {} "t" kind="read"
+    call . call:1:c "x" error=false parts=[{"type":"image","path":"data:image/png;base64,AA==","mime":"image/png"}]
     "#);
 }
 

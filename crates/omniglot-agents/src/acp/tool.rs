@@ -1,8 +1,6 @@
-//! The tool calls of a session: what was said about each, and how far its two items have come (T5).
+//! The tool calls of a session: what was said about each, and how far it has come (T5).
 //!
-//! A call is known from its first mention, whatever message that is in. Its call item ends when the
-//! arguments are final; its result item lives from the first sign that it runs to its final state.
-//! Items left open at the end of a turn are closed by the Timeline.
+//! A call is known from its first mention, whatever message that is in.
 
 mod about;
 mod grant;
@@ -11,7 +9,7 @@ use std::collections::HashMap;
 
 use agent_client_protocol_schema::v1::{ToolCallStatus, ToolKind};
 use omniglot_schema::{ContentPart, ToolPath};
-use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome, ToolCall, ToolResult};
+use omniglot_timeline::{CallEnd, CallStart, ItemKey, Outcome, ToolCall, ToolResult};
 
 use super::output::{Content, RawOutput, unfenced};
 use super::quirks::Quirks;
@@ -38,16 +36,13 @@ pub(crate) struct Tools {
     pub(crate) terminals: Terminals,
 }
 
-/// How far the items of a call have come; only forwards.
+/// How far a call has come; only forwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Phase {
-    /// The call item is open.
     Announced,
-    /// The call item has ended.
+    /// The arguments are final.
     Called,
-    /// The result item is open.
     Running,
-    /// The result item has ended.
     Done,
 }
 
@@ -56,8 +51,6 @@ struct Tool {
     quirks: &'static Quirks,
     number: u64,
     call: ItemKey,
-    result: ItemKey,
-    parent: Option<ItemKey>,
     phase: Phase,
     turn: u64,
     /// The directory of the session.
@@ -203,27 +196,20 @@ impl Tools {
             spawning.run(out);
         }
         let parent = self.spawning(said.meta.claude.parent_tool_use_id.as_deref());
-        let mut tool = Tool::new(said, self.made, self.turn, parent, quirks);
+        let mut tool = Tool::new(said, self.made, self.turn, quirks);
         tool.directory.clone_from(&self.directory);
-        out.push(tool.start_call(&said.id));
+        let (key, native_id) = (tool.call.clone(), Some(said.id.clone()));
+        out.push(Draft::CallStarted(CallStart { key, native_id, parent, call: tool.described() }).into());
         tool
     }
 }
 
 impl Tool {
-    fn new(
-        said: &ToolFields,
-        number: u64,
-        turn: u64,
-        parent: Option<ItemKey>,
-        quirks: &'static Quirks,
-    ) -> Self {
+    fn new(said: &ToolFields, number: u64, turn: u64, quirks: &'static Quirks) -> Self {
         Self {
             quirks,
             number,
             call: ItemKey(format!("call:{number}:{}", said.id)),
-            result: ItemKey(format!("result:{number}:{}", said.id)),
-            parent,
             phase: Phase::Announced,
             turn,
             directory: None,
@@ -317,21 +303,12 @@ impl Tool {
         }
     }
 
-    fn start_call(&self, native_id: &str) -> Output {
-        let body = self.call_body();
-        let native_id = Some(native_id.to_owned());
-        Draft::ItemStarted(ItemStart { key: self.call.clone(), native_id, parent: self.parent.clone(), body })
-            .into()
-    }
-
     fn complete_call(&mut self, out: &mut Vec<Output>) {
         if self.phase >= Phase::Called {
             return;
         }
         self.phase = Phase::Called;
-        let end =
-            ItemEnd { key: self.call.clone(), outcome: Outcome::Completed, body: Some(self.call_body()) };
-        out.push(Draft::ItemCompleted(end).into());
+        out.push(Draft::CallReady { key: self.call.clone(), call: Some(self.described()) }.into());
     }
 
     fn run(&mut self, out: &mut Vec<Output>) {
@@ -340,10 +317,7 @@ impl Tool {
             return;
         }
         self.phase = Phase::Running;
-        let body = Body::ToolResult(ToolResult::of(self.call.clone()));
-        let start =
-            ItemStart { key: self.result.clone(), native_id: None, parent: self.parent.clone(), body };
-        out.push(Draft::ItemStarted(start).into());
+        out.push(self.says(String::new()));
     }
 
     /// Output that only grew goes out at once; output that was replaced waits for the end (T7).
@@ -353,37 +327,40 @@ impl Tool {
         }
         if self.terminals(terminals).next().is_some() {
             let news = self.content.terminals.iter().filter_map(|name| terminals.get_mut(name)?.preview());
-            let delta = |delta| Draft::ItemDelta { key: self.result.clone(), delta }.into();
-            return out.extend(news.map(delta));
+            return out.extend(news.map(|delta| self.says(delta)));
         }
         let delta = match self.output().strip_prefix(self.streamed.as_str()) {
             Some(delta) if !delta.is_empty() => delta.to_owned(),
             _ => return,
         };
         self.streamed.push_str(&delta);
-        out.push(Draft::ItemDelta { key: self.result.clone(), delta }.into());
+        out.push(self.says(delta));
+    }
+
+    fn says(&self, delta: String) -> Output {
+        Draft::CallOutput { key: self.call.clone(), delta }.into()
     }
 
     fn finish(&mut self, outcome: Outcome, terminals: &mut Terminals, out: &mut Vec<Output>) {
-        self.run(out);
+        self.complete_call(out);
         self.read_terminals(terminals);
         self.phase = Phase::Done;
-        let body = Some(Body::ToolResult(self.result_body(outcome)));
-        out.push(Draft::ItemCompleted(ItemEnd { key: self.result.clone(), outcome, body }).into());
+        let result = self.result(outcome);
+        out.push(Draft::CallEnded(CallEnd { key: self.call.clone(), outcome, result }).into());
         // The call may be mentioned again, but its content has been told.
         self.content = Content::default();
         self.terminal = String::new();
         self.streamed = String::new();
     }
 
-    fn call_body(&self) -> Body {
+    fn described(&self) -> ToolCall {
         let (name, arguments) = (self.name(), self.name_and_arguments().1);
         let title = self.title.clone().filter(|title| *title != name);
         let call = self.about().call(name, arguments.unwrap_or_else(|| "{}".to_owned()));
-        Body::ToolCall(ToolCall { title, ..call })
+        ToolCall { title, ..call }
     }
 
-    fn result_body(&mut self, outcome: Outcome) -> ToolResult {
+    fn result(&mut self, outcome: Outcome) -> ToolResult {
         let mut parts = std::mem::take(&mut self.content.parts);
         if outcome == Outcome::Completed {
             // An edit that failed or was refused did not change the file.
@@ -396,7 +373,6 @@ impl Tool {
         }
         parts.extend(self.raw.json.take().map(|json| ContentPart::Json { json }));
         ToolResult {
-            call: self.call.clone(),
             output: self.output().to_owned(),
             stderr: if self.shows_raw() { self.raw.stderr.take() } else { None },
             is_error: Some(outcome == Outcome::Failed),

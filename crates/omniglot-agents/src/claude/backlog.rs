@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use omniglot_timeline::{Body, ItemKey, ItemStart};
+use omniglot_timeline::{CallStart, ItemKey, ItemStart};
 
 use super::{Claude, dropped};
 use crate::contract::{Draft, DropReason, Output};
@@ -171,9 +171,11 @@ impl Claude {
     fn release(&mut self, call: &str) -> Vec<Output> {
         let Some(mut held) = self.backlog.held.remove(call) else { return Vec::new() };
         if self.turns.telling() > held.turn + 1
-            && let Some(Output::Draft(Draft::ItemStarted(start))) = held.said.first_mut()
+            && let Some(Output::Draft(
+                Draft::ItemStarted(ItemStart { parent, .. }) | Draft::CallStarted(CallStart { parent, .. }),
+            )) = held.said.first_mut()
         {
-            start.parent = self.tools.call_of(&held.spawned_by);
+            *parent = self.tools.call_of(&held.spawned_by);
         }
         held.said
     }
@@ -201,9 +203,5 @@ impl Claude {
 
 /// The native id of the call that begins here.
 fn call_in(output: &Output) -> Option<String> {
-    let Output::Draft(Draft::ItemStarted(ItemStart { body: Body::ToolCall(_), native_id, .. })) = output
-    else {
-        return None;
-    };
-    native_id.clone()
+    if let Output::Draft(Draft::CallStarted(start)) = output { start.native_id.clone() } else { None }
 }

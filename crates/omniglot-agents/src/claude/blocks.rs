@@ -183,8 +183,14 @@ impl Claude {
         let block = self.blocks.threads.get(&thread).and_then(|telling| telling.streamed.get(&index));
         let (key, delta) = match (delta, block) {
             (Delta::Text(text), Some(Streamed::Text(key)))
-            | (Delta::Thinking(text), Some(Streamed::Thought(key))) => (Some(key.clone()), text),
-            (Delta::InputJson(text), Some(Streamed::Call(id))) => (self.tools.call_of(id), text),
+            | (Delta::Thinking(text), Some(Streamed::Thought(key))) => (key.clone(), text),
+            (Delta::InputJson(delta), Some(Streamed::Call(id))) => {
+                let key = self.tools.call_of(id).filter(|_| !delta.is_empty());
+                return match key {
+                    Some(key) => out.push(Draft::CallInput { key, delta }.into()),
+                    None => dropped(DropReason::Internal, out),
+                };
+            }
             (Delta::Silent, _) => return dropped(DropReason::Internal, out),
             (Delta::Unknown { kind }, _) => {
                 let fault = unparsed("stream_event", format!("unknown kind of delta: {kind}"));
@@ -195,10 +201,10 @@ impl Claude {
                 return dropped(DropReason::Superseded, out);
             }
         };
-        match key.filter(|_| !delta.is_empty()) {
-            Some(key) => out.push(Draft::ItemDelta { key, delta }.into()),
-            None => dropped(DropReason::Internal, out),
+        if delta.is_empty() {
+            return dropped(DropReason::Internal, out);
         }
+        out.push(Draft::ItemDelta { key, delta }.into());
     }
 
     /// The end of a stream does not say that its blocks are whole: `abandoned_blocks` does say which are not.

@@ -3,7 +3,7 @@
 //! The content is what the model was given; `tool_use_result` is the tool's own structured copy of it.
 
 use omniglot_schema::{ContentPart, FileAction};
-use omniglot_timeline::{ItemKey, ToolResult, inline_image};
+use omniglot_timeline::{ToolResult, inline_image};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -18,14 +18,13 @@ use crate::fault::unparsed;
 pub(crate) fn read(
     name: &str,
     input: Option<&RawValue>,
-    call: ItemKey,
     result: &WireResult<'_>,
     structured: Option<&RawValue>,
     faults: &mut Vec<Unparsed>,
 ) -> ToolResult {
     let is_error = result.is_error.unwrap_or(false);
     let (text, mut parts) = content(result.content, faults);
-    let mut read = ToolResult { output: text, is_error: Some(is_error), ..ToolResult::of(call) };
+    let mut read = ToolResult { output: text, is_error: Some(is_error), ..ToolResult::default() };
     if is_error {
         failed(&mut read, structured);
     } else {
@@ -196,7 +195,7 @@ mod tests {
         let result =
             WireResult { tool_use_id: "b".to_owned(), content: Some(&content), is_error: Some(false) };
         let mut faults = vec![];
-        let read = read("Bash", None, ItemKey::from("b"), &result, Some(&structured), &mut faults);
+        let read = read("Bash", None, &result, Some(&structured), &mut faults);
         assert_eq!(faults, []);
         (read.output, read.stderr)
     }

@@ -1,11 +1,10 @@
-//! The tool calls of a session, and how far the two items of each have come (T5).
+//! The tool calls of a session, and how far each has come (T5).
 //!
-//! A call ends when its line is there; its result lives from the first sign that it runs to the line of its
-//! result. What the result says is left to `output`.
+//! The arguments of a call are final when its line is there. What its result says is left to `output`.
 
 use indexmap::IndexMap;
 use omniglot_schema::{ContentPart, Plan, StatePatch};
-use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome, ToolCall, ToolResult};
+use omniglot_timeline::{Body, CallEnd, CallStart, ItemKey, Outcome, ToolCall};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -23,19 +22,17 @@ pub(crate) struct Tools {
     made: u64,
 }
 
-/// How far the items of a call have come; only forwards.
+/// How far a call has come; only forwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Phase {
     Announced,
     Called,
-    Running,
     Done,
 }
 
 #[derive(Debug)]
 struct Call {
     key: ItemKey,
-    result: ItemKey,
     name: String,
     input: Option<Box<RawValue>>,
     phase: Phase,
@@ -58,14 +55,13 @@ impl Tools {
         self.made += 1;
         let call = Call {
             key: ItemKey(format!("call:{}:{id}", self.made)),
-            result: ItemKey(format!("result:{}:{id}", self.made)),
             name: name.to_owned(),
             input: None,
             phase: Phase::Announced,
         };
-        let body = Body::ToolCall(About::of(tool_kinds::kind(name)).call(name, ""));
-        let start = ItemStart { key: call.key.clone(), native_id: Some(id.to_owned()), parent, body };
-        out.push(Draft::ItemStarted(start).into());
+        let begun = About::of(tool_kinds::kind(name)).call(name, "");
+        let start = CallStart { key: call.key.clone(), native_id: Some(id.to_owned()), parent, call: begun };
+        out.push(Draft::CallStarted(start).into());
         self.calls.insert(id.to_owned(), call);
     }
 
@@ -89,9 +85,9 @@ impl Tools {
     }
 
     /// A sign that a call runs.
-    pub(crate) fn runs(&mut self, id: &str, out: &mut Vec<Output>) {
-        if let Some(call) = self.calls.get_mut(id).filter(|call| call.phase == Phase::Called) {
-            call.run(out);
+    pub(crate) fn runs(&self, id: &str, out: &mut Vec<Output>) {
+        if let Some(call) = self.calls.get(id).filter(|call| call.phase == Phase::Called) {
+            out.push(Draft::CallOutput { key: call.key.clone(), delta: String::new() }.into());
         }
     }
 
@@ -103,17 +99,6 @@ impl Tools {
 
 fn plan_in(input: &RawValue) -> Option<String> {
     serde_json::from_str(input.get()).ok().map(|PlanInput { plan }| plan)
-}
-
-impl Call {
-    fn run(&mut self, out: &mut Vec<Output>) {
-        if self.phase < Phase::Running {
-            self.phase = Phase::Running;
-            let body = Body::ToolResult(ToolResult::of(self.key.clone()));
-            let start = ItemStart { key: self.result.clone(), native_id: None, parent: None, body };
-            out.push(Draft::ItemStarted(start).into());
-        }
-    }
 }
 
 impl Claude {
@@ -139,10 +124,9 @@ impl Claude {
         let told = matches!(name.as_str(), "Bash" | "Agent" | "Task");
         let title = told.then(|| serde_json::from_str::<Described>(input.get()).ok()?.description).flatten();
         let about = tool_kinds::about(&name, input.get());
-        let body = Body::ToolCall(ToolCall { title, ..about.call(name, input.get()) });
+        let call = Some(ToolCall { title, ..about.call(name, input.get()) });
         known.input = Some(input);
-        let end = ItemEnd { key: known.key.clone(), outcome: Outcome::Completed, body: Some(body) };
-        out.push(Draft::ItemCompleted(end).into());
+        out.push(Draft::CallReady { key: known.key.clone(), call }.into());
     }
 
     fn plan_is(&mut self, input: &RawValue, out: &mut Vec<Output>) {
@@ -187,24 +171,16 @@ impl Claude {
         if call.phase == Phase::Done {
             return dropped(DropReason::Duplicate, out);
         }
-        call.run(out);
         call.phase = Phase::Done;
         let input = call.input.take();
-        let mut body = output::read(
-            &call.name,
-            input.as_deref(),
-            call.key.clone(),
-            result,
-            line.tool_use_result,
-            faults,
-        );
-        let failed = body.is_error == Some(true);
+        let mut result = output::read(&call.name, input.as_deref(), result, line.tool_use_result, faults);
+        let failed = result.is_error == Some(true);
         if let Some(input) = input.as_deref().filter(|_| !failed) {
-            body.parts.extend(tool_kinds::about(&call.name, input.get()).files_read());
+            result.parts.extend(tool_kinds::about(&call.name, input.get()).files_read());
         }
         let outcome = if failed { Outcome::Failed } else { Outcome::Completed };
-        let (key, name) = (call.result.clone(), call.name.clone());
-        out.push(Draft::ItemCompleted(ItemEnd { key, outcome, body: Some(Body::ToolResult(body)) }).into());
+        let (key, name) = (call.key.clone(), call.name.clone());
+        out.push(Draft::CallEnded(CallEnd { key, outcome, result }).into());
         if !failed && line.parent_tool_use_id.is_none() {
             let todos = self.todos.learn(&name, input.as_deref(), line.tool_use_result);
             if let Some(todos) = todos {

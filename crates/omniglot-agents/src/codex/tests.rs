@@ -172,7 +172,7 @@ fn trap_the_deltas_of_a_command_miss_its_beginning_so_the_final_output_is_told()
     session.item("started", "t", &command_item("inProgress", r#""7""#, "null"));
     session.notice("item/commandExecution/outputDelta", r#"{"threadId":"t","itemId":"c","delta":"two\n"}"#);
     let told = session.item("completed", "t", &command_item("completed", r#""7""#, r#""one\ntwo\n""#));
-    insta::assert_snapshot!(told.join("\n"), @r#"item . result:1:c tool_result of call:1:c "one\ntwo\n" error=false exit=0"#);
+    insta::assert_snapshot!(told.join("\n"), @r#"call . call:1:c "one\ntwo\n" error=false exit=0"#);
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn trap_a_command_that_outlives_its_turn_is_late_and_its_deltas_are_not_told() {
     session.turn();
     session.end_turn("completed");
     let told = session.item("completed", "t", &command_item("completed", r#""7""#, r#""one\nmore\n""#));
-    insta::assert_snapshot!(told.join("\n"), @r#"item . result:1:c tool_result of call:1:c "one\nmore\n" error=false exit=0"#);
+    insta::assert_snapshot!(told.join("\n"), @r#"call . call:1:c "one\nmore\n" error=false exit=0"#);
 }
 
 #[test]
@@ -483,10 +483,10 @@ fn a_search_is_a_call_once_its_words_are_known() {
     let found = r#"{"type":"webSearch","id":"w","query":"oslo","action":{"type":"search","query":"oslo"}}"#;
     let told = session.item("completed", "t", found);
     insta::assert_snapshot!(told.join("\n"), @r#"
-    item + call:1:w native="w" tool_call web_search {"query":"oslo","action":{"type":"search","query":"oslo"}} kind="search" {"query":"oslo"}
-    item . call:1:w
-    item + result:1:w native=null tool_result of call:1:w ""
-    item . result:1:w tool_result of call:1:w "" error=false
+    call + call:1:w native="w" web_search {"query":"oslo","action":{"type":"search","query":"oslo"}} kind="search" {"query":"oslo"}
+    call = call:1:w
+    call > call:1:w ""
+    call . call:1:w "" error=false
     "#);
 }
 

@@ -1,8 +1,7 @@
-//! The calls of a session, and how far the two items of each have come (T5).
+//! The calls of a session that have no result yet (T5).
 //!
 //! What a kind of item is as a call is in `tool/shape` and `tool/unnamed`. Codex announces a call when its arguments are final, so
-//! its call item is whole at once; its result begins when it runs. Items that a turn leaves open are the
-//! Timeline's to close; what comes after that is late (T9).
+//! it is ready at once.
 
 pub(crate) mod shape;
 pub(crate) mod unnamed;
@@ -10,7 +9,7 @@ pub(crate) mod unnamed;
 use std::collections::HashMap;
 
 use omniglot_schema::ContentPart;
-use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome, ToolResult};
+use omniglot_timeline::{CallEnd, CallStart, ItemKey, Outcome, ToolResult};
 
 pub(crate) use shape::{Call, Done};
 
@@ -29,16 +28,12 @@ pub(crate) struct Tools {
 struct Tool {
     number: u64,
     call: ItemKey,
-    result: ItemKey,
-    parent: Option<ItemKey>,
     /// The turn that it began in.
     turn: u64,
     name: String,
     server: Option<String>,
     files: Vec<ContentPart>,
     command: Option<Command>,
-    /// The result's item was started.
-    running: bool,
 }
 
 #[derive(Debug)]
@@ -66,42 +61,34 @@ impl Tools {
         let tool = Tool {
             number,
             call: key.clone(),
-            result: ItemKey(format!("result:{number}:{}", spot.id)),
-            parent: spot.parent.clone(),
             turn: spot.turn.unwrap_or(0),
             name: call.name.clone(),
             server: call.server,
             files: call.files,
             command: call.is_command.then_some(Command { process: call.process }),
-            running: false,
         };
-        let body = Body::ToolCall(call.about.call(call.name, call.arguments));
+        self.open.insert(spot.name(), tool);
         let (native_id, parent) = (spot.native.clone(), spot.parent.clone());
-        out.push(Draft::ItemStarted(ItemStart { key: key.clone(), native_id, parent, body }).into());
-        let end = ItemEnd { key: key.clone(), outcome: Outcome::Completed, body: None };
-        out.push(Draft::ItemCompleted(end).into());
-        let known = self.open.entry(spot.name()).insert_entry(tool);
-        if call.runs {
-            known.into_mut().run(spot.turn, out);
+        let begun = call.about.call(call.name, call.arguments);
+        out.push(Draft::CallStarted(CallStart { key: key.clone(), native_id, parent, call: begun }).into());
+        out.push(Draft::CallReady { key: key.clone(), call: None }.into());
+        if call.runs && spot.turn.is_some() {
+            out.push(Draft::CallOutput { key: key.clone(), delta: String::new() }.into());
         }
         key
     }
 
     /// More output. That of a turn which has ended comes whole, at the end of the command.
-    pub(crate) fn output(&mut self, spot: &Spot, delta: String, out: &mut Vec<Output>) {
-        match self.open.get_mut(&spot.name()).filter(|tool| spot.turn == Some(tool.turn)) {
-            Some(tool) => {
-                tool.run(spot.turn, out);
-                out.push(Draft::ItemDelta { key: tool.result.clone(), delta }.into());
-            }
+    pub(crate) fn output(&self, spot: &Spot, delta: String, out: &mut Vec<Output>) {
+        match self.open.get(&spot.name()).filter(|tool| spot.turn == Some(tool.turn)) {
+            Some(tool) => out.push(Draft::CallOutput { key: tool.call.clone(), delta }.into()),
             None => out.push(superseded()),
         }
     }
 
     /// The call has its result, perhaps long after its turn.
     pub(crate) fn finish(&mut self, spot: &Spot, done: Done, out: &mut Vec<Output>) {
-        let Some(mut tool) = self.open.remove(&spot.name()) else { return };
-        tool.run(spot.turn, out);
+        let Some(tool) = self.open.remove(&spot.name()) else { return };
         let Done { outcome, output, exit_code, duration_ms, parts } = done;
         let result = ToolResult {
             output,
@@ -109,10 +96,9 @@ impl Tools {
             exit_code,
             duration_ms,
             parts,
-            ..ToolResult::of(tool.call)
+            ..ToolResult::default()
         };
-        let end = ItemEnd { key: tool.result, outcome, body: Some(Body::ToolResult(result)) };
-        out.push(Draft::ItemCompleted(end).into());
+        out.push(Draft::CallEnded(CallEnd { key: tool.call, outcome, result }).into());
     }
 
     /// The call that an approval is about.
@@ -154,15 +140,6 @@ impl Tools {
 }
 
 impl Tool {
-    fn run(&mut self, turn: Option<u64>, out: &mut Vec<Output>) {
-        if turn != Some(self.turn) || std::mem::replace(&mut self.running, true) {
-            return;
-        }
-        let body = Body::ToolResult(ToolResult::of(self.call.clone()));
-        let (key, parent) = (self.result.clone(), self.parent.clone());
-        out.push(Draft::ItemStarted(ItemStart { key, native_id: None, parent, body }).into());
-    }
-
     fn asked(&self) -> CallFacts {
         CallFacts { call: self.call.clone(), name: self.name.clone(), files: self.files.clone() }
     }

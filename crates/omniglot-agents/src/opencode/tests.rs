@@ -123,7 +123,7 @@ fn a_tool_that_uses_a_known_name_for_something_else_is_told_without_it() {
     let mut session = Session::in_turn(PROMPT);
     let state = r#""state":{"status":"completed","input":{},"output":"ok","metadata":{"files":3,"exit":"no","output":[]},"time":{"start":1,"end":2}}"#;
     let told = session.part("prt_3", "tool", &format!(r#""tool":"tiny_count","callID":"c",{state}"#));
-    assert_eq!(told[3], r#"item . result:prt_3 tool_result of call:prt_3 "ok" error=false ms=1"#);
+    assert_eq!(told[2], r#"call . call:prt_3 "ok" error=false ms=1"#);
 }
 
 #[test]

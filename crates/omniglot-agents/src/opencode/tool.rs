@@ -1,7 +1,7 @@
-//! Tool parts: pending, running, completed or failed, as a call and its result (T5).
+//! Tool parts: calls that are pending, running, completed or failed (T5).
 
 use omniglot_schema::{ContentPart, ToolKind};
-use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome, ToolCall, ToolResult};
+use omniglot_timeline::{CallEnd, CallStart, ItemKey, Outcome, ToolCall, ToolResult};
 use serde::Deserialize;
 
 use super::edit::edited;
@@ -15,10 +15,8 @@ use crate::contract::{Draft, DropReason, Output};
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) key: ItemKey,
-    result: ItemKey,
     /// Where it was made.
     pub(crate) message: String,
-    parent: Option<ItemKey>,
     /// What requests name it by.
     pub(crate) native: String,
     pub(crate) name: String,
@@ -62,8 +60,8 @@ impl OpenCode {
         let (servers, directory) = (&self.servers, self.directory.as_deref());
         let about = servers.about(&name, state.input.as_deref()).in_session_of(directory);
         let call = self.calls.entry(head.id.clone()).or_insert_with(|| {
-            let call = Call::new(head, name, native, parent, about.kind);
-            out.push(call.started());
+            let call = Call::new(head, name, native, about.kind);
+            out.push(call.started(parent));
             call
         });
         let arguments = state.input.clone().filter(|_| state.status == ToolStatus::Completed);
@@ -101,12 +99,10 @@ impl OpenCode {
 }
 
 impl Call {
-    fn new(head: &PartHead, name: String, native: String, parent: Option<ItemKey>, kind: ToolKind) -> Self {
+    fn new(head: &PartHead, name: String, native: String, kind: ToolKind) -> Self {
         Self {
             key: ItemKey(format!("call:{}", head.id)),
-            result: ItemKey(format!("result:{}", head.id)),
             message: head.message.clone(),
-            parent,
             native,
             name,
             kind,
@@ -134,53 +130,38 @@ impl Call {
         self.proposed = Some(diff.to_owned());
     }
 
-    fn started(&self) -> Output {
-        let start = ItemStart {
-            key: self.key.clone(),
-            native_id: Some(self.native.clone()),
-            parent: self.parent.clone(),
-            body: Body::ToolCall(About::of(self.kind).call(self.name.clone(), "{}")),
-        };
-        Draft::ItemStarted(start).into()
+    fn started(&self, parent: Option<ItemKey>) -> Output {
+        let call = About::of(self.kind).call(self.name.clone(), "{}");
+        let native_id = Some(self.native.clone());
+        Draft::CallStarted(CallStart { key: self.key.clone(), native_id, parent, call }).into()
     }
 
     fn runs(&mut self, state: &ToolState, about: About, out: &mut Vec<Output>) {
-        self.run(state, about, out);
-        let Some(output) = state.metadata.as_ref().and_then(|metadata| metadata.output.as_deref()) else {
-            return;
-        };
-        if self.phase == Phase::Running
-            && let Some(delta) = output.strip_prefix(self.streamed.as_str())
-            && !delta.is_empty()
-        {
+        let is_news = self.is_ready(state, about, out);
+        let output = state.metadata.as_ref().and_then(|metadata| metadata.output.as_deref());
+        let delta = output.and_then(|output| output.strip_prefix(self.streamed.as_str())).unwrap_or_default();
+        if self.phase == Phase::Running && (is_news || !delta.is_empty()) {
             let delta = delta.to_owned();
             self.streamed.push_str(&delta);
-            out.push(Draft::ItemDelta { key: self.result.clone(), delta }.into());
+            out.push(Draft::CallOutput { key: self.key.clone(), delta }.into());
         }
     }
 
-    /// The arguments are final and the tool runs.
-    fn run(&mut self, state: &ToolState, about: About, out: &mut Vec<Output>) {
+    /// Tells that the arguments are final, the first time. Returns whether that was news.
+    fn is_ready(&mut self, state: &ToolState, about: About, out: &mut Vec<Output>) -> bool {
         if self.phase > Phase::Announced {
-            return;
+            return false;
         }
         self.phase = Phase::Running;
         let arguments = state.input.as_ref().map_or("{}", |input| input.get()).to_owned();
         let title = state.title.clone().filter(|title| !title.is_empty());
-        let body = Some(Body::ToolCall(ToolCall { title, ..about.call(self.name.clone(), arguments) }));
-        let end = ItemEnd { key: self.key.clone(), outcome: Outcome::Completed, body };
-        out.push(Draft::ItemCompleted(end).into());
-        let start = ItemStart {
-            key: self.result.clone(),
-            native_id: None,
-            parent: self.parent.clone(),
-            body: Body::ToolResult(ToolResult::of(self.key.clone())),
-        };
-        out.push(Draft::ItemStarted(start).into());
+        let call = Some(ToolCall { title, ..about.call(self.name.clone(), arguments) });
+        out.push(Draft::CallReady { key: self.key.clone(), call }.into());
+        true
     }
 
     fn ends(&mut self, mut state: ToolState, about: About, out: &mut Vec<Output>) {
-        self.run(&state, about.clone(), out);
+        self.is_ready(&state, about.clone(), out);
         if self.phase == Phase::Done {
             return;
         }
@@ -190,8 +171,8 @@ impl Call {
         self.failed = failed;
         self.answers = state.metadata.as_mut().and_then(|metadata| metadata.answers.take());
         let outcome = if failed { Outcome::Failed } else { Outcome::Completed };
-        let body = Some(Body::ToolResult(self.result_of(state, about, failed)));
-        out.push(Draft::ItemCompleted(ItemEnd { key: self.result.clone(), outcome, body }).into());
+        let result = self.result_of(state, about, failed);
+        out.push(Draft::CallEnded(CallEnd { key: self.key.clone(), outcome, result }).into());
     }
 
     fn result_of(&mut self, state: ToolState, about: About, failed: bool) -> ToolResult {
@@ -206,14 +187,12 @@ impl Call {
         }
         parts.extend(metadata.output_path.clone().map(file_read));
         ToolResult {
-            call: self.key.clone(),
             output: state.output.or(state.error).unwrap_or_default(),
-            stderr: None,
             is_error: Some(failed || metadata.exit.is_some_and(|exit| exit != 0)),
             exit_code: metadata.exit,
             duration_ms: duration(state.time.start, state.time.end),
             parts,
-            goes_on: false,
+            ..ToolResult::default()
         }
     }
 }

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 
 use omniglot_schema::{ContentPart, UniversalEvent};
 use omniglot_timeline::{
-    Body, Draft, Failure, ItemEnd, ItemStart, Origin, Outcome, PermissionAsk, SessionStarted, ToolCall,
-    ToolResult, TurnEnd,
+    Body, CallEnd, CallStart, Draft, Failure, ItemEnd, ItemStart, Origin, Outcome, PermissionAsk,
+    SessionStarted, ToolCall, ToolResult, TurnEnd,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -68,6 +68,20 @@ fn show_draft(draft: &Draft) -> String {
             let body = body.as_ref().map(show_body).unwrap_or_default();
             format!("item {mark} {} {body}", key.0).trim_end().to_owned()
         }
+        Draft::CallStarted(CallStart { key, native_id, parent, call }) => {
+            let parent = parent.as_ref().map(|parent| format!(" in {}", parent.0)).unwrap_or_default();
+            format!("call + {} native={}{parent} {}", key.0, short(native_id), show_call(call))
+        }
+        Draft::CallInput { key, delta } => format!("call ~ {} {}", key.0, short(delta)),
+        Draft::CallReady { key, call } => {
+            let call = call.as_ref().map(show_call).unwrap_or_default();
+            format!("call = {} {call}", key.0).trim_end().to_owned()
+        }
+        Draft::CallOutput { key, delta } => format!("call > {} {}", key.0, short(delta)),
+        Draft::CallEnded(CallEnd { key, outcome, result }) => {
+            let mark = if *outcome == Outcome::Completed { '.' } else { '!' };
+            format!("call {mark} {} {}", key.0, show_result(result))
+        }
         Draft::PermissionRequested(ask) => show_ask(ask),
         Draft::PermissionResolved { key, status, by, message } => {
             format!("permission . {} {} by {} {}", key.0, short(status), short(by), short(message))
@@ -100,13 +114,6 @@ fn show_body(body: &Body) -> String {
     match body {
         Body::Message { role, parts } => format!("message {} {}", short(role), short(parts)),
         Body::Reasoning { text, visibility } => format!("reasoning {} {}", short(visibility), short(text)),
-        Body::ToolCall(ToolCall { name, arguments, title, kind, subject }) => {
-            let title = title.as_deref().map(|title| format!(" {:?}", cut(title))).unwrap_or_default();
-            let kind = kind.as_ref().map(|kind| format!(" kind={}", short(kind))).unwrap_or_default();
-            let subject = subject.as_ref().map(|subject| format!(" {}", short(subject))).unwrap_or_default();
-            format!("tool_call {name} {}{title}{kind}{subject}", cut(arguments))
-        }
-        Body::ToolResult(result) => show_result(result),
         Body::System { parts } => format!("system {}", short(parts)),
         Body::Status { label, detail } => format!("status {} {}", label.as_str(), short(detail)),
         Body::Step { detail, usage } => format!("step {} {}", short(detail), short(usage)),
@@ -114,9 +121,17 @@ fn show_body(body: &Body) -> String {
     }
 }
 
+fn show_call(call: &ToolCall) -> String {
+    let ToolCall { name, arguments, title, kind, subject } = call;
+    let title = title.as_deref().map(|title| format!(" {:?}", cut(title))).unwrap_or_default();
+    let kind = kind.as_ref().map(|kind| format!(" kind={}", short(kind))).unwrap_or_default();
+    let subject = subject.as_ref().map(|subject| format!(" {}", short(subject))).unwrap_or_default();
+    format!("{name} {}{title}{kind}{subject}", cut(arguments))
+}
+
 fn show_result(result: &ToolResult) -> String {
-    let ToolResult { call, output, stderr, is_error, exit_code, duration_ms, parts, goes_on } = result;
-    let mut text = format!("tool_result of {} {}", call.0, short(output));
+    let ToolResult { output, stderr, is_error, exit_code, duration_ms, parts, goes_on } = result;
+    let mut text = short(output);
     let facts = [
         ("stderr", short(stderr)),
         ("error", short(is_error)),

@@ -107,12 +107,12 @@ fn parts_of(draft: &mut Draft) -> Option<&mut Vec<ContentPart>> {
         }
         Draft::ItemStarted(start) => &mut start.body,
         Draft::ItemCompleted(end) => end.body.as_mut()?,
+        Draft::CallEnded(end) => return Some(&mut end.result.parts),
         _ => return None,
     };
     match body {
         Body::Message { parts, .. } | Body::System { parts } | Body::Unknown { parts } => Some(parts),
-        Body::ToolResult(result) => Some(&mut result.parts),
-        Body::Reasoning { .. } | Body::ToolCall(_) | Body::Status { .. } | Body::Step { .. } => None,
+        Body::Reasoning { .. } | Body::Status { .. } | Body::Step { .. } => None,
     }
 }
 

@@ -1,32 +1,67 @@
-//! What an item is made of: which text is streamed, and how a final content fits what was streamed (T6).
+//! The content of an item: which text is streamed, and how a final content fits what was streamed (T6).
 //!
 //! Pure functions over bodies; the Timeline's items use them.
 
-use omniglot_schema::{ContentPart, ItemRole};
+use omniglot_schema::{ContentPart, ItemKind, ItemRole};
 
-use crate::draft::{Body, Outcome, ToolResult};
+use crate::draft::{Body, ToolCall, ToolResult};
+
+/// The content of an item as far as it is known. A call has two items.
+#[derive(Debug, Clone)]
+pub(super) enum Content {
+    Plain(Body),
+    Call(ToolCall),
+    Result(ToolResult),
+}
+
+impl From<Body> for Content {
+    fn from(body: Body) -> Self {
+        Self::Plain(body)
+    }
+}
+
+impl Content {
+    pub(super) fn kind(&self) -> ItemKind {
+        match self {
+            Self::Plain(body) => body.kind(),
+            Self::Call(_) => ItemKind::ToolCall,
+            Self::Result(_) => ItemKind::ToolResult,
+        }
+    }
+
+    pub(super) fn role(&self) -> Option<ItemRole> {
+        match self {
+            Self::Plain(body) => body.role(),
+            Self::Call(_) => Some(ItemRole::Assistant),
+            Self::Result(_) => Some(ItemRole::Tool),
+        }
+    }
+
+    pub(super) fn needs_turn(&self) -> bool {
+        match self {
+            Self::Plain(Body::Message { role, .. }) => *role != ItemRole::System,
+            Self::Plain(Body::Reasoning { .. } | Body::Step { .. }) | Self::Call(_) | Self::Result(_) => true,
+            Self::Plain(Body::System { .. } | Body::Status { .. } | Body::Unknown { .. }) => false,
+        }
+    }
+}
 
 pub(super) enum Fit {
     /// The final content goes on where the stream stopped.
     Extends {
-        body: Body,
+        body: Content,
         rest: String,
     },
     Contradicts {
-        body: Body,
+        body: Content,
     },
 }
 
 /// How the final content of an item fits what was streamed of it (T6).
-pub(super) fn fit(begun: &Body, streamed: &str, body: Body) -> Fit {
-    let same_call = |a: &Body, b: &Body| match (a, b) {
-        (Body::ToolResult(a), Body::ToolResult(b)) => a.call == b.call,
-        (Body::Reasoning { .. }, Body::Message { .. }) | (Body::Message { .. }, Body::Reasoning { .. }) => {
-            false
-        }
-        _ => true,
-    };
-    if begun.kind() != body.kind() || begun.role() != body.role() || !same_call(begun, &body) {
+pub(super) fn fit(begun: &Content, streamed: &str, body: Content) -> Fit {
+    let is_thought = |body: &Content| matches!(body, Content::Plain(Body::Reasoning { .. }));
+    let is_same_kind = begun.kind() == body.kind() && begun.role() == body.role();
+    if !is_same_kind || is_thought(begun) != is_thought(&body) {
         return Fit::Contradicts { body };
     }
     if !is_streamed(&body) {
@@ -41,28 +76,32 @@ pub(super) fn fit(begun: &Body, streamed: &str, body: Body) -> Fit {
 }
 
 /// The deltas of these concatenate to their text.
-pub(super) fn is_streamed(body: &Body) -> bool {
-    matches!(body, Body::Message { .. } | Body::Reasoning { .. })
+pub(super) fn is_streamed(body: &Content) -> bool {
+    matches!(body, Content::Plain(Body::Message { .. } | Body::Reasoning { .. }))
 }
 
 /// Takes the text that must pass through deltas out of a body.
-pub(super) fn split_streamed(body: Body) -> (Body, String) {
+pub(super) fn split_streamed(body: Content) -> (Content, String) {
     match body {
-        Body::Message { role, parts } => {
+        Content::Plain(Body::Message { role, parts }) => {
             let (texts, parts): (Vec<_>, Vec<_>) =
                 parts.into_iter().partition(|part| matches!(part, ContentPart::Text { .. }));
             let text = texts.into_iter().filter_map(text_of).collect();
-            (Body::Message { role, parts }, text)
+            (Body::Message { role, parts }.into(), text)
         }
-        Body::Reasoning { text, visibility } => (Body::Reasoning { text: String::new(), visibility }, text),
+        Content::Plain(Body::Reasoning { text, visibility }) => {
+            (Body::Reasoning { text: String::new(), visibility }.into(), text)
+        }
         body => (body, String::new()),
     }
 }
 
-fn with_streamed(body: Body, text: String) -> Body {
+fn with_streamed(body: Content, text: String) -> Content {
     match body {
-        Body::Message { role, parts } => Body::Message { role, parts: with_text(parts, &text) },
-        Body::Reasoning { visibility, .. } => Body::Reasoning { text, visibility },
+        Content::Plain(Body::Message { role, parts }) => {
+            Body::Message { role, parts: with_text(parts, &text) }.into()
+        }
+        Content::Plain(Body::Reasoning { visibility, .. }) => Body::Reasoning { text, visibility }.into(),
         body => body,
     }
 }
@@ -89,23 +128,5 @@ pub(super) fn json_text(arguments: &str, streamed: &str) -> String {
         Some(text) => text.to_owned(),
         None if arguments.is_empty() && streamed.is_empty() => "{}".to_owned(),
         None => serde_json::Value::from(if arguments.is_empty() { streamed } else { arguments }).to_string(),
-    }
-}
-
-pub(super) fn needs_turn(body: &Body) -> bool {
-    match body {
-        Body::Message { role, .. } => *role != ItemRole::System,
-        Body::Reasoning { .. } | Body::ToolCall(_) | Body::ToolResult(_) | Body::Step { .. } => true,
-        Body::System { .. } | Body::Status { .. } | Body::Unknown { .. } => false,
-    }
-}
-
-/// A result that failed is an error, also where its agent does not say so again.
-pub(super) fn settled(body: Body, outcome: Outcome) -> Body {
-    match body {
-        Body::ToolResult(result) if outcome == Outcome::Failed => {
-            Body::ToolResult(ToolResult { is_error: result.is_error.or(Some(true)), ..result })
-        }
-        body => body,
     }
 }

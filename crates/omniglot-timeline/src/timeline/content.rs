@@ -3,7 +3,7 @@
 use omniglot_schema::{CallId, ContentPart, ItemStatus, StatusLabel, UniversalItem, Usage};
 
 use super::Timeline;
-use super::bodies::{json_text, with_text};
+use super::bodies::{Content, json_text, with_text};
 use super::fates::OpenItem;
 use crate::draft::{Body, ItemKey, ToolCall, ToolResult};
 
@@ -13,15 +13,15 @@ impl Timeline {
         key: &ItemKey,
         open: &OpenItem,
         status: ItemStatus,
-        body: Body,
+        body: Content,
     ) -> UniversalItem {
-        let native_item_id = match &body {
-            Body::ToolResult(result) => self.fates.call(&result.call).and_then(|call| call.native_id.clone()),
-            _ => None,
+        let native_of_call = match body {
+            Content::Result(_) => self.fates.call(key).and_then(|call| call.native_id.clone()),
+            Content::Plain(_) | Content::Call(_) => None,
         };
         UniversalItem {
             item_id: open.id.clone(),
-            native_item_id: open.native_id.clone().or(native_item_id),
+            native_item_id: open.native_id.clone().or(native_of_call),
             parent_id: open.parent.clone(),
             kind: body.kind(),
             role: body.role(),
@@ -30,15 +30,15 @@ impl Timeline {
         }
     }
 
-    fn content(&self, key: &ItemKey, body: Body, streamed: &str, status: ItemStatus) -> Vec<ContentPart> {
+    fn content(&self, key: &ItemKey, body: Content, streamed: &str, status: ItemStatus) -> Vec<ContentPart> {
         match body {
-            Body::Message { parts, .. } | Body::System { parts } | Body::Unknown { parts } => {
-                with_text(parts, streamed)
-            }
-            Body::Reasoning { visibility, .. } => {
+            Content::Plain(
+                Body::Message { parts, .. } | Body::System { parts } | Body::Unknown { parts },
+            ) => with_text(parts, streamed),
+            Content::Plain(Body::Reasoning { visibility, .. }) => {
                 vec![ContentPart::Reasoning { text: streamed.to_owned(), visibility }]
             }
-            Body::ToolCall(ToolCall { name, arguments, title, kind, subject }) => {
+            Content::Call(ToolCall { name, arguments, title, kind, subject }) => {
                 let arguments = match status {
                     ItemStatus::InProgress => arguments,
                     ItemStatus::Completed | ItemStatus::Failed => json_text(&arguments, streamed),
@@ -52,18 +52,18 @@ impl Timeline {
                     subject,
                 }]
             }
-            Body::ToolResult(result) => {
-                let ToolResult { call, output, stderr, is_error, exit_code, duration_ms, parts, .. } = result;
+            Content::Result(result) => {
+                let ToolResult { output, stderr, is_error, exit_code, duration_ms, parts, .. } = result;
                 // What was streamed may hold both.
                 let is_silent = output.is_empty() && stderr.is_none();
                 let output = if is_silent { streamed.to_owned() } else { output };
-                let call_id = self.call_id(&call);
+                let call_id = self.call_id(key);
                 let result =
                     ContentPart::ToolResult { call_id, output, stderr, is_error, exit_code, duration_ms };
                 std::iter::once(result).chain(parts).collect()
             }
-            Body::Status { label, detail } => self.status_part(label, detail, None),
-            Body::Step { detail, usage } => {
+            Content::Plain(Body::Status { label, detail }) => self.status_part(label, detail, None),
+            Content::Plain(Body::Step { detail, usage }) => {
                 self.status_part(StatusLabel::Step, detail, usage.map(Usage::without_contradictions))
             }
         }

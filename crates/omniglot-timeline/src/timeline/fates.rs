@@ -11,6 +11,8 @@
 //!       words while no turn runs           the agent ends it, or a turn begins or ends
 //! ```
 //!
+//! A call has two items under one key, and so two states: that of the call and that of its result.
+//!
 //! A key leaves the map when the second turn after its end begins: an agent that speaks of older items speaks to
 //! nobody, and a long session must not keep them all. Two kinds of calls stay until the agent's process is gone:
 //! those that a turn left without the agent's own result (`owed`, a command may outlive many turns), and those
@@ -20,7 +22,33 @@ use std::collections::HashMap;
 
 use omniglot_schema::{CallId, ItemId};
 
-use crate::draft::{Body, ItemKey};
+use super::bodies::Content;
+use crate::draft::ItemKey;
+
+/// One of the items of a key.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Slot<'a> {
+    pub(super) key: &'a ItemKey,
+    pub(super) half: Half,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Half {
+    /// An item without a result, or the call itself.
+    Item,
+    /// The result of the call.
+    Result,
+}
+
+impl<'a> Slot<'a> {
+    pub(super) fn item(key: &'a ItemKey) -> Self {
+        Self { key, half: Half::Item }
+    }
+
+    pub(super) fn result(key: &'a ItemKey) -> Self {
+        Self { key, half: Half::Result }
+    }
+}
 
 #[derive(Debug, Default)]
 pub(super) struct Fates {
@@ -31,7 +59,8 @@ pub(super) struct Fates {
 
 #[derive(Debug, Default)]
 struct Fate {
-    state: State,
+    item: State,
+    result: State,
     /// The call that began under this key in the running turn.
     call: Option<Call>,
     /// The item that stands for a call whose own result may still come.
@@ -56,7 +85,7 @@ pub(super) struct OpenItem {
     pub(super) since: u64,
     pub(super) native_id: Option<String>,
     pub(super) parent: Option<ItemId>,
-    pub(super) body: Body,
+    pub(super) body: Content,
     /// The deltas so far.
     pub(super) streamed: String,
 }
@@ -87,49 +116,84 @@ pub(super) struct Call {
     pub(super) since: u64,
     pub(super) native_id: Option<String>,
     pub(super) parent: Option<ItemId>,
-    pub(super) has_result: bool,
     /// Somebody rejected it: an agent may never mention it again.
     pub(super) rejected: bool,
 }
 
 impl Fates {
-    pub(super) fn open(&self, key: &ItemKey) -> Option<&OpenItem> {
-        if let State::Open(open) = &self.by_key.get(key)?.state { Some(open) } else { None }
+    fn state(&self, at: Slot<'_>) -> Option<&State> {
+        let fate = self.by_key.get(at.key)?;
+        Some(match at.half {
+            Half::Item => &fate.item,
+            Half::Result => &fate.result,
+        })
     }
 
-    pub(super) fn open_mut(&mut self, key: &ItemKey) -> Option<&mut OpenItem> {
-        if let State::Open(open) = &mut self.by_key.get_mut(key)?.state { Some(open) } else { None }
+    fn state_mut(&mut self, at: Slot<'_>) -> Option<&mut State> {
+        self.by_key.get_mut(at.key).map(|fate| fate.half_mut(at.half))
     }
 
-    pub(super) fn is_open(&self, key: &ItemKey) -> bool {
-        self.open(key).is_some()
+    fn states_mut(&mut self) -> impl Iterator<Item = &mut State> {
+        self.by_key.values_mut().flat_map(|fate| [&mut fate.item, &mut fate.result])
+    }
+
+    fn fate(&mut self, key: &ItemKey) -> &mut Fate {
+        self.by_key.entry(key.clone()).or_default()
+    }
+
+    pub(super) fn open(&self, at: Slot<'_>) -> Option<&OpenItem> {
+        self.state(at)?.open()
+    }
+
+    pub(super) fn open_mut(&mut self, at: Slot<'_>) -> Option<&mut OpenItem> {
+        self.state_mut(at)?.open_mut()
+    }
+
+    pub(super) fn is_open(&self, at: Slot<'_>) -> bool {
+        self.open(at).is_some()
     }
 
     pub(super) fn is_open_item(&self, id: &ItemId) -> bool {
-        self.by_key.values().any(|fate| matches!(&fate.state, State::Open(open) if open.id == *id))
+        let halves = self.by_key.values().flat_map(|fate| [&fate.item, &fate.result]);
+        halves.filter_map(State::open).any(|open| open.id == *id)
     }
 
-    pub(super) fn late(&self, key: &ItemKey) -> Option<&LateItem> {
-        if let State::Late(late) = &self.by_key.get(key)?.state { Some(late) } else { None }
+    pub(super) fn open_item_mut(&mut self, id: &ItemId) -> Option<&mut OpenItem> {
+        self.states_mut().filter_map(State::open_mut).find(|open| open.id == *id)
     }
 
-    pub(super) fn is_late(&self, key: &ItemKey) -> bool {
-        self.late(key).is_some()
+    pub(super) fn late(&self, at: Slot<'_>) -> Option<&LateItem> {
+        if let State::Late(late) = self.state(at)? { Some(late) } else { None }
     }
 
-    /// Returns the item that has ended under this key, whether or not more was heard of it since.
-    pub(super) fn ended(&self, key: &ItemKey) -> Option<&ItemId> {
-        self.by_key.get(key)?.state.ended().map(|ended| &ended.id)
+    pub(super) fn is_late(&self, at: Slot<'_>) -> bool {
+        self.late(at).is_some()
+    }
+
+    /// Whether the item is open, has ended, or was heard of too late.
+    pub(super) fn is_known(&self, at: Slot<'_>) -> bool {
+        self.state(at).is_some_and(|state| !matches!(state, State::Unknown))
+    }
+
+    /// Returns the item that has ended, whether or not more was heard of it since.
+    pub(super) fn ended(&self, at: Slot<'_>) -> Option<&ItemId> {
+        self.state(at)?.ended().map(|ended| &ended.id)
     }
 
     pub(super) fn owed(&self, key: &ItemKey) -> Option<&ItemId> {
         self.by_key.get(key)?.owed.as_ref()
     }
 
-    /// Returns the item that others may have for their parent.
+    /// Returns the item that stands for what comes too late.
+    pub(super) fn late_parent(&self, at: Slot<'_>) -> Option<&ItemId> {
+        let of_call = || self.ended(Slot::item(at.key)).filter(|_| at.half == Half::Result);
+        self.ended(at).or_else(|| self.owed(at.key)).or_else(of_call)
+    }
+
+    /// Returns the item that others may have for their parent: of a call, the call itself.
     pub(super) fn item(&self, key: &ItemKey) -> Option<&ItemId> {
-        let Fate { state, lasting, .. } = self.by_key.get(key)?;
-        match state {
+        let Fate { item, lasting, .. } = self.by_key.get(key)?;
+        match item {
             State::Unknown => lasting.as_ref(),
             State::Open(open) => Some(&open.id),
             State::Ended(ended) => Some(&ended.id),
@@ -144,55 +208,54 @@ impl Fates {
         self.by_key.get(key)?.call.as_ref()
     }
 
-    pub(super) fn call_mut(&mut self, key: &ItemKey) -> Option<&mut Call> {
-        self.by_key.get_mut(key)?.call.as_mut()
-    }
-
-    pub(super) fn calls(&self) -> impl Iterator<Item = (&ItemKey, &Call)> {
-        self.by_key.iter().filter_map(|(key, fate)| Some((key, fate.call.as_ref()?)))
-    }
-
     pub(super) fn call_of_item(&mut self, item: &ItemId) -> Option<&mut Call> {
         self.by_key.values_mut().filter_map(|fate| fate.call.as_mut()).find(|call| call.item == *item)
     }
 
-    fn fate(&mut self, key: &ItemKey) -> &mut Fate {
-        self.by_key.entry(key.clone()).or_default()
+    pub(super) fn call_named(&self, id: &CallId) -> Option<&ItemKey> {
+        let is_named = |fate: &Fate| fate.call.as_ref().is_some_and(|call| call.id == *id);
+        self.by_key.iter().find(|(_, fate)| is_named(fate)).map(|(key, _)| key)
     }
 
-    pub(super) fn begin(&mut self, key: ItemKey, open: OpenItem) {
-        self.by_key.entry(key).or_default().state = State::Open(open);
+    pub(super) fn begin(&mut self, at: Slot<'_>, open: OpenItem) {
+        *self.fate(at.key).half_mut(at.half) = State::Open(open);
     }
 
     pub(super) fn begin_call(&mut self, key: &ItemKey, call: Call) {
-        self.fate(key).call = Some(call);
+        let fate = self.fate(key);
+        fate.call = Some(call);
+        fate.result = State::Unknown;
     }
 
     /// Ends an open item.
-    pub(super) fn end(&mut self, key: &ItemKey) -> Option<OpenItem> {
-        let state = &mut self.by_key.get_mut(key)?.state;
-        match std::mem::take(state) {
-            State::Open(open) => {
-                *state = State::Ended(Ended { id: open.id.clone(), turn: self.turn, cut: None });
-                Some(open)
-            }
-            other => {
-                *state = other;
-                None
-            }
+    pub(super) fn end(&mut self, at: Slot<'_>) -> Option<OpenItem> {
+        let turn = self.turn;
+        self.state_mut(at)?.end(turn)
+    }
+
+    pub(super) fn end_item(&mut self, id: &ItemId) {
+        let turn = self.turn;
+        let is_meant = |state: &&mut State| state.open().is_some_and(|open| open.id == *id);
+        if let Some(state) = self.states_mut().find(is_meant) {
+            state.end(turn);
         }
     }
 
     /// Remembers that the turn ended this item, after so much of its text.
-    pub(super) fn cut(&mut self, key: &ItemKey, streamed: String) {
-        if let Some(State::Ended(ended)) = self.by_key.get_mut(key).map(|fate| &mut fate.state) {
+    pub(super) fn cut(&mut self, at: Slot<'_>, streamed: String) {
+        let Some(fate) = self.by_key.get_mut(at.key) else { return };
+        if let State::Ended(ended) = fate.half_mut(at.half) {
             ended.cut = Some(streamed);
+            let item = ended.id.clone();
+            if at.half == Half::Result {
+                fate.owed = Some(item);
+            }
         }
     }
 
     /// Returns the text before the cut of an item that the turn has ended, once.
-    pub(super) fn take_cut(&mut self, key: &ItemKey) -> Option<String> {
-        self.by_key.get_mut(key)?.state.ended_mut()?.cut.take()
+    pub(super) fn take_cut(&mut self, at: Slot<'_>) -> Option<String> {
+        self.state_mut(at)?.ended_mut()?.cut.take()
     }
 
     /// Forgets an item that nobody but the Timeline knows.
@@ -204,61 +267,76 @@ impl Fates {
         self.fate(key).owed = Some(item);
     }
 
-    pub(super) fn outlasts(&mut self, key: &ItemKey, item: ItemId) {
-        self.fate(key).lasting = Some(item);
+    /// Remembers that a call has begun something which goes on.
+    pub(super) fn goes_on(&mut self, key: &ItemKey) {
+        if let Some(fate) = self.by_key.get_mut(key) {
+            fate.lasting = fate.call.as_ref().map(|call| call.item.clone());
+        }
     }
 
-    /// Remembers the item that tells what comes too late under this key.
-    pub(super) fn set_late(&mut self, key: &ItemKey, parent: Option<ItemId>, item: Option<ItemId>) {
-        let state = &mut self.fate(key).state;
+    /// Remembers the item that tells what comes too late.
+    pub(super) fn set_late(&mut self, at: Slot<'_>, parent: Option<ItemId>, item: Option<ItemId>) {
+        let state = self.fate(at.key).half_mut(at.half);
         let ended = std::mem::take(state).into_ended();
         *state = State::Late(LateItem { parent, item, ended });
     }
 
     /// Ends a late item. Without words, nothing but its earlier end is remembered of it.
-    pub(super) fn end_late(&mut self, key: &ItemKey) -> Option<(Option<ItemId>, Option<ItemId>)> {
-        let fate = self.by_key.get_mut(key)?;
-        let State::Late(late) = &fate.state else { return None };
+    pub(super) fn end_late(&mut self, at: Slot<'_>) -> Option<(Option<ItemId>, Option<ItemId>)> {
+        let turn = self.turn;
+        let state = self.state_mut(at)?;
+        let State::Late(late) = &*state else { return None };
         let (parent, item) = (late.parent.clone(), late.item.clone());
-        fate.state = std::mem::take(&mut fate.state).without_late(item.clone(), self.turn);
+        *state = std::mem::take(state).without_late(item.clone(), turn);
         Some((parent, item))
     }
 
     /// Ends all late items, those without words in the name of their parents.
     pub(super) fn end_all_late(&mut self) {
-        for fate in self.by_key.values_mut() {
-            if let State::Late(late) = &fate.state {
+        let turn = self.turn;
+        for state in self.states_mut() {
+            if let State::Late(late) = &*state {
                 let known = late.item.clone().or_else(|| late.parent.clone());
-                fate.state = std::mem::take(&mut fate.state).without_late(known, self.turn);
+                *state = std::mem::take(state).without_late(known, turn);
             }
         }
     }
 
     /// Returns the open items in the order of their start.
-    pub(super) fn all_open(&self) -> Vec<ItemKey> {
-        let open = |(key, fate): (&ItemKey, &Fate)| match &fate.state {
-            State::Open(open) => Some((open.since, key.clone())),
-            _ => None,
-        };
-        let mut keys: Vec<_> = self.by_key.iter().filter_map(open).collect();
-        keys.sort_unstable_by_key(|(since, _)| *since);
-        keys.into_iter().map(|(_, key)| key).collect()
+    pub(super) fn all_open(&self) -> Vec<(ItemKey, Half)> {
+        let open = self.by_key.iter().flat_map(|(key, fate)| {
+            let halves = [(Half::Item, fate.item.open()), (Half::Result, fate.result.open())];
+            halves.into_iter().filter_map(move |(half, open)| Some((open?.since, key.clone(), half)))
+        });
+        let mut open: Vec<_> = open.collect();
+        open.sort_unstable_by_key(|(since, ..)| *since);
+        open.into_iter().map(|(_, key, half)| (key, half)).collect()
+    }
+
+    /// Returns the calls without a result, in the order of their start, and why they have none.
+    pub(super) fn unanswered_calls(&self) -> Vec<(ItemKey, &'static str)> {
+        let unanswered = self.by_key.iter().filter(|(_, fate)| matches!(fate.result, State::Unknown));
+        let mut calls: Vec<_> =
+            unanswered.filter_map(|(key, fate)| Some((fate.call.as_ref()?, key.clone()))).collect();
+        calls.sort_unstable_by_key(|(call, _)| call.since);
+        calls.into_iter().map(|(call, key)| (key, call.why_no_result())).collect()
     }
 
     pub(super) fn turn_began(&mut self) {
         self.turn += 1;
-        for fate in self.by_key.values_mut() {
-            if fate.state.ended().is_some_and(|ended| ended.turn + 1 < self.turn) {
-                fate.state = State::Unknown;
+        let turn = self.turn;
+        for state in self.states_mut() {
+            if state.ended().is_some_and(|ended| ended.turn + 1 < turn) {
+                *state = State::Unknown;
             }
         }
         self.by_key.retain(|_, fate| !fate.is_empty());
     }
 
-    /// The rest of what an earlier turn has cut comes until this moment.
+    /// Forgets what an earlier turn has cut: the rest comes until this moment. A result may come in any turn.
     pub(super) fn forget_cuts(&mut self) {
         for fate in self.by_key.values_mut() {
-            if let Some(ended) = fate.state.ended_mut() {
+            if let Some(ended) = fate.item.ended_mut() {
                 ended.cut = None;
             }
         }
@@ -275,13 +353,36 @@ impl Fates {
 }
 
 impl Fate {
+    fn half_mut(&mut self, half: Half) -> &mut State {
+        match half {
+            Half::Item => &mut self.item,
+            Half::Result => &mut self.result,
+        }
+    }
+
     fn is_empty(&self) -> bool {
-        let Self { state, call, owed, lasting } = self;
-        matches!(state, State::Unknown) && call.is_none() && owed.is_none() && lasting.is_none()
+        let Self { item: State::Unknown, result: State::Unknown, call, owed, lasting } = self else {
+            return false;
+        };
+        call.is_none() && owed.is_none() && lasting.is_none()
     }
 }
 
 impl State {
+    fn open(&self) -> Option<&OpenItem> {
+        if let Self::Open(open) = self { Some(open) } else { None }
+    }
+
+    fn open_mut(&mut self) -> Option<&mut OpenItem> {
+        if let Self::Open(open) = self { Some(open) } else { None }
+    }
+
+    fn end(&mut self, turn: u64) -> Option<OpenItem> {
+        let id = self.open()?.id.clone();
+        let ended = Self::Ended(Ended { id, turn, cut: None });
+        if let Self::Open(open) = std::mem::replace(self, ended) { Some(open) } else { None }
+    }
+
     fn ended(&self) -> Option<&Ended> {
         match self {
             Self::Ended(ended) => Some(ended),

@@ -21,9 +21,10 @@ use omniglot_schema::{
 };
 use serde::Serialize;
 
-use super::bodies::{is_streamed, text_of};
+use super::bodies::{Content, is_streamed, text_of};
+use super::fates::Slot;
 use super::{Emitted, Stamp, Timeline};
-use crate::draft::{Body, DropReason, ItemKey, ItemStart, ToolCall, ToolResult};
+use crate::draft::{Body, DropReason, ToolCall, ToolResult};
 
 /// What a body tells when it has no place of its own any more.
 #[derive(Debug, Default)]
@@ -47,32 +48,31 @@ struct Facts {
 
 impl Timeline {
     /// An item begins after the end of its turn.
-    pub(super) fn begun_late(&mut self, start: ItemStart, stamp: Stamp, out: &mut Vec<Emitted>) {
-        let ItemStart { key, body, .. } = start;
+    pub(super) fn begun_late(&mut self, at: Slot<'_>, body: Content, stamp: Stamp, out: &mut Vec<Emitted>) {
         if !grows(&body) {
-            return self.told_late(&key, body, stamp, out);
+            return self.told_late(at, body, stamp, out);
         }
-        let parent = self.late_parent(&key, &body);
-        self.owe(&key, &body);
+        let parent = self.fates.late_parent(at).cloned();
+        self.owe(at, &body);
         let told = Told::of(body);
         let item =
             if told.is_empty() { None } else { Some(self.open_late(parent.clone(), told, stamp, out)) };
         if item.is_none() {
             self.dropped(DropReason::Superseded);
         }
-        self.fates.set_late(&key, parent, item);
+        self.fates.set_late(at, parent, item);
     }
 
     /// Words for an item that has ended, or that began after the end of its turn.
-    pub(super) fn late_delta(&mut self, key: &ItemKey, delta: String, stamp: Stamp, out: &mut Vec<Emitted>) {
-        let known = self.fates.late(key);
+    pub(super) fn late_delta(&mut self, at: Slot<'_>, delta: String, stamp: Stamp, out: &mut Vec<Emitted>) {
+        let known = self.fates.late(at);
         let item = match known.and_then(|late| late.item.clone()) {
             Some(item) => item,
             None => {
-                let ended = || self.fates.ended(key).or_else(|| self.fates.owed(key));
+                let ended = || self.fates.late_parent(at);
                 let parent = known.map_or_else(ended, |late| late.parent.as_ref()).cloned();
                 let item = self.open_late(parent.clone(), Told::default(), stamp, out);
-                self.fates.set_late(key, parent, Some(item.clone()));
+                self.fates.set_late(at, parent, Some(item.clone()));
                 item
             }
         };
@@ -82,15 +82,15 @@ impl Timeline {
     /// The agent ends an item that was heard of too late.
     pub(super) fn ended_late(
         &mut self,
-        key: &ItemKey,
-        body: Option<Body>,
+        at: Slot<'_>,
+        body: Option<Content>,
         stamp: Stamp,
         out: &mut Vec<Emitted>,
     ) {
-        let cut = self.fates.take_cut(key);
+        let cut = self.fates.take_cut(at);
         // The agent has ended it before: what it says of its content is no news.
-        let is_repeated = self.fates.ended(key).is_some() && cut.is_none();
-        let Some((parent, item)) = self.fates.end_late(key) else { return };
+        let is_repeated = self.fates.ended(at).is_some() && cut.is_none();
+        let Some((parent, item)) = self.fates.end_late(at) else { return };
         let body = body.filter(|_| !is_repeated);
         let Some(id) = item else {
             return match body {
@@ -110,7 +110,7 @@ impl Timeline {
         id: &ItemId,
         parent: Option<ItemId>,
         before: &str,
-        body: Body,
+        body: Content,
         stamp: Stamp,
         out: &mut Vec<Emitted>,
     ) {
@@ -153,22 +153,16 @@ impl Timeline {
     }
 
     /// The content of an item comes whole, after its end or after that of its turn.
-    pub(super) fn told_late(&mut self, key: &ItemKey, body: Body, stamp: Stamp, out: &mut Vec<Emitted>) {
-        let parent = self.late_parent(key, &body);
-        self.owe(key, &body);
+    pub(super) fn told_late(&mut self, at: Slot<'_>, body: Content, stamp: Stamp, out: &mut Vec<Emitted>) {
+        let parent = self.fates.late_parent(at).cloned();
+        self.owe(at, &body);
         self.late_whole(parent, Told::of(body), stamp, out);
     }
 
-    fn late_parent(&self, key: &ItemKey, body: &Body) -> Option<ItemId> {
-        let call = if let Body::ToolResult(result) = body { Some(&result.call) } else { None };
-        let of_call = |call| self.fates.owed(call).or_else(|| self.fates.ended(call));
-        self.fates.ended(key).or_else(|| of_call(call?)).cloned()
-    }
-
     /// What comes of a call that begins too late is late, too. The next item stands for the call.
-    fn owe(&mut self, key: &ItemKey, body: &Body) {
-        if matches!(body, Body::ToolCall(_)) && self.fates.ended(key).is_none() {
-            self.fates.owe(key, ItemId(self.mint("itm")));
+    fn owe(&mut self, at: Slot<'_>, body: &Content) {
+        if matches!(body, Content::Call(_)) && self.fates.ended(at).is_none() {
+            self.fates.owe(at.key, ItemId(self.mint("itm")));
         }
     }
 
@@ -230,12 +224,14 @@ impl Timeline {
 }
 
 /// Whether the agent may tell more of it, and says when it is done.
-fn grows(body: &Body) -> bool {
+fn grows(body: &Content) -> bool {
     use omniglot_schema::ItemRole::Assistant;
     match body {
-        Body::Message { role, .. } => *role == Assistant,
-        Body::Reasoning { .. } | Body::ToolCall(_) | Body::ToolResult(_) => true,
-        Body::System { .. } | Body::Status { .. } | Body::Step { .. } | Body::Unknown { .. } => false,
+        Content::Plain(Body::Message { role, .. }) => *role == Assistant,
+        Content::Plain(Body::Reasoning { .. }) | Content::Call(_) | Content::Result(_) => true,
+        Content::Plain(
+            Body::System { .. } | Body::Status { .. } | Body::Step { .. } | Body::Unknown { .. },
+        ) => false,
     }
 }
 
@@ -255,19 +251,21 @@ impl Told {
         Self { words, parts: vec![] }
     }
 
-    fn of(body: Body) -> Self {
+    fn of(body: Content) -> Self {
         match body {
-            Body::Message { parts, .. } | Body::System { parts } | Body::Unknown { parts } => {
+            Content::Plain(
+                Body::Message { parts, .. } | Body::System { parts } | Body::Unknown { parts },
+            ) => {
                 let (texts, parts): (Vec<_>, Vec<_>) =
                     parts.into_iter().partition(|part| matches!(part, ContentPart::Text { .. }));
                 Self { words: texts.into_iter().filter_map(text_of).collect(), parts }
             }
-            Body::Reasoning { text, .. } => Self::words(text),
-            Body::ToolCall(ToolCall { name, arguments, .. }) => Self::words(format!("{name} {arguments}")),
-            Body::ToolResult(result) => Self::of_result(result),
-            Body::Status { detail, .. } => Self::words(detail.unwrap_or_default()),
+            Content::Plain(Body::Reasoning { text, .. }) => Self::words(text),
+            Content::Call(ToolCall { name, arguments, .. }) => Self::words(format!("{name} {arguments}")),
+            Content::Result(result) => Self::of_result(result),
+            Content::Plain(Body::Status { detail, .. }) => Self::words(detail.unwrap_or_default()),
             // A boundary that comes late bounds nothing any more.
-            Body::Step { .. } => Self::default(),
+            Content::Plain(Body::Step { .. }) => Self::default(),
         }
     }
 

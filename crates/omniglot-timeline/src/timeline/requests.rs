@@ -5,10 +5,11 @@ use omniglot_schema::{
     QuestionStatus, RequestMetadata, ResolvedBy, StopReason,
 };
 
+use super::fates::Slot;
 use super::{Effect, Emitted, Stamp, Timeline};
 use crate::draft::{
-    Body, DropReason, ItemEnd, ItemKey, ItemStart, Origin, Outcome, PermissionAsk, QuestionAsk, RequestKey,
-    ToolCall, ToolResult, TurnEnd,
+    CallStart, DropReason, ItemKey, Origin, Outcome, PermissionAsk, QuestionAsk, RequestKey, ToolCall,
+    ToolResult, TurnEnd,
 };
 
 #[derive(Debug)]
@@ -129,14 +130,12 @@ impl Timeline {
         if let Some(call) = call.as_ref().and_then(|key| self.fates.call(key)) {
             return (Some(call.item.clone()), None);
         }
-        let call = call.filter(|key| self.fates.item(key).is_none() && !self.fates.is_late(key));
+        let call = call.filter(|key| self.fates.item(key).is_none() && !self.fates.is_late(Slot::item(key)));
         let made = call.is_none();
         let key = call.unwrap_or_else(|| ItemKey(format!("request:{}:{}", request.0, self.next_seq())));
-        let body = Body::ToolCall(missing);
-        let start = ItemStart { key: key.clone(), native_id: None, parent: None, body };
-        self.item_started(start, stamp.synthetic(), out);
-        let end = ItemEnd { key: key.clone(), outcome: Outcome::Completed, body: None };
-        self.item_completed(end, stamp.synthetic(), out);
+        let start = CallStart { key: key.clone(), native_id: None, parent: None, call: missing };
+        self.call_started(start, stamp.synthetic(), out);
+        self.call_ready(&key, None, stamp.synthetic(), out);
         (self.fates.item(&key).cloned(), made.then_some(key))
     }
 
@@ -221,12 +220,11 @@ impl Timeline {
         out: &mut Vec<Emitted>,
     ) {
         if let Some(call) = made_call {
-            let key = ItemKey(format!("{}:result", call.0));
             let is_error = Some(output.is_none());
             let outcome = if output.is_some() { Outcome::Completed } else { Outcome::Failed };
             let output = output.unwrap_or_else(|| "rejected".to_owned());
-            let body = Some(Body::ToolResult(ToolResult { output, is_error, ..ToolResult::of(call) }));
-            self.item_completed(ItemEnd { key, outcome, body }, stamp, out);
+            let result = ToolResult { output, is_error, ..ToolResult::default() };
+            self.whole_result(&call, outcome, result, stamp, out);
         }
         let none_left = self.requests.is_empty() && self.covered.is_empty();
         if none_left && self.turn.as_ref().is_some_and(|turn| turn.for_requests) {

@@ -7,7 +7,8 @@ use omniglot_schema::{
     UniversalEvent, UniversalItem,
 };
 
-use super::fates::{Call, OpenItem};
+use super::bodies::Content;
+use super::fates::{Call, Half, OpenItem, Slot};
 use super::requests::{InboundRequest, OpenRequest};
 use super::turns::Turn;
 use super::{Emitted, Identity, Stamp, Timeline};
@@ -75,12 +76,12 @@ impl Timeline {
             }
             EventData::ItemStarted(data) => self.absorb_start(&data.item, event.sequence),
             EventData::ItemDelta(data) => {
-                if let Some(open) = self.fates.open_mut(&ItemKey(data.item_id.to_string())) {
+                if let Some(open) = self.fates.open_item_mut(&data.item_id) {
                     open.streamed.push_str(&data.delta);
                 }
             }
             EventData::ItemCompleted(data) => {
-                self.fates.end(&ItemKey(data.item.item_id.to_string()));
+                self.fates.end_item(&data.item.item_id);
             }
             EventData::SessionStarted(_)
             | EventData::SessionEnded(_)
@@ -99,8 +100,7 @@ impl Timeline {
             // The fold holds it.
             return;
         }
-        let key = ItemKey(item.item_id.to_string());
-        let body = self.body_of(item);
+        let mut at = (ItemKey(item.item_id.to_string()), Half::Item);
         if let Some(ContentPart::ToolCall { call_id, .. }) = item.content.first() {
             let call = Call {
                 id: call_id.clone(),
@@ -108,61 +108,25 @@ impl Timeline {
                 since,
                 native_id: item.native_item_id.clone(),
                 parent: item.parent_id.clone(),
-                has_result: false,
                 rejected: false,
             };
-            self.fates.begin_call(&key, call);
+            self.fates.begin_call(&at.0, call);
         }
-        if let Body::ToolResult(result) = &body
-            && let Some(call) = self.fates.call_mut(&result.call)
+        if let Some(ContentPart::ToolResult { call_id, .. }) = item.content.first()
+            && let Some(call) = self.fates.call_named(call_id)
         {
-            call.has_result = true;
+            at = (call.clone(), Half::Result);
         }
         let open = OpenItem {
             id: item.item_id.clone(),
             since,
             native_id: item.native_item_id.clone(),
             parent: item.parent_id.clone(),
-            body,
+            body: content_of(item),
             streamed: String::new(),
         };
-        self.fates.begin(key, open);
-    }
-
-    fn body_of(&self, item: &UniversalItem) -> Body {
-        let parts = item.content.clone();
-        match (item.kind, parts.first()) {
-            (ItemKind::Message, Some(ContentPart::Reasoning { visibility, .. })) => {
-                Body::Reasoning { text: String::new(), visibility: *visibility }
-            }
-            (ItemKind::Message, _) => Body::Message { role: item.role.unwrap_or(ItemRole::Assistant), parts },
-            (
-                ItemKind::ToolCall,
-                Some(ContentPart::ToolCall { name, arguments, title, kind, subject, .. }),
-            ) => Body::ToolCall(ToolCall {
-                name: name.clone(),
-                arguments: arguments.clone(),
-                title: title.clone(),
-                kind: *kind,
-                subject: subject.clone(),
-            }),
-            (ItemKind::ToolResult, Some(ContentPart::ToolResult { call_id, .. })) => {
-                let call =
-                    self.fates.calls().find(|(_, call)| call.id == *call_id).map(|(key, _)| key.clone());
-                Body::ToolResult(ToolResult::of(call.unwrap_or_else(|| ItemKey(call_id.to_string()))))
-            }
-            (ItemKind::Status, Some(ContentPart::Status { label, detail, usage })) => {
-                let (label, detail) = (StatusLabel::of_label(label), detail.clone());
-                match label.unwrap_or(StatusLabel::Warning) {
-                    StatusLabel::Step => Body::Step { detail, usage: usage.clone() },
-                    label => Body::Status { label, detail },
-                }
-            }
-            (ItemKind::System, _) => Body::System { parts },
-            (ItemKind::ToolCall | ItemKind::ToolResult | ItemKind::Status | ItemKind::Unknown, _) => {
-                Body::Unknown { parts }
-            }
-        }
+        let (key, half) = &at;
+        self.fates.begin(Slot { key, half: *half }, open);
     }
 
     fn reopen_requests(&mut self) {
@@ -172,6 +136,41 @@ impl Timeline {
                 PendingRequest::Question(data) => InboundRequest::Question(data),
             };
             self.requests.insert(RequestKey(id), OpenRequest { asked, made_call: None });
+        }
+    }
+}
+
+fn content_of(item: &UniversalItem) -> Content {
+    let parts = item.content.clone();
+    match (item.kind, parts.first()) {
+        (ItemKind::ToolCall, Some(ContentPart::ToolCall { name, arguments, title, kind, subject, .. })) => {
+            Content::Call(ToolCall {
+                name: name.clone(),
+                arguments: arguments.clone(),
+                title: title.clone(),
+                kind: *kind,
+                subject: subject.clone(),
+            })
+        }
+        (ItemKind::ToolResult, Some(ContentPart::ToolResult { .. })) => {
+            Content::Result(ToolResult::default())
+        }
+        (ItemKind::Message, Some(ContentPart::Reasoning { visibility, .. })) => {
+            Body::Reasoning { text: String::new(), visibility: *visibility }.into()
+        }
+        (ItemKind::Message, _) => {
+            Body::Message { role: item.role.unwrap_or(ItemRole::Assistant), parts }.into()
+        }
+        (ItemKind::Status, Some(ContentPart::Status { label, detail, usage })) => {
+            let detail = detail.clone();
+            match StatusLabel::of_label(label).unwrap_or(StatusLabel::Warning) {
+                StatusLabel::Step => Body::Step { detail, usage: usage.clone() }.into(),
+                label => Body::Status { label, detail }.into(),
+            }
+        }
+        (ItemKind::System, _) => Body::System { parts }.into(),
+        (ItemKind::ToolCall | ItemKind::ToolResult | ItemKind::Status | ItemKind::Unknown, _) => {
+            Body::Unknown { parts }.into()
         }
     }
 }

@@ -16,8 +16,8 @@ use omniglot_schema::{
 use super::{Effect, Emitted, Identity, Stamp, Timeline};
 use crate::check::{Allow, check};
 use crate::draft::{
-    Body, Draft, Failure, ItemEnd, ItemKey, ItemStart, Origin, Outcome, PermissionAsk, QuestionAsk,
-    RequestKey, ToolResult, TurnEnd,
+    Body, CallEnd, CallStart, Draft, Failure, ItemEnd, ItemStart, Origin, Outcome, PermissionAsk,
+    QuestionAsk, RequestKey, ToolCall, ToolResult, TurnEnd,
 };
 
 struct Session {
@@ -48,8 +48,21 @@ impl Session {
     }
 
     fn call(&mut self, key: &str) {
-        self.start(key, Body::tool_call("shell", "{}"));
-        self.end(key, Outcome::Completed, None);
+        let call = ToolCall::new("shell", "{}");
+        self.draft(Draft::CallStarted(CallStart { key: key.into(), native_id: None, parent: None, call }));
+        self.draft(Draft::CallReady { key: key.into(), call: None });
+    }
+
+    fn runs(&mut self, call: &str) {
+        self.output(call, "");
+    }
+
+    fn output(&mut self, call: &str, delta: &str) {
+        self.draft(Draft::CallOutput { key: call.into(), delta: delta.into() });
+    }
+
+    fn finish(&mut self, call: &str, outcome: Outcome, result: ToolResult) {
+        self.draft(Draft::CallEnded(CallEnd { key: call.into(), outcome, result }));
     }
 
     fn start(&mut self, key: &str, body: Body) {
@@ -108,10 +121,6 @@ fn asked(key: &str) -> PermissionAsk {
     }
 }
 
-fn result(call: &str) -> ToolResult {
-    ToolResult::of(ItemKey::from(call))
-}
-
 fn shown(item: &UniversalItem) -> String {
     serde_json::to_string(&item.content).unwrap()
 }
@@ -120,13 +129,13 @@ fn shown(item: &UniversalItem) -> String {
 fn a_late_result_tells_all_that_it_is() {
     let mut session = Session::new();
     session.call("c");
-    session.start("r", Body::ToolResult(result("c")));
+    session.runs("c");
     session.end_turn();
     let cut = session.last();
     let parts = vec![ContentPart::FileRef { path: "/w/a".into(), action: FileAction::Write, diff: None }];
     let (exit_code, duration_ms) = (Some(3), Some(20));
-    let body = ToolResult { output: "x".into(), exit_code, duration_ms, parts, ..result("c") };
-    session.end("r", Outcome::Failed, Some(Body::ToolResult(body)));
+    let body = ToolResult { output: "x".into(), exit_code, duration_ms, parts, ..ToolResult::default() };
+    session.finish("c", Outcome::Failed, body);
     let late = session.last();
     assert_eq!(late.parent_id, Some(cut.item_id));
     assert_eq!(
@@ -139,10 +148,10 @@ fn a_late_result_tells_all_that_it_is() {
 fn a_late_result_without_output_is_told_by_how_it_ended() {
     let mut session = Session::new();
     session.call("c");
-    session.start("r", Body::ToolResult(result("c")));
+    session.runs("c");
     session.end_turn();
-    let body = ToolResult { is_error: Some(false), ..result("c") };
-    session.end("r", Outcome::Completed, Some(Body::ToolResult(body)));
+    let body = ToolResult { is_error: Some(false), ..ToolResult::default() };
+    session.finish("c", Outcome::Completed, body);
     assert!(shown(&session.last()).contains(r#""detail":"completed""#));
 }
 
@@ -150,7 +159,7 @@ fn a_late_result_without_output_is_told_by_how_it_ended() {
 fn a_command_may_outlive_many_turns_and_its_result_is_late_in_each() {
     let mut session = Session::new();
     session.call("c");
-    session.start("r", Body::ToolResult(result("c")));
+    session.runs("c");
     session.end_turn();
     let cut = session.last();
     for _ in 0..3 {
@@ -158,8 +167,8 @@ fn a_command_may_outlive_many_turns_and_its_result_is_late_in_each() {
         session.end_turn();
     }
     session.turn();
-    let body = ToolResult { output: "done".into(), ..result("c") };
-    session.end("r", Outcome::Completed, Some(Body::ToolResult(body)));
+    let body = ToolResult { output: "done".into(), ..ToolResult::default() };
+    session.finish("c", Outcome::Completed, body);
     let late = session.last();
     assert_eq!(late.parent_id, Some(cut.item_id));
     assert_eq!(shown(&late), r#"[{"type":"status","label":"mock.late","detail":"done"}]"#);
@@ -173,8 +182,8 @@ fn a_call_that_begins_between_turns_has_a_late_result_in_the_next() {
     let call = session.last();
     assert_eq!(shown(&call), r#"[{"type":"status","label":"mock.late","detail":"shell {}"}]"#);
     session.turn();
-    let body = ToolResult { output: "done".into(), ..result("c") };
-    session.end("r", Outcome::Completed, Some(Body::ToolResult(body)));
+    let body = ToolResult { output: "done".into(), ..ToolResult::default() };
+    session.finish("c", Outcome::Completed, body);
     let late = session.last();
     assert_eq!(late.parent_id, Some(call.item_id));
     assert_eq!(shown(&late), r#"[{"type":"status","label":"mock.late","detail":"done"}]"#);
@@ -184,8 +193,8 @@ fn a_call_that_begins_between_turns_has_a_late_result_in_the_next() {
 fn a_result_that_its_turn_cuts_short_is_an_error_and_says_why() {
     let mut session = Session::new();
     session.call("c");
-    session.start("r", Body::ToolResult(result("c")));
-    session.draft(Draft::ItemDelta { key: "r".into(), delta: "begin".into() });
+    session.runs("c");
+    session.output("c", "begin");
     session.end_turn();
     let cut = session.last();
     assert_eq!(cut.status, ItemStatus::Failed);
@@ -198,8 +207,8 @@ fn a_result_that_its_turn_cuts_short_is_an_error_and_says_why() {
 fn a_result_that_failed_is_an_error_also_when_nobody_says_so() {
     let mut session = Session::new();
     session.call("c");
-    session.start("r", Body::ToolResult(result("c")));
-    session.end("r", Outcome::Failed, None);
+    session.runs("c");
+    session.finish("c", Outcome::Failed, ToolResult::default());
     assert!(shown(&session.last()).contains(r#""is_error":true"#));
 }
 
@@ -220,7 +229,7 @@ fn a_call_that_no_agent_has_told_of_is_of_another_kind() {
     let questions = vec![QuestionInfo::default()];
     let ask = QuestionAsk { key: "q".into(), native_id: None, call: None, questions };
     session.draft(Draft::QuestionRequested(ask));
-    session.start("r", Body::ToolResult(result("nobody's")));
+    session.runs("nobody's");
     let ended = session.ended();
     let made: Vec<String> = ended.iter().filter(|item| item.kind == ItemKind::ToolCall).map(shown).collect();
     assert_eq!(made.len(), 3);
@@ -296,7 +305,7 @@ fn a_turn_that_a_request_opened_is_the_agents_once_it_begins_one() {
 fn what_a_command_says_that_has_outlived_many_turns_is_late() {
     let mut session = Session::new();
     session.call("c");
-    session.start("r", Body::ToolResult(result("c")));
+    session.runs("c");
     session.end_turn();
     let cut = session.last();
     for _ in 0..3 {
@@ -304,7 +313,7 @@ fn what_a_command_says_that_has_outlived_many_turns_is_late() {
         session.end_turn();
     }
     session.turn();
-    session.draft(Draft::ItemDelta { key: "r".into(), delta: "more".into() });
+    session.output("c", "more");
     session.end_turn();
     let late = session.last();
     assert_eq!(late.parent_id, Some(cut.item_id));
@@ -314,21 +323,20 @@ fn what_a_command_says_that_has_outlived_many_turns_is_late() {
 #[test]
 fn what_a_command_writes_to_stderr_stands_apart_also_when_it_comes_late() {
     let stderr = Some("oops".to_owned());
-    let whole = ToolResult { output: "out".into(), stderr: stderr.clone(), ..result("c") };
+    let whole = ToolResult { output: "out".into(), stderr: stderr.clone(), ..ToolResult::default() };
     let mut session = Session::new();
     session.call("c");
-    session.end("r", Outcome::Completed, Some(Body::ToolResult(whole.clone())));
+    session.finish("c", Outcome::Completed, whole.clone());
     assert!(shown(&session.last()).contains(r#""output":"out","stderr":"oops""#));
     session.call("d");
-    session.start("s", Body::ToolResult(result("d")));
-    session.draft(Draft::ItemDelta { key: "s".into(), delta: "oops".into() });
-    let silent = ToolResult { stderr, ..result("d") };
-    session.end("s", Outcome::Completed, Some(Body::ToolResult(silent)));
+    session.runs("d");
+    session.output("d", "oops");
+    let silent = ToolResult { stderr, ..ToolResult::default() };
+    session.finish("d", Outcome::Completed, silent);
     assert!(shown(&session.last()).contains(r#""output":"","stderr":"oops""#), "the preview held both");
     session.call("e");
     session.end_turn();
-    let late = ToolResult { call: "e".into(), ..whole };
-    session.end("t", Outcome::Completed, Some(Body::ToolResult(late)));
+    session.finish("e", Outcome::Completed, whole);
     assert!(shown(&session.last()).contains(r#""detail":"out\noops""#));
 }
 

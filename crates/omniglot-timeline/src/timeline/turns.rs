@@ -7,6 +7,7 @@ use omniglot_schema::{
     TurnStartedData, TurnStartedMetadata, Usage,
 };
 
+use super::fates::Slot;
 use super::{Emitted, Stamp, Timeline};
 use crate::draft::{Body, Draft, DropReason, Failure, ItemKey, Origin, TurnEnd};
 
@@ -75,7 +76,7 @@ impl Timeline {
     /// The agent's own id of the message that began the turn.
     pub(super) fn user_echo(&mut self, native_id: String, stamp: Stamp, out: &mut Vec<Emitted>) {
         let key = self.turn.as_ref().and_then(|turn| turn.user_item.as_ref());
-        let Some(open) = key.and_then(|key| self.fates.open_mut(key)) else {
+        let Some(open) = key.and_then(|key| self.fates.open_mut(Slot::item(key))) else {
             return self.dropped(DropReason::Echo);
         };
         open.native_id = Some(native_id);
@@ -86,7 +87,8 @@ impl Timeline {
     /// part of the conversation.
     pub(super) fn may_precede_echo(&self, draft: &Draft) -> bool {
         let is_status = |body: &Body| body.kind() == ItemKind::Status;
-        let is_open_status = |key| self.fates.open(key).is_some_and(|open| is_status(&open.body));
+        let is_open_status =
+            |key| self.fates.open(Slot::item(key)).is_some_and(|open| open.body.kind() == ItemKind::Status);
         match draft {
             Draft::UserEcho { .. } => true,
             Draft::ItemStarted(start) => is_status(&start.body),

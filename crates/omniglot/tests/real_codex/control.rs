@@ -141,7 +141,9 @@ async fn compaction() {
 fn names(fixture: &Fixture) -> Vec<String> {
     let index = fixture.agent.home().join(".codex/session_index.jsonl");
     let lines = std::fs::read_to_string(index).unwrap_or_default();
-    let name = |line: &str| serde_json::from_str::<serde_json::Value>(line).ok()?["thread_name"].as_str().map(str::to_owned);
+    let name = |line: &str| {
+        serde_json::from_str::<serde_json::Value>(line).ok()?["thread_name"].as_str().map(str::to_owned)
+    };
     lines.lines().filter_map(name).collect()
 }
 

@@ -219,8 +219,8 @@ fn a_question_belongs_to_the_call_that_asks_it() {
     };
     harness.hear(&form("c")).hear(&form("unheard"));
     insta::assert_snapshot!(harness.said(), @r#"
-    item + call:1:c native="c" tool_call ask {"q":1} "Ask" kind="other"
-    item . call:1:c tool_call ask {"q":1} "Ask" kind="other"
+    call + call:1:c native="c" ask {"q":1} "Ask" kind="other"
+    call = call:1:c ask {"q":1} "Ask" kind="other"
     question + form:1:0 native=0 call="call:1:c" [{"prompt":"Go on?","options":[{"label":"Yes"},{"label":"No"}],"multi_select":false,"free_text":false}]
     question + form:2:0 native=0 call=null [{"prompt":"Go on?","options":[{"label":"Yes"},{"label":"No"}],"multi_select":false,"free_text":false}]
     "#);

@@ -93,14 +93,14 @@ fn a_file_is_asked_of_the_host_and_answered_with_what_came_of_it() {
 #[test]
 fn output_is_streamed_by_the_call_that_shows_it_and_its_result_has_the_exit_code() {
     let mut harness = Harness::with_terminal();
-    insta::assert_snapshot!(harness.says(1, "one\n"), @r#"item ~ result:1:c "one\n""#);
+    insta::assert_snapshot!(harness.says(1, "one\n"), @r#"call > call:1:c "one\n""#);
     harness.says(1, "two\n");
     harness.ask(8, "terminal/wait_for_exit", r#""terminalId":"terminal-1""#);
     insta::assert_snapshot!(harness.news(1, HostNews::Ended(Exit { code: Some(2), signal: None })), @r#"send {"jsonrpc":"2.0","id":8,"result":{"exitCode":2}}"#);
     insta::assert_snapshot!(harness.ask(9, "terminal/output", r#""terminalId":"terminal-1""#), @r#"send {"jsonrpc":"2.0","id":9,"result":{"output":"one\ntwo\n","truncated":false,"exitStatus":{"exitCode":2}}}"#);
     harness.ask(10, "terminal/release", r#""terminalId":"terminal-1""#);
     let done = harness.update(r#""sessionUpdate":"tool_call_update","toolCallId":"c","status":"failed""#);
-    insta::assert_snapshot!(done, @r#"item ! result:1:c tool_result of call:1:c "one\ntwo\n" error=true exit=2"#);
+    insta::assert_snapshot!(done, @r#"call ! call:1:c "one\ntwo\n" error=true exit=2"#);
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn what_was_said_before_a_call_shows_it_is_told_then() {
     let shown = harness.update(
         r#""sessionUpdate":"tool_call","toolCallId":"c","title":"make","content":[{"type":"terminal","terminalId":"terminal-1"}]"#,
     );
-    assert!(shown.ends_with(r#"item ~ result:1:c "early""#), "{shown}");
+    assert!(shown.ends_with(r#"call > call:1:c "early""#), "{shown}");
 }
 
 #[test]
@@ -153,5 +153,5 @@ fn a_recording_tells_what_its_terminals_said() {
     let answer = r#"{"jsonrpc":"2.0","id":8,"result":{"output":"done\n","truncated":false,"exitStatus":{"exitCode":0}}}"#;
     harness.step(Input::Sent(&raw(answer)));
     let done = harness.update(r#""sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed""#);
-    insta::assert_snapshot!(done, @r#"item . result:1:c tool_result of call:1:c "done\n" error=false exit=0"#);
+    insta::assert_snapshot!(done, @r#"call . call:1:c "done\n" error=false exit=0"#);
 }

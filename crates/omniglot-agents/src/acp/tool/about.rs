@@ -116,7 +116,7 @@ mod tests {
     fn about(call: &str, quirks: &'static Quirks) -> String {
         let mut faults = vec![];
         let call = ToolFields::parse("call", serde_json::from_str(call).unwrap(), &mut faults).unwrap();
-        let mut tool = Tool::new(&call, 1, 1, None, quirks);
+        let mut tool = Tool::new(&call, 1, 1, quirks);
         tool.directory = Some("/w".to_owned());
         tool.learn(call, super::super::Mention::Announcement, &mut faults);
         assert!(faults.is_empty(), "{faults:?}");

@@ -60,7 +60,7 @@ fn a_turn_waits_for_the_person_whom_a_subagent_in_the_background_asks() {
     assert!(said.contains("permission .") && !has_end(&said), "{said}");
     harness.done("a1", "t2");
     insta::assert_snapshot!(harness.said(), @r#"
-    item . result:2:t2 tool_result of call:2:t2 "ok" error=false
+    call . call:2:t2 "ok" error=false
     turn . "end_turn" model="m" cost=0.5
     "#);
 }
@@ -142,7 +142,7 @@ fn a_person_who_is_asked_between_turns_is_asked_in_a_turn_that_ends_with_the_cal
     harness.said();
     harness.asks("t2");
     let said = harness.said();
-    assert!(said.starts_with("turn + agent\nitem + call:2:t2"), "{said}");
+    assert!(said.starts_with("turn + agent\ncall + call:2:t2"), "{said}");
     harness.command(&reply("1:r-t2", PermissionReply::Once, None));
     assert!(!has_end(&harness.said()));
     harness.done("a1", "t2");
@@ -178,16 +178,15 @@ fn a_subagent_within_one_in_the_background_is_told_after_its_call() {
     harness.hear(INIT);
     insta::assert_snapshot!(harness.said(), @r#"
     turn + agent
-    item + call:2:n1 native="n1" in call:1:a1 tool_call Agent  kind="agent"
-    item . call:2:n1 tool_call Agent {} kind="agent"
-    item + result:2:n1 native=null tool_result of call:2:n1 ""
+    call + call:2:n1 native="n1" in call:1:a1 Agent  kind="agent"
+    call = call:2:n1 Agent {} kind="agent"
+    call > call:2:n1 ""
     item + message:3:1 native="m5" in call:2:n1 message "assistant" []
     item . message:3:1 message "assistant" [{"type":"text","text":"Nested."}]
-    item + call:3:t3 native="t3" in call:2:n1 tool_call Read  kind="read"
-    item . call:3:t3 tool_call Read {} kind="read"
-    item + result:3:t3 native=null tool_result of call:3:t3 ""
-    item . result:3:t3 tool_result of call:3:t3 "ok" error=false
-    item . result:2:n1 tool_result of call:2:n1 "ok" error=false
+    call + call:3:t3 native="t3" in call:2:n1 Read  kind="read"
+    call = call:3:t3 Read {} kind="read"
+    call . call:3:t3 "ok" error=false
+    call . call:2:n1 "ok" error=false
     "#);
 }
 
@@ -196,7 +195,7 @@ fn a_person_who_is_asked_for_a_subagent_within_another_sees_both_calls() {
     let mut harness = Harness::delegated();
     harness.calls("a1", "n1", "Agent").calls("n1", "t3", "Bash").asks("t3").result("");
     let said = harness.said();
-    let (outer, inner) = (said.find("item + call:2:n1").unwrap(), said.find("item + call:3:t3").unwrap());
+    let (outer, inner) = (said.find("call + call:2:n1").unwrap(), said.find("call + call:3:t3").unwrap());
     assert!(outer < inner && inner < said.find("permission +").unwrap(), "{said}");
     harness.command(&reply("1:r-t3", PermissionReply::Once, None)).done("n1", "t3");
     assert!(!has_end(&harness.said()), "the call that spawned it has no result");
@@ -224,7 +223,7 @@ fn a_call_that_waited_for_long_belongs_to_the_call_that_spawned_its_subagent() {
     harness.said();
     harness.done("a1", "t2");
     let said = harness.said();
-    assert!(said.starts_with(r#"item + call:2:t2 native="t2" in call:1:a1"#), "{said}");
+    assert!(said.starts_with(r#"call + call:2:t2 native="t2" in call:1:a1"#), "{said}");
 }
 
 #[test]

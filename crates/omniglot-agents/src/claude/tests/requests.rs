@@ -25,7 +25,7 @@ fn the_input_goes_back_with_every_yes() {
     insta::assert_snapshot!(harness.said(), @r#"
     send {"type":"control_response","response":{"subtype":"success","request_id":"r","response":{"behavior":"allow","updatedInput":{"command":"make"}}}}
     permission . 1:r "accept" by "person" null
-    item + result:1:t1 native=null tool_result of call:1:t1 ""
+    call > call:1:t1 ""
     "#);
 }
 
@@ -36,7 +36,7 @@ fn always_stays_within_the_session_whatever_the_cli_suggests() {
     insta::assert_snapshot!(harness.said(), @r#"
     send {"type":"control_response","response":{"subtype":"success","request_id":"r","response":{"behavior":"allow","updatedInput":{"command":"make"},"updatedPermissions":[{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"make"}],"behavior":"allow","destination":"session"}]}}}
     permission . 1:r "accept_for_session" by "person" null
-    item + result:1:t1 native=null tool_result of call:1:t1 ""
+    call > call:1:t1 ""
     "#);
 }
 
@@ -47,7 +47,7 @@ fn always_without_a_suggestion_is_a_rule_of_our_own() {
     insta::assert_snapshot!(harness.said(), @r#"
     send {"type":"control_response","response":{"subtype":"success","request_id":"r","response":{"behavior":"allow","updatedInput":{"command":"make"},"updatedPermissions":[{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"make"}],"behavior":"allow","destination":"session"}]}}}
     permission . 1:r "accept_for_session" by "person" null
-    item + result:1:t1 native=null tool_result of call:1:t1 ""
+    call > call:1:t1 ""
     "#);
 }
 

@@ -86,8 +86,8 @@ fn one_assistant_line_per_block_makes_one_item_each() {
     item . message:1:2 message "assistant" [{"type":"text","text":"First."}]
     item + message:1:3 native="m1" message "assistant" []
     item . message:1:3 message "assistant" [{"type":"text","text":"Second."}]
-    item + call:1:t1 native="t1" in message:1:3 tool_call Read  kind="read"
-    item . call:1:t1 tool_call Read {"file_path":"/a"} kind="read" {"paths":[{"path":"/a"}]}
+    call + call:1:t1 native="t1" in message:1:3 Read  kind="read"
+    call = call:1:t1 Read {"file_path":"/a"} kind="read" {"paths":[{"path":"/a"}]}
     "#);
 }
 
@@ -104,9 +104,9 @@ fn the_final_arguments_of_a_call_may_differ_from_those_streamed() {
         r#"{"type":"tool_use","id":"t1","name":"Edit","input":{"file_path":"/a","replace_all":false}}"#,
     );
     insta::assert_snapshot!(harness.said(), @r#"
-    item + call:1:t1 native="t1" tool_call Edit  kind="edit"
-    item ~ call:1:t1 "{\"file_path\":\"/a\"}"
-    item . call:1:t1 tool_call Edit {"file_path":"/a","replace_all":false} kind="edit" {"paths":[{"path":"/a"}]}
+    call + call:1:t1 native="t1" Edit  kind="edit"
+    call ~ call:1:t1 "{\"file_path\":\"/a\"}"
+    call = call:1:t1 Edit {"file_path":"/a","replace_all":false} kind="edit" {"paths":[{"path":"/a"}]}
     "#);
 }
 
@@ -214,10 +214,9 @@ fn a_subagent_in_the_background_is_told_in_the_next_turn() {
     harness.hear(INIT);
     insta::assert_snapshot!(harness.said(), @r#"
     turn + agent
-    item + call:2:t2 native="t2" in call:1:a1 tool_call Read  kind="read"
-    item . call:2:t2 tool_call Read {} kind="read"
-    item + result:2:t2 native=null tool_result of call:2:t2 ""
-    item . result:2:t2 tool_result of call:2:t2 "ok" error=false
+    call + call:2:t2 native="t2" in call:1:a1 Read  kind="read"
+    call = call:2:t2 Read {} kind="read"
+    call . call:2:t2 "ok" error=false
     item + note:1 native=null in call:1:a1 system [{"type":"text","text":"Agent finished"}]
     item . note:1
     "#);
@@ -232,7 +231,7 @@ fn the_ids_of_tool_progress_are_swapped() {
     );
     harness.said();
     harness.hear(r#"{"type":"tool_progress","tool_use_id":"t1-heartbeat-0","parent_tool_use_id":"t1","elapsed_time_seconds":30}"#);
-    insta::assert_snapshot!(harness.said(), @r#"item + result:1:t1 native=null tool_result of call:1:t1 """#);
+    insta::assert_snapshot!(harness.said(), @r#"call > call:1:t1 """#);
 }
 
 #[test]
@@ -278,8 +277,7 @@ fn a_command_that_failed_tells_its_exit_code_in_words() {
     harness.said();
     harness.hear(r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"Exit code 3\nno","is_error":true}]},"parent_tool_use_id":null,"tool_use_result":"Error: Exit code 3\nno"}"#);
     insta::assert_snapshot!(harness.said(), @r#"
-    item + result:1:t1 native=null tool_result of call:1:t1 ""
-    item ! result:1:t1 tool_result of call:1:t1 "Exit code 3\nno" error=true exit=3
+    call ! call:1:t1 "Exit code 3\nno" error=true exit=3
     "#);
 }
 
@@ -290,8 +288,7 @@ fn an_edit_that_tells_nothing_but_its_patch_has_a_diff_of_that() {
     harness.said();
     harness.hear(r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"ok"}]},"parent_tool_use_id":null,"tool_use_result":{"filePath":"/a","originalFile":"x\n","structuredPatch":[{"oldStart":1,"oldLines":1,"newStart":1,"newLines":1,"lines":["-x","+y"]}]}}"#);
     insta::assert_snapshot!(harness.said(), @r#"
-    item + result:1:t1 native=null tool_result of call:1:t1 ""
-    item . result:1:t1 tool_result of call:1:t1 "ok" error=false parts=[{"type":"file_ref","path":"/a","action":"patch","diff":"--- a/a\n+++ b/a\n@@ -1,1 +1,1 @@\n-x\n+y\n"}]
+    call . call:1:t1 "ok" error=false parts=[{"type":"file_ref","path":"/a","action":"patch","diff":"--- a/a\n+++ b/a\n@@ -1,1 +1,1 @@\n-x\n+y\n"}]
     "#);
 }
 

@@ -95,10 +95,10 @@ fn why_a_plan_was_changed_stands_in_the_call_that_changed_it() {
         r#"{"threadId":"t","explanation":"Because.","plan":[{"step":"Look","status":"inProgress"}]}"#,
     );
     insta::assert_snapshot!(told.join("\n"), @r#"
-    item + call:1:unnamed:1 native=null tool_call update_plan {"explanation":"Because.","plan":[{"step":"Look","status":"inProgress"}]} kind="plan" {"description":"Because."}
-    item . call:1:unnamed:1
-    item + result:1:unnamed:1 native=null tool_result of call:1:unnamed:1 ""
-    item . result:1:unnamed:1 tool_result of call:1:unnamed:1 "" error=false
+    call + call:1:unnamed:1 native=null update_plan {"explanation":"Because.","plan":[{"step":"Look","status":"inProgress"}]} kind="plan" {"description":"Because."}
+    call = call:1:unnamed:1
+    call > call:1:unnamed:1 ""
+    call . call:1:unnamed:1 "" error=false
     state {"todos":[{"text":"Look","status":"in_progress"}]}
     "#);
 }
@@ -109,16 +109,15 @@ fn a_tool_that_asks_is_a_call_with_its_own_id_and_arguments_and_the_answer_is_it
     session.turn();
     let told = session.hear(QUESTION);
     insta::assert_snapshot!(told.join("\n"), @r#"
-    item + call:1:call_1 native="call_1" tool_call request_user_input {"questions":[{"id":"q","header":"H","question":"Which?","isOther":false,"isSecret":false,"options":[{"label":"A"}]}]} kind="other"
-    item . call:1:call_1
+    call + call:1:call_1 native="call_1" request_user_input {"questions":[{"id":"q","header":"H","question":"Which?","isOther":false,"isSecret":false,"options":[{"label":"A"}]}]} kind="other"
+    call = call:1:call_1
     question + 1:0 native=0 call="call:1:call_1" [{"prompt":"Which?","header":"H","options":[{"label":"A"}],"multi_select":false,"free_text":false}]
     "#);
     let answers = Some(vec![vec!["A".to_owned()]]);
     let told = session.command(Command::ReplyQuestion { key: RequestKey("1:0".into()), answers });
     insta::assert_snapshot!(told.join("\n"), @r#"
     question . 1:0 [["A"]] by "person"
-    item + result:1:call_1 native=null tool_result of call:1:call_1 ""
-    item . result:1:call_1 tool_result of call:1:call_1 "A" error=false
+    call . call:1:call_1 "A" error=false
     "#);
 }
 
@@ -128,8 +127,8 @@ fn more_rights_that_are_refused_are_told_as_refused() {
     session.turn();
     let told = session.hear(MORE_RIGHTS);
     insta::assert_snapshot!(told.join("\n"), @r#"
-    item + call:1:call_2 native="call_2" tool_call request_permissions {"reason":"more","permissions":{"network":{"enabled":true}}} kind="other" {"description":"more"}
-    item . call:1:call_2
+    call + call:1:call_2 native="call_2" request_permissions {"reason":"more","permissions":{"network":{"enabled":true}}} kind="other" {"description":"more"}
+    call = call:1:call_2
     permission + 1:1 native=1 "more permissions: {\"network\":{\"enabled\":true}}" tool="request_permissions" call="call:1:call_2" options=[{"id":"accept","name":"Allow once","kind":"allow_once"},{"id":"acceptForSession","name":"Allow for this session","kind":"allow_always"},{"id":"decline","name":"Reject","kind":"reject_once"}] files=[]
     "#);
     let (key, reply) = (RequestKey("1:1".into()), PermissionReply::Reject);
@@ -137,8 +136,7 @@ fn more_rights_that_are_refused_are_told_as_refused() {
     insta::assert_snapshot!(session.sent.join("\n"), @r#"{"jsonrpc":"2.0","id":1,"result":{"permissions":{},"scope":"turn"}}"#);
     insta::assert_snapshot!(told.join("\n"), @r#"
     permission . 1:1 "reject" by "person" null
-    item + result:1:call_2 native=null tool_result of call:1:call_2 ""
-    item ! result:1:call_2 tool_result of call:1:call_2 "rejected" error=true
+    call ! call:1:call_2 "rejected" error=true
     "#);
 }
 

@@ -17,7 +17,7 @@ fn stored(session: &Session, message: &str, parts: &[String]) -> String {
 /// The items of what was told, without their contents.
 fn items(told: &[String]) -> Vec<String> {
     let short = |line: &String| line.split(' ').take(3).collect::<Vec<_>>().join(" ");
-    told.iter().filter(|line| line.starts_with("item")).map(short).collect()
+    told.iter().filter(|line| line.starts_with("item") || line.starts_with("call")).map(short).collect()
 }
 
 #[test]
@@ -42,10 +42,9 @@ fn what_is_heard_while_the_rest_is_read_is_told_after_it() {
         items(&told),
         [
             "item . prt_2",
-            "item + call:prt_3",
-            "item . call:prt_3",
-            "item + result:prt_3",
-            "item . result:prt_3",
+            "call + call:prt_3",
+            "call = call:prt_3",
+            "call . call:prt_3",
             "item + prt_4",
             "item ~ prt_4"
         ]
@@ -195,12 +194,12 @@ fn the_words_of_a_subagent_that_worked_unheard_stand_where_they_were_said() {
     assert_eq!(
         items(&told),
         [
-            "item + call:prt_3",
-            "item . call:prt_3",
-            "item + result:prt_3",
+            "call + call:prt_3",
+            "call = call:prt_3",
+            "call > call:prt_3",
             "item + prt_5",
             "item . prt_5",
-            "item . result:prt_3",
+            "call . call:prt_3",
             "item + prt_7",
             "item . prt_7"
         ]

@@ -151,19 +151,18 @@ fn subagents_are_in_the_state_while_they_work() {
 }
 
 #[test]
-fn a_call_and_its_result_belong_to_the_text_before_them_in_their_message() {
+fn a_call_belongs_to_the_text_before_it_in_its_message() {
     const RUNS: &str = r#""tool":"bash","callID":"c","state":{"status":"running","input":{}}"#;
     let mut session = Session::in_turn(PROMPT);
     let told = session.part("prt_1", "tool", RUNS);
-    assert!(told[0].starts_with(r#"item + call:prt_1 native="c" tool_call"#), "no text yet: {told:?}");
+    assert!(told[0].starts_with(r#"call + call:prt_1 native="c" bash"#), "no text yet: {told:?}");
     session.part("prt_2", "reasoning", r#""text":"Hm.""#);
     session.part("prt_3", "text", r#""text":"I look.""#);
     let told = session.part("prt_4", "tool", RUNS);
-    assert!(told[0].starts_with(r#"item + call:prt_4 native="c" in prt_3 tool_call"#), "{told:?}");
-    assert!(told[2].starts_with("item + result:prt_4 native=null in prt_3 tool_result"), "{told:?}");
+    assert!(told[0].starts_with(r#"call + call:prt_4 native="c" in prt_3 bash"#), "{told:?}");
     answer(&mut session, "msg_5", r#""agent":"build""#);
     let told = part(&mut session, "prt_5", "msg_5", "tool", RUNS);
-    assert!(told[0].starts_with(r#"item + call:prt_5 native="c" tool_call"#), "of another message: {told:?}");
+    assert!(told[0].starts_with(r#"call + call:prt_5 native="c" bash"#), "of another message: {told:?}");
 }
 
 #[test]
@@ -196,8 +195,8 @@ fn a_call_that_could_not_be_made_has_no_arguments_and_its_error_for_a_result() {
     session.part("prt_3", "tool", r#""tool":"fly","callID":"c","state":{"status":"pending","input":{}}"#);
     let state = r#""state":{"status":"completed","input":{"tool":"fly","error":"no wings"},"output":"Invalid: no wings","title":"Invalid Tool","metadata":{},"time":{"start":1,"end":2}}"#;
     let told = session.part("prt_3", "tool", &format!(r#""tool":"invalid","callID":"c",{state}"#));
-    assert_eq!(told[0], r#"item . call:prt_3 tool_call fly {} kind="other""#);
-    assert!(told[2].contains(r#""Invalid: no wings" error=true"#), "{told:?}");
+    assert_eq!(told[0], r#"call = call:prt_3 fly {} kind="other""#);
+    assert!(told[1].contains(r#""Invalid: no wings" error=true"#), "{told:?}");
 }
 
 #[test]

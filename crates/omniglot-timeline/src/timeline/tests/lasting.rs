@@ -3,7 +3,9 @@
 use jiff::Timestamp;
 use omniglot_schema::{Activity, EventData, ItemId, SessionId, StatePatch, StopReason};
 
-use crate::draft::{Body, Draft, ItemEnd, ItemKey, ItemStart, Origin, Outcome, ToolResult, TurnEnd};
+use crate::draft::{
+    Body, CallEnd, CallStart, Draft, ItemKey, ItemStart, Origin, Outcome, ToolCall, ToolResult, TurnEnd,
+};
 use crate::timeline::{Emitted, Identity, SessionEnd, Stamp, Timeline};
 
 struct Harness {
@@ -51,11 +53,12 @@ fn what_a_call_began_in_the_background_belongs_to_it_in_any_later_turn() {
     let mut harness = Harness::new();
     let mut call = None;
     harness.turn(|harness| {
-        harness.begin("call", None, Body::tool_call("Agent", "{}"));
+        let (key, begun) = (ItemKey::from("call"), ToolCall::new("Agent", "{}"));
+        let start = CallStart { key: key.clone(), native_id: None, parent: None, call: begun };
+        harness.apply(Draft::CallStarted(start));
         call = Some(harness.last_item().0);
-        let result = ToolResult { goes_on: true, ..ToolResult::of(ItemKey("call".into())) };
-        let (key, body) = (ItemKey("result".into()), Some(Body::ToolResult(result)));
-        harness.apply(Draft::ItemCompleted(ItemEnd { key, outcome: Outcome::Completed, body }));
+        let result = ToolResult { goes_on: true, ..ToolResult::default() };
+        harness.apply(Draft::CallEnded(CallEnd { key, outcome: Outcome::Completed, result }));
     });
     for _ in 0..3 {
         harness.turn(|_| {});

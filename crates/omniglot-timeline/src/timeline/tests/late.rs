@@ -130,13 +130,13 @@ fn late_text_within_the_next_turn_outlives_a_killed_daemon_once() {
 fn late_output_is_a_preview_and_the_result_takes_its_place() {
     let mut session = Session::new();
     session.call("c");
-    session.start("r", Body::ToolResult(result("c")));
+    session.runs("c");
     session.end_turn();
     let before = session.count("item.started");
-    session.delta("r", "one\n");
-    session.delta("r", "two\n");
-    let body = ToolResult { output: "zero\none\ntwo\n".into(), exit_code: Some(0), ..result("c") };
-    session.end("r", Outcome::Completed, Some(Body::ToolResult(body)));
+    session.output("c", "one\n");
+    session.output("c", "two\n");
+    let body = ToolResult { output: "zero\none\ntwo\n".into(), exit_code: Some(0), ..ToolResult::default() };
+    session.finish("c", Outcome::Completed, body);
     assert_eq!(session.count("item.started"), before + 1);
     let item = session.last();
     assert!(shown(&item).contains(r#""detail":"exit code 0\nzero\none\ntwo\n""#), "{}", shown(&item));
@@ -148,11 +148,13 @@ fn the_arguments_of_a_late_call_are_one_item() {
     let mut session = Session::new();
     session.end_turn();
     let before = session.count("item.started");
-    session.start("c", Body::tool_call("shell", ""));
+    let call = ToolCall::new("shell", "");
+    session.draft(Draft::CallStarted(CallStart { key: "c".into(), native_id: None, parent: None, call }));
     for piece in ["{\"command\":", "\"ls\"", "}"] {
-        session.delta("c", piece);
+        session.draft(Draft::CallInput { key: "c".into(), delta: piece.into() });
     }
-    session.end("c", Outcome::Completed, Some(Body::tool_call("shell", r#"{"command":"ls"}"#)));
+    let call = Some(ToolCall::new("shell", r#"{"command":"ls"}"#));
+    session.draft(Draft::CallReady { key: "c".into(), call });
     assert_eq!(session.count("item.started"), before + 1);
     assert!(shown(&session.last()).contains(r#"shell {\"command\":\"ls\"}"#));
 }

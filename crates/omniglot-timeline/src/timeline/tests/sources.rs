@@ -2,7 +2,7 @@
 
 use omniglot_schema::{EventData, EventSource, PermissionStatus};
 
-use super::{Session, result};
+use super::Session;
 use crate::draft::{Body, Draft, Outcome, ToolResult, Unparsed};
 use crate::timeline::{Stamp, Timestamp};
 
@@ -52,7 +52,7 @@ fn the_start_and_the_delta_of_an_item_that_the_agent_only_completed_are_the_daem
 fn the_call_of_a_result_that_the_agent_never_started_is_the_daemons() {
     let mut session = Session::new();
     let from = session.said.len();
-    session.start("r", Body::ToolResult(result("c")));
+    session.runs("c");
     let told = [("item.started", DAEMON), ("item.completed", DAEMON), ("item.started", AGENT)];
     assert_eq!(session.sources(from), told);
 }
@@ -83,11 +83,11 @@ fn the_result_that_a_call_has_not_got_at_the_end_of_its_turn_is_the_daemons() {
 fn what_the_agent_says_too_late_is_the_agents_with_or_without_a_start() {
     let mut session = Session::new();
     session.call("c");
-    session.start("r", Body::ToolResult(result("c")));
+    session.runs("c");
     session.end_turn();
     let from = session.said.len();
-    let late = ToolResult { output: "x".into(), ..result("c") };
-    session.end("r", Outcome::Completed, Some(Body::ToolResult(late)));
+    let late = ToolResult { output: "x".into(), ..ToolResult::default() };
+    session.finish("c", Outcome::Completed, late);
     session.end("m", Outcome::Completed, Some(Body::assistant_text("Hi")));
     let item = [("item.started", AGENT), ("item.completed", AGENT)];
     assert_eq!(session.sources(from), [item, item].concat());

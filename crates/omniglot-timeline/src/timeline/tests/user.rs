@@ -3,6 +3,7 @@
 use omniglot_schema::{EventSource, ItemRole, StatusLabel};
 
 use super::*;
+use crate::draft::ItemKey;
 
 impl Session {
     fn echoed() -> Self {
