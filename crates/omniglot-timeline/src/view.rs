@@ -109,9 +109,9 @@ impl View {
         match &event.data {
             EventData::TurnStarted(data) => Change::TurnStarted(self.turn.insert(Turn::of(data))),
             EventData::TurnEnded(end) => Change::TurnEnded { turn: self.end_turn(), end },
-            EventData::ItemStarted(data) => self.started(&data.item),
-            EventData::ItemDelta(data) => self.grew(data),
-            EventData::ItemCompleted(data) => self.completed(&data.item),
+            EventData::ItemStarted(data) => self.started(&data.item).unwrap_or(Change::Other),
+            EventData::ItemDelta(data) => self.grew(data).unwrap_or(Change::Other),
+            EventData::ItemCompleted(data) => self.completed(&data.item).unwrap_or(Change::Other),
             EventData::Error(data) => {
                 self.turn.iter_mut().for_each(|turn| turn.failure = Some(data.clone()));
                 Change::Other
@@ -127,73 +127,58 @@ impl View {
         }
     }
 
-    fn started(&mut self, item: &UniversalItem) -> Change<'_> {
-        match item.kind {
-            ItemKind::ToolCall => match Call::of(item) {
-                Some(call) => Change::CallStarted(self.add(call)),
-                None => Change::Other,
-            },
-            ItemKind::ToolResult => match self.result(item) {
-                Some(call) => {
-                    if call.status == CallStatus::Ready {
-                        call.status = CallStatus::Running;
-                    }
-                    call.result = Some(item.clone());
-                    Change::CallRunning(call)
-                }
-                None => Change::Other,
-            },
+    fn started(&mut self, item: &UniversalItem) -> Option<Change<'_>> {
+        Some(match item.kind {
+            ItemKind::ToolCall => Change::CallStarted(self.add(Call::of(item)?)),
+            ItemKind::ToolResult => {
+                let call = self.result(item)?;
+                call.run(item);
+                Change::CallRunning(call)
+            }
             ItemKind::Message | ItemKind::System | ItemKind::Unknown => {
                 let message = self.message(item);
-                Change::MessageStarted(
-                    self.messages.entry(item.item_id.clone()).insert_entry(message).into_mut(),
-                )
+                let place = self.messages.entry(item.item_id.clone());
+                Change::MessageStarted(place.insert_entry(message).into_mut())
             }
-            ItemKind::Status => Change::Other,
-        }
+            ItemKind::Status => return None,
+        })
     }
 
-    fn grew<'a>(&'a mut self, data: &'a ItemDeltaData) -> Change<'a> {
+    fn grew<'a>(&'a mut self, data: &'a ItemDeltaData) -> Option<Change<'a>> {
         let (item, delta) = (&data.item_id, data.delta.as_str());
         let part = data.part_type.unwrap_or(DeltaPart::Text);
-        let changed = match part {
-            DeltaPart::Text | DeltaPart::Reasoning => self.messages.get_mut(item).map(|message| {
+        Some(match part {
+            DeltaPart::Text | DeltaPart::Reasoning => {
+                let message = self.messages.get_mut(item)?;
                 message.grow(part, delta);
                 Change::MessageText { message, part, delta }
-            }),
-            DeltaPart::ToolInput => self.calls.get_mut(item).map(|call| {
+            }
+            DeltaPart::ToolInput => {
+                let call = self.calls.get_mut(item)?;
                 call.input.push_str(delta);
                 Change::CallInput { call, delta }
-            }),
-            DeltaPart::ToolOutput => {
-                let call = self.results.get(item).and_then(|call| self.by_call.get(call));
-                call.and_then(|item| self.calls.get_mut(item)).map(|call| {
-                    call.write(delta);
-                    Change::CallOutput { call, delta }
-                })
             }
-        };
-        changed.unwrap_or(Change::Other)
+            DeltaPart::ToolOutput => {
+                let call = self.calls.get_mut(self.by_call.get(self.results.get(item)?)?)?;
+                call.write(delta);
+                Change::CallOutput { call, delta }
+            }
+        })
     }
 
-    fn completed<'a>(&'a mut self, item: &'a UniversalItem) -> Change<'a> {
-        match item.kind {
-            ItemKind::ToolCall => match Call::of(item) {
-                Some(mut call) => {
-                    let before = self.calls.remove(&item.item_id).map(Box::new);
-                    call.ready(item, before.as_deref());
-                    Change::CallReady { call: self.add(call), before }
-                }
-                None => Change::Other,
-            },
-            ItemKind::ToolResult => match self.result(item) {
-                Some(call) => {
-                    let ended = call.end(item);
-                    self.results.remove(&item.item_id);
-                    Change::CallEnded(Box::new(ended))
-                }
-                None => Change::Other,
-            },
+    fn completed<'a>(&'a mut self, item: &'a UniversalItem) -> Option<Change<'a>> {
+        Some(match item.kind {
+            ItemKind::ToolCall => {
+                let mut call = Call::of(item)?;
+                let before = self.calls.remove(&item.item_id).map(Box::new);
+                call.ready(item, before.as_deref());
+                Change::CallReady { call: self.add(call), before }
+            }
+            ItemKind::ToolResult => {
+                let ended = self.result(item)?.end(item);
+                self.results.remove(&item.item_id);
+                Change::CallEnded(Box::new(ended))
+            }
             ItemKind::Message | ItemKind::System | ItemKind::Unknown => {
                 let open = self.messages.remove(&item.item_id);
                 let mut message = open.unwrap_or_else(|| self.message(item));
@@ -201,7 +186,7 @@ impl View {
                 Change::MessageEnded(Box::new(message))
             }
             ItemKind::Status => Change::Happened(item),
-        }
+        })
     }
 
     /// Adds a call that is new, or replaces one that is known.

@@ -13,9 +13,8 @@
 
 use std::sync::Arc;
 
-use omniglot_schema::{Delivered, MessageId, SessionState, UniversalEventType};
+use omniglot_schema::{Delivered, EventData, MessageId, SessionState, UniversalEvent, UniversalEventType};
 use omniglot_store::{Next, SessionRecord, StoreError, StoredEvent, Subscription};
-use serde::Deserialize;
 
 use super::{Hub, present};
 use crate::error::RuntimeError;
@@ -164,24 +163,13 @@ impl Wait {
     }
 
     fn is_answered_by(&self, event: &StoredEvent) -> Result<bool, u64> {
-        #[derive(Deserialize)]
-        struct Event {
-            data: Turn,
-        }
-        #[derive(Deserialize)]
-        struct Turn {
-            metadata: Metadata,
-        }
-        #[derive(Deserialize)]
-        struct Metadata {
-            message_id: Option<MessageId>,
-        }
         let read = serde_json::from_slice(&event.json);
-        let Event { data } = read.map_err(|error: serde_json::Error| {
+        let read: UniversalEvent = read.map_err(|error| {
             tracing::error!(seq = event.seq, %error, "a stored turn event cannot be read");
             event.seq
         })?;
-        Ok(data.metadata.message_id.as_ref() == Some(&self.message))
+        let EventData::TurnStarted(turn) = read.data else { return Ok(false) };
+        Ok(turn.metadata.message_id.as_ref() == Some(&self.message))
     }
 
     fn needs_queue(&self) -> bool {
@@ -221,12 +209,15 @@ mod tests {
     }
 
     fn event(seq: u64, kind: Type, data: &Value) -> Arc<StoredEvent> {
-        let json = json!({ "sequence": seq, "type": kind, "data": data }).to_string();
-        Arc::new(StoredEvent { seq, kind, json: json.into(), frame_no: None })
+        let json = json!({ "event_id": "evt_1", "sequence": seq, "time": "2026-11-16T00:00:00Z",
+            "session_id": "s", "source": "daemon", "synthetic": true, "type": kind, "data": data });
+        Arc::new(StoredEvent { seq, kind, json: json.to_string().into(), frame_no: None })
     }
 
     fn started(seq: u64, message: &str) -> Arc<StoredEvent> {
-        event(seq, Type::TurnStarted, &json!({ "turn_id": "t", "metadata": { "message_id": message } }))
+        let metadata = json!({ "origin": "user", "message_id": message });
+        let data = json!({ "phase": "started", "turn_id": "turn_1", "metadata": metadata });
+        event(seq, Type::TurnStarted, &data)
     }
 
     fn plain(seq: u64, kind: Type) -> Arc<StoredEvent> {

@@ -92,6 +92,14 @@ impl Call {
         self.children = before.map(|before| before.children.clone()).unwrap_or_default();
     }
 
+    /// A call that failed before it ran has a result, too.
+    pub(super) fn run(&mut self, result: &UniversalItem) {
+        if self.status == CallStatus::Ready {
+            self.status = CallStatus::Running;
+        }
+        self.result = Some(result.clone());
+    }
+
     pub(super) fn write(&mut self, delta: &str) {
         self.written += delta.len();
         self.output.push_str(delta);

@@ -156,7 +156,7 @@ impl Projector {
             },
             Change::CallStarted(call) => self.call_started(call),
             Change::CallReady { call, .. } => self.call_ready(call),
-            Change::CallOutput { call, .. } => self.output_grew(call),
+            Change::CallOutput { call, .. } => self.say_running(call),
             Change::CallEnded(call) => self.call_ended(&call),
             // OpenCode displays a call's input when it is complete.
             Change::CallInput { .. } | Change::CallRunning(_) => {}

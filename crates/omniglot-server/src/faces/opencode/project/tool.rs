@@ -62,10 +62,6 @@ impl Projector {
         }
     }
 
-    pub(super) fn output_grew(&mut self, call: &Call) {
-        self.say_running(call);
-    }
-
     pub(super) fn call_ended(&mut self, call: &Call) {
         let (Some(part), Some(result)) = (self.calls.remove(&call.item), &call.result) else { return };
         let changes = changes(&result.content);
@@ -114,7 +110,7 @@ impl Projector {
         }
     }
 
-    fn say_running(&mut self, call: &Call) {
+    pub(super) fn say_running(&mut self, call: &Call) {
         let Some(part) = self.calls.get(&call.item).cloned() else { return };
         let state = running(&part, call);
         self.say_call(&call.call_id, &part, state);
