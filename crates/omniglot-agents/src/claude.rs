@@ -109,8 +109,8 @@ impl Claude {
     /// Sends a message, or tells why it cannot be written.
     fn send(message: Result<Box<RawValue>, Unparsed>, out: &mut Vec<Output>) {
         out.push(match message {
-            Ok(message) => Output::Send(message),
-            Err(fault) => Output::Unparsed(fault),
+            Ok(message) => Output::send(message),
+            Err(fault) => Output::unparsed(fault),
         });
     }
 
@@ -122,7 +122,7 @@ impl Claude {
 
     /// The process is gone. What waited for the next turn is still told, as late as it is.
     fn exited(&mut self, stderr: &omniglot_schema::StderrOutput, out: &mut Vec<Output>) {
-        out.extend(self.refused_by_exit(stderr).map(Output::Refused));
+        out.extend(self.refused_by_exit(stderr).map(Output::refused));
         out.append(&mut self.backlog.take_all());
         *self = Self::default();
     }
@@ -161,5 +161,5 @@ fn whole(
 }
 
 fn dropped(reason: DropReason, out: &mut Vec<Output>) {
-    out.push(Output::Dropped { reason });
+    out.push(Output::dropped(reason));
 }

@@ -9,7 +9,7 @@
 //!   ends with the retry (`retry`), and the first of a review, which never says a word, is not told (`text`);
 //! - a command outlives its turn, and what it still says is late (`tool`);
 //! - `turn/interrupt` may never be answered, and does not end a running command (`command`); of one that is just
-//!   being started Codex may tell afterwards (`items`), or know nothing itself any more (`Output::Orphans`);
+//!   being started Codex may tell afterwards (`items`), or know nothing itself any more (`TransportOutput::Orphans`);
 //! - without a network it would try for ever (`open`);
 //! - a resumed thread has forgotten its sandbox, and one without a turn cannot be resumed (`open`);
 //! - `turn/start` during a turn steers it (`turn`);
@@ -146,5 +146,5 @@ fn commands() -> Vec<CommandInfo> {
 }
 
 fn dropped() -> Output {
-    Output::Dropped { reason: DropReason::Internal }
+    Output::dropped(DropReason::Internal)
 }

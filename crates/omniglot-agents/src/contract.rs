@@ -11,6 +11,7 @@ use omniglot_schema::{
     StderrOutput, Todo,
 };
 pub use omniglot_timeline::{Draft, DropReason, RequestKey, Unparsed};
+use omniglot_timeline::{Emitted, Stamp, Timeline};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -35,7 +36,7 @@ pub enum Input<'a> {
         fault: LineFault,
     },
     Command(&'a Command),
-    /// What came of an [`Output::Host`]. A recording has none: there the answer itself was sent.
+    /// What came of an [`TransportOutput::Host`]. A recording has none: there the answer itself was sent.
     Host {
         key: HostKey,
         news: &'a HostNews,
@@ -57,12 +58,30 @@ pub enum LineFault {
     TooLong(u64),
 }
 
-/// Everything a translator may ask of the world.
+/// Everything a translator may ask of the world, by its audience.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "most outputs are drafts; a box for each would cost more")]
 pub enum Output {
+    Stream(StreamOutput),
+    Transport(TransportOutput),
+    Answer(CommandAnswer),
+}
+
+/// Output for the stream of the session.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "most outputs are drafts; a box for each would cost more")]
+pub enum StreamOutput {
     /// An event without sequence, id or time; the Timeline adds those.
     Draft(Draft),
+    /// The frame was understood and carries nothing for the stream. Counted.
+    Dropped(DropReason),
+    /// The frame was not understood. Becomes `agent.unparsed`, raw text attached.
+    Unparsed(Unparsed),
+}
+
+/// Output for the agent's process and for the machine.
+#[derive(Debug)]
+pub enum TransportOutput {
     Send(Box<RawValue>),
     /// As `Send`, but everybody else, and the translator itself when it is [`Input::Sent`], sees `shown`.
     SendSecret {
@@ -71,18 +90,17 @@ pub enum Output {
     },
     /// The agent wants something of the machine; what comes of it is [`Input::Host`].
     Host(HostAsk),
-    /// The frame was understood and carries nothing for the stream. Counted.
-    Dropped {
-        reason: DropReason,
-    },
-    /// The frame was not understood. Becomes `agent.unparsed`, raw text attached.
-    Unparsed(Unparsed),
+    /// The agent has stopped working for this session and may have lost sight of processes: they are ended.
+    Orphans(Orphans),
+}
+
+/// Output for the caller of a command.
+#[derive(Debug)]
+pub enum CommandAnswer {
     /// The agent cannot be opened: it refused the handshake or the session. The process may be ended.
     Refused(Refusal),
     /// The end of a [`Command::Configure`]: what it changed was told before, as drafts.
     Configured(Result<(), Refusal>),
-    /// The agent has stopped working for this session and may have lost sight of processes: they are ended.
-    Orphans(Orphans),
     /// The end of a [`Command::Close`]: the process may be ended.
     Closed,
 }
@@ -130,9 +148,9 @@ pub enum RefusalKind {
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "commands are few, and none is kept")]
 pub enum Command {
-    /// Shake hands and open a session; answered by [`Draft::SessionStarted`] or [`Output::Refused`].
+    /// Shake hands and open a session; answered by [`Draft::SessionStarted`] or [`CommandAnswer::Refused`].
     Open(Open),
-    /// Change settings of the open session, between two turns; answered by [`Output::Configured`]. One at a
+    /// Change settings of the open session, between two turns; answered by [`CommandAnswer::Configured`]. One at a
     /// time.
     Configure(SettingsRequest),
     Prompt(Prompt),
@@ -155,7 +173,7 @@ pub enum Command {
     Withdraw {
         key: RequestKey,
     },
-    /// Say good-bye to the session before its process ends; answered by [`Output::Closed`].
+    /// Say good-bye to the session before its process ends; answered by [`CommandAnswer::Closed`].
     Close,
 }
 
@@ -351,8 +369,67 @@ pub fn decode<'a, T: Deserialize<'a>>(kind: &str, frame: &'a RawValue) -> Result
     })
 }
 
+impl Output {
+    pub fn dropped(reason: DropReason) -> Self {
+        Self::Stream(StreamOutput::Dropped(reason))
+    }
+
+    pub fn unparsed(unparsed: Unparsed) -> Self {
+        Self::Stream(StreamOutput::Unparsed(unparsed))
+    }
+
+    pub fn send(message: Box<RawValue>) -> Self {
+        Self::Transport(TransportOutput::Send(message))
+    }
+
+    pub fn send_secret(message: Box<RawValue>, shown: Box<RawValue>) -> Self {
+        Self::Transport(TransportOutput::SendSecret { message, shown })
+    }
+
+    pub fn host(ask: HostAsk) -> Self {
+        Self::Transport(TransportOutput::Host(ask))
+    }
+
+    pub fn orphans(orphans: Orphans) -> Self {
+        Self::Transport(TransportOutput::Orphans(orphans))
+    }
+
+    pub fn refused(refusal: Refusal) -> Self {
+        Self::Answer(CommandAnswer::Refused(refusal))
+    }
+
+    pub fn configured(outcome: Result<(), Refusal>) -> Self {
+        Self::Answer(CommandAnswer::Configured(outcome))
+    }
+
+    pub fn closed() -> Self {
+        Self::Answer(CommandAnswer::Closed)
+    }
+
+    /// The message as everybody but the agent sees it, if this is one to send.
+    pub fn shown(&self) -> Option<&RawValue> {
+        match self {
+            Self::Transport(TransportOutput::Send(shown) | TransportOutput::SendSecret { shown, .. }) => {
+                Some(shown)
+            }
+            _ => None,
+        }
+    }
+}
+
 impl From<Draft> for Output {
     fn from(draft: Draft) -> Self {
-        Self::Draft(draft)
+        Self::Stream(StreamOutput::Draft(draft))
+    }
+}
+
+impl StreamOutput {
+    /// Lets the Timeline make events of it.
+    pub fn apply(self, timeline: &mut Timeline, stamp: Stamp, out: &mut Vec<Emitted>) {
+        match self {
+            Self::Draft(draft) => timeline.apply(draft, stamp, out),
+            Self::Dropped(reason) => timeline.dropped(reason),
+            Self::Unparsed(unparsed) => timeline.unparsed(unparsed, stamp, out),
+        }
     }
 }

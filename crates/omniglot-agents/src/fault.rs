@@ -14,5 +14,5 @@ pub(crate) fn garbage(line: &[u8], fault: LineFault) -> Output {
         LineFault::TooLong(bytes) => format!("the line has {bytes} bytes, over the limit"),
     };
     let head: String = String::from_utf8_lossy(line).chars().take(200).collect();
-    Output::Unparsed(unparsed("stdout", format!("{error}: {head}")))
+    Output::unparsed(unparsed("stdout", format!("{error}: {head}")))
 }

@@ -156,10 +156,10 @@ impl Translator for OpenCode {
 fn garbage(line: &[u8], fault: LineFault) -> Output {
     let text = String::from_utf8_lossy(line);
     if fault == LineFault::NotJson && !text.starts_with("data:") {
-        return Output::Dropped { reason: DropReason::Internal };
+        return Output::dropped(DropReason::Internal);
     }
     let head: String = text.chars().take(200).collect();
-    Output::Unparsed(unparsed("event", format!("{fault:?}: {head}")))
+    Output::unparsed(unparsed("event", format!("{fault:?}: {head}")))
 }
 
 fn unparsed(location: &str, error: impl Into<String>) -> Unparsed {
@@ -167,7 +167,7 @@ fn unparsed(location: &str, error: impl Into<String>) -> Unparsed {
 }
 
 fn dropped(reason: DropReason) -> Output {
-    Output::Dropped { reason }
+    Output::dropped(reason)
 }
 
 /// Everything we send is plain data and becomes JSON.

@@ -139,17 +139,9 @@ fn events_of_history(told: Vec<Told>, mut timeline: Timeline) -> Vec<UniversalEv
 
 fn apply(timeline: &mut Timeline, output: Output, stamp: Stamp, emitted: &mut Vec<Emitted>) {
     match output {
-        Output::Draft(draft) => timeline.apply(draft, stamp, emitted),
-        Output::Unparsed(unparsed) => timeline.unparsed(unparsed, stamp, emitted),
-        Output::Dropped { reason } => timeline.dropped(reason),
+        Output::Stream(output) => output.apply(timeline, stamp, emitted),
         // In a recording the answer is already there, and whoever refused was asked again or not.
-        Output::Send(_)
-        | Output::SendSecret { .. }
-        | Output::Host(_)
-        | Output::Refused(_)
-        | Output::Configured(_)
-        | Output::Orphans(_)
-        | Output::Closed => {}
+        Output::Transport(_) | Output::Answer(_) => {}
     }
 }
 

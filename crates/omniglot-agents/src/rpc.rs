@@ -128,8 +128,8 @@ pub(crate) fn refusal(id: &RpcId, error: &RpcError) -> Option<Box<RawValue>> {
 /// All our messages are plain data; only a path that is not UTF-8 cannot become JSON.
 pub(crate) fn send(message: Option<Box<RawValue>>) -> Output {
     match message {
-        Some(message) => Output::Send(message),
-        None => Output::Unparsed(unparsed("stdin", "a message to the agent cannot be written as JSON")),
+        Some(message) => Output::send(message),
+        None => Output::unparsed(unparsed("stdin", "a message to the agent cannot be written as JSON")),
     }
 }
 

@@ -16,4 +16,4 @@ mod mcp;
 pub(crate) mod server;
 pub(crate) mod session_start;
 
-pub(crate) use live::{Agent, AgentEvent, Sending, Ticket, Translated};
+pub(crate) use live::{Agent, AgentEvent, Sending, Ticket, Translated, is_unparsed};

@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::open::unavailable;
 use super::settings::Control;
 use super::{Acp, attach, mcp};
-use crate::contract::{Command, Open, Output, Prompt};
+use crate::contract::{Command, Open, Output, Prompt, TransportOutput};
 use crate::rpc::{self, RpcId, send};
 
 impl Acp {
@@ -45,7 +45,7 @@ impl Acp {
     fn initialize(&mut self, open: &Open) -> Output {
         if open.cwd.to_str().is_none() {
             let message = "the name of the working directory is not UTF-8, which ACP cannot carry";
-            return Output::Refused(unavailable(message.to_owned(), Some("use another directory")));
+            return Output::refused(unavailable(message.to_owned(), Some("use another directory")));
         }
         self.open = Some(open.clone());
         let info = Implementation::new("omniglot", env!("CARGO_PKG_VERSION")).title("Omniglot".to_owned());
@@ -98,7 +98,9 @@ impl Acp {
         let (id, output) = self.calls.request(method, &with(servers));
         let shown = shown.and_then(|shown| rpc::request(&id, method, &shown));
         match (output, shown) {
-            (Output::Send(message), Some(shown)) => Output::SendSecret { message, shown },
+            (Output::Transport(TransportOutput::Send(message)), Some(shown)) => {
+                Output::send_secret(message, shown)
+            }
             (output, _) => output,
         }
     }
@@ -121,7 +123,7 @@ impl Acp {
 
     fn prompt(&mut self, prompt: &Prompt) -> Output {
         let Some(session) = self.session.id.clone() else {
-            return Output::Refused(unavailable(
+            return Output::refused(unavailable(
                 "a prompt came before the session was open".to_owned(),
                 None,
             ));
@@ -150,7 +152,7 @@ impl Acp {
         let offers = self.agent.capabilities.session_capabilities.close.is_some();
         match self.session.id.clone().filter(|_| offers) {
             Some(session) => self.calls.request("session/close", &CloseSessionRequest::new(session)).1,
-            None => Output::Closed,
+            None => Output::closed(),
         }
     }
 }

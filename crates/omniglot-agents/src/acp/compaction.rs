@@ -77,7 +77,7 @@ impl Acp {
             Some(ToolCallStatus::Completed) => CompactionStatus::Completed,
             Some(ToolCallStatus::Failed) => CompactionStatus::Failed,
             // Not begun yet, or more about one that has ended.
-            _ => return out.push(Output::Dropped { reason: DropReason::Superseded }),
+            _ => return out.push(Output::dropped(DropReason::Superseded)),
         };
         let fields = CompactionFields { id: call.id, status, summary: vec![], error: None };
         self.compaction(fields, &mut Vec::new(), out);

@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 use super::Acp;
 use super::tool::Mention;
 use super::update::ToolFields;
-use crate::contract::{Draft, Output, RequestKey, Unparsed, decode};
+use crate::contract::{Draft, Output, RequestKey, TransportOutput, Unparsed, decode};
 use crate::fault::unparsed;
 use crate::form::Form;
 use crate::rpc::{self, InboundRequest, InboundRequests, RpcError, RpcId, send};
@@ -80,7 +80,10 @@ impl Elicitations {
         };
         let shown = open.form.hidden(&content).map(accept);
         Some(match (accept(content), shown) {
-            (Output::Send(message), Some(Output::Send(shown))) => Output::SendSecret { message, shown },
+            (
+                Output::Transport(TransportOutput::Send(message)),
+                Some(Output::Transport(TransportOutput::Send(shown))),
+            ) => Output::send_secret(message, shown),
             (output, _) => output,
         })
     }
@@ -137,7 +140,7 @@ impl Acp {
             Ok(form) => self.ask_form(id, params.tool_call_id, form, out),
             Err(fault) => {
                 out.push(answer(&id, ElicitationAction::Decline));
-                out.push(Output::Unparsed(fault));
+                out.push(Output::unparsed(fault));
             }
         }
     }
@@ -178,5 +181,5 @@ impl Acp {
 fn refuse(id: &RpcId, fault: Unparsed, out: &mut Vec<Output>) {
     let error = RpcError::new(RpcError::INVALID_PARAMS, fault.error.clone());
     out.push(send(rpc::refusal(id, &error)));
-    out.push(Output::Unparsed(fault));
+    out.push(Output::unparsed(fault));
 }

@@ -64,7 +64,7 @@ impl Duties {
         let key = HostKey(self.last_key);
         self.under_way.insert(key, id.clone());
         self.unanswered.insert(id, duty);
-        Output::Host(HostAsk { key, request })
+        Output::host(HostAsk { key, request })
     }
 
     fn serves(&self, method: &str) -> bool {
@@ -164,7 +164,7 @@ impl Acp {
             Some(status) => vec![respond(id, &WaitForTerminalExitResponse::new(status))],
             None => {
                 terminal.waiting.push(id.clone());
-                vec![Output::Dropped { reason: DropReason::Internal }]
+                vec![Output::dropped(DropReason::Internal)]
             }
         })
     }
@@ -225,7 +225,7 @@ impl Acp {
                 self.tools.terminals.add(name.clone(), Terminal::live(key, *limit));
                 self.answer_duty(key, Ok(CreateTerminalResponse::new(name)), out);
             }
-            (Ok(()), _) => out.push(Output::Host(HostAsk { key, request: HostRequest::EndTerminal })),
+            (Ok(()), _) => out.push(Output::host(HostAsk { key, request: HostRequest::EndTerminal })),
             (Err(error), _) => self.answer_duty::<()>(key, Err(error), out),
         }
     }
@@ -287,5 +287,5 @@ fn rpc_error(error: &HostError) -> RpcError {
 fn refuse_params(id: &RpcId, fault: Unparsed, out: &mut Vec<Output>) {
     let error = RpcError::new(RpcError::INVALID_PARAMS, fault.error.clone());
     out.push(send(rpc::refusal(id, &error)));
-    out.push(Output::Unparsed(fault));
+    out.push(Output::unparsed(fault));
 }

@@ -109,7 +109,7 @@ fn pairs<T>(map: Option<&IndexMap<String, String>>, make: impl Fn(String, String
 #[cfg(test)]
 mod tests {
     use crate::acp::Acp;
-    use crate::contract::{Command, Input, Open, Output, Translator};
+    use crate::contract::{Command, Input, Open, Output, Translator, TransportOutput};
 
     #[test]
     fn the_values_of_servers_are_sent_and_shown_to_nobody() {
@@ -120,11 +120,13 @@ mod tests {
         let mut out = Vec::new();
         let open = Command::Open(Open { cwd: "/w".into(), mcp, ..Open::default() });
         acp.handle(Input::Command(&open), &mut out);
-        let Some(Output::Send(hello)) = out.pop() else { panic!("{out:?}") };
+        let Some(Output::Transport(TransportOutput::Send(hello))) = out.pop() else { panic!("{out:?}") };
         acp.handle(Input::Sent(&hello), &mut out);
         let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"mcpCapabilities":{"http":true}}}}"#;
         acp.handle(Input::Frame(serde_json::from_str(answer).unwrap()), &mut out);
-        let Some(Output::SendSecret { message, shown }) = out.pop() else { panic!("{out:?}") };
+        let Some(Output::Transport(TransportOutput::SendSecret { message, shown })) = out.pop() else {
+            panic!("{out:?}")
+        };
         assert!(message.get().contains(r#""value":"v1""#) && message.get().contains(r#""value":"v2""#));
         insta::assert_snapshot!(shown.get(), @r#"{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"/w","mcpServers":[{"name":"a","command":"x","args":[],"env":[{"name":"SHORT","value":"***"}]},{"type":"http","name":"b","url":"http://x","headers":[{"name":"H","value":"***"}]}]}}"#);
     }

@@ -107,7 +107,7 @@ impl Acp {
         let mut faults = Vec::new();
         let answer: InitializeAnswer<'_> = field("initialize", Some(raw), &mut faults).unwrap_or_default();
         self.agent = Agent::read(&answer, self.quirks, &mut faults);
-        out.extend(faults.into_iter().map(Output::Unparsed));
+        out.extend(faults.into_iter().map(Output::unparsed));
         if answer.protocol_version != Some(PROTOCOL_VERSION) {
             let version = answer.protocol_version.map_or_else(|| "unknown".to_owned(), |v| v.to_string());
             let reason = format!("the agent speaks ACP version {version}, not {PROTOCOL_VERSION}");
@@ -116,7 +116,7 @@ impl Acp {
         }
         match self.open.clone() {
             Some(open) => out.push(self.session_request(&open)),
-            None => out.push(Output::Dropped { reason: DropReason::Internal }),
+            None => out.push(Output::dropped(DropReason::Internal)),
         }
     }
 
@@ -128,11 +128,11 @@ impl Acp {
             id if !problems.is_empty() && (id.is_none() || open.fork) => {
                 self.open = None;
                 let message = problems.join("; ");
-                Output::Refused(Refusal { kind: RefusalKind::BadRequest, message, hint: None })
+                Output::refused(Refusal { kind: RefusalKind::BadRequest, message, hint: None })
             }
             Some(_) if open.fork && capabilities.session_capabilities.fork.is_none() => {
                 self.open = None;
-                Output::Refused(Refusal {
+                Output::refused(Refusal {
                     kind: RefusalKind::BadMode,
                     message: "the agent cannot fork a session".to_owned(),
                     hint: Some("begin a new session instead".to_owned()),
@@ -171,7 +171,7 @@ impl Acp {
         match self.open.clone() {
             Some(_) if error.code == RpcError::AUTH_REQUIRED => self.refuse_for_auth(error, out),
             Some(open) => out.push(self.new_session(&open)),
-            None => out.push(Output::Dropped { reason: DropReason::Internal }),
+            None => out.push(Output::dropped(DropReason::Internal)),
         }
     }
 
@@ -188,12 +188,12 @@ impl Acp {
             field::<Option<SessionAnswer<'_>>>("session/new", Some(raw), &mut faults).flatten();
         let answer = answer.unwrap_or_default();
         let Some(id) = answer.session_id.clone().or(native) else {
-            out.extend(faults.into_iter().map(Output::Unparsed));
+            out.extend(faults.into_iter().map(Output::unparsed));
             return self.refuse(unavailable("the agent gave its session no id".to_owned(), None), out);
         };
         self.session.id = Some(id.clone());
         self.session.settings = Settings::read(&answer, &mut faults);
-        out.extend(faults.into_iter().map(Output::Unparsed));
+        out.extend(faults.into_iter().map(Output::unparsed));
         self.turns.account.session_opened(!matches!(resume, Some(Resume::Native | Resume::Load)));
         let started = SessionStarted {
             native_session_id: Some(id),
@@ -247,7 +247,7 @@ impl Acp {
 
     pub(crate) fn refuse(&mut self, refusal: Refusal, out: &mut Vec<Output>) {
         self.open = None;
-        out.push(Output::Refused(refusal));
+        out.push(Output::refused(refusal));
     }
 }
 

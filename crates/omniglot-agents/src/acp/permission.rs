@@ -17,7 +17,7 @@ use super::Acp;
 use super::tool::Mention;
 use super::update::ToolFields;
 use super::wire::entries;
-use crate::contract::{Draft, Output, RequestKey, Unparsed, decode};
+use crate::contract::{Draft, Output, RequestKey, StreamOutput, Unparsed, decode};
 use crate::rpc::{self, InboundRequest, InboundRequests, RpcError, RpcId, send};
 use choices::Choices;
 
@@ -146,7 +146,7 @@ impl Acp {
                 faults.push(fault);
             }
         }
-        out.extend(faults.into_iter().map(Output::Unparsed));
+        out.extend(faults.into_iter().map(Output::unparsed));
     }
 
     fn ask(&mut self, id: RpcId, call: ToolFields, options: Vec<WireOption>, out: &mut Vec<Output>) {
@@ -157,7 +157,7 @@ impl Acp {
         self.tools.mention(call, Mention::Request, self.agent.quirks, &mut said);
         if !self.turns.is_running() {
             // An item before the turn that the request opens would be late. The Timeline makes the call.
-            said.retain(|output| !matches!(output, Output::Draft(_)));
+            said.retain(|output| !matches!(output, Output::Stream(StreamOutput::Draft(_))));
         }
         out.append(&mut said);
         let Some(asked) = self.tools.asked(&call_id) else { return };

@@ -157,7 +157,7 @@ impl Acp {
     }
 
     pub(crate) fn replay_answered(&mut self, id: &RpcId, out: &mut Vec<Output>) {
-        out.push(Output::Dropped { reason: DropReason::Internal });
+        out.push(Output::dropped(DropReason::Internal));
         if let Some(settling) = &mut self.settling {
             settling.waiting.remove(id);
         }
@@ -203,7 +203,7 @@ impl Acp {
                     }
                 }
                 self.warn(warnings, out);
-                out.push(Output::Configured(refusal.map_or(Ok(()), Err)));
+                out.push(Output::configured(refusal.map_or(Ok(()), Err)));
             }
         }
     }

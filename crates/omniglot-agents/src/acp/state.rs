@@ -165,7 +165,7 @@ impl Acp {
             }
             Err(error) => Some(format!("the agent refused the setting {value}: {}", message(&error))),
         };
-        out.extend(faults.into_iter().map(Output::Unparsed));
+        out.extend(faults.into_iter().map(Output::unparsed));
         self.setting_answered(id, refused, out);
     }
 }

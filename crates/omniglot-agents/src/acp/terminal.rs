@@ -151,7 +151,7 @@ impl Terminal {
     /// The order to end its command, if it runs.
     pub(crate) fn end(&mut self) -> Option<Output> {
         let key = self.key.filter(|_| self.exit.is_none())?;
-        Some(Output::Host(HostAsk { key, request: HostRequest::EndTerminal }))
+        Some(Output::host(HostAsk { key, request: HostRequest::EndTerminal }))
     }
 }
 

@@ -7,9 +7,7 @@ use proptest::prelude::*;
 use serde_json::value::RawValue;
 
 use super::Acp;
-use crate::contract::{
-    Command, Input, LineFault, Open, Output, Prompt, RequestKey, SettingsRequest, Translator,
-};
+use crate::contract::{Command, Input, LineFault, Open, Prompt, RequestKey, SettingsRequest, Translator};
 use crate::replay::show::show_output;
 
 /// A session under test: whatever the adapter sends is taken as sent, as the runtime does.
@@ -63,7 +61,7 @@ impl Harness {
         self.acp.handle(input, &mut out);
         for output in out {
             self.lines.push(show_output(&output));
-            if let Output::Send(message) = output {
+            if let Some(message) = output.shown() {
                 self.step(Input::Sent(&message));
             }
         }

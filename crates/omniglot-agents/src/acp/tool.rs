@@ -121,7 +121,7 @@ impl Tools {
         out: &mut Vec<Output>,
     ) {
         if self.is_over(&said, mention) {
-            out.push(Output::Dropped { reason: DropReason::Superseded });
+            out.push(Output::dropped(DropReason::Superseded));
             return;
         }
         let before = out.len();
@@ -133,10 +133,10 @@ impl Tools {
         tool.learn(said, mention, &mut faults);
         tool.advance(status, mention, &mut self.terminals, out);
         self.calls.insert(id, tool);
-        out.extend(faults.into_iter().map(Output::Unparsed));
+        out.extend(faults.into_iter().map(Output::unparsed));
         if out.len() == before && mention != Mention::Request {
             // Understood and remembered: it shows when the call or its result is complete.
-            out.push(Output::Dropped { reason: DropReason::Superseded });
+            out.push(Output::dropped(DropReason::Superseded));
         }
     }
 
@@ -298,7 +298,7 @@ impl Tool {
             Some(ToolCallStatus::Completed) => self.finish(Outcome::Completed, terminals, out),
             Some(ToolCallStatus::Failed) => self.finish(Outcome::Failed, terminals, out),
             Some(other) => {
-                out.push(Output::Unparsed(unparsed("tool_call.status", format!("unknown {other:?}"))))
+                out.push(Output::unparsed(unparsed("tool_call.status", format!("unknown {other:?}"))))
             }
         }
     }

@@ -29,7 +29,7 @@ impl Acp {
             None => self.message(frame, out),
         }
         if out.len() == before {
-            out.push(Output::Dropped { reason: DropReason::Internal });
+            out.push(Output::dropped(DropReason::Internal));
         }
     }
 
@@ -38,7 +38,7 @@ impl Acp {
             Ok(Message::Request { id, method, params }) => self.requested(id, &method, params, out),
             Ok(Message::Notification { method, params }) => self.notified(&method, params, out),
             Ok(Message::Answer { id, result }) => self.answered(&id, result, out),
-            Err(fault) => out.push(Output::Unparsed(fault)),
+            Err(fault) => out.push(Output::unparsed(fault)),
         }
     }
 
@@ -113,9 +113,9 @@ impl Acp {
             Some(OutboundRequest::SetModel(model)) => self.model_answered(id, model, result, out),
             Some(OutboundRequest::SetOption(value)) => self.option_answered(id, &value, result, out),
             // One that refuses is left all the same.
-            Some(OutboundRequest::Close) => out.push(Output::Closed),
-            Some(OutboundRequest::Other) => out.push(Output::Dropped { reason: DropReason::Internal }),
-            None => out.push(Output::Unparsed(unparsed(
+            Some(OutboundRequest::Close) => out.push(Output::closed()),
+            Some(OutboundRequest::Other) => out.push(Output::dropped(DropReason::Internal)),
+            None => out.push(Output::unparsed(unparsed(
                 "json-rpc",
                 format!("an answer to no request of ours: {id}"),
             ))),
@@ -131,9 +131,9 @@ impl Acp {
                 let error = RpcError::not_served(method);
                 out.push(send(rpc::refusal(&id, &error)));
                 out.push(if self.agent.quirks.is_own_method(method) {
-                    Output::Dropped { reason: DropReason::Extension }
+                    Output::dropped(DropReason::Extension)
                 } else {
-                    Output::Unparsed(unparsed(method, "a request that we do not serve"))
+                    Output::unparsed(unparsed(method, "a request that we do not serve"))
                 });
             }
         }
@@ -144,9 +144,9 @@ impl Acp {
             "session/update" => self.session_update(params, out),
             "$/cancel_request" => self.request_cancelled(params, out),
             _ if method.starts_with('_') || self.agent.quirks.is_own_method(method) => {
-                out.push(Output::Dropped { reason: DropReason::Extension });
+                out.push(Output::dropped(DropReason::Extension));
             }
-            _ => out.push(Output::Unparsed(unparsed(method, "unknown notification"))),
+            _ => out.push(Output::unparsed(unparsed(method, "unknown notification"))),
         }
     }
 
@@ -164,37 +164,37 @@ impl Acp {
                     || self.duty_cancelled(&request_id, out);
                 if !found {
                     // Our answer and this notice have crossed: there is nothing left to cancel.
-                    out.push(Output::Dropped { reason: DropReason::Superseded });
+                    out.push(Output::dropped(DropReason::Superseded));
                 }
             }
-            Err(fault) => out.push(Output::Unparsed(fault)),
+            Err(fault) => out.push(Output::unparsed(fault)),
         }
     }
 
     fn session_update(&mut self, params: &RawValue, out: &mut Vec<Output>) {
         let params: SessionUpdate<'_> = match decode("session/update", params) {
             Ok(params) => params,
-            Err(fault) => return out.push(Output::Unparsed(fault)),
+            Err(fault) => return out.push(Output::unparsed(fault)),
         };
         let ours = [&self.session.id, &self.session.loading];
         if self.session.id.is_some() && !ours.contains(&&Some(params.session_id)) {
-            return out.push(Output::Unparsed(unparsed("session/update", "an update of another session")));
+            return out.push(Output::unparsed(unparsed("session/update", "an update of another session")));
         }
         let mut faults = Vec::new();
         match Update::parse(params.update, &mut faults) {
             Ok(update) if self.session.replaying && is_history(&update) => {
                 self.session.replayed += 1;
-                return out.push(Output::Dropped { reason: DropReason::Replay });
+                return out.push(Output::dropped(DropReason::Replay));
             }
             Ok(update) => self.update(update, &mut faults, out),
             Err(fault) => faults.push(fault),
         }
-        out.extend(faults.into_iter().map(Output::Unparsed));
+        out.extend(faults.into_iter().map(Output::unparsed));
     }
 
     fn update(&mut self, update: Update<'_>, faults: &mut Vec<Unparsed>, out: &mut Vec<Output>) {
         match update {
-            Update::UserMessage => out.push(Output::Dropped { reason: DropReason::Echo }),
+            Update::UserMessage => out.push(Output::dropped(DropReason::Echo)),
             Update::AgentMessage(chunk) => self.chunk(Voice::Answer, chunk, faults, out),
             Update::AgentThought(chunk) => self.chunk(Voice::Thought, chunk, faults, out),
             Update::ToolCall(call) => self.tool_mentioned(call, Mention::Announcement, out),
@@ -241,9 +241,7 @@ impl Acp {
         let origin = TextOrigin { voice, message_id, parent };
         match piece {
             // Some agents open each block with an empty chunk; there is nothing to show yet.
-            Piece::Text(text) if text.is_empty() => {
-                out.push(Output::Dropped { reason: DropReason::Internal })
-            }
+            Piece::Text(text) if text.is_empty() => out.push(Output::dropped(DropReason::Internal)),
             Piece::Text(text) if meta.claude.kind.as_deref() == Some("informational") => {
                 self.status(StatusLabel::Warning, Some(text), out);
             }
@@ -276,7 +274,7 @@ impl Acp {
             self.texts.interrupt(out);
         }
         if is_break {
-            return out.push(Output::Dropped { reason: DropReason::Internal });
+            return out.push(Output::dropped(DropReason::Internal));
         }
         self.texts.extend(origin, text, out);
     }

@@ -155,7 +155,7 @@ impl Acp {
         let Some(turn) = self.turns.end(id) else {
             self.turns.waiting.retain(|waiting| waiting.id != *id);
             let fault = unparsed("session/prompt", "answered before the prompt that was sent first");
-            out.push(Output::Unparsed(fault));
+            out.push(Output::unparsed(fault));
             return;
         };
         let end = match result {
@@ -192,7 +192,7 @@ impl Acp {
                 TurnEnd::failed(Failure::new(ErrorCode::Unknown, reason))
             }
         };
-        out.extend(faults.into_iter().map(Output::Unparsed));
+        out.extend(faults.into_iter().map(Output::unparsed));
         let mut end = self.with_account(end, turn);
         end.usage = answer.tokens.and_then(TokenCount::to_usage).or(end.usage);
         end.model = turn.model.clone().or(answer.model).or(end.model);

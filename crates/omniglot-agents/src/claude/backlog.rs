@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use omniglot_timeline::{CallStart, ItemKey, ItemStart};
 
 use super::{Claude, dropped};
-use crate::contract::{Draft, DropReason, Output};
+use crate::contract::{Draft, DropReason, Output, StreamOutput};
 
 #[derive(Debug, Default)]
 pub(crate) struct EarlyFrames {
@@ -171,9 +171,9 @@ impl Claude {
     fn release(&mut self, call: &str) -> Vec<Output> {
         let Some(mut held) = self.backlog.held.remove(call) else { return Vec::new() };
         if self.turns.telling() > held.turn + 1
-            && let Some(Output::Draft(
+            && let Some(Output::Stream(StreamOutput::Draft(
                 Draft::ItemStarted(ItemStart { parent, .. }) | Draft::CallStarted(CallStart { parent, .. }),
-            )) = held.said.first_mut()
+            ))) = held.said.first_mut()
         {
             *parent = self.tools.call_of(&held.spawned_by);
         }
@@ -203,5 +203,8 @@ impl Claude {
 
 /// The native id of the call that begins here.
 fn call_in(output: &Output) -> Option<String> {
-    if let Output::Draft(Draft::CallStarted(start)) = output { start.native_id.clone() } else { None }
+    match output {
+        Output::Stream(StreamOutput::Draft(Draft::CallStarted(start))) => start.native_id.clone(),
+        _ => None,
+    }
 }

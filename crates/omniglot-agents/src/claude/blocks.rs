@@ -141,9 +141,9 @@ impl Claude {
             Ok(Event::BlockStop) => dropped(DropReason::Internal, out),
             Ok(Event::Ping) => dropped(DropReason::Heartbeat, out),
             Ok(Event::Unknown { kind }) => {
-                out.push(Output::Unparsed(unparsed("stream_event", format!("unknown event {kind}"))));
+                out.push(Output::unparsed(unparsed("stream_event", format!("unknown event {kind}"))));
             }
-            Err(fault) => out.push(Output::Unparsed(fault)),
+            Err(fault) => out.push(Output::unparsed(fault)),
         }
     }
 
@@ -156,7 +156,7 @@ impl Claude {
     ) {
         let parent = thread.as_deref().and_then(|id| self.tools.call_of(id));
         let Some(telling) = self.blocks.threads.get_mut(&thread) else {
-            return out.push(Output::Unparsed(unparsed("stream_event", "a block outside of a message")));
+            return out.push(Output::unparsed(unparsed("stream_event", "a block outside of a message")));
         };
         let streamed = match block {
             StartedBlock::Text => Streamed::Text(telling.start(parent, Body::assistant_text(""), out)),
@@ -173,7 +173,7 @@ impl Claude {
             }
             StartedBlock::Unknown { kind } => {
                 let fault = unparsed("stream_event", format!("unknown kind of block: {kind}"));
-                return out.push(Output::Unparsed(fault));
+                return out.push(Output::unparsed(fault));
             }
         };
         telling.streamed.insert(index, streamed);
@@ -194,7 +194,7 @@ impl Claude {
             (Delta::Silent, _) => return dropped(DropReason::Internal, out),
             (Delta::Unknown { kind }, _) => {
                 let fault = unparsed("stream_event", format!("unknown kind of delta: {kind}"));
-                return out.push(Output::Unparsed(fault));
+                return out.push(Output::unparsed(fault));
             }
             // More of a block whose line has been there.
             (Delta::Text(_) | Delta::Thinking(_) | Delta::InputJson(_), _) => {
@@ -236,7 +236,7 @@ impl Claude {
                 self.subagent_says(parent, |claude, key, said| claude.tell(&line, blocks, key, said), out);
             }
         }
-        out.extend(faults.into_iter().map(Output::Unparsed));
+        out.extend(faults.into_iter().map(Output::unparsed));
     }
 
     fn tell(
@@ -284,7 +284,7 @@ impl Claude {
                 }
                 Block::ToolResult(_) | Block::ToolReference(_) | Block::Unknown { .. } => {
                     let fault = unparsed("assistant.content", "a block that no assistant writes");
-                    out.push(Output::Unparsed(fault));
+                    out.push(Output::unparsed(fault));
                 }
             }
         }

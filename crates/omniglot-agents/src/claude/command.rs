@@ -22,7 +22,7 @@ impl Claude {
             Command::Withdraw { key } => self.withdraw(key, out),
             // The transcript is on disk with every line: there is nothing to say before the process ends.
             Command::Rename { .. } => {}
-            Command::Close => out.push(Output::Closed),
+            Command::Close => out.push(Output::closed()),
         }
     }
 
@@ -30,7 +30,7 @@ impl Claude {
         if open.resume.is_none()
             && let Err(refusal) = wanted_mode(&open.requested, None)
         {
-            return out.push(Output::Refused(refusal));
+            return out.push(Output::refused(refusal));
         }
         self.session.open = Some(open.clone());
         self.ask_cli(&Request::Initialize { forward_subagent_text: true }, out);
@@ -39,7 +39,7 @@ impl Claude {
     fn prompt(&mut self, prompt: &Prompt, out: &mut Vec<Output>) {
         if self.session.is_opening() {
             let message = "a prompt came before the session was open".to_owned();
-            return out.push(Output::Refused(Refusal {
+            return out.push(Output::refused(Refusal {
                 kind: RefusalKind::Unavailable,
                 message,
                 hint: None,

@@ -17,7 +17,7 @@ use crate::contract::{Draft, DropReason, Output};
 impl Claude {
     pub(crate) fn result(&mut self, result: TurnResult, out: &mut Vec<Output>) {
         if let Some(refusal) = self.refused_by_result(&result) {
-            return out.push(Output::Refused(refusal));
+            return out.push(Output::refused(refusal));
         }
         self.busy_with(None, out);
         let another = self.turns.is_of_another(&result);

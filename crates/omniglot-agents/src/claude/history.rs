@@ -82,7 +82,7 @@ impl Reader {
             Content::Superseded => dropped(DropReason::Duplicate, &mut out),
             Content::Line { head, frame } => match Line::parse(&head.kind, frame) {
                 Ok(line) => self.line(entry, line, &mut out),
-                Err(fault) => out.push(Output::Unparsed(fault)),
+                Err(fault) => out.push(Output::unparsed(fault)),
             },
         }
         self.tell(entry, Source::Agent, out);
@@ -103,7 +103,7 @@ impl Reader {
             Line::Queue => dropped(DropReason::Echo, out),
             Line::ModelRequest | Line::Bookkeeping => dropped(DropReason::Internal, out),
             Line::Progress => dropped(DropReason::Heartbeat, out),
-            Line::Unknown { kind } => out.push(Output::Unparsed(unparsed(kind, "unknown type of line"))),
+            Line::Unknown { kind } => out.push(Output::unparsed(unparsed(kind, "unknown type of line"))),
         }
     }
 
@@ -182,7 +182,7 @@ impl Reader {
             SystemLine::Informational(words) => self.claude.status(StatusLabel::Warning, words, out),
             SystemLine::Bookkeeping => dropped(DropReason::Internal, out),
             SystemLine::Unknown { subtype } => {
-                out.push(Output::Unparsed(unparsed(format!("system.{subtype}"), "unknown subtype")));
+                out.push(Output::unparsed(unparsed(format!("system.{subtype}"), "unknown subtype")));
             }
         }
     }

@@ -122,8 +122,8 @@ impl Claude {
         let id = self.next_id();
         let render = |servers| control_request(&id, &Request::McpSetServers { servers });
         let output = match (render(wire), render(to_wire(&hidden)?)) {
-            (Ok(message), Ok(shown)) => Output::SendSecret { message, shown },
-            (Err(fault), _) | (_, Err(fault)) => Output::Unparsed(fault),
+            (Ok(message), Ok(shown)) => Output::send_secret(message, shown),
+            (Err(fault), _) | (_, Err(fault)) => Output::unparsed(fault),
         };
         Ok(Some(output))
     }

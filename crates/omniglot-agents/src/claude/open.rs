@@ -133,15 +133,15 @@ impl Claude {
         let body = match answer {
             Ok(Some(body)) => body,
             Ok(None) => {
-                return out.push(Output::Refused(unavailable("it answered the handshake with nothing")));
+                return out.push(Output::refused(unavailable("it answered the handshake with nothing")));
             }
-            Err(words) => return out.push(Output::Refused(unavailable(&words))),
+            Err(words) => return out.push(Output::refused(unavailable(&words))),
         };
         let answer = match decode::<InitializeAnswer>("initialize", body) {
             Ok(answer) => answer,
             Err(fault) => {
-                out.push(Output::Refused(unavailable(&fault.error)));
-                return out.push(Output::Unparsed(fault));
+                out.push(Output::refused(unavailable(&fault.error)));
+                return out.push(Output::unparsed(fault));
             }
         };
         self.session.learn(answer);
@@ -162,11 +162,11 @@ impl Claude {
             && let Err(refusal) =
                 self.session.settings.check_variant(open.requested.model.as_deref(), variant)
         {
-            return Some(Output::Refused(refusal));
+            return Some(Output::refused(refusal));
         }
         match self.give_servers(&open.mcp) {
             Ok(request) => request,
-            Err(refusal) => Some(Output::Refused(refusal)),
+            Err(refusal) => Some(Output::refused(refusal)),
         }
     }
 

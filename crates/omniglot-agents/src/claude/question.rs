@@ -94,7 +94,7 @@ impl Claude {
             Err(fault) => {
                 let decline = ElicitAnswer { action: "decline".to_owned(), content: None };
                 Self::send(success(&id, decline), out);
-                out.push(Output::Unparsed(fault));
+                out.push(Output::unparsed(fault));
             }
         }
     }

@@ -71,11 +71,11 @@ impl Claude {
             Ok(RequestBody::Unknown { subtype }) => {
                 let words = format!("Omniglot does not serve {subtype}");
                 Self::send(failure(&id, &words), out);
-                out.push(Output::Unparsed(unparsed(format!("control_request.{subtype}"), words)));
+                out.push(Output::unparsed(unparsed(format!("control_request.{subtype}"), words)));
             }
             Err(fault) => {
                 Self::send(failure(&id, &fault.error), out);
-                out.push(Output::Unparsed(fault));
+                out.push(Output::unparsed(fault));
             }
         }
     }

@@ -193,7 +193,7 @@ impl Claude {
             .map_or(Ok(()), |v| settings.check_variant(requested.model.as_deref(), v));
         let mode = match checked.and_then(|()| wanted_mode(requested, settings.mode.as_deref())) {
             Ok(mode) => mode.filter(|mode| settings.mode.as_deref() != Some(*mode)),
-            Err(refusal) => return out.push(Output::Configured(Err(refusal))),
+            Err(refusal) => return out.push(Output::configured(Err(refusal))),
         };
         let model = requested.model.clone().filter(|_| requested.model != settings.model);
         let effort_level = requested.variant.clone().filter(|_| requested.variant != settings.variant);
@@ -228,7 +228,7 @@ impl Claude {
         configuring.refused = configuring.refused.take().or(refused);
         if configuring.waiting.is_empty() {
             let refused = self.configuring.take().and_then(|configuring| configuring.refused);
-            out.push(Output::Configured(refused.map_or(Ok(()), Err)));
+            out.push(Output::configured(refused.map_or(Ok(()), Err)));
         }
     }
 

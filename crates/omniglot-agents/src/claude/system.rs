@@ -40,7 +40,7 @@ impl Claude {
                 dropped(DropReason::Internal, out);
             }
             System::Unknown { subtype } => {
-                out.push(Output::Unparsed(unparsed(format!("system.{subtype}"), "unknown subtype")));
+                out.push(Output::unparsed(unparsed(format!("system.{subtype}"), "unknown subtype")));
             }
         }
     }
@@ -53,7 +53,7 @@ impl Claude {
             Some("compacting") => self.busy_with(Some(Activity::Compacting), out),
             Some("requesting") => dropped(DropReason::Heartbeat, out),
             Some(other) => {
-                out.push(Output::Unparsed(unparsed("system.status", format!("unknown status {other}"))));
+                out.push(Output::unparsed(unparsed("system.status", format!("unknown status {other}"))));
             }
             None => self.busy_with(None, out),
         }

@@ -12,7 +12,7 @@ use omniglot_schema::{MessageId, PermissionReply};
 use serde_json::value::RawValue;
 
 use super::Claude;
-use crate::contract::{Carryover, Command, Input, Open, Output, Prompt, RequestKey, Translator};
+use crate::contract::{Carryover, Command, Input, Open, Prompt, RequestKey, Translator};
 use crate::replay::show::show_output;
 
 /// A session under test: whatever the adapter sends is taken as sent, as the runtime does.
@@ -76,7 +76,7 @@ impl Harness {
         self.claude.handle(input, &mut out);
         for output in out {
             self.lines.push(show_output(&output));
-            let (Output::Send(sent) | Output::SendSecret { shown: sent, .. }) = output else { continue };
+            let Some(sent) = output.shown() else { continue };
             let mut out = Vec::new();
             self.claude.handle(Input::Sent(&sent), &mut out);
             self.lines.extend(out.iter().map(show_output));

@@ -17,7 +17,7 @@ impl Claude {
         let before = out.len();
         match Message::parse(frame) {
             Ok(message) => self.message(message, out),
-            Err(fault) => out.push(Output::Unparsed(fault)),
+            Err(fault) => out.push(Output::unparsed(fault)),
         }
         if out.len() == before {
             dropped(DropReason::Internal, out);
@@ -42,7 +42,7 @@ impl Claude {
             Message::ConversationReset => dropped(DropReason::Internal, out),
             Message::PromptSuggestion => dropped(DropReason::Extension, out),
             Message::KeepAlive => dropped(DropReason::Heartbeat, out),
-            Message::Unknown { kind } => out.push(Output::Unparsed(unparsed(kind, "unknown type of line"))),
+            Message::Unknown { kind } => out.push(Output::unparsed(unparsed(kind, "unknown type of line"))),
         }
     }
 
@@ -94,7 +94,7 @@ impl Claude {
         } else {
             self.user_blocks(&line, blocks, &mut faults, out);
         }
-        out.extend(faults.into_iter().map(Output::Unparsed));
+        out.extend(faults.into_iter().map(Output::unparsed));
     }
 
     fn user_blocks(

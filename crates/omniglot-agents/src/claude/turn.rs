@@ -281,7 +281,7 @@ impl Claude {
             Some(turn) if line.parent_tool_use_id.is_none() => turn.failed = Some(told),
             _ => self.status(StatusLabel::Warning, told.words, out),
         }
-        out.extend(faults.into_iter().map(Output::Unparsed));
+        out.extend(faults.into_iter().map(Output::unparsed));
         dropped(DropReason::Superseded, out);
     }
 }

@@ -38,7 +38,7 @@ impl Codex {
     /// A prompt during a turn steers it; one of our commands is a method of its own.
     pub(crate) fn prompt(&mut self, prompt: &Prompt) -> Output {
         let Some(thread) = self.thread.id.clone() else {
-            return Output::Refused(unavailable("a prompt came before the thread was open".to_owned(), None));
+            return Output::refused(unavailable("a prompt came before the thread was open".to_owned(), None));
         };
         let client_user_message_id = prompt.message_id.as_ref().map(|id| id.0.clone());
         if let Some(turn) = self.turns.steerable() {
@@ -131,12 +131,12 @@ impl Codex {
         let values = std::iter::once(own).chain(self.agents.threads()).collect();
         let of = Mark { name: "CODEX_THREAD_ID", values };
         let spared = Mark { name: "CODEX_TOOL_CALL_ID", values: spared };
-        Some(Output::Orphans(Orphans { of, spared }))
+        Some(Output::orphans(Orphans { of, spared }))
     }
 
     /// Nothing of a session that leaves goes on, and its thread may be unloaded.
     fn close(&mut self, out: &mut Vec<Output>) {
-        let Some(thread) = self.thread.id.clone() else { return out.push(Output::Closed) };
+        let Some(thread) = self.thread.id.clone() else { return out.push(Output::closed()) };
         if let Some(turn) = self.turns.interruptible() {
             self.interrupt(&thread, &turn, out);
         }

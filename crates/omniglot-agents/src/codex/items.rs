@@ -23,7 +23,7 @@ impl Codex {
     pub(crate) fn item(&mut self, news: &ItemNews<'_>, phase: Phase, out: &mut Vec<Output>) {
         let item = match Item::parse(news.item) {
             Ok(item) => item,
-            Err(fault) => return out.push(Output::Unparsed(fault)),
+            Err(fault) => return out.push(Output::unparsed(fault)),
         };
         let spot = self.spot(&news.thread_id, &item.id);
         if !matches!(item.body, ItemBody::UserMessage(_)) {
@@ -42,7 +42,7 @@ impl Codex {
             },
             ItemBody::Compaction => self.compaction(&spot, phase, out),
             ItemBody::EnteredReview | ItemBody::ExitedReview => {
-                out.push(Output::Dropped { reason: DropReason::Duplicate });
+                out.push(Output::dropped(DropReason::Duplicate));
             }
             ItemBody::HookPrompt(prompt) => {
                 let texts = prompt.fragments.into_iter().map(|part| ContentPart::text(part.text)).collect();
@@ -77,7 +77,7 @@ impl Codex {
             }
             // What is searched for may be known only when it was found.
             ItemBody::WebSearch(item) if phase == Phase::Started && item.query.is_empty() => {
-                out.push(Output::Dropped { reason: DropReason::Superseded });
+                out.push(Output::dropped(DropReason::Superseded));
             }
             ItemBody::WebSearch(item) => self.tool_of(&spot, shape::web_search(&item), phase, out),
             ItemBody::ImageView(item) => self.tool_of(&spot, shape::image_view(item), phase, out),
@@ -119,7 +119,7 @@ impl Codex {
     /// starts it. The rest came from elsewhere: Codex keeps a queue of its own.
     fn user_message(&mut self, spot: &Spot, message: UserMessage, phase: Phase, out: &mut Vec<Output>) {
         if self.is_child(&spot.thread) {
-            return out.push(Output::Dropped { reason: DropReason::Echo });
+            return out.push(Output::dropped(DropReason::Echo));
         }
         let echo = match phase {
             Phase::Started => None,
@@ -127,7 +127,7 @@ impl Codex {
         };
         match echo {
             Some(Echo::Opening) => return out.push(Draft::UserEcho { native_id: spot.id.clone() }.into()),
-            Some(Echo::Steering) => return out.push(Output::Dropped { reason: DropReason::Echo }),
+            Some(Echo::Steering) => return out.push(Output::dropped(DropReason::Echo)),
             None => {}
         }
         let parts = input::from_wire(message.content);
@@ -164,7 +164,7 @@ impl Codex {
     /// An item that is told once, when it is complete.
     fn whole(&mut self, spot: &Spot, body: Body, phase: Phase, out: &mut Vec<Output>) {
         if phase == Phase::Started {
-            return out.push(Output::Dropped { reason: DropReason::Superseded });
+            return out.push(Output::dropped(DropReason::Superseded));
         }
         self.statuses += 1;
         let key = ItemKey(format!("whole:{}:{}", self.statuses, spot.id));

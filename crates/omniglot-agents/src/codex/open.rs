@@ -50,7 +50,7 @@ impl Codex {
     pub(crate) fn open(&mut self, open: &Open, out: &mut Vec<Output>) {
         if open.cwd.to_str().is_none() {
             let message = "the name of the working directory is not UTF-8, which Codex cannot take";
-            return out.push(Output::Refused(unavailable(message.to_owned(), Some("use another directory"))));
+            return out.push(Output::refused(unavailable(message.to_owned(), Some("use another directory"))));
         }
         self.calls.number_anew(&open.new_id);
         self.thread.cwd.clone_from(&open.cwd);
@@ -63,7 +63,7 @@ impl Codex {
     pub(crate) fn models_answered(&mut self, result: Result<&RawValue, RpcError>, out: &mut Vec<Output>) {
         match result.map(|raw| decode::<ModelList>("model/list", raw)) {
             Ok(Ok(list)) => self.thread.settings.list(list.data),
-            Ok(Err(fault)) => out.push(Output::Unparsed(fault)),
+            Ok(Err(fault)) => out.push(Output::unparsed(fault)),
             // Without a list every model is taken, and nobody is warned.
             Err(_) => {}
         }
@@ -76,7 +76,7 @@ impl Codex {
                 let ready = answer.account.is_some() || !answer.requires_openai_auth;
                 self.auth_is(if ready { AuthStatus::Ready } else { AuthStatus::Required }, out);
             }
-            Ok(Err(fault)) => out.push(Output::Unparsed(fault)),
+            Ok(Err(fault)) => out.push(Output::unparsed(fault)),
             Err(_) => {
                 // Codex refuses to tell while a login is being taken over.
                 let again = self.opening.as_mut().filter(|opening| !opening.asked_again);
@@ -149,8 +149,8 @@ impl Codex {
                 // What the sent message shows is what is kept of it; the values of servers may be secrets.
                 let shown = params(&Open { mcp: shown, ..open.clone() }).ok().flatten();
                 out.push(match shown {
-                    Some(shown) if !open.mcp.is_empty() => Output::SendSecret { message, shown },
-                    _ => Output::Send(message),
+                    Some(shown) if !open.mcp.is_empty() => Output::send_secret(message, shown),
+                    _ => Output::send(message),
                 });
             }
         }
@@ -182,7 +182,7 @@ impl Codex {
                 Ok(answer) => self.thread_opened(resume, sandboxed, answer, out),
                 Err(fault) => {
                     let reason = format!("Codex opened a thread that we cannot read: {}", fault.error);
-                    out.push(Output::Unparsed(fault));
+                    out.push(Output::unparsed(fault));
                     self.refuse(unavailable(reason, None), out);
                 }
             },
@@ -275,7 +275,7 @@ impl Codex {
 
     pub(crate) fn refuse(&mut self, refusal: Refusal, out: &mut Vec<Output>) {
         self.opening = None;
-        out.push(Output::Refused(refusal));
+        out.push(Output::refused(refusal));
     }
 }
 

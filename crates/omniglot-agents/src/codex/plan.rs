@@ -26,7 +26,7 @@ impl Codex {
                 "completed" => TodoStatus::Completed,
                 unknown => {
                     let fault = unparsed("turn/plan/updated", format!("unknown status {unknown}"));
-                    out.push(Output::Unparsed(fault));
+                    out.push(Output::unparsed(fault));
                     continue;
                 }
             };

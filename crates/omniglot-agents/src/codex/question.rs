@@ -40,7 +40,7 @@ impl Codex {
             }
             Err(fault) => {
                 out.push(send(rpc::answer(&id, &action("decline"))));
-                out.push(Output::Unparsed(fault));
+                out.push(Output::unparsed(fault));
             }
         }
     }

@@ -127,11 +127,11 @@ impl Codex {
             Ok(ServerRequest::Elicitation(ask)) => self.ask_form(id, ask, out),
             Ok(ServerRequest::Unserved) => {
                 out.push(send(rpc::refusal(&id, &RpcError::not_served(method))));
-                out.push(Output::Unparsed(unparsed(method, "a request that we do not serve")));
+                out.push(Output::unparsed(unparsed(method, "a request that we do not serve")));
             }
             Err(fault) => {
                 out.push(send(rpc::refusal(&id, &RpcError::not_served(method))));
-                out.push(Output::Unparsed(fault));
+                out.push(Output::unparsed(fault));
             }
         }
     }
@@ -194,7 +194,7 @@ impl Codex {
     pub(crate) fn request_resolved(&mut self, id: &RpcId, out: &mut Vec<Output>) {
         let by = if self.turns.is_cancelled() { ResolvedBy::Cancel } else { ResolvedBy::Agent };
         let Some((key, open)) = self.requests.open.take(id) else {
-            return out.push(Output::Dropped { reason: DropReason::Echo });
+            return out.push(Output::dropped(DropReason::Echo));
         };
         out.push(match open.kind {
             Kind::Questions(_) | Kind::Form(_) => Draft::QuestionResolved { key, answers: None, by }.into(),

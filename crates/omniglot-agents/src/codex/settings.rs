@@ -167,7 +167,7 @@ impl Codex {
         let settings = &self.thread.settings;
         let mut choice = match Choice::of(requested, &settings.models, settings.model.as_deref()) {
             Ok(choice) => choice,
-            Err(refusal) => return out.push(Output::Configured(Err(refusal))),
+            Err(refusal) => return out.push(Output::configured(Err(refusal))),
         };
         if let (Some(model), None) = (&choice.model, &choice.effort) {
             choice.effort = settings.effort_for(model);
@@ -177,7 +177,7 @@ impl Codex {
 
     pub(crate) fn settle(&mut self, choice: Choice, purpose: Purpose) -> Output {
         let Some(thread) = self.thread.id.clone() else {
-            return Output::Configured(Err(super::open::unavailable("no thread is open".to_owned(), None)));
+            return Output::configured(Err(super::open::unavailable("no thread is open".to_owned(), None)));
         };
         let update = self.thread.settings.update(&thread, &choice);
         let (id, output) = self.calls.request("thread/settings/update", &update);
@@ -210,14 +210,14 @@ impl Codex {
                 // Somebody may have been shown what was requested.
                 let patch = self.thread.settings.patch();
                 self.state(patch, out);
-                out.push(Output::Configured(Err(refusal)));
+                out.push(Output::configured(Err(refusal)));
             }
             (Purpose::Change, None) => {
                 self.settled(&choice, out);
                 for warning in choice.warnings {
                     self.status(StatusLabel::Warning, Some(warning), out);
                 }
-                out.push(Output::Configured(Ok(())));
+                out.push(Output::configured(Ok(())));
             }
         }
     }

@@ -65,7 +65,7 @@ impl Session {
     fn settle(&mut self, out: Vec<Output>) -> Vec<String> {
         let mut shown = vec![];
         for output in out {
-            if let Output::Send(message) | Output::SendSecret { shown: message, .. } = output {
+            if let Some(message) = output.shown() {
                 self.sent.push(message.get().to_owned());
                 let mut caused = vec![];
                 self.codex.handle(Input::Sent(&message), &mut caused);

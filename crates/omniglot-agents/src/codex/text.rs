@@ -182,7 +182,7 @@ impl Spot {
 }
 
 fn superseded() -> Output {
-    Output::Dropped { reason: DropReason::Superseded }
+    Output::dropped(DropReason::Superseded)
 }
 
 /// Between two parts of one text.

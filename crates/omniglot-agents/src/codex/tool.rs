@@ -146,5 +146,5 @@ impl Tool {
 }
 
 fn superseded() -> Output {
-    Output::Dropped { reason: DropReason::Superseded }
+    Output::dropped(DropReason::Superseded)
 }

@@ -22,7 +22,7 @@ impl Codex {
             Ok(Message::Request { id, method, params }) => self.requested(id, &method, params, out),
             Ok(Message::Notification { method, params }) => self.notified(&method, params, out),
             Ok(Message::Answer { id, result }) => self.answered(&id, result, out),
-            Err(fault) => out.push(Output::Unparsed(fault)),
+            Err(fault) => out.push(Output::unparsed(fault)),
         }
         if out.len() == before {
             out.push(dropped());
@@ -77,11 +77,11 @@ impl Codex {
             Some(OutboundRequest::Steer(prompt)) => self.steer_answered(prompt, result, out),
             Some(OutboundRequest::Close) => {
                 out.extend(self.orphans(vec![]));
-                out.push(Output::Closed);
+                out.push(Output::closed());
             }
             // An interrupt may be answered long after, or never: nobody waits for it.
             Some(OutboundRequest::Other) => out.push(dropped()),
-            None => out.push(Output::Unparsed(unparsed(
+            None => out.push(Output::unparsed(unparsed(
                 "json-rpc",
                 format!("an answer to no request of ours: {id}"),
             ))),
@@ -91,7 +91,7 @@ impl Codex {
     fn notified(&mut self, method: &str, params: &RawValue, out: &mut Vec<Output>) {
         match Notice::parse(method, params) {
             Ok(notice) => self.notice(method, notice, out),
-            Err(fault) => out.push(Output::Unparsed(fault)),
+            Err(fault) => out.push(Output::unparsed(fault)),
         }
     }
 
@@ -158,8 +158,8 @@ impl Codex {
             }
             Notice::LoginCompleted(login) if login.success => self.auth_is(AuthStatus::Ready, out),
             Notice::LoginCompleted(_) => out.push(dropped()),
-            Notice::Ignored(reason) => out.push(Output::Dropped { reason }),
-            Notice::Unknown => out.push(Output::Unparsed(unparsed(method, "unknown notification"))),
+            Notice::Ignored(reason) => out.push(Output::dropped(reason)),
+            Notice::Unknown => out.push(Output::unparsed(unparsed(method, "unknown notification"))),
         }
     }
 

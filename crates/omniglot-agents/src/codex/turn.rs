@@ -192,7 +192,7 @@ impl Codex {
                 let reason = format!("Codex refused the prompt: {}", error.shown());
                 self.end_turn(TurnEnd::failed(Failure::new(code, reason)), out);
             }
-            (None, _) => out.push(Output::Dropped { reason: DropReason::Superseded }),
+            (None, _) => out.push(Output::dropped(DropReason::Superseded)),
         }
     }
 
@@ -218,7 +218,7 @@ impl Codex {
 
     pub(crate) fn turn_started(&mut self, turn: Turn, out: &mut Vec<Output>) {
         if self.turns.left_behind.as_ref() == Some(&turn.id) {
-            return out.push(Output::Dropped { reason: DropReason::Superseded });
+            return out.push(Output::dropped(DropReason::Superseded));
         }
         if !self.turns.is_running() {
             // Nobody asked for it: a queue of Codex's own, or a shell command of the user.
@@ -238,10 +238,10 @@ impl Codex {
     pub(crate) fn turn_completed(&mut self, turn: Turn, out: &mut Vec<Output>) {
         if self.turns.left_behind.as_ref() == Some(&turn.id) {
             self.turns.left_behind = None;
-            return out.push(Output::Dropped { reason: DropReason::Superseded });
+            return out.push(Output::dropped(DropReason::Superseded));
         }
         if !self.turns.is_running() {
-            return out.push(Output::Dropped { reason: DropReason::Superseded });
+            return out.push(Output::dropped(DropReason::Superseded));
         }
         let end = match turn.status.as_str() {
             "completed" => TurnEnd::new(StopReason::EndTurn),
@@ -256,7 +256,7 @@ impl Codex {
             }),
             unknown => {
                 let reason = format!("unknown status {unknown}");
-                out.push(Output::Unparsed(unparsed("turn/completed", reason.clone())));
+                out.push(Output::unparsed(unparsed("turn/completed", reason.clone())));
                 TurnEnd::failed(Failure::new(ErrorCode::Unknown, reason))
             }
         };

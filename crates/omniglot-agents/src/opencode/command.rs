@@ -26,7 +26,7 @@ impl OpenCode {
             Command::Withdraw { key } => self.withdraw(key, out),
             // The session stays on the server for as long as the server likes.
             Command::Rename { .. } => {}
-            Command::Close => out.push(Output::Closed),
+            Command::Close => out.push(Output::closed()),
         }
     }
 

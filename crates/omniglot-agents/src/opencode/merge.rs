@@ -20,7 +20,7 @@ impl OpenCode {
         let stored: Stored<'_> = match serde_json::from_str(message.get()) {
             Ok(stored) => stored,
             Err(error) => {
-                out.push(Output::Unparsed(unparsed("GET message", error.to_string())));
+                out.push(Output::unparsed(unparsed("GET message", error.to_string())));
                 return None;
             }
         };
@@ -31,7 +31,7 @@ impl OpenCode {
         for part in stored.parts {
             match PartUpdated::of_part(part) {
                 Ok(part) => parts.push(part),
-                Err(fault) => out.push(Output::Unparsed(fault)),
+                Err(fault) => out.push(Output::unparsed(fault)),
             }
         }
         for part in &parts {

@@ -36,7 +36,7 @@ impl OpenCode {
         self.requested = completed(open.requested.clone(), (None, None));
         self.opening =
             Some(Opening { open: open.clone(), resume: None, version: None, asked: false, lists: 0 });
-        out.extend(ToServer::Listen { directory }.to_frame().map(Output::Send));
+        out.extend(ToServer::Listen { directory }.to_frame().map(Output::send));
     }
 
     /// No event can be missed from now on: the session may begin.
@@ -99,7 +99,7 @@ impl OpenCode {
 
     fn not_opened(&mut self, answer: &Answer, out: &mut Vec<Output>) {
         let message = refused(answer).message;
-        out.push(Output::Refused(Refusal { kind: RefusalKind::Unavailable, message, hint: None }));
+        out.push(Output::refused(Refusal { kind: RefusalKind::Unavailable, message, hint: None }));
     }
 
     /// There is a session; before it is told, what it offers is read.
@@ -177,7 +177,7 @@ impl OpenCode {
             Ok(preview) => preview,
             // It had these settings before: a list that is shorter now must not lock it out.
             Err(_) if resume.is_some() => Default::default(),
-            Err(refusal) => return out.push(Output::Refused(refusal)),
+            Err(refusal) => return out.push(Output::refused(refusal)),
         };
         out.push(
             Draft::SessionStarted(SessionStarted {

@@ -246,7 +246,7 @@ impl OpenCode {
             let text = format!("a part of the kind {kind}");
             let parts = vec![ContentPart::Text { text }];
             whole_item(ItemKey(head.id.clone()), parent, Body::Unknown { parts }, out);
-            out.push(Output::Unparsed(unparsed("message.part.updated", format!("unknown part {kind}"))));
+            out.push(Output::unparsed(unparsed("message.part.updated", format!("unknown part {kind}"))));
         }
     }
 

@@ -149,7 +149,7 @@ impl OpenCode {
             None => path.to_owned(),
         };
         let request = ToServer::Request(Request { id: id.clone(), method, path, body });
-        out.extend(request.to_frame().map(Output::Send));
+        out.extend(request.to_frame().map(Output::send));
         id
     }
 

@@ -117,7 +117,7 @@ impl OpenCode {
         if self.turn.is_some() && answer.is_success() {
             match serde_json::from_str::<Vec<&RawValue>>(answer.body.get()) {
                 Ok(read) => messages.extend(read.into_iter().filter_map(|message| self.stored(message, out))),
-                Err(error) => out.push(Output::Unparsed(unparsed("GET message", error.to_string()))),
+                Err(error) => out.push(Output::unparsed(unparsed("GET message", error.to_string()))),
             }
         }
         match self.waiting(answer) {

@@ -224,14 +224,14 @@ impl OpenCode {
         let current = self.requested.model.as_deref().or(self.settings.default_model());
         let preview = match judge(&requested, &self.settings.models, &self.settings.modes, current) {
             Ok(preview) => preview,
-            Err(refusal) => return out.push(Output::Configured(Err(refusal))),
+            Err(refusal) => return out.push(Output::configured(Err(refusal))),
         };
         self.requested = requested.or(std::mem::take(&mut self.requested));
         state(preview.patch, out);
         self.warn(preview.warnings, out);
         match self.settings.missing_rules(&self.requested) {
             Some(rules) => self.add_rules(&rules, out),
-            None => out.push(Output::Configured(Ok(()))),
+            None => out.push(Output::configured(Ok(()))),
         }
     }
 
@@ -251,10 +251,10 @@ impl OpenCode {
             }
         };
         match (self.opening.is_some(), refusal) {
-            (true, Some(refusal)) => out.push(Output::Refused(refusal)),
+            (true, Some(refusal)) => out.push(Output::refused(refusal)),
             (true, None) => self.opened(out),
-            (false, Some(refusal)) => out.push(Output::Configured(Err(refusal))),
-            (false, None) => out.push(Output::Configured(Ok(()))),
+            (false, Some(refusal)) => out.push(Output::configured(Err(refusal))),
+            (false, None) => out.push(Output::configured(Ok(()))),
         }
     }
 

@@ -29,10 +29,10 @@ impl OpenCode {
                 Ok(event) if self.rereads.is_some() && event.has_an_order() => self.hold(event, out),
                 Ok(event) if self.waits_for_turn(&event) => self.keep_for_turn(event, out),
                 Ok(event) => self.event(event, out),
-                Err(fault) => out.push(Output::Unparsed(fault)),
+                Err(fault) => out.push(Output::unparsed(fault)),
             },
             Ok(FromServer::Stream(stream)) => self.stream(stream.state, &stream.directory, out),
-            Err(fault) => out.push(Output::Unparsed(fault)),
+            Err(fault) => out.push(Output::unparsed(fault)),
         }
         if out.len() == before {
             out.push(dropped(DropReason::Internal));
@@ -136,7 +136,7 @@ impl OpenCode {
             Event::Heartbeat => out.push(dropped(DropReason::Heartbeat)),
             Event::Housekeeping => out.push(dropped(DropReason::Internal)),
             Event::Unknown { kind } => {
-                out.push(Output::Unparsed(unparsed(&kind, "an event of a kind that we do not know")));
+                out.push(Output::unparsed(unparsed(&kind, "an event of a kind that we do not know")));
             }
         }
     }

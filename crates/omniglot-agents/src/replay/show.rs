@@ -12,7 +12,7 @@ use omniglot_timeline::{
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::contract::{Output, Refusal};
+use crate::contract::{CommandAnswer, Output, Refusal, StreamOutput, TransportOutput};
 
 /// Events, one per line: sequence, who made it, type and data.
 pub fn events<'a>(events: impl IntoIterator<Item = &'a UniversalEvent>) -> String {
@@ -28,17 +28,37 @@ pub fn events<'a>(events: impl IntoIterator<Item = &'a UniversalEvent>) -> Strin
 
 pub fn show_output(output: &Output) -> String {
     match output {
-        Output::Draft(draft) => show_draft(draft),
-        Output::Send(message) | Output::SendSecret { shown: message, .. } => {
+        Output::Stream(output) => show_stream(output),
+        Output::Transport(output) => show_transport(output),
+        Output::Answer(answer) => show_answer(answer),
+    }
+}
+
+fn show_stream(output: &StreamOutput) -> String {
+    match output {
+        StreamOutput::Draft(draft) => show_draft(draft),
+        StreamOutput::Dropped(reason) => format!("dropped {}", reason.as_str()),
+        StreamOutput::Unparsed(unparsed) => {
+            format!("unparsed {}: {}", unparsed.location, cut(&unparsed.error))
+        }
+    }
+}
+
+fn show_transport(output: &TransportOutput) -> String {
+    match output {
+        TransportOutput::Send(message) | TransportOutput::SendSecret { shown: message, .. } => {
             format!("send {}", short(message))
         }
-        Output::Host(ask) => format!("host {} {}", ask.key.0, cut(&format!("{:?}", ask.request))),
-        Output::Dropped { reason } => format!("dropped {}", reason.as_str()),
-        Output::Unparsed(unparsed) => format!("unparsed {}: {}", unparsed.location, cut(&unparsed.error)),
-        Output::Configured(Ok(())) => "configured".to_owned(),
-        Output::Orphans(left) => format!("end orphans, spare {:?}", left.spared.values),
-        Output::Closed => "closed".to_owned(),
-        Output::Refused(refusal) | Output::Configured(Err(refusal)) => {
+        TransportOutput::Host(ask) => format!("host {} {}", ask.key.0, cut(&format!("{:?}", ask.request))),
+        TransportOutput::Orphans(left) => format!("end orphans, spare {:?}", left.spared.values),
+    }
+}
+
+fn show_answer(answer: &CommandAnswer) -> String {
+    match answer {
+        CommandAnswer::Configured(Ok(())) => "configured".to_owned(),
+        CommandAnswer::Closed => "closed".to_owned(),
+        CommandAnswer::Refused(refusal) | CommandAnswer::Configured(Err(refusal)) => {
             let Refusal { kind, message, hint } = refusal;
             format!("refused {kind:?} {} {}", cut(message), short(hint))
         }

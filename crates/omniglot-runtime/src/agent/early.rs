@@ -7,7 +7,7 @@
 use std::fmt;
 
 use bytes::Bytes;
-use omniglot_agents::{Draft, DropReason, Output};
+use omniglot_agents::{Draft, DropReason, StreamOutput};
 use omniglot_schema::{ErrorCode, EventSource};
 use omniglot_timeline::Failure;
 
@@ -109,7 +109,7 @@ impl EarlyOutput {
     /// Keeps a message if there is room for it. The one that opens the session is always kept.
     pub(crate) fn push(&mut self, heard: Translated) {
         if heard.is_replay() {
-            self.replayed += heard.outputs.len() as u64;
+            self.replayed += heard.stream.len() as u64;
             return;
         }
         let bytes = heard.size();
@@ -147,8 +147,8 @@ impl EarlyOutput {
             let message = format!("discarded {discarded} that the agent wrote before the session was open");
             // An error outside a turn is a warning.
             let warning = Draft::Error(Failure::new(ErrorCode::Unknown, message));
-            let (frame, source) = (None, EventSource::Daemon);
-            self.heard.push(Translated { frame, source, outputs: vec![Output::Draft(warning)] });
+            let (stream, answers) = (vec![StreamOutput::Draft(warning)], vec![]);
+            self.heard.push(Translated { frame: None, source: EventSource::Daemon, stream, answers });
         }
         self
     }
@@ -157,16 +157,17 @@ impl EarlyOutput {
 impl Translated {
     /// Whether all of it was told before, in a history that the agent replays.
     fn is_replay(&self) -> bool {
-        let replay = |output: &Output| matches!(output, Output::Dropped { reason: DropReason::Replay });
-        !self.outputs.is_empty() && self.outputs.iter().all(replay)
+        let replay = |output: &StreamOutput| matches!(output, StreamOutput::Dropped(DropReason::Replay));
+        !self.stream.is_empty() && self.stream.iter().all(replay) && self.answers.is_empty()
     }
 
-    fn opens_session(&self) -> bool {
-        self.outputs.iter().any(|output| matches!(output, Output::Draft(Draft::SessionStarted(_))))
+    pub(crate) fn opens_session(&self) -> bool {
+        let opens = |output: &StreamOutput| matches!(output, StreamOutput::Draft(Draft::SessionStarted(_)));
+        self.stream.iter().any(opens)
     }
 
     fn size(&self) -> usize {
-        self.frame.as_ref().map_or(0, Bytes::len) + self.outputs.len() * size_of::<Output>()
+        self.frame.as_ref().map_or(0, Bytes::len) + self.stream.len() * size_of::<StreamOutput>()
     }
 
     /// The same with a frame of its own: a slice would keep the whole buffer that was read.
@@ -206,21 +207,22 @@ mod tests {
 
     use super::*;
 
-    fn said(frame: &'static [u8], output: Output) -> Translated {
+    fn said(frame: &'static [u8], output: StreamOutput) -> Translated {
         Translated {
             frame: Some(Bytes::from_static(frame)),
             source: EventSource::Agent,
-            outputs: vec![output],
+            stream: vec![output],
+            answers: vec![],
         }
     }
 
     fn nonsense(frame: &'static [u8]) -> Translated {
         let unparsed = Unparsed { error: "no JSON".into(), location: "stdout".into(), raw_hash: None };
-        said(frame, Output::Unparsed(unparsed))
+        said(frame, StreamOutput::Unparsed(unparsed))
     }
 
     fn understood() -> Translated {
-        said(b"{}", Output::Dropped { reason: DropReason::Internal })
+        said(b"{}", StreamOutput::Dropped(DropReason::Internal))
     }
 
     #[test]
@@ -255,14 +257,14 @@ mod tests {
         (0..UNDERSTOOD.lines).for_each(|_| early.push(understood()));
         assert_eq!(early.heard.len(), UNPARSED.lines + UNDERSTOOD.lines);
         early.push(understood());
-        early.push(said(b"{}", Output::Draft(Draft::SessionStarted(SessionStarted::default()))));
+        early.push(said(b"{}", StreamOutput::Draft(Draft::SessionStarted(SessionStarted::default()))));
         assert_eq!(early.heard.len(), UNPARSED.lines + UNDERSTOOD.lines + 1);
         assert!(early.heard.last().is_some_and(Translated::opens_session));
     }
 
     #[test]
     fn an_answer_that_only_had_us_send_the_next_request_is_understood() {
-        let heard = Translated { outputs: vec![], ..understood() };
+        let heard = Translated { stream: vec![], ..understood() };
         assert!(heard.is_understood());
         assert!(!Translated { source: EventSource::Daemon, ..heard }.is_understood());
     }
@@ -271,7 +273,7 @@ mod tests {
     fn a_replayed_history_is_counted_however_long_it_is_and_nothing_is_missing() {
         let mut early = EarlyOutput::default();
         for _ in 0..50_000 {
-            early.push(said(b"{}", Output::Dropped { reason: DropReason::Replay }));
+            early.push(said(b"{}", StreamOutput::Dropped(DropReason::Replay)));
         }
         assert_eq!((early.replayed, early.heard.len()), (50_000, 0));
         assert!(early.with_warning().heard.is_empty());

@@ -12,7 +12,10 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use bytes::Bytes;
-use omniglot_agents::{Carryover, Command, Draft, HostAsk, HostNews, Input, LineFault, Output, Translator};
+use omniglot_agents::{
+    Carryover, Command, CommandAnswer, Draft, HostAsk, HostNews, Input, LineFault, Output, StreamOutput,
+    Translator, TransportOutput,
+};
 use omniglot_schema::{EventSource, StderrOutput};
 use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep_until, timeout_at};
@@ -29,31 +32,35 @@ pub(crate) struct Translated {
     /// The message; `None` for what a command caused without one.
     pub(crate) frame: Option<Bytes>,
     pub(crate) source: EventSource,
-    /// Never holds what is sent or asked of this machine: that is carried out, and heard as a message of its
-    /// own.
-    pub(crate) outputs: Vec<Output>,
+    /// Output for the transport is not here: it is carried out, and heard as a message of its own.
+    pub(crate) stream: Vec<StreamOutput>,
+    pub(crate) answers: Vec<CommandAnswer>,
 }
 
 impl Translated {
     /// Whether the agent said something that its translator knows. A message that only had us send something
     /// has no outputs left.
     pub(crate) fn is_understood(&self) -> bool {
-        let understood = |output: &Output| !matches!(output, Output::Unparsed(_));
-        let is_known = self.outputs.is_empty() || self.outputs.iter().any(understood);
+        let is_known =
+            self.stream.is_empty() || !self.stream.iter().all(is_unparsed) || !self.answers.is_empty();
         self.source == EventSource::Agent && is_known
     }
 
     /// For those who only want to know what was understood.
     pub(crate) fn without_nonsense(mut self) -> Self {
-        self.outputs.retain(|output| !matches!(output, Output::Unparsed(_)));
+        self.stream.retain(|output| !is_unparsed(output));
         self
     }
 
     /// For those who tell the refusal themselves.
     pub(crate) fn without_refusal(mut self) -> Self {
-        self.outputs.retain(|output| !matches!(output, Output::Refused(_)));
+        self.answers.retain(|answer| !matches!(answer, CommandAnswer::Refused(_)));
         self
     }
+}
+
+pub(crate) fn is_unparsed(output: &StreamOutput) -> bool {
+    matches!(output, StreamOutput::Unparsed(_))
 }
 
 #[derive(Debug)]
@@ -271,7 +278,8 @@ impl Agent {
     /// Tells it that its session is left, and waits a moment for its answer.
     pub(crate) async fn close(&mut self, patience: Duration) -> Vec<Translated> {
         let news = self.command(&Command::Close);
-        self.hear_until(|output| matches!(output, Output::Closed), news, patience).await.0
+        let closes = |answer: &CommandAnswer| matches!(answer, CommandAnswer::Closed);
+        self.hear_until(|heard| heard.answers.iter().any(closes), news, patience).await.0
     }
 
     /// Interrupts its turn and waits a moment for the end of it. Returns what was heard meanwhile, and whether the
@@ -287,21 +295,21 @@ impl Agent {
     }
 
     async fn turn_end(&mut self, news: Vec<Translated>, patience: Duration) -> (Vec<Translated>, bool) {
-        let ends = |output: &Output| matches!(output, Output::Draft(Draft::TurnEnded(_)));
-        self.hear_until(ends, news, patience).await
+        let ends = |output: &StreamOutput| matches!(output, StreamOutput::Draft(Draft::TurnEnded(_)));
+        self.hear_until(|heard| heard.stream.iter().any(ends), news, patience).await
     }
 
-    /// Hears the agent until such an output has come, or the agent has exited, or for so long.
+    /// Hears the agent until it has said such a thing, or the agent has exited, or for so long.
     async fn hear_until(
         &mut self,
-        wanted: impl Fn(&Output) -> bool,
+        wanted: impl Fn(&Translated) -> bool,
         mut news: Vec<Translated>,
         patience: Duration,
     ) -> (Vec<Translated>, bool) {
         let deadline = Instant::now() + patience;
         let mut all = vec![];
         loop {
-            let is_over = news.iter().any(|heard| heard.outputs.iter().any(&wanted));
+            let is_over = news.iter().any(&wanted);
             all.append(&mut news);
             if is_over {
                 return (all, true);
@@ -329,8 +337,7 @@ impl Agent {
         let mut outputs = Vec::new();
         self.translator.handle(input, &mut outputs);
         let mut to_send = VecDeque::new();
-        let outputs = self.carry_out(outputs, trust, &mut to_send);
-        let mut heard = vec![Translated { frame, source, outputs }];
+        let mut heard = vec![self.carry_out(outputs, (frame, source), trust, &mut to_send)];
         self.transmit(to_send, &mut heard);
         heard
     }
@@ -360,37 +367,45 @@ impl Agent {
             let masked = serde_json::from_slice::<&RawValue>(&frame);
             let mut outputs = Vec::new();
             self.translator.handle(Input::Sent(masked.unwrap_or(&shown)), &mut outputs);
-            let outputs = self.carry_out(outputs, Trust::AsSaid, to_send);
-            heard.push(Translated { frame: Some(frame), source: EventSource::Daemon, outputs });
+            let cause = (Some(frame), EventSource::Daemon);
+            heard.push(self.carry_out(outputs, cause, Trust::AsSaid, to_send));
         }
         if !reads {
             self.unsent.clear();
         }
     }
 
-    /// Does what can be done here; the rest is the session's.
+    /// Does what is for the transport; the rest is the session's.
     fn carry_out(
         &mut self,
         outputs: Vec<Output>,
+        (frame, source): (Option<Bytes>, EventSource),
         trust: Trust,
         to_send: &mut VecDeque<Outgoing>,
-    ) -> Vec<Output> {
-        let mut rest = Vec::with_capacity(outputs.len());
+    ) -> Translated {
+        let (mut stream, mut answers) = (Vec::with_capacity(outputs.len()), vec![]);
         for output in outputs {
             match output {
-                Output::Send(message) => to_send.push_back(Outgoing { message, shown: None }),
-                Output::SendSecret { message, shown } => {
-                    to_send.push_back(Outgoing { message, shown: Some(shown) });
-                }
-                Output::Host(HostAsk { key, request }) if trust == Trust::Masked => {
-                    self.host.refuse(key, &request, HOLDS_A_SECRET);
-                }
-                Output::Host(ask) => self.host.carry_out(ask),
-                Output::Orphans(orphans) => self.process.end(orphans),
-                output => rest.push(output),
+                Output::Stream(output) => stream.push(output),
+                Output::Answer(answer) => answers.push(answer),
+                Output::Transport(output) => self.transport(output, trust, to_send),
             }
         }
-        rest
+        Translated { frame, source, stream, answers }
+    }
+
+    fn transport(&mut self, output: TransportOutput, trust: Trust, to_send: &mut VecDeque<Outgoing>) {
+        match output {
+            TransportOutput::Send(message) => to_send.push_back(Outgoing { message, shown: None }),
+            TransportOutput::SendSecret { message, shown } => {
+                to_send.push_back(Outgoing { message, shown: Some(shown) });
+            }
+            TransportOutput::Host(HostAsk { key, request }) if trust == Trust::Masked => {
+                self.host.refuse(key, &request, HOLDS_A_SECRET);
+            }
+            TransportOutput::Host(ask) => self.host.carry_out(ask),
+            TransportOutput::Orphans(orphans) => self.process.end(orphans),
+        }
     }
 }
 

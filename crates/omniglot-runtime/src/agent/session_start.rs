@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use indexmap::IndexMap;
-use omniglot_agents::{Command, Draft, Open, Output, Refusal, RefusalKind};
+use omniglot_agents::{Command, CommandAnswer, Open, Refusal, RefusalKind};
 use omniglot_schema::{ErrorCode, StderrOutput};
 use omniglot_timeline::Failure;
 use tokio::time::{Instant, timeout_at};
@@ -208,11 +208,11 @@ enum Verdict {
 }
 
 fn verdict(heard: &Translated) -> Option<Verdict> {
-    heard.outputs.iter().find_map(|output| match output {
-        Output::Refused(refusal) => Some(Verdict::Refused(refusal.clone())),
-        Output::Draft(Draft::SessionStarted(_)) => Some(Verdict::Open),
-        _ => None,
-    })
+    let refused = heard.answers.iter().find_map(|answer| match answer {
+        CommandAnswer::Refused(refusal) => Some(Verdict::Refused(refusal.clone())),
+        CommandAnswer::Configured(_) | CommandAnswer::Closed => None,
+    });
+    refused.or_else(|| heard.opens_session().then_some(Verdict::Open))
 }
 
 impl StartError {

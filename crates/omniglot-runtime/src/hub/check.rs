@@ -4,14 +4,14 @@
 
 use std::time::Instant;
 
-use omniglot_agents::{Output, Refusal, RefusalKind};
+use omniglot_agents::{Refusal, RefusalKind};
 use omniglot_schema::{AgentCheck, EventSource, Finding, FindingKind, StderrOutput};
 
 use super::Hub;
 use super::probe::default_model;
-use crate::agent::Translated;
 use crate::agent::early::{Discarded, EarlyOutput};
 use crate::agent::session_start::{StartError, StartErrorKind};
+use crate::agent::{Translated, is_unparsed};
 use crate::error::RuntimeError;
 use crate::process::SpawnError;
 
@@ -57,10 +57,8 @@ pub(super) struct Nonsense {
 
 impl Nonsense {
     pub(super) fn of(early: &EarlyOutput) -> Self {
-        let strange = |heard: &&Translated| {
-            heard.source == EventSource::Agent
-                && heard.outputs.iter().any(|output| matches!(output, Output::Unparsed(_)))
-        };
+        let strange =
+            |heard: &&Translated| heard.source == EventSource::Agent && heard.stream.iter().any(is_unparsed);
         let sample = early.heard.iter().find(strange).and_then(|heard| heard.frame.as_deref());
         let kept = early.heard.iter().filter(strange).count() as u64;
         Self { count: kept + early.discarded.lines, sample: sample.map(excerpt) }

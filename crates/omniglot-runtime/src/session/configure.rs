@@ -3,7 +3,7 @@
 
 use std::future::pending;
 
-use omniglot_agents::{Command, Output, Refusal, SettingsPreview, SettingsRequest};
+use omniglot_agents::{Command, CommandAnswer, Refusal, SettingsPreview, SettingsRequest, StreamOutput};
 use omniglot_schema::{ErrorCode, SessionPatch, SessionState, StatePatch, StatusLabel};
 use omniglot_timeline::{Draft, Failure};
 use tokio::sync::oneshot;
@@ -61,11 +61,16 @@ impl Configuring {
     }
 
     pub(super) fn hear(&mut self, heard: &[Translated]) {
-        for output in heard.iter().flat_map(|heard| &heard.outputs) {
-            match output {
-                Output::Configured(outcome) if self.asked.is_some() => self.heard = Some(outcome.clone()),
-                Output::Draft(Draft::State(told)) => self.learn(told),
-                _ => {}
+        for heard in heard {
+            for output in &heard.stream {
+                if let StreamOutput::Draft(Draft::State(told)) = output {
+                    self.learn(told);
+                }
+            }
+            for answer in &heard.answers {
+                if let (CommandAnswer::Configured(outcome), true) = (answer, self.asked.is_some()) {
+                    self.heard = Some(outcome.clone());
+                }
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use jiff::Timestamp;
-use omniglot_agents::{Command, Output};
+use omniglot_agents::{Command, CommandAnswer, StreamOutput, Unparsed};
 use omniglot_schema::{ErrorCode, EventData, PermissionReply, StatusLabel, StopReason, UniversalEventType};
 use omniglot_store::{Batch, Blob, Durability, Frame, NewEvent, QueueOp, Receipt, RecordUpdate};
 use omniglot_timeline::{Draft, DropReason, Effect, Emitted, Stamp, Timeline};
@@ -58,10 +58,22 @@ impl Step {
 
     /// Numbers and keeps what was heard, and lets the Timeline make events of it.
     pub(crate) fn absorb(&mut self, timeline: &mut Timeline, heard: Vec<Translated>) {
-        for Translated { frame, source, outputs } in heard {
+        for Translated { frame, source, stream, answers } in heard {
             let stamp = Stamp { now: self.now, source, frame: frame.clone().map(|bytes| self.keep(bytes)) };
-            for output in outputs {
-                self.output(timeline, output, frame.as_deref(), stamp);
+            for mut output in stream {
+                if let StreamOutput::Unparsed(Unparsed { raw_hash: hash @ None, .. }) = &mut output {
+                    *hash = frame.as_deref().map(sha256);
+                }
+                output.apply(timeline, stamp, &mut self.events);
+            }
+            for answer in answers {
+                match answer {
+                    CommandAnswer::Refused(refusal) => {
+                        timeline.status(StatusLabel::Warning, refusal.message, stamp, &mut self.events);
+                    }
+                    // The session itself looks out for the end of its settings, and `close` for its own.
+                    CommandAnswer::Configured(_) | CommandAnswer::Closed => {}
+                }
             }
         }
     }
@@ -76,29 +88,6 @@ impl Step {
         self.last_frame += 1;
         self.frames.push(Frame { no: self.last_frame, bytes });
         self.last_frame
-    }
-
-    fn output(&mut self, timeline: &mut Timeline, output: Output, frame: Option<&[u8]>, stamp: Stamp) {
-        match output {
-            Output::Draft(draft) => timeline.apply(draft, stamp, &mut self.events),
-            Output::Dropped { reason } => timeline.dropped(reason),
-            Output::Unparsed(mut unparsed) => {
-                if unparsed.raw_hash.is_none() {
-                    unparsed.raw_hash = frame.map(sha256);
-                }
-                timeline.unparsed(unparsed, stamp, &mut self.events);
-            }
-            Output::Refused(refusal) => {
-                timeline.status(StatusLabel::Warning, refusal.message, stamp, &mut self.events);
-            }
-            // Carried out before; see `Translated`. The session itself looks out for the end of its settings.
-            Output::Send(_)
-            | Output::SendSecret { .. }
-            | Output::Host(_)
-            | Output::Configured(_)
-            | Output::Orphans(_)
-            | Output::Closed => {}
-        }
     }
 
     pub(crate) fn draft(&mut self, timeline: &mut Timeline, draft: Draft) {

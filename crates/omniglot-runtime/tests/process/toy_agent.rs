@@ -42,7 +42,7 @@ impl Translator for Toy {
             Input::Started { .. } => out.push(Draft::SessionStarted(started()).into()),
             Input::Command(Command::Prompt(prompt)) => {
                 let text = serde_json::to_string(&prompt.text).unwrap();
-                out.push(Output::Send(RawValue::from_string(text).unwrap()));
+                out.push(Output::send(RawValue::from_string(text).unwrap()));
             }
             Input::Sent(prompt) => {
                 let content = vec![ContentPart::text(prompt.get())];
@@ -57,7 +57,7 @@ impl Translator for Toy {
                 out.push(Draft::TurnEnded(TurnEnd::new(StopReason::EndTurn)).into());
             }
             Input::Command(_) | Input::Garbage { .. } | Input::Host { .. } | Input::Exited { .. } => {
-                out.push(Output::Dropped { reason: DropReason::Internal });
+                out.push(Output::dropped(DropReason::Internal));
             }
         }
     }

@@ -4,7 +4,7 @@ use omniglot_timeline::Draft;
 use serde_json::value::RawValue;
 
 use crate::acp::Acp;
-use crate::contract::{Command, Input, Output, RequestKey, Translator};
+use crate::contract::{Command, Input, Output, RequestKey, StreamOutput, Translator, TransportOutput};
 use crate::replay::show::show_output;
 
 /// A session whose turn runs; everything sent is taken as sent.
@@ -54,10 +54,10 @@ impl Harness {
         self.acp.handle(input, &mut out);
         for output in out {
             self.lines.push(show_output(&output));
-            if let Output::Draft(Draft::QuestionRequested(ask)) = &output {
+            if let Output::Stream(StreamOutput::Draft(Draft::QuestionRequested(ask))) = &output {
                 self.asked = Some(ask.key.clone());
             }
-            if let Output::Send(shown) | Output::SendSecret { shown, .. } = output {
+            if let Some(shown) = output.shown() {
                 self.step(Input::Sent(&shown));
             }
         }
@@ -275,7 +275,9 @@ fn a_secret_answer_reaches_the_agent_and_nobody_else() {
     let answers = Some(vec![vec!["hush".to_owned()], vec!["here".to_owned()]]);
     let mut out = Vec::new();
     harness.acp.handle(Input::Command(&Command::ReplyQuestion { key, answers: answers.clone() }), &mut out);
-    let [Output::SendSecret { message, .. }] = out.as_slice() else { panic!("{out:?}") };
+    let [Output::Transport(TransportOutput::SendSecret { message, .. })] = out.as_slice() else {
+        panic!("{out:?}")
+    };
     assert!(message.get().contains("hush"), "{message}");
     let said = harness.answer(&[&["hush"], &["here"]]);
     assert!(!said.contains("hush"), "{said}");

@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 
 use crate::acp::Acp;
-use crate::contract::{Command, Input, Open, Output, Translator};
+use crate::contract::{Command, Input, Open, Translator};
 use crate::exit::Exit;
 use crate::host::{HostError, HostErrorKind, HostKey, HostNews, TerminalText};
 use crate::replay::show::show_output;
@@ -56,7 +56,7 @@ impl Harness {
         self.acp.handle(input, &mut out);
         for output in out {
             self.lines.push(show_output(&output));
-            if let Output::Send(message) = output {
+            if let Some(message) = output.shown() {
                 let rest = self.step(Input::Sent(&message));
                 self.lines.extend((!rest.is_empty()).then_some(rest));
             }

@@ -3,6 +3,7 @@
 use omniglot_timeline::Draft;
 
 use super::*;
+use crate::contract::StreamOutput;
 
 const PROMPT: &str = r#"{"type":"user","uuid":"u1","timestamp":"2026-01-01T00:00:00Z","sessionId":"s1","message":{"role":"user","content":"Hello"}}"#;
 
@@ -20,7 +21,7 @@ fn outputs(lines: &[&str]) -> Vec<Output> {
 
 fn stops(lines: &[&str]) -> Vec<omniglot_schema::StopReason> {
     let stop = |output| {
-        let Output::Draft(Draft::TurnEnded(end)) = output else { return None };
+        let Output::Stream(StreamOutput::Draft(Draft::TurnEnded(end))) = output else { return None };
         Some(end.stop)
     };
     outputs(lines).into_iter().filter_map(stop).collect()
@@ -41,7 +42,8 @@ fn of_lines_with_one_id_the_last_counts_and_the_other_is_a_duplicate() {
     let outputs = outputs(&[PROMPT, &first, &last]);
     let shown = format!("{outputs:?}");
     assert!(shown.contains("new") && !shown.contains("old"), "{shown}");
-    let duplicate = |output: &&Output| matches!(output, Output::Dropped { reason: DropReason::Duplicate });
+    let duplicate =
+        |output: &&Output| matches!(output, Output::Stream(StreamOutput::Dropped(DropReason::Duplicate)));
     assert_eq!(outputs.iter().filter(duplicate).count(), 1);
 }
 
@@ -55,7 +57,8 @@ fn copies_of_model_requests_are_never_shown() {
     ];
     let outputs: Vec<Output> = outputs(&[&[PROMPT], &lines[..]].concat());
     assert!(!format!("{outputs:?}").contains("vendor"));
-    let dropped = |output: &&Output| matches!(output, Output::Dropped { reason: DropReason::Internal });
+    let dropped =
+        |output: &&Output| matches!(output, Output::Stream(StreamOutput::Dropped(DropReason::Internal)));
     assert!(outputs.iter().filter(dropped).count() >= lines.len());
 }
 
@@ -63,7 +66,11 @@ fn copies_of_model_requests_are_never_shown() {
 fn what_is_not_understood_is_told() {
     let lines = [PROMPT, r#"{"type":"carrier-pigeon"}"#, "not JSON", r#"{"type":"system","subtype":"new"}"#];
     let told = outputs(&lines);
-    assert_eq!(told.iter().filter(|output| matches!(output, Output::Unparsed(_))).count(), 3, "{told:?}");
+    assert_eq!(
+        told.iter().filter(|output| matches!(output, Output::Stream(StreamOutput::Unparsed(_)))).count(),
+        3,
+        "{told:?}"
+    );
 }
 
 #[test]
@@ -83,7 +90,9 @@ fn a_turn_ends_as_its_last_reply_says_and_is_left_without_one() {
 fn a_turn_ends_when_its_last_line_was_written_and_not_when_the_next_begins() {
     let again = PROMPT.replace("u1", "u2").replace("01-01T", "01-02T");
     let told = read(&[PROMPT, &reply("a1", "01", "Hi.", "\"end_turn\""), &again].join("\n"));
-    let end = |told: &&Told| told.outputs.iter().any(|out| matches!(out, Output::Draft(Draft::TurnEnded(_))));
+    let end = |told: &&Told| {
+        told.outputs.iter().any(|out| matches!(out, Output::Stream(StreamOutput::Draft(Draft::TurnEnded(_)))))
+    };
     let ends: Vec<String> = told.iter().filter(end).map(|told| told.at.to_string()).collect();
     assert_eq!(ends, ["2026-01-01T00:00:01Z", "2026-01-02T00:00:00Z"]);
 }
@@ -93,8 +102,7 @@ fn a_prompt_that_was_put_into_a_running_turn_is_part_of_it() {
     let queued = r#"{"type":"attachment","timestamp":"2026-01-01T00:00:01Z","attachment":{"type":"queued_command","prompt":"Be quick."}}"#;
     let outputs = outputs(&[PROMPT, queued]);
     let body = Body::Message { role: ItemRole::User, parts: vec![text("Be quick.".into())] };
-    let message =
-        |output: &Output| matches!(output, Output::Draft(Draft::ItemStarted(item)) if item.body == body);
+    let message = |output: &Output| matches!(output, Output::Stream(StreamOutput::Draft(Draft::ItemStarted(item))) if item.body == body);
     assert!(outputs.iter().any(message), "{outputs:?}");
 }
 

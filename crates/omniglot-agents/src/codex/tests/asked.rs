@@ -3,14 +3,18 @@
 use omniglot_timeline::PermissionAsk;
 
 use super::*;
-use crate::contract::Draft;
+use crate::contract::{Draft, StreamOutput};
 
 /// The action of the one permission that is asked for, its pattern and its detail.
 fn asked(session: &mut Session, frame: &str) -> (String, Option<String>, Option<String>) {
     let mut out = vec![];
     session.codex.handle(Input::Frame(&raw(frame)), &mut out);
     let ask = out.into_iter().find_map(|output| {
-        if let Output::Draft(Draft::PermissionRequested(ask)) = output { Some(ask) } else { None }
+        if let Output::Stream(StreamOutput::Draft(Draft::PermissionRequested(ask))) = output {
+            Some(ask)
+        } else {
+            None
+        }
     });
     let PermissionAsk { action, pattern, detail, .. } = ask.unwrap();
     (action, pattern, detail)

@@ -183,7 +183,7 @@ impl Session {
     fn settle(&mut self, out: Vec<Output>) -> Vec<String> {
         let mut shown = vec![];
         for output in out {
-            let Output::Send(message) = output else {
+            let Some(message) = output.shown() else {
                 shown.push(show_output(&output));
                 continue;
             };
