@@ -22,10 +22,10 @@
 //! the session: its subagent may go on in the background. Of output only the last [`OUTPUT`] bytes or a little
 //! more are kept.
 
-mod call;
 mod message;
 #[cfg(test)]
 mod tests;
+mod tool_call;
 
 use std::collections::HashMap;
 
@@ -34,8 +34,8 @@ use omniglot_schema::{
     UniversalItem,
 };
 
-pub use call::{Call, CallStatus, OUTPUT};
 pub use message::{Message, Turn};
+pub use tool_call::{Call, CallStatus, OUTPUT};
 
 /// A session's turn, open messages and calls, up to the last event that was applied.
 #[derive(Debug, Clone, Default)]
@@ -199,7 +199,7 @@ impl View {
 
     /// Returns the call of a result; one that the view has not seen has only the ids of its result.
     fn result(&mut self, item: &UniversalItem) -> Option<&mut Call> {
-        let call_id = call::call_of(item)?;
+        let call_id = tool_call::call_of(item)?;
         self.results.insert(item.item_id.clone(), call_id.clone());
         let call = self.by_call.entry(call_id.clone()).or_insert_with(|| item.item_id.clone());
         Some(self.calls.entry(call.clone()).or_insert_with(|| Call::new(call.clone(), call_id.clone())))
