@@ -23,10 +23,29 @@ pub struct Start {
     pub env: &'static [(&'static str, &'static str)],
     /// Settings that the agent reads from a file only.
     pub settings: Option<SettingsFile>,
-    /// The command that installs the agent, or the page with instructions.
-    pub install: &'static str,
+    pub install: Install,
     /// The instructions to log in.
     pub login: &'static str,
+}
+
+/// How a person installs an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Install {
+    /// This package of npm.
+    Npm(&'static str),
+    /// The instructions on this page.
+    Page(&'static str),
+    Unknown,
+}
+
+impl fmt::Display for Install {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Npm(package) => write!(f, "install it with `npm install -g {package}`"),
+            Self::Page(page) => write!(f, "install it (see {page})"),
+            Self::Unknown => f.write_str("install the program"),
+        }
+    }
 }
 
 /// A file of settings whose path the agent reads from a variable. The runtime writes it.

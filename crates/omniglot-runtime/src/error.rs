@@ -1,5 +1,6 @@
 //! What can go wrong with a command to a session; faces convert it to their own errors.
 
+use omniglot_agents::launch::Install;
 use omniglot_agents::{Adapter, Refusal, Registry};
 use omniglot_schema::{ErrorType, ResolvedBy};
 use omniglot_store::StoreError;
@@ -109,10 +110,7 @@ impl RuntimeError {
         match self {
             Self::AgentNotInstalled { agent, .. } => {
                 let start = Registry::default().get(agent).and_then(Adapter::start);
-                let install = start.map_or("install the program".to_owned(), |start| match start.install {
-                    page if page.starts_with("see ") => format!("install it ({page})"),
-                    command => format!("install it with `{command}`"),
-                });
+                let install = start.map_or(Install::Unknown, |start| start.install);
                 Some(format!("{install}, or set `command` under [agents.{agent}] in omniglot.toml"))
             }
             Self::AgentFailed { hint, .. }

@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 
-use crate::launch::{LaunchSpec, Start};
+use crate::launch::{Install, LaunchSpec, Start};
 
 /// The built-in agent: a child of Omniglot's own program, which keeps its sessions in `state_dir`.
 pub fn mock(own_program: impl Into<String>, state_dir: impl Into<String>) -> LaunchSpec {
@@ -21,7 +21,7 @@ pub const GOOSE: Start = Start {
     command: &["goose", "acp"],
     env: &[],
     settings: None,
-    install: "see https://block.github.io/goose/docs/getting-started/installation",
+    install: Install::Page("https://block.github.io/goose/docs/getting-started/installation"),
     login: "run `goose configure`",
 };
 
@@ -30,7 +30,7 @@ pub const CURSOR: Start = Start {
     command: &["cursor-agent", "acp"],
     env: &[],
     settings: None,
-    install: "see https://cursor.com/docs/cli/installation",
+    install: Install::Page("https://cursor.com/docs/cli/installation"),
     login: "run `cursor-agent login`, or set CURSOR_API_KEY",
 };
 
@@ -39,7 +39,7 @@ pub const CLINE: Start = Start {
     command: &["cline", "--acp"],
     env: &[],
     settings: None,
-    install: "npm install -g cline",
+    install: Install::Npm("cline"),
     login: "run `cline auth`",
 };
 
@@ -48,6 +48,6 @@ pub const KIMI: Start = Start {
     command: &["kimi", "acp"],
     env: &[],
     settings: None,
-    install: "see https://moonshotai.github.io/kimi-cli/en/guides/getting-started.html",
+    install: Install::Page("https://moonshotai.github.io/kimi-cli/en/guides/getting-started.html"),
     login: "run `kimi login`",
 };

@@ -21,7 +21,7 @@ pub use qwen::QWEN;
 use jiff::{SignedDuration, Timestamp};
 use omniglot_schema::{StatusLabel, ToolKind};
 
-use crate::launch::Start;
+use crate::launch::{Install, Start};
 
 /// Every set that has a name.
 pub const ALL: &[&Quirks] = &[&GEMINI, &QWEN, &COPILOT, &CLAUDE_ACP, &CODEX_ACP];
@@ -30,7 +30,7 @@ pub const ALL: &[&Quirks] = &[&GEMINI, &QWEN, &COPILOT, &CLAUDE_ACP, &CODEX_ACP]
 pub const NONE: Quirks = Quirks {
     name: "none",
     calls_itself: &[],
-    start: Start { command: &[], env: &[], settings: None, install: "", login: "" },
+    start: Start { command: &[], env: &[], settings: None, install: Install::Unknown, login: "" },
     offers: Offers { read_files: true, write_files: true, terminals: true, forms: true },
     permission_modes: &[],
     resume: Resumable::Anytime,

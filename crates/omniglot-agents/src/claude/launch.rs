@@ -2,7 +2,7 @@
 
 use super::settings::{EFFORTS, wanted_mode};
 use crate::contract::Open;
-use crate::launch::{LaunchSpec, Start};
+use crate::launch::{Install, LaunchSpec, Start};
 
 /// The program itself, without what a session adds.
 pub(crate) const START: Start = Start {
@@ -17,7 +17,7 @@ pub(crate) const START: Start = Start {
         ("CLAUDE_CODE_ENABLE_TODO_TOOLS", "1"),
     ],
     settings: None,
-    install: "npm install -g @anthropic-ai/claude-code",
+    install: Install::Npm("@anthropic-ai/claude-code"),
     login: "run `claude /login` in a terminal, or set ANTHROPIC_API_KEY",
 };
 

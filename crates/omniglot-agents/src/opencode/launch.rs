@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::contract::Open;
 use crate::http::Serving;
-use crate::launch::{LaunchSpec, Start};
+use crate::launch::{Install, LaunchSpec, Start};
 
 pub(crate) const SERVING: Serving = Serving {
     port_argument: "--port",
@@ -19,7 +19,7 @@ pub(crate) const START: Start = Start {
     command: &["opencode"],
     env: QUIET,
     settings: None,
-    install: "npm install -g opencode-ai",
+    install: Install::Npm("opencode-ai"),
     login: "opencode auth login",
 };
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use omniglot_agents::adapter::{Adapter, Lifetime, Program};
-use omniglot_agents::launch::Start;
+use omniglot_agents::launch::{Install, Start};
 use omniglot_agents::{Command, Draft, DropReason, Input, Output, Registry, Translator, acp};
 use omniglot_runtime::config::Config;
 use omniglot_runtime::{Backlog, Deadlines, Hub, HubConfig};
@@ -21,7 +21,7 @@ use crate::support::{guard_program, within};
 const SCRIPT: &str = r#"read -r prompt; case "$prompt" in *die*) kill -9 $$;; esac; echo "[$$, $prompt]""#;
 
 const START: Start =
-    Start { command: &["sh", "-c", SCRIPT], env: &[], settings: None, install: "see nowhere", login: "" };
+    Start { command: &["sh", "-c", SCRIPT], env: &[], settings: None, install: Install::Unknown, login: "" };
 
 const TOY: Adapter = Adapter {
     id: "toy",

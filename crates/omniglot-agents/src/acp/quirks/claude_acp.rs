@@ -5,7 +5,7 @@ use omniglot_schema::ToolKind;
 use super::{McpNames, Offers, Quirks, Repairs, Resumable};
 use crate::acp::with_quirks;
 use crate::adapter::Adapter;
-use crate::launch::Start;
+use crate::launch::{Install, Start};
 
 pub const ADAPTER: Adapter = with_quirks!(CLAUDE_ACP);
 
@@ -21,7 +21,7 @@ pub const CLAUDE_ACP: Quirks = Quirks {
             ("DISABLE_ERROR_REPORTING", "1"),
         ],
         settings: None,
-        install: "npm install -g @agentclientprotocol/claude-agent-acp",
+        install: Install::Npm("@agentclientprotocol/claude-agent-acp"),
         login: "run `claude /login`, or set ANTHROPIC_API_KEY",
     },
     // The agent reads, writes and runs by itself, whatever is offered.

@@ -7,7 +7,7 @@
 use super::{Offers, Quirks, Repairs, Resumable};
 use crate::acp::with_quirks;
 use crate::adapter::Adapter;
-use crate::launch::Start;
+use crate::launch::{Install, Start};
 
 pub const ADAPTER: Adapter = with_quirks!(CODEX_ACP);
 
@@ -18,7 +18,7 @@ pub const CODEX_ACP: Quirks = Quirks {
         command: &["codex-acp"],
         env: &[],
         settings: None,
-        install: "npm install -g @agentclientprotocol/codex-acp",
+        install: Install::Npm("@agentclientprotocol/codex-acp"),
         login: "run `codex login`, or set OPENAI_API_KEY",
     },
     // The agent reads, writes and runs by itself, whatever is offered.

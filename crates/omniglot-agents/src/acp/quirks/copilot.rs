@@ -3,7 +3,7 @@
 use super::{Offers, Quirks, Repairs, Resumable};
 use crate::acp::with_quirks;
 use crate::adapter::Adapter;
-use crate::launch::Start;
+use crate::launch::{Install, Start};
 
 pub const ADAPTER: Adapter = with_quirks!(COPILOT);
 
@@ -14,7 +14,7 @@ pub const COPILOT: Quirks = Quirks {
         command: &["copilot", "--acp", "--no-auto-update"],
         env: &[("COPILOT_AUTO_UPDATE", "false")],
         settings: None,
-        install: "npm install -g @github/copilot",
+        install: Install::Npm("@github/copilot"),
         login: "run `copilot login`",
     },
     offers: Offers { read_files: true, write_files: true, terminals: true, forms: true },

@@ -9,7 +9,7 @@ use omniglot_schema::ToolKind;
 use super::{McpNames, Offers, Quirks, Repairs, Resumable};
 use crate::acp::with_quirks;
 use crate::adapter::Adapter;
-use crate::launch::{SettingsFile, Start};
+use crate::launch::{Install, SettingsFile, Start};
 
 pub const ADAPTER: Adapter = with_quirks!(GEMINI);
 
@@ -31,7 +31,7 @@ pub const GEMINI: Quirks = Quirks {
 }
 "#,
         }),
-        install: "npm install -g @google/gemini-cli",
+        install: Install::Npm("@google/gemini-cli"),
         login: "run `gemini` once and log in, or set GEMINI_API_KEY",
     },
     // The agent cannot write a new file where the client reads files: it does not recognise the error of a

@@ -4,7 +4,7 @@
 use super::{Offers, Quirks, Repairs, Resumable};
 use crate::acp::with_quirks;
 use crate::adapter::Adapter;
-use crate::launch::Start;
+use crate::launch::{Install, Start};
 
 pub const ADAPTER: Adapter = with_quirks!(QWEN);
 
@@ -15,7 +15,7 @@ pub const QWEN: Quirks = Quirks {
         command: &["qwen", "--acp"],
         env: &[("QWEN_TELEMETRY_ENABLED", "false"), ("QWEN_USAGE_STATISTICS_ENABLED", "false")],
         settings: None,
-        install: "npm install -g @qwen-code/qwen-code",
+        install: Install::Npm("@qwen-code/qwen-code"),
         login: "run `qwen` once and log in, or set OPENAI_API_KEY (with OPENAI_BASE_URL and OPENAI_MODEL)",
     },
     // The agent is a fork of Gemini CLI, which cannot write new files through a client.
