@@ -22,11 +22,15 @@ pub use self::control::{
     model_switch, resume_after_a_restart,
 };
 pub use self::errors::{
-    a_failing_server_is_an_api_error, a_refused_request_is_an_api_error, an_empty_answer_ends_the_turn,
-    errors_broken_stream, errors_context_overflow, errors_credentials, errors_provider, errors_rate_limit,
+    a_failing_server_is_an_api_error, a_model_that_refuses_is_a_refusal, a_refused_request_is_an_api_error,
+    an_empty_answer_ends_the_turn, errors_broken_stream, errors_context_overflow, errors_credentials,
+    errors_provider, errors_rate_limit,
 };
 pub use self::permissions::{permissions_for_the_session, permissions_once, permissions_reject};
-pub use self::talk::{images, reasoning, several_turns, streaming_deltas, text_messages};
+pub use self::talk::{
+    a_code_block_keeps_its_fences_and_blanks, images, reasoning, several_turns, streaming_deltas,
+    text_messages,
+};
 pub use self::tools::{
     command_execution, file_changes_as_diffs, mcp_tools, parallel_tools, tool_calls_and_results,
 };

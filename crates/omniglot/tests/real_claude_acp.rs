@@ -47,6 +47,8 @@ real_agent_tests! {
     permissions_reject,
     errors_rate_limit,
     errors_credentials,
+    a_code_block_keeps_its_fences_and_blanks,
+    a_model_that_refuses_is_a_refusal,
     a_refused_request_is_an_api_error,
     errors_context_overflow,
     a_failing_server_is_an_api_error,

@@ -46,6 +46,7 @@ real_agent_tests! {
     permissions_reject,
     errors_rate_limit,
     errors_credentials,
+    a_code_block_keeps_its_fences_and_blanks,
     a_refused_request_is_an_api_error,
     errors_context_overflow,
     a_failing_server_is_an_api_error,

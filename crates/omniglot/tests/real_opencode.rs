@@ -63,6 +63,8 @@ real_agent_tests! {
     permissions_for_the_session,
     permissions_reject,
     errors_rate_limit,
+    a_code_block_keeps_its_fences_and_blanks,
+    a_model_that_refuses_is_a_refusal,
     a_failing_server_is_an_api_error,
     errors_provider,
     an_empty_answer_ends_the_turn,

@@ -45,6 +45,7 @@ real_agent_tests! {
     permissions_reject,
     errors_rate_limit,
     errors_credentials,
+    a_code_block_keeps_its_fences_and_blanks,
     a_refused_request_is_an_api_error,
     errors_context_overflow,
     errors_provider,

@@ -26,6 +26,11 @@ pub(crate) fn failure(error: &TurnError) -> Failure {
     Failure { code, message, details }
 }
 
+/// Returns whether a filter of the provider has withheld the answer, which is a refusal and no failure.
+pub(crate) fn is_refusal(error: &TurnError) -> bool {
+    error.message.contains("reason: content_filter")
+}
+
 /// A word, or an object whose one key is the word.
 #[derive(Default)]
 struct Info {

@@ -2,9 +2,9 @@
 
 use omniglot_schema::{Activity, StatePatch, StatusLabel};
 
-use super::Codex;
-use super::failure::failure;
+use super::failure::{failure, is_refusal};
 use super::wire::ErrorNews;
+use super::{Codex, dropped};
 use crate::contract::{Draft, Output};
 
 impl Codex {
@@ -36,6 +36,9 @@ impl Codex {
             self.status(StatusLabel::Retry, Some(detail), out);
         } else if self.is_child(&thread_id) {
             self.status(StatusLabel::Warning, Some(format!("a child agent failed: {detail}")), out);
+        } else if is_refusal(&error) {
+            // The end of the turn tells it.
+            out.push(dropped());
         } else {
             out.push(Draft::Error(failure(&error)).into());
         }

@@ -9,7 +9,7 @@ use omniglot_timeline::{Body, Failure, ItemEnd, ItemKey, Origin, Outcome, TurnEn
 use serde_json::value::RawValue;
 
 use super::echo::{Echo, Echoes};
-use super::failure::failure;
+use super::failure::{failure, is_refusal};
 use super::usage::Meter;
 use super::wire::{Steer, TokenUsage, Tokens, Turn, TurnAnswer};
 use super::{Codex, OutboundRequest, dropped, input};
@@ -250,6 +250,7 @@ impl Codex {
                 let reason = "Codex stopped the turn, and not because we asked for it";
                 TurnEnd::failed(Failure::new(ErrorCode::Aborted, reason))
             }
+            "failed" if turn.error.as_ref().is_some_and(is_refusal) => TurnEnd::new(StopReason::Refusal),
             "failed" => TurnEnd::failed(match &turn.error {
                 Some(error) => failure(error),
                 None => Failure::new(ErrorCode::Unknown, "Codex did not say what failed"),

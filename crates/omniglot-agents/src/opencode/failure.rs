@@ -20,7 +20,7 @@ impl OpenCode {
             (Some(Whose::Mine), Some(turn)) => {
                 // An abort of ours is no error; one of somebody else's is.
                 if !(turn.is_aborted() && error.name == ABORTED) {
-                    turn.failure = Some(failure(&error));
+                    turn.fails(&error);
                 }
                 out.push(dropped(DropReason::Superseded));
             }
@@ -57,7 +57,7 @@ pub(crate) fn failure(error: &NamedError) -> Failure {
         "APIError" => api_code(error.data.status_code, &message, body),
         // What it has no name for is most often a model or provider that it does not know.
         "UnknownError" if is_unknown_model(&message) => ErrorCode::ApiError,
-        "StructuredOutputError" | "ContentFilterError" => ErrorCode::ExecutionError,
+        "StructuredOutputError" => ErrorCode::ExecutionError,
         _ => ErrorCode::Unknown,
     };
     let mut details = json!({"name": error.name, "status": error.data.status_code});

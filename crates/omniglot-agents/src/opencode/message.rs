@@ -3,7 +3,6 @@
 use omniglot_schema::{ContentPart, ContextFill, ItemRole, StatePatch, StatusLabel};
 use omniglot_timeline::{Body, ItemKey};
 
-use super::failure::failure;
 use super::settings::completed;
 use super::translate::{Whose, state, whole_item};
 use super::turn::Turn;
@@ -83,8 +82,7 @@ impl OpenCode {
         }
         let Some(turn) = &mut self.turn else { return };
         if is_new && *whose == Whose::Mine {
-            // Another attempt: whatever failed before was not the end.
-            turn.failure = None;
+            turn.begins_again();
             // It works, even if the word for it was missed.
             turn.busy = true;
         }
@@ -96,7 +94,7 @@ impl OpenCode {
             if let Some(error) = &message.error
                 && turn.failure.is_none()
             {
-                turn.failure = Some(failure(error));
+                turn.fails(error);
             }
             if !message.summary {
                 self.tell_settings(message, out);

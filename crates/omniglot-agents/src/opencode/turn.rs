@@ -6,10 +6,10 @@ use std::collections::HashSet;
 use omniglot_schema::{ContentPart, StatusLabel, StopReason};
 use omniglot_timeline::{Failure, Origin, TurnEnd};
 
-use super::failure::{refused, unheard};
+use super::failure::{failure, refused, unheard};
 use super::said::user_content;
 use super::usage::{Accounts, Spender};
-use super::wire::Assistant;
+use super::wire::{Assistant, NamedError};
 use super::{OpenCode, dropped};
 use crate::contract::{Draft, DropReason, Output};
 use crate::http::{Answer, Request};
@@ -23,6 +23,8 @@ pub(crate) struct Turn {
     /// The server has said that it works on it.
     pub(crate) busy: bool,
     pub(crate) failure: Option<Failure>,
+    /// A filter of the provider has withheld the answer.
+    filtered: bool,
     /// Why the last message ended.
     pub(crate) finish: Option<String>,
     /// The newest message of it: what an older one says about errors and ends is over.
@@ -99,6 +101,20 @@ impl Turn {
         self.of_user.insert(message.to_owned());
     }
 
+    /// Notes an error of the turn. A content filter is a refusal of the model and no failure.
+    pub(crate) fn fails(&mut self, error: &NamedError) {
+        if error.name == "ContentFilterError" {
+            self.filtered = true;
+        } else {
+            self.failure = Some(failure(error));
+        }
+    }
+
+    /// Begins another attempt: the errors before were not the end.
+    pub(crate) fn begins_again(&mut self) {
+        (self.failure, self.filtered) = (None, false);
+    }
+
     pub(crate) fn is_of_user(&self, message: &str) -> bool {
         self.of_user.contains(message)
     }
@@ -148,6 +164,7 @@ impl Turn {
         let stop = match self.finish.as_deref() {
             Some("length") => StopReason::MaxTokens,
             Some("content-filter") => StopReason::Refusal,
+            _ if self.filtered => StopReason::Refusal,
             _ => StopReason::EndTurn,
         };
         let mut end = if self.is_aborted() {

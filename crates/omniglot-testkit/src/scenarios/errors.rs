@@ -3,7 +3,7 @@
 use omniglot_schema::{ErrorCode, StopReason};
 
 use super::Dialect;
-use crate::models::{Failure, Reply};
+use crate::models::{Failure, Reply, Stop};
 
 /// A throttled request is a rate limit.
 pub async fn errors_rate_limit(agent: &Dialect) {
@@ -60,5 +60,14 @@ async fn erring(agent: &Dialect, reply: Reply, right: impl Fn(Option<ErrorCode>)
     assert!(right(turn.error().and_then(|error| error.code)), "{turn}");
     let next = fixture.answered("And now?", Reply::text("Better.")).await;
     assert_eq!((next.text().as_str(), next.stop_reason()), ("Better.", StopReason::EndTurn), "{next}");
+    fixture.session.history().await;
+}
+
+pub async fn a_model_that_refuses_is_a_refusal(agent: &Dialect) {
+    let fixture = agent.fixture([Reply::text("No.").stop(Stop::Refusal).forever()]).await;
+    let turn = fixture.turn("Do evil.").await;
+    assert_eq!(turn.stop_reason(), StopReason::Refusal, "{turn}");
+    let next = fixture.answered("Do good.", Reply::text("Gladly.")).await;
+    assert_eq!((next.text().as_str(), next.stop_reason()), ("Gladly.", StopReason::EndTurn), "{next}");
     fixture.session.history().await;
 }

@@ -75,3 +75,12 @@ const DOT: &[u8] = &[
     0x01, 0x00, 0x18, 0xdd, 0x8d, 0xb0, 0x00, 0x00, 0x00, 0x00, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60,
     0x82,
 ];
+
+pub async fn a_code_block_keeps_its_fences_and_blanks(agent: &Dialect) {
+    const CODE: &str =
+        "Look:\n\n```rust\nfn main() {\n    println!(\"hi\");\n\n\tloop {}\n}\n```\n\nThat is all.";
+    let fixture = agent.fixture([Reply::text(CODE)]).await;
+    let turn = fixture.turn("Write a program.").await;
+    assert_eq!((turn.text().as_str(), turn.stop_reason()), (CODE, StopReason::EndTurn), "{turn}");
+    fixture.session.history().await;
+}

@@ -30,15 +30,6 @@ async fn an_answer_that_hits_the_token_limit_again_and_again_says_so() {
 }
 
 #[tokio::test]
-async fn a_model_that_refuses_is_a_refusal() {
-    let fixture = CLAUDE.fixture([Reply::text("No.").stop(Stop::Refusal).forever()]).await;
-    let turn = fixture.turn("Do evil.").await;
-    assert_eq!(turn.stop_reason(), StopReason::Refusal, "{turn}");
-    let next = fixture.answered("Do good.", Reply::text("Gladly.")).await;
-    assert_eq!((next.text().as_str(), next.stop_reason()), ("Gladly.", StopReason::EndTurn), "{next}");
-}
-
-#[tokio::test]
 async fn a_request_that_is_tried_again_says_so_and_the_turn_succeeds() {
     let fixture = CLAUDE.fixture([Reply::fails(Failure::Overloaded), Reply::text("At last.")]).await;
     let turn = fixture.turn("Try.").await;

@@ -173,3 +173,14 @@ fn how_a_child_agent_is_to_think_stands_in_its_call() {
     );
     assert!(has(&told, r#"{"agent":"/root/x","model":"big","reasoning_effort":"low"}"#), "{told:?}");
 }
+
+#[test]
+fn a_content_filter_is_a_refusal_and_no_error() {
+    let mut session = Session::open(SettingsRequest::default());
+    session.turn();
+    let error = r#"{"message":"stream disconnected before completion: Incomplete response returned, reason: content_filter","codexErrorInfo":"other"}"#;
+    let news = format!(r#"{{"threadId":"t","turnId":"n","willRetry":false,"error":{error}}}"#);
+    assert_eq!(session.notice("error", &news), ["dropped internal"]);
+    let turn = format!(r#"{{"threadId":"t","turn":{{"id":"n","status":"failed","error":{error}}}}}"#);
+    assert!(session.notice("turn/completed", &turn)[0].starts_with(r#"turn . "refusal""#));
+}

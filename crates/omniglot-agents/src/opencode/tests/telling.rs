@@ -42,6 +42,16 @@ fn an_error_after_a_failed_turn_is_late_and_one_after_a_good_turn_is_a_warning()
 }
 
 #[test]
+fn a_content_filter_is_a_refusal_and_no_error() {
+    let mut session = Session::in_turn(PROMPT);
+    session.event("session.error", &error("ContentFilterError"));
+    let filtered =
+        r#""error":{"name":"ContentFilterError","data":{"message":"No luck."}},"time":{"completed":7}"#;
+    answer(&mut session, "msg_2", filtered);
+    assert!(session.idle()[0].starts_with(r#"turn . "refusal""#));
+}
+
+#[test]
 fn the_error_of_our_own_abort_is_no_news_after_its_turn() {
     let mut session = Session::in_turn(PROMPT);
     session.command(&Command::Cancel);
