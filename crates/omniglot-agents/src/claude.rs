@@ -28,6 +28,7 @@ mod question;
 mod request;
 mod settings;
 mod system;
+mod team;
 mod todo;
 mod tool;
 mod tool_kinds;
@@ -55,6 +56,7 @@ use blocks::Blocks;
 use open::Session;
 use request::Requests;
 use settings::Configuring;
+use team::Members;
 use todo::Todos;
 use tool::Tools;
 use turn::Turns;
@@ -76,6 +78,9 @@ pub struct Claude {
     blocks: Blocks,
     tools: Tools,
     todos: Todos,
+    members: Members,
+    /// The team as it was told.
+    team: Option<omniglot_schema::Team>,
     background: Background,
     backlog: EarlyFrames,
     requests: Requests,

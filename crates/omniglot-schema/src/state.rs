@@ -75,7 +75,8 @@ state! {
     /// The changes of the session in files, where the agent counts them.
     changes: FileChanges,
     subagents: Listed<serde_json::Value>,
-    team: serde_json::Value,
+    /// Absent while there is no team.
+    team: Team,
 }
 
 /// Distinguishes a key with the value null (remove) from an absent key (keep).
@@ -171,6 +172,43 @@ pub struct FileChanges {
     pub files: u64,
     pub additions: u64,
     pub deletions: u64,
+}
+
+/// The agents with names that work together in a session, and their tasks.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Team {
+    pub members: Vec<TeamMember>,
+    pub tasks: Vec<TeamTask>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TeamMember {
+    /// The agent's own id of it.
+    pub id: String,
+    pub name: String,
+    pub status: MemberStatus,
+    /// The native id of the call that began it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_item: Option<String>,
+}
+
+/// Whether a member of a team works. One that is idle or has failed may be continued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MemberStatus {
+    Working,
+    Idle,
+    Failed,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TeamTask {
+    pub id: String,
+    pub text: String,
+    pub status: TodoStatus,
+    /// The name of the member that has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

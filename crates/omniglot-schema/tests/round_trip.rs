@@ -228,7 +228,7 @@ fn a_full_state_survives_the_way_there_and_back() {
             "auth":{"state":"required","methods":[{"id":"i","name":"n","description":"d"}]},
             "context":{"used":1,"window":2},"usage":{"input_tokens":1},"cost_usd":0.5,
             "queue":[{"message_id":"msg_1","message":"m","attachments":[{"path":"p"}]}],
-            "subagents":[{"a":1}],"team":{"b":2}}"#,
+            "subagents":[{"a":1}],"changes":{"files":1,"additions":2,"deletions":3},"team":{"members":[{"id":"k","name":"scout","status":"idle","parent_item":"a1"}],"tasks":[{"id":"1","text":"t","status":"pending","owner":"scout"}]}}"#,
     );
 }
 

@@ -325,8 +325,12 @@ impl Timeline {
         if self.turn.is_none() {
             self.close_late(stamp.synthetic(), out);
             if self.fold.started {
-                let over =
-                    StatePatch { activity: Some(None), subagents: Some(None), ..StatePatch::default() };
+                let over = StatePatch {
+                    activity: Some(None),
+                    subagents: Some(None),
+                    team: Some(None),
+                    ..StatePatch::default()
+                };
                 self.state(over, stamp.synthetic(), out);
             }
             self.fates.clear();

@@ -76,6 +76,9 @@ impl Claude {
             description: line.description,
             ..Subagent::default()
         };
+        if is_agent {
+            self.member_works(&line.task_id, line.tool_use_id.as_deref(), out);
+        }
         self.background.tasks.insert(line.task_id, Task { call: line.tool_use_id, is_agent, shown });
         self.show_subagents(is_agent, out);
     }
@@ -95,6 +98,7 @@ impl Claude {
         if matches!(status, None | Some("running" | "pending")) {
             return dropped(DropReason::Internal, out);
         }
+        self.member_rests(&line.task_id, status, out);
         let call = self.task_ended(&line.task_id, out);
         if let Some(call) = call {
             self.abandon(&call, out);
@@ -104,6 +108,7 @@ impl Claude {
 
     /// The end of a task that ran in the background is news for the model, and for whoever reads along.
     pub(crate) fn task_notified(&mut self, line: TaskLine, out: &mut Vec<Output>) {
+        self.member_rests(&line.task_id, line.status.as_deref(), out);
         self.task_ended(&line.task_id, out);
         if let Some(call) = line.tool_use_id.filter(|call| self.tools.is_done(call)) {
             self.abandon(&call, out);

@@ -6,6 +6,7 @@ mod edits;
 mod launch;
 mod model;
 mod requests;
+mod team;
 mod traps;
 
 use omniglot_schema::{MessageId, PermissionReply};

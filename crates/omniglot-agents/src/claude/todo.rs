@@ -3,7 +3,7 @@
 //! `TodoWrite` tells the whole list each time. The task tools tell one task at a time, by ids that they count.
 
 use indexmap::IndexMap;
-use omniglot_schema::{Listed, Todo, TodoStatus};
+use omniglot_schema::{Listed, TeamTask, Todo, TodoStatus};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -15,6 +15,8 @@ pub(crate) struct Todos {
 #[derive(Debug)]
 struct Task {
     todo: Todo,
+    /// The member of the team that has it.
+    owner: Option<String>,
     /// It is from an earlier process, and its id is what it would be if no task was ever deleted.
     guessed: bool,
 }
@@ -47,6 +49,8 @@ struct WireTask {
     subject: String,
     #[serde(default)]
     status: Option<String>,
+    #[serde(default)]
+    owner: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -57,6 +61,8 @@ struct TaskUpdate {
     status: Option<String>,
     #[serde(default)]
     subject: Option<String>,
+    #[serde(default)]
+    owner: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -74,7 +80,7 @@ impl Todos {
     /// The list that an earlier process of the session has left.
     pub(crate) fn left(todos: &[Todo]) -> Self {
         let task = |(place, todo): (usize, &Todo)| {
-            ((place + 1).to_string(), Task { todo: todo.clone(), guessed: true })
+            ((place + 1).to_string(), Task { todo: todo.clone(), owner: None, guessed: true })
         };
         Self { tasks: todos.iter().enumerate().map(task).collect() }
     }
@@ -111,9 +117,20 @@ impl Todos {
         Some(listed(self.tasks.values().map(|task| task.todo.clone()).collect()))
     }
 
+    /// Returns the tasks with their owners.
+    pub(crate) fn of_team(&self) -> Vec<TeamTask> {
+        let shown = |(id, task): (&String, &Task)| TeamTask {
+            id: id.clone(),
+            text: task.todo.text.clone(),
+            status: task.todo.status,
+            owner: task.owner.clone(),
+        };
+        self.tasks.iter().map(shown).collect()
+    }
+
     fn add(&mut self, task: WireTask) {
         let todo = Todo { text: task.subject, status: status(task.status.as_deref()) };
-        self.tasks.insert(task.id, Task { todo, guessed: false });
+        self.tasks.insert(task.id, Task { todo, owner: task.owner, guessed: false });
     }
 
     /// A change of a task that is not known says nothing about the list.
@@ -133,11 +150,14 @@ impl Todos {
         if let Some(subject) = change.subject {
             task.todo.text = subject;
         }
+        if let Some(owner) = change.owner {
+            task.owner = Some(owner).filter(|owner| !owner.is_empty());
+        }
         Some(())
     }
 }
 
-fn typed<'a, T: Deserialize<'a>>(raw: Option<&'a RawValue>) -> Option<T> {
+pub(crate) fn typed<'a, T: Deserialize<'a>>(raw: Option<&'a RawValue>) -> Option<T> {
     raw.filter(|raw| raw.get().starts_with('{')).and_then(|raw| serde_json::from_str(raw.get()).ok())
 }
 

@@ -74,6 +74,11 @@ impl Tools {
         self.calls.get(id)?.input.as_deref().and_then(plan_in)
     }
 
+    /// Returns the arguments of a call that has no result yet.
+    pub(crate) fn input_of(&self, id: &str) -> Option<&RawValue> {
+        self.calls.get(id)?.input.as_deref()
+    }
+
     /// Whether a call has its result already: what it spawned runs in the background.
     pub(crate) fn is_done(&self, id: &str) -> bool {
         self.calls.get(id).is_some_and(|call| call.phase == Phase::Done)
@@ -186,6 +191,7 @@ impl Claude {
             if let Some(todos) = todos {
                 self.state(StatePatch { todos: Some(todos), ..StatePatch::default() }, out);
             }
+            self.team_learns(&name, input.as_deref(), line.tool_use_result, out);
         }
     }
 

@@ -18,14 +18,14 @@ impl Harness {
         harness
     }
 
-    fn uses(&mut self, id: &str, tool: &str, input: &str, result: &str) -> &mut Self {
+    pub(super) fn uses(&mut self, id: &str, tool: &str, input: &str, result: &str) -> &mut Self {
         self.says(id, &format!(r#"{{"type":"tool_use","id":"{id}","name":"{tool}","input":{input}}}"#));
         self.hear(&format!(
             r#"{{"type":"user","message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"{id}","content":"ok"}}]}},"parent_tool_use_id":null,"tool_use_result":{result}}}"#
         ))
     }
 
-    fn states(&mut self) -> String {
+    pub(super) fn states(&mut self) -> String {
         let said = self.said();
         said.lines().filter(|line| line.starts_with("state ")).collect::<Vec<_>>().join("\n")
     }
