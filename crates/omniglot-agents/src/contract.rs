@@ -36,7 +36,7 @@ pub enum Input<'a> {
         fault: LineFault,
     },
     Command(&'a Command),
-    /// What came of an [`TransportOutput::Host`]. A recording has none: there the answer itself was sent.
+    /// The outcome of a [`TransportOutput::Host`]. A recording has none: there the answer itself was sent.
     Host {
         key: HostKey,
         news: &'a HostNews,
@@ -412,7 +412,7 @@ impl Output {
             Self::Transport(TransportOutput::Send(shown) | TransportOutput::SendSecret { shown, .. }) => {
                 Some(shown)
             }
-            _ => None,
+            Self::Stream(_) | Self::Transport(_) | Self::Answer(_) => None,
         }
     }
 }

@@ -62,7 +62,7 @@ impl Harness {
         for output in out {
             self.lines.push(show_output(&output));
             if let Some(message) = output.shown() {
-                self.step(Input::Sent(&message));
+                self.step(Input::Sent(message));
             }
         }
         self

@@ -79,7 +79,7 @@ impl Harness {
             self.lines.push(show_output(&output));
             let Some(sent) = output.shown() else { continue };
             let mut out = Vec::new();
-            self.claude.handle(Input::Sent(&sent), &mut out);
+            self.claude.handle(Input::Sent(sent), &mut out);
             self.lines.extend(out.iter().map(show_output));
         }
         self

@@ -68,7 +68,7 @@ impl Session {
             if let Some(message) = output.shown() {
                 self.sent.push(message.get().to_owned());
                 let mut caused = vec![];
-                self.codex.handle(Input::Sent(&message), &mut caused);
+                self.codex.handle(Input::Sent(message), &mut caused);
                 shown.extend(self.settle(caused));
             } else {
                 shown.push(show_output(&output));

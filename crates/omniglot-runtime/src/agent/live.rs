@@ -140,7 +140,7 @@ impl Agent {
         }
     }
 
-    /// What is ready now: at least one line, news of what was sent or asked of this machine, or the end.
+    /// Returns what is ready now: at least one line, news of what was sent or asked of this machine, or the end.
     /// Cancel-safe.
     pub(crate) async fn next(&mut self) -> AgentEvent {
         loop {

@@ -18,7 +18,7 @@ pub(super) struct Undelivered {
     pub(super) client: oneshot::Sender<Answer>,
 }
 
-/// What a client is told when its command is done.
+/// The answer to a client whose command is done.
 #[derive(Debug)]
 pub(super) enum Effect {
     Done,

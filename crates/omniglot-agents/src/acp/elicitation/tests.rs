@@ -58,7 +58,7 @@ impl Harness {
                 self.asked = Some(ask.key.clone());
             }
             if let Some(shown) = output.shown() {
-                self.step(Input::Sent(&shown));
+                self.step(Input::Sent(shown));
             }
         }
         self

@@ -57,7 +57,7 @@ impl Harness {
         for output in out {
             self.lines.push(show_output(&output));
             if let Some(message) = output.shown() {
-                let rest = self.step(Input::Sent(&message));
+                let rest = self.step(Input::Sent(message));
                 self.lines.extend((!rest.is_empty()).then_some(rest));
             }
         }

@@ -188,11 +188,11 @@ impl Session {
                 continue;
             };
             self.sent.push(message.get().to_owned());
-            if let Ok(ToServer::Request(request)) = ToServer::parse(&message) {
+            if let Ok(ToServer::Request(request)) = ToServer::parse(message) {
                 self.open.push(request);
             }
             let mut caused = vec![];
-            self.opencode.handle(Input::Sent(&message), &mut caused);
+            self.opencode.handle(Input::Sent(message), &mut caused);
             shown.extend(self.settle(caused));
         }
         shown
