@@ -77,9 +77,9 @@ impl Timeline {
         if self.turn.is_none() {
             return false;
         }
-        let call = Slot::item(key);
+        let (call, result) = (Slot::item(key), Slot::result(key));
         if self.fates.call(key).is_none() {
-            if self.fates.owed(key).is_some() || self.fates.item(key).is_some() {
+            if self.fates.is_known(call) || self.fates.is_known(result) {
                 return false;
             }
             let made = Content::Call(ToolCall::made("unknown"));
@@ -88,7 +88,6 @@ impl Timeline {
         if self.fates.is_open(call) {
             self.finish(call, Outcome::Completed, None, stamp.synthetic(), out);
         }
-        let result = Slot::result(key);
         if self.fates.is_known(result) {
             return false;
         }

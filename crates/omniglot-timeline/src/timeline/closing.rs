@@ -3,7 +3,7 @@
 use omniglot_schema::ItemRole;
 
 use super::bodies::Content;
-use super::fates::{Call, OpenItem, Slot};
+use super::fates::{Call, Half, OpenItem, Slot};
 use super::{Emitted, Stamp, Timeline};
 use crate::draft::{Body, ItemKey, Outcome, ToolResult};
 
@@ -25,7 +25,7 @@ impl Timeline {
             let (streamed, outcome) = (open.streamed.clone(), left_open(open));
             let rest = self.unfinished(&key, open);
             self.finish(at, outcome, rest, stamp, out);
-            self.fates.cut(at, streamed);
+            self.fates.cut(at, if half == Half::Item { streamed } else { String::new() });
         }
         for (call, reason) in self.fates.unanswered_calls() {
             let result = cut_short(&ToolResult::default(), "", reason);

@@ -14,9 +14,9 @@
 //! A call has two items under one key, and so two states: that of the call and that of its result.
 //!
 //! A key leaves the map when the second turn after its end begins: an agent that speaks of older items speaks to
-//! nobody, and a long session must not keep them all. Two kinds of calls stay until the agent's process is gone:
-//! those that a turn left without the agent's own result (`owed`, a command may outlive many turns), and those
-//! that began something which goes on (`lasting`).
+//! nobody, and a long session must not keep them all. Two kinds of calls are kept until the agent's process is gone:
+//! those that a turn left without the agent's own result (a command may outlive many turns), and those that began
+//! something which goes on.
 
 use std::collections::HashMap;
 
@@ -63,10 +63,7 @@ struct Fate {
     result: State,
     /// The call that began under this key in the running turn.
     call: Option<Call>,
-    /// The item that stands for a call whose own result may still come.
-    owed: Option<ItemId>,
-    /// The item of a call that has begun something which goes on.
-    lasting: Option<ItemId>,
+    is_kept: bool,
 }
 
 #[derive(Debug, Default)]
@@ -74,8 +71,7 @@ enum State {
     #[default]
     Unknown,
     Open(OpenItem),
-    Ended(Ended),
-    Late(LateItem),
+    Over(Over),
 }
 
 #[derive(Debug)]
@@ -90,28 +86,29 @@ pub(super) struct OpenItem {
     pub(super) streamed: String,
 }
 
-#[derive(Debug)]
-struct Ended {
-    id: ItemId,
+/// An item that has ended, or that had no turn to begin in.
+#[derive(Debug, Default)]
+struct Over {
+    /// The item that has ended.
+    id: Option<ItemId>,
     /// How many turns had begun.
     turn: u64,
     /// The text that was streamed of an item which the agent did not end itself.
     cut: Option<String>,
+    late: Option<LateItem>,
 }
 
-/// An item of the agent that is heard of too late.
-#[derive(Debug)]
+/// Something that is told too late, until the agent ends it or a turn begins or ends.
+#[derive(Debug, Clone)]
 pub(super) struct LateItem {
     pub(super) parent: Option<ItemId>,
     /// The status item that tells it, once there are words.
     pub(super) item: Option<ItemId>,
-    ended: Option<Ended>,
 }
 
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) id: CallId,
-    pub(super) item: ItemId,
     /// The sequence of its start.
     pub(super) since: u64,
     pub(super) native_id: Option<String>,
@@ -123,10 +120,7 @@ pub(super) struct Call {
 impl Fates {
     fn state(&self, at: Slot<'_>) -> Option<&State> {
         let fate = self.by_key.get(at.key)?;
-        Some(match at.half {
-            Half::Item => &fate.item,
-            Half::Result => &fate.result,
-        })
+        Some(if at.half == Half::Item { &fate.item } else { &fate.result })
     }
 
     fn state_mut(&mut self, at: Slot<'_>) -> Option<&mut State> {
@@ -153,55 +147,39 @@ impl Fates {
         self.open(at).is_some()
     }
 
-    pub(super) fn is_open_item(&self, id: &ItemId) -> bool {
-        let halves = self.by_key.values().flat_map(|fate| [&fate.item, &fate.result]);
-        halves.filter_map(State::open).any(|open| open.id == *id)
-    }
-
     pub(super) fn open_item_mut(&mut self, id: &ItemId) -> Option<&mut OpenItem> {
         self.states_mut().filter_map(State::open_mut).find(|open| open.id == *id)
     }
 
     pub(super) fn late(&self, at: Slot<'_>) -> Option<&LateItem> {
-        if let State::Late(late) = self.state(at)? { Some(late) } else { None }
+        self.state(at)?.over()?.late.as_ref()
     }
 
     pub(super) fn is_late(&self, at: Slot<'_>) -> bool {
         self.late(at).is_some()
     }
 
-    /// Whether the item is open, has ended, or was heard of too late.
-    pub(super) fn is_known(&self, at: Slot<'_>) -> bool {
-        self.state(at).is_some_and(|state| !matches!(state, State::Unknown))
-    }
-
     /// Returns the item that has ended, whether or not more was heard of it since.
     pub(super) fn ended(&self, at: Slot<'_>) -> Option<&ItemId> {
-        self.state(at)?.ended().map(|ended| &ended.id)
+        self.state(at)?.over()?.id.as_ref()
     }
 
-    pub(super) fn owed(&self, key: &ItemKey) -> Option<&ItemId> {
-        self.by_key.get(key)?.owed.as_ref()
+    /// Whether the item is open, has ended, or was heard of too late.
+    pub(super) fn is_known(&self, at: Slot<'_>) -> bool {
+        self.is_open(at) || self.is_late(at) || self.ended(at).is_some()
     }
 
     /// Returns the item that stands for what comes too late.
     pub(super) fn late_parent(&self, at: Slot<'_>) -> Option<&ItemId> {
-        let of_call = || self.ended(Slot::item(at.key)).filter(|_| at.half == Half::Result);
-        self.ended(at).or_else(|| self.owed(at.key)).or_else(of_call)
+        let of_call = || self.item(at.key).filter(|_| at.half == Half::Result);
+        self.ended(at).or_else(of_call)
     }
 
     /// Returns the item that others may have for their parent: of a call, the call itself.
     pub(super) fn item(&self, key: &ItemKey) -> Option<&ItemId> {
-        let Fate { item, lasting, .. } = self.by_key.get(key)?;
-        match item {
-            State::Unknown => lasting.as_ref(),
-            State::Open(open) => Some(&open.id),
-            State::Ended(ended) => Some(&ended.id),
-            State::Late(late) => {
-                let ended = late.ended.as_ref().map(|ended| &ended.id);
-                ended.or(lasting.as_ref()).or(late.item.as_ref())
-            }
-        }
+        let at = Slot::item(key);
+        let late = || self.late(at)?.item.as_ref();
+        self.open(at).map(|open| &open.id).or_else(|| self.ended(at)).or_else(late)
     }
 
     pub(super) fn call(&self, key: &ItemKey) -> Option<&Call> {
@@ -209,12 +187,12 @@ impl Fates {
     }
 
     pub(super) fn call_of_item(&mut self, item: &ItemId) -> Option<&mut Call> {
-        self.by_key.values_mut().filter_map(|fate| fate.call.as_mut()).find(|call| call.item == *item)
+        let key = self.by_key.keys().find(|key| self.item(key) == Some(item))?.clone();
+        self.by_key.get_mut(&key)?.call.as_mut()
     }
 
     pub(super) fn call_named(&self, id: &CallId) -> Option<&ItemKey> {
-        let is_named = |fate: &Fate| fate.call.as_ref().is_some_and(|call| call.id == *id);
-        self.by_key.iter().find(|(_, fate)| is_named(fate)).map(|(key, _)| key)
+        self.by_key.keys().find(|key| self.call(key).is_some_and(|call| call.id == *id))
     }
 
     pub(super) fn begin(&mut self, at: Slot<'_>, open: OpenItem) {
@@ -236,26 +214,22 @@ impl Fates {
     pub(super) fn end_item(&mut self, id: &ItemId) {
         let turn = self.turn;
         let is_meant = |state: &&mut State| state.open().is_some_and(|open| open.id == *id);
-        if let Some(state) = self.states_mut().find(is_meant) {
-            state.end(turn);
-        }
+        self.states_mut().find(is_meant).and_then(|state| state.end(turn));
     }
 
-    /// Remembers that the turn ended this item, after so much of its text.
+    /// Remembers that the turn ended this item, after so much of its text. The agent owes the rest.
     pub(super) fn cut(&mut self, at: Slot<'_>, streamed: String) {
-        let Some(fate) = self.by_key.get_mut(at.key) else { return };
-        if let State::Ended(ended) = fate.half_mut(at.half) {
-            ended.cut = Some(streamed);
-            let item = ended.id.clone();
-            if at.half == Half::Result {
-                fate.owed = Some(item);
-            }
+        if let Some(over) = self.state_mut(at).and_then(State::over_mut) {
+            over.cut = Some(streamed);
+        }
+        if at.half == Half::Result {
+            self.keep(at.key);
         }
     }
 
     /// Returns the text before the cut of an item that the turn has ended, once.
     pub(super) fn take_cut(&mut self, at: Slot<'_>) -> Option<String> {
-        self.state_mut(at)?.ended_mut()?.cut.take()
+        self.state_mut(at)?.over_mut()?.cut.take()
     }
 
     /// Forgets an item that nobody but the Timeline knows.
@@ -263,81 +237,71 @@ impl Fates {
         self.by_key.remove(key);
     }
 
-    pub(super) fn owe(&mut self, key: &ItemKey, item: ItemId) {
-        self.fate(key).owed = Some(item);
-    }
-
-    /// Remembers that a call has begun something which goes on.
-    pub(super) fn goes_on(&mut self, key: &ItemKey) {
-        if let Some(fate) = self.by_key.get_mut(key) {
-            fate.lasting = fate.call.as_ref().map(|call| call.item.clone());
-        }
+    /// Keeps a call until the agent's process is gone.
+    pub(super) fn keep(&mut self, key: &ItemKey) {
+        self.fate(key).is_kept = true;
     }
 
     /// Remembers the item that tells what comes too late.
     pub(super) fn set_late(&mut self, at: Slot<'_>, parent: Option<ItemId>, item: Option<ItemId>) {
         let state = self.fate(at.key).half_mut(at.half);
-        let ended = std::mem::take(state).into_ended();
-        *state = State::Late(LateItem { parent, item, ended });
+        if state.over().is_none() {
+            *state = State::Over(Over::default());
+        }
+        if let Some(over) = state.over_mut() {
+            over.late = Some(LateItem { parent, item });
+        }
     }
 
     /// Ends a late item. Without words, nothing but its earlier end is remembered of it.
-    pub(super) fn end_late(&mut self, at: Slot<'_>) -> Option<(Option<ItemId>, Option<ItemId>)> {
+    pub(super) fn end_late(&mut self, at: Slot<'_>) -> Option<LateItem> {
         let turn = self.turn;
-        let state = self.state_mut(at)?;
-        let State::Late(late) = &*state else { return None };
-        let (parent, item) = (late.parent.clone(), late.item.clone());
-        *state = std::mem::take(state).without_late(item.clone(), turn);
-        Some((parent, item))
+        let over = self.state_mut(at)?.over_mut()?;
+        let late = over.late.take()?;
+        over.ended_as(late.item.clone(), turn);
+        Some(late)
     }
 
     /// Ends all late items, those without words in the name of their parents.
     pub(super) fn end_all_late(&mut self) {
         let turn = self.turn;
-        for state in self.states_mut() {
-            if let State::Late(late) = &*state {
-                let known = late.item.clone().or_else(|| late.parent.clone());
-                *state = std::mem::take(state).without_late(known, turn);
+        for over in self.states_mut().filter_map(State::over_mut) {
+            if let Some(LateItem { parent, item }) = over.late.take() {
+                over.ended_as(item.or(parent), turn);
             }
         }
     }
 
     /// Returns the open items in the order of their start.
     pub(super) fn all_open(&self) -> Vec<(ItemKey, Half)> {
-        let open = self.by_key.iter().flat_map(|(key, fate)| {
-            let halves = [(Half::Item, fate.item.open()), (Half::Result, fate.result.open())];
-            halves.into_iter().filter_map(move |(half, open)| Some((open?.since, key.clone(), half)))
-        });
-        let mut open: Vec<_> = open.collect();
-        open.sort_unstable_by_key(|(since, ..)| *since);
-        open.into_iter().map(|(_, key, half)| (key, half)).collect()
+        let slots = self.by_key.keys().flat_map(|key| [Slot::item(key), Slot::result(key)]);
+        let mut open: Vec<_> = slots.filter_map(|at| Some((self.open(at)?.since, at))).collect();
+        open.sort_unstable_by_key(|(since, _)| *since);
+        open.into_iter().map(|(_, at)| (at.key.clone(), at.half)).collect()
     }
 
     /// Returns the calls without a result, in the order of their start, and why they have none.
     pub(super) fn unanswered_calls(&self) -> Vec<(ItemKey, &'static str)> {
-        let unanswered = self.by_key.iter().filter(|(_, fate)| matches!(fate.result, State::Unknown));
-        let mut calls: Vec<_> =
-            unanswered.filter_map(|(key, fate)| Some((fate.call.as_ref()?, key.clone()))).collect();
+        let unanswered = self.by_key.keys().filter(|key| !self.is_known(Slot::result(key)));
+        let mut calls: Vec<_> = unanswered.filter_map(|key| Some((self.call(key)?, key))).collect();
         calls.sort_unstable_by_key(|(call, _)| call.since);
-        calls.into_iter().map(|(call, key)| (key, call.why_no_result())).collect()
+        calls.into_iter().map(|(call, key)| (key.clone(), call.why_no_result())).collect()
     }
 
     pub(super) fn turn_began(&mut self) {
         self.turn += 1;
         let turn = self.turn;
-        for state in self.states_mut() {
-            if state.ended().is_some_and(|ended| ended.turn + 1 < turn) {
-                *state = State::Unknown;
-            }
-        }
-        self.by_key.retain(|_, fate| !fate.is_empty());
+        self.by_key.retain(|_, fate| {
+            let is_old = |state: &State| state.over().is_none_or(|over| over.turn + 1 < turn);
+            fate.is_kept || !is_old(&fate.item) || !is_old(&fate.result)
+        });
     }
 
     /// Forgets what an earlier turn has cut: the rest comes until this moment. A result may come in any turn.
     pub(super) fn forget_cuts(&mut self) {
         for fate in self.by_key.values_mut() {
-            if let Some(ended) = fate.item.ended_mut() {
-                ended.cut = None;
+            if let Some(over) = fate.item.over_mut() {
+                over.cut = None;
             }
         }
     }
@@ -359,13 +323,6 @@ impl Fate {
             Half::Result => &mut self.result,
         }
     }
-
-    fn is_empty(&self) -> bool {
-        let Self { item: State::Unknown, result: State::Unknown, call, owed, lasting } = self else {
-            return false;
-        };
-        call.is_none() && owed.is_none() && lasting.is_none()
-    }
 }
 
 impl State {
@@ -377,39 +334,26 @@ impl State {
         if let Self::Open(open) = self { Some(open) } else { None }
     }
 
+    fn over(&self) -> Option<&Over> {
+        if let Self::Over(over) = self { Some(over) } else { None }
+    }
+
+    fn over_mut(&mut self) -> Option<&mut Over> {
+        if let Self::Over(over) = self { Some(over) } else { None }
+    }
+
     fn end(&mut self, turn: u64) -> Option<OpenItem> {
-        let id = self.open()?.id.clone();
-        let ended = Self::Ended(Ended { id, turn, cut: None });
+        let id = Some(self.open()?.id.clone());
+        let ended = Self::Over(Over { id, turn, ..Over::default() });
         if let Self::Open(open) = std::mem::replace(self, ended) { Some(open) } else { None }
     }
+}
 
-    fn ended(&self) -> Option<&Ended> {
-        match self {
-            Self::Ended(ended) => Some(ended),
-            Self::Late(late) => late.ended.as_ref(),
-            Self::Unknown | Self::Open(_) => None,
+impl Over {
+    /// Remembers the end of a late item, unless it had ended before.
+    fn ended_as(&mut self, item: Option<ItemId>, turn: u64) {
+        if self.id.is_none() {
+            (self.id, self.turn) = (item, turn);
         }
-    }
-
-    fn ended_mut(&mut self) -> Option<&mut Ended> {
-        match self {
-            Self::Ended(ended) => Some(ended),
-            Self::Late(late) => late.ended.as_mut(),
-            Self::Unknown | Self::Open(_) => None,
-        }
-    }
-
-    fn into_ended(self) -> Option<Ended> {
-        match self {
-            Self::Ended(ended) => Some(ended),
-            Self::Late(late) => late.ended,
-            Self::Unknown | Self::Open(_) => None,
-        }
-    }
-
-    /// Returns the state after the end of a late item: its earlier end, or else that of `known`.
-    fn without_late(self, known: Option<ItemId>, turn: u64) -> Self {
-        let ended = self.into_ended().or_else(|| known.map(|id| Ended { id, turn, cut: None }));
-        ended.map_or(Self::Unknown, Self::Ended)
     }
 }

@@ -78,8 +78,8 @@ impl Timeline {
         let id = ItemId(self.mint("itm"));
         if let Content::Call(_) = body {
             let (call, since) = (CallId(self.mint("call")), self.next_seq());
-            let (item, native_id, parent) = (id.clone(), native_id.clone(), parent.clone());
-            let call = Call { id: call, item, since, native_id, parent, rejected: false };
+            let (native_id, parent) = (native_id.clone(), parent.clone());
+            let call = Call { id: call, since, native_id, parent, rejected: false };
             self.fates.begin_call(at.key, call);
         }
         let (body, text) = split_streamed(body);
@@ -121,7 +121,7 @@ impl Timeline {
         }
         let at = Slot::item(key);
         if !self.fates.is_open(at) {
-            if self.turn.is_none() || self.fates.is_known(at) || self.fates.owed(key).is_some() {
+            if self.turn.is_none() || self.fates.is_known(at) {
                 return self.late_delta(at, delta, stamp, out);
             }
             self.open_item(at, None, None, stub(), stamp.synthetic(), out);
@@ -236,7 +236,7 @@ impl Timeline {
         };
         let body = body.unwrap_or_else(|| open.body.clone());
         if let Content::Result(ToolResult { goes_on: true, .. }) = body {
-            self.fates.goes_on(at.key);
+            self.fates.keep(at.key);
         }
         let item = self.item(at.key, &open, status, body);
         self.emit(EventData::ItemCompleted(ItemEventData { item }), stamp, out);

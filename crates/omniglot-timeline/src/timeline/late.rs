@@ -22,7 +22,7 @@ use omniglot_schema::{
 use serde::Serialize;
 
 use super::bodies::{Content, is_streamed, text_of};
-use super::fates::Slot;
+use super::fates::{LateItem, Slot};
 use super::{Emitted, Stamp, Timeline};
 use crate::draft::{Body, DropReason, ToolCall, ToolResult};
 
@@ -53,7 +53,10 @@ impl Timeline {
             return self.told_late(at, body, stamp, out);
         }
         let parent = self.fates.late_parent(at).cloned();
-        self.owe(at, &body);
+        if matches!(body, Content::Call(_)) && self.fates.ended(at).is_none() {
+            // What comes of a call that begins too late is late, too.
+            self.fates.keep(at.key);
+        }
         let told = Told::of(body);
         let item =
             if told.is_empty() { None } else { Some(self.open_late(parent.clone(), told, stamp, out)) };
@@ -90,7 +93,7 @@ impl Timeline {
         let cut = self.fates.take_cut(at);
         // The agent has ended it before: what it says of its content is no news.
         let is_repeated = self.fates.ended(at).is_some() && cut.is_none();
-        let Some((parent, item)) = self.fates.end_late(at) else { return };
+        let Some(LateItem { parent, item }) = self.fates.end_late(at) else { return };
         let body = body.filter(|_| !is_repeated);
         let Some(id) = item else {
             return match body {
@@ -146,7 +149,7 @@ impl Timeline {
     pub(super) fn close_late(&mut self, stamp: Stamp, out: &mut Vec<Emitted>) {
         self.fates.end_all_late();
         // A late item of an adapter's own ends with the other items of its turn.
-        let is_ours = |id: &&ItemId| !self.fates.is_open_item(id);
+        let is_ours = |id: &&ItemId| self.fates.open_item_mut(id).is_none();
         for id in self.fold.late.keys().filter(is_ours).cloned().collect::<Vec<_>>() {
             self.complete_late(&id, ItemStatus::Completed, None, stamp, out);
         }
@@ -154,16 +157,12 @@ impl Timeline {
 
     /// The content of an item comes whole, after its end or after that of its turn.
     pub(super) fn told_late(&mut self, at: Slot<'_>, body: Content, stamp: Stamp, out: &mut Vec<Emitted>) {
-        let parent = self.fates.late_parent(at).cloned();
-        self.owe(at, &body);
-        self.late_whole(parent, Told::of(body), stamp, out);
-    }
-
-    /// What comes of a call that begins too late is late, too. The next item stands for the call.
-    fn owe(&mut self, at: Slot<'_>, body: &Content) {
         if matches!(body, Content::Call(_)) && self.fates.ended(at).is_none() {
-            self.fates.owe(at.key, ItemId(self.mint("itm")));
+            self.begun_late(at, body, stamp, out);
+            return self.ended_late(at, None, stamp, out);
         }
+        let parent = self.fates.late_parent(at).cloned();
+        self.late_whole(parent, Told::of(body), stamp, out);
     }
 
     fn late_whole(&mut self, parent: Option<ItemId>, told: Told, stamp: Stamp, out: &mut Vec<Emitted>) {

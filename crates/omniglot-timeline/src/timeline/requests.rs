@@ -127,10 +127,10 @@ impl Timeline {
         if self.turn.is_none() {
             self.open_turn(Origin::Agent, true, stamp.synthetic(), out);
         }
-        if let Some(call) = call.as_ref().and_then(|key| self.fates.call(key)) {
-            return (Some(call.item.clone()), None);
+        if let Some(key) = call.as_ref().filter(|key| self.fates.call(key).is_some()) {
+            return (self.fates.item(key).cloned(), None);
         }
-        let call = call.filter(|key| self.fates.item(key).is_none() && !self.fates.is_late(Slot::item(key)));
+        let call = call.filter(|key| !self.fates.is_known(Slot::item(key)));
         let made = call.is_none();
         let key = call.unwrap_or_else(|| ItemKey(format!("request:{}:{}", request.0, self.next_seq())));
         let start = CallStart { key: key.clone(), native_id: None, parent: None, call: missing };
