@@ -54,6 +54,34 @@ fn a_data_dir_that_is_none_or_is_open_to_others_is_told() {
 }
 
 #[test]
+fn a_data_dir_of_an_older_version_is_moved_and_keeps_its_sessions_and_its_token() {
+    let harness = Harness::new();
+    harness.run(&["--session", "old", "[[text]]"]).exited(0);
+    let data = harness.data_dir();
+    let token = std::fs::read_to_string(data.join("private/token")).unwrap();
+    for name in ["omniglot.db", "token", "omniglot.lock", "run"] {
+        std::fs::rename(data.join("private").join(name), data.join(name)).unwrap();
+    }
+    for (path, name) in [("private", "agents"), ("shared", "mock-agent")] {
+        // Not every run leaves them.
+        std::fs::rename(data.join(path).join(name), data.join(name)).unwrap_or_default();
+    }
+    std::fs::remove_dir_all(data.join("private")).unwrap();
+    std::fs::remove_dir_all(data.join("shared")).unwrap();
+    // As a person may have configured it.
+    harness.configure("token_file = \"token\"\n");
+    let daemon = harness.serve(&[]);
+    let list = Finished::of(&mut harness.command(&["sessions", "list"]));
+    assert!(list.exited(0).stdout.contains("old"), "{list:?}");
+    let finished = daemon.stop();
+    let moved = format!("moved the files of {} into its folders private and shared", data.display());
+    assert_eq!(finished.exited(0).stderr.matches(&moved).count(), 1, "{finished:?}");
+    assert_eq!(std::fs::read_to_string(data.join("private/token")).unwrap(), token);
+    let again = harness.serve(&[]).stop();
+    assert!(!again.exited(0).stderr.contains("moved the files"), "{again:?}");
+}
+
+#[test]
 fn a_port_in_use_is_told_before_the_advice() {
     let harness = Harness::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
