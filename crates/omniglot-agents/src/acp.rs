@@ -72,7 +72,7 @@ pub struct Acp {
     quirks: Option<&'static Quirks>,
     /// Our requests; the agent's own are in `requests`, `elicitations` and `duties`.
     calls: Calls<OutboundRequest>,
-    /// What to open, until the session is open.
+    /// The request to open the session, until it is open.
     open: Option<Open>,
     agent: Agent,
     session: Session,
@@ -88,7 +88,7 @@ pub struct Acp {
     statuses: u64,
 }
 
-/// What we asked of the agent.
+/// A request of ours that the agent has not answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OutboundRequest {
     Initialize,

@@ -62,7 +62,7 @@ use tool::Tools;
 use turn::Turns;
 use usage::Account;
 
-/// What makes it compact its context.
+/// The prompt that makes the CLI compact its context.
 const COMPACT: &str = "/compact";
 
 /// One session with Claude Code. What is remembered lasts as long as its process.
@@ -84,7 +84,7 @@ pub struct Claude {
     background: Background,
     backlog: EarlyFrames,
     requests: Requests,
-    /// What the CLI is busy with beside the turn.
+    /// The activity of the CLI beside the turn.
     activity: Option<omniglot_schema::Activity>,
     /// How many status and system items there were.
     notes: u64,

@@ -3,7 +3,7 @@
 //! Recorded with codex-cli 0.166.0; `tests/captures.rs` replays it. `link` is the shared connection,
 //! [`Codex`] one session on it: its thread, and the threads of the child agents that it starts.
 //!
-//! What Codex does and its schema does not say, and where it is met:
+//! Behaviour of Codex that its schema does not describe, and the module that handles it:
 //! - the deltas of a command's output miss its beginning: the final output is the truth (`tool`);
 //! - items stay open after an interrupt: the Timeline closes them with the turn. A message whose stream broke off
 //!   ends with the retry (`retry`), and the first of a review, which never says a word, is not told (`text`);
@@ -82,7 +82,7 @@ pub struct Codex {
     statuses: u64,
 }
 
-/// What we asked of the server.
+/// A request of ours that the server has not answered.
 #[derive(Debug)]
 pub(crate) enum OutboundRequest {
     Models,
@@ -95,7 +95,7 @@ pub(crate) enum OutboundRequest {
         sandboxed: bool,
     },
     Settings,
-    /// What begins a turn.
+    /// The request that starts a turn.
     Turn,
     /// The title of a person.
     Name,

@@ -49,7 +49,7 @@ pub enum Input<'a> {
     },
 }
 
-/// What is wrong with a line.
+/// The reason why a line cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineFault {
     NotJson,
@@ -144,7 +144,7 @@ pub enum RefusalKind {
     Privileged,
 }
 
-/// What the runtime asks of an agent.
+/// A request of the runtime to an agent.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "commands are few, and none is kept")]
 pub enum Command {
@@ -197,7 +197,7 @@ pub struct Open {
     pub unprivileged: bool,
 }
 
-/// What the session has come to in its earlier processes, for agents that tell changes of it only.
+/// The totals of the session's earlier processes, for agents that report only changes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Carryover {
     pub cost_usd: f64,
@@ -239,7 +239,7 @@ impl SettingsRequest {
     }
 }
 
-/// What a settings request will come to, as far as the agent's own lists tell.
+/// The expected result of a settings request, as far as the agent's own lists tell.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SettingsPreview {
     pub patch: StatePatch,
@@ -308,7 +308,7 @@ pub trait Translator: Send {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SlotId(pub u64);
 
-/// Whose frame this is.
+/// The recipient of a frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Route {
     Session(SlotId),
@@ -331,7 +331,7 @@ pub enum Handshake {
 /// The sans-IO part of a connection that several sessions share: its handshake, its ids, and whose frame
 /// this is. A session's own words are its [`Translator`]'s.
 pub trait Link: Send {
-    /// What is said first on a new connection.
+    /// Returns the first messages of a new connection.
     fn hello(&mut self) -> Vec<Box<RawValue>>;
 
     /// Why it ended instead of answering the first words, where its stderr tells.
@@ -342,18 +342,18 @@ pub trait Link: Send {
     /// Learns from what a session is about to send: its answer will come back to it.
     fn sent(&mut self, from: SlotId, frame: &RawValue);
 
-    /// Whose frame this is, and what has to be said to the agent because of it.
+    /// Returns the recipient of a frame, and adds the messages that the agent must get because of it.
     fn route(&mut self, frame: &RawValue, reply: &mut Vec<Box<RawValue>>) -> Route;
 
     /// The session is not on this connection any more.
     fn left(&mut self, slot: SlotId);
 
-    /// What has to be said to the agent once this session has left; asked before [`Link::left`].
+    /// Returns the messages for the agent once this session has left; called before [`Link::left`].
     fn farewell(&self, _place: SlotId) -> Vec<Box<RawValue>> {
         Vec::new()
     }
 
-    /// Whose words these of ours were, in a recording, which does not tell; learns from them like `sent`.
+    /// Returns the sender of a recorded message of ours, which a recording does not name; learns from it like `sent`.
     /// `None` for those of the connection itself.
     fn recorded(&mut self, _frame: &RawValue) -> Option<SlotId> {
         None

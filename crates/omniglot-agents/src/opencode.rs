@@ -71,7 +71,7 @@ use wire::Event;
 /// One session on the server. What is remembered lasts as long as the connection.
 #[derive(Debug, Default)]
 pub struct OpenCode {
-    /// What our request ids begin with, and the last number given.
+    /// The prefix of our request ids, and the last number given.
     prefix: String,
     last_id: u64,
     /// Requests that were really sent and wait for their answer.
@@ -100,11 +100,11 @@ pub struct OpenCode {
     servers: Servers,
     /// Sessions of subagents, those of theirs among them.
     children: IndexMap<String, Child>,
-    /// What the session itself has cost.
+    /// The cost of the session itself.
     cost: f64,
     /// It has reported changes in files.
     has_changes: bool,
-    /// What subagents in the background have said since the last turn.
+    /// Events of background subagents since the last turn.
     untold: Vec<Event>,
     requests: Requests,
     /// The plan that was written last.
@@ -119,11 +119,11 @@ pub struct OpenCode {
     commanded: HashMap<String, MessageId>,
     /// The newest message that is no news any more.
     floor: String,
-    /// What it does beside answering, as it was told.
+    /// The reported activity beside the answer.
     activity: Option<Activity>,
     /// The event stream was cut, and what it missed is being read.
     rereads: Option<Reread>,
-    /// What is heard now was stored before: it may have begun unheard.
+    /// The events read now were stored before: their beginning may have been missed.
     stored: bool,
     /// Ids of what is told only once and needs no other memory.
     once: HashSet<String>,

@@ -145,7 +145,7 @@ fn apply(timeline: &mut Timeline, output: Output, stamp: Stamp, emitted: &mut Ve
     }
 }
 
-/// What the runtime does about the end of a process.
+/// Does what the runtime does at the end of a process.
 fn exited(timeline: &mut Timeline, ending: Ending, stamp: Stamp, emitted: &mut Vec<Emitted>) {
     let Ending { exit, expected, stderr } = ending;
     if timeline.fold().state.connection.is_some() {

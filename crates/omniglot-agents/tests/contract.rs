@@ -1,4 +1,4 @@
-//! What every adapter owes, whatever its agent says: no frame vanishes, nothing is left to chance, and
+//! Rules of every adapter, whatever its agent says: no frame vanishes, nothing is left to chance, and
 //! nothing is remembered over the end of a process.
 //!
 //! Runs over every agent of the registry and every protocol; a new one is found by its line there. What an

@@ -106,7 +106,7 @@ impl Default for Limits {
     }
 }
 
-/// What is kept for how long; everything for ever when it says nothing.
+/// The retention limits; without any, everything is kept for ever.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Retention {

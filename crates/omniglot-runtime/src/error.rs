@@ -1,4 +1,4 @@
-//! What can go wrong with a command to a session; faces convert it to their own errors.
+//! The errors of a command to a session; faces convert them to their own.
 
 use omniglot_agents::launch::Install;
 use omniglot_agents::{Adapter, Refusal, Registry};
@@ -105,7 +105,7 @@ impl RuntimeError {
         }
     }
 
-    /// What the user can do about it.
+    /// Returns the advice for the user.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::AgentNotInstalled { agent, .. } => {

@@ -62,7 +62,7 @@ const PAGE_BYTES: usize = 8 * 1024 * 1024;
 /// How long the sessions and their servers may take to stop; longer only when the log cannot be written.
 const SHUTDOWN: Duration = Duration::from_secs(10);
 
-/// What a daemon is made of.
+/// The parts and settings of a daemon.
 #[derive(Debug, Clone)]
 pub struct HubConfig {
     pub data_dir: PathBuf,
@@ -76,7 +76,7 @@ pub struct HubConfig {
     pub backlog: Backlog,
 }
 
-/// What becomes of the messages that a dead daemon has left waiting.
+/// The handling of messages that a dead daemon has left queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Backlog {
     /// They are delivered at once.
@@ -297,7 +297,7 @@ impl Hub {
         Ok(detail)
     }
 
-    /// What a row tells of its session, also when that is no more.
+    /// Returns the session's info from its row, also after the session has ended.
     pub fn info(record: &SessionRecord) -> Result<SessionInfo, RuntimeError> {
         present::info(record)
     }

@@ -172,7 +172,7 @@ impl Process {
         exit
     }
 
-    /// What it wrote on stderr so far; all of it after [`wait`](Self::wait).
+    /// Returns the stderr so far; all of it after [`wait`](Self::wait).
     pub fn stderr(&self) -> StderrOutput {
         self.stderr.output()
     }

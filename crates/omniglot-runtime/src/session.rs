@@ -65,7 +65,7 @@ pub struct IdempotencyKey {
 /// Resolves when what was said before is committed.
 pub(crate) type Commit = oneshot::Receiver<Result<(), StoreError>>;
 
-/// What somebody asks of a session.
+/// A client's command to a session.
 #[derive(Debug)]
 pub(crate) enum SessionCommand {
     Post {
@@ -193,7 +193,7 @@ pub(crate) struct Session {
 struct Queued {
     message_id: MessageId,
     request: MessageRequest,
-    /// What was attached, read when the message came.
+    /// The attachments, read when the message came.
     files: Vec<Attachment>,
     /// Whether it is a row of the store.
     stored: bool,

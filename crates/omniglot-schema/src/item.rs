@@ -78,7 +78,7 @@ pub enum ContentPart {
     ToolResult {
         call_id: CallId,
         output: String,
-        /// What the command wrote to stderr, where the agent tells that apart; `output` is without it then.
+        /// The stderr of the command, where the agent reports it apart; `output` is without it then.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stderr: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]

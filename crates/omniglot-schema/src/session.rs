@@ -147,7 +147,7 @@ pub struct SessionDetail {
     pub state: SessionState,
     pub pending: Vec<PendingRequest>,
     pub stats: SessionStats,
-    /// What the session's agent can do: as its handshake said, where the protocol has words for it.
+    /// The capabilities of the session's agent: those of its handshake, where the protocol has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<AgentCapabilities>,
 }

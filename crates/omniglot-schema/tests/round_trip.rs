@@ -1,4 +1,4 @@
-//! What is written is what is read: JSON to type to JSON, for everything that a log or a client keeps.
+//! Round trips JSON to type to JSON, for everything that a log or a client keeps.
 //!
 //! A new type of event without a literal fails here; the other tables grow with their sets.
 

@@ -1,4 +1,4 @@
-//! What every route has at hand, and how a command outlives its client.
+//! The state of every route, and how a command outlives its client.
 
 use std::time::Duration;
 

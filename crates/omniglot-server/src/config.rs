@@ -1,4 +1,4 @@
-//! What a server is told at its start: where to listen, who may come, and its limits.
+//! The settings of a server: where to listen, who may connect, and its limits.
 //!
 //! Finding these values (command line, files, environment) is the binary's duty.
 

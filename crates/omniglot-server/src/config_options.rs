@@ -60,7 +60,7 @@ fn permission_mode(state: &SessionState) -> Option<SessionConfigOption> {
     select(PERMISSION_MODE, "Permissions", category, state.permission_mode.as_deref()?, choices.into())
 }
 
-/// What is set stands among the choices, also when nobody has listed it.
+/// Returns a select option whose present value is among the choices, also when it is not listed.
 fn select(
     id: &'static str,
     name: &str,

@@ -1,4 +1,4 @@
-//! What all faces share of HTTP: who may call, how requests are read, how refusals and native frames are
+//! The HTTP layer below all faces: who may call, how requests are read, how refusals and native frames are
 //! written. Knows no face.
 
 pub(crate) mod access;

@@ -26,10 +26,10 @@ use crate::faces;
 use crate::http::access::{Access, PeerAddr};
 use crate::http::stall::StallGuard;
 
-/// What hyper may hold of a response; a stopped reader costs little more than this.
+/// The bytes of a response that hyper may buffer; a stopped reader costs little more than this.
 const WRITE_BUFFER: usize = 32 << 10;
 
-/// What the kernel may hold for one client.
+/// The bytes that the kernel may buffer for one client.
 const SEND_BUFFER: u32 = 256 << 10;
 
 /// Longer than clients keep an idle connection, so that it is they who close it.
@@ -56,7 +56,7 @@ pub enum ServeError {
 }
 
 impl ServeError {
-    /// What the user can do about it.
+    /// Returns the advice for the user.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::OpenToTheNetwork(_) => {

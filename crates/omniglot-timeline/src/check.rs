@@ -21,7 +21,7 @@ use omniglot_schema::{SessionId, UniversalEvent};
 
 use self::session::Session;
 
-/// What a stream may be without being wrong.
+/// The deviations that a check accepts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Allow {
     /// The stream was cut while a turn ran.
@@ -64,7 +64,7 @@ pub fn check<'a>(events: impl IntoIterator<Item = &'a UniversalEvent>, allow: Al
     checker.finish(allow)
 }
 
-/// What a check has seen and what was wrong with it.
+/// The counts and the violations that a check has found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
     pub violations: Vec<Violation>,
@@ -131,7 +131,7 @@ codes! {
     EventId = "event_id",
     /// Every id of ours begins with its prefix.
     IdPrefix = "id_prefix",
-    /// What the agent said is not synthetic; what the daemon made is, and `agent.unparsed` always.
+    /// An event of the agent is not synthetic; one that the daemon made is, and `agent.unparsed` always.
     Synthetic = "synthetic",
     /// Time never goes backwards.
     Time = "time",
@@ -186,7 +186,7 @@ codes! {
     CompletedBeforeStart = "completed_before_start",
     /// No item outlives its turn; late text that comes between two turns ends before the next begins.
     ItemOpen = "item_open",
-    /// What a person, the model or a tool says belongs to a turn.
+    /// An item of a person, the model or a tool belongs to a turn.
     ItemOutsideTurn = "item_outside_turn",
     ItemKind = "item_kind",
     /// The role fits the kind and never changes.

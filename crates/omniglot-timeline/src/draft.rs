@@ -119,7 +119,7 @@ pub enum Origin {
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnEnd {
     pub stop: StopReason,
-    /// What failed, when `stop` is [`StopReason::Error`]. An earlier [`Draft::Error`] of the turn wins.
+    /// The failure, when `stop` is [`StopReason::Error`]. An earlier [`Draft::Error`] of the turn wins.
     pub error: Option<Failure>,
     pub model: Option<String>,
     pub usage: Option<Usage>,
@@ -190,7 +190,7 @@ pub struct CallEnd {
     pub result: ToolResult,
 }
 
-/// What an item is that belongs to no call, with its content as far as it is known.
+/// The content of an item that belongs to no call, as far as it is known.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Body {
     /// A message; text parts of one message are streamed as one text.
@@ -247,14 +247,14 @@ impl ToolCall {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ToolResult {
     pub output: String,
-    /// What was written to stderr, where the agent tells it apart; `output` is without it.
+    /// The stderr of the command, where the agent reports it apart; `output` is without it.
     pub stderr: Option<String>,
     pub is_error: Option<bool>,
     pub exit_code: Option<i64>,
     pub duration_ms: Option<u64>,
     /// Files, images and structured output beside the text.
     pub parts: Vec<ContentPart>,
-    /// What the call has begun goes on, and may be spoken of in any later turn.
+    /// The call has started something that goes on and may be reported in any later turn.
     pub goes_on: bool,
 }
 
@@ -291,7 +291,7 @@ impl Body {
 pub struct PermissionAsk {
     pub key: RequestKey,
     pub native_id: Option<serde_json::Value>,
-    /// What the agent wants to do, for a person to read.
+    /// The action that the agent asks for, in words for a person.
     pub action: String,
     /// The call that waits; without one the Timeline makes a call and its result.
     pub call: Option<ItemKey>,
@@ -301,7 +301,7 @@ pub struct PermissionAsk {
     pub options: Vec<PermissionOption>,
     /// `file_ref` parts of what an edit would change.
     pub files: Vec<ContentPart>,
-    /// What the agent says about it beside the action.
+    /// The agent's further explanation.
     pub detail: Option<String>,
     /// The kind of the call that the Timeline makes, as far as the adapter knows it.
     pub kind: Option<ToolKind>,

@@ -46,14 +46,14 @@ pub struct OpenTurn {
     pub message_id: Option<MessageId>,
 }
 
-/// What an `always` covers for the rest of the session (T11).
+/// The calls that an `always` allows for the rest of the session (T11).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
     pub tool: String,
     pub pattern: String,
 }
 
-/// What the store keeps of a session beside its events.
+/// The state of a session that the store keeps beside its events.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// Makes the ids of this session unique.

@@ -124,7 +124,7 @@ pub struct Timeline {
     /// Nobody is there to answer questions.
     refuses_questions: bool,
     effects: Vec<Effect>,
-    /// What clients call messages that were sent and whose turn has not begun.
+    /// The clients' own ids of messages that were sent and that have no turn yet.
     named: HashMap<MessageId, Vec<String>>,
 }
 

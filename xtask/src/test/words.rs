@@ -100,7 +100,7 @@ const RETIRED_FILES: &[&str] = &[
 ];
 
 /// How many doc comments may still begin without a subject. It only falls: lower it when there are fewer.
-const BUDGET: usize = 364;
+const BUDGET: usize = 0;
 
 pub(super) struct Words {
     headless: usize,

@@ -37,7 +37,7 @@ struct TerminalAuth {
 }
 
 impl AuthMethod {
-    /// What a person has to do.
+    /// Returns the advice for a person.
     fn advice(&self) -> String {
         let AuthMethodInfo { name, description, .. } = &self.info;
         if let Some(TerminalAuth { command, args }) = self.terminal() {

@@ -1,9 +1,9 @@
-//! What a session has cost, from a sum that some agents begin anew with each process (T15).
+//! The cost of a session, from a sum that some agents restart with each process (T15).
 
 /// The costs of a session in US dollars, over all of its processes.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
-    /// What was spent before the agent's sum began.
+    /// The cost before the agent's sum began.
     before: f64,
     /// The agent's sum; unknown after a resume, until it is said once.
     sum: Option<f64>,
@@ -36,12 +36,12 @@ impl Account {
         rounded(self.before + self.sum.unwrap_or(0.0))
     }
 
-    /// What was spent, if the agent's next sum will tell by how much that has grown.
+    /// Returns the cost so far, if the agent's next sum will tell its growth.
     pub(crate) fn known(&self) -> Option<f64> {
         self.sum.map(|_| self.spent())
     }
 
-    /// What was spent since then.
+    /// Returns the cost since then.
     pub(crate) fn since(&self, before: f64) -> f64 {
         rounded(self.spent() - before)
     }

@@ -5,7 +5,7 @@ use omniglot_schema::{ContentPart, FileAction};
 
 use crate::diff::unified;
 
-/// What one edit does to one file.
+/// Returns the `file_ref` of one edit.
 ///
 /// An agent may give only the replaced snippet instead of the whole file; then the line numbers count
 /// from the snippet's start, which is the best that can be known.

@@ -1,6 +1,6 @@
 //! Elicitation: questions of the agent as a form, and our answers to them (T10, T12).
 //!
-//! What a form asks, and how an answer becomes its value, is left to `form`. Forms alone are served: a
+//! `form` reads the fields and makes values of answers. Forms alone are served: a
 //! page to be opened somewhere else is not ours to open.
 
 #[cfg(test)]

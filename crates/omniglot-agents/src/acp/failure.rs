@@ -8,7 +8,7 @@ use omniglot_schema::ErrorCode;
 use omniglot_timeline::Failure;
 use serde_json::Value;
 
-/// What a failed prompt means.
+/// Returns the failure of a prompt.
 pub(crate) fn failure(error: &RpcError) -> Failure {
     let message = message(error);
     let code = code(error, &message);
@@ -17,7 +17,7 @@ pub(crate) fn failure(error: &RpcError) -> Failure {
     failure
 }
 
-/// What a failure that is only told in words means.
+/// Returns the failure that a message in words describes.
 pub(crate) fn failure_in_words(message: &str) -> Failure {
     let code = in_words(message).or_else(|| http_status_in(message).map(http)).unwrap_or(ErrorCode::ApiError);
     let kind = limit_kind(code, message).map(|kind| serde_json::json!({ "kind": kind }));

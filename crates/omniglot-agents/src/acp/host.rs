@@ -31,13 +31,13 @@ use crate::rpc::{self, RpcError, RpcId, send};
 pub(crate) struct Duties {
     offered: Offer,
     last_key: u64,
-    /// What the runtime is doing, and the request that it is for.
+    /// The host requests under way, each with the agent's request.
     under_way: HashMap<HostKey, RpcId>,
     /// Requests whose answer was not sent yet; a recording tells there what came of them.
     unanswered: HashMap<RpcId, Duty>,
 }
 
-/// What the agent may ask for: as the handshake said, which a recording has too.
+/// The host duties that the handshake offered; a recording has them too.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Offer {
     pub(crate) read: bool,

@@ -23,7 +23,7 @@ use crate::rpc::RpcError;
 /// The one version that we speak. Asked for another, some agents answer with a draft of it.
 pub(crate) const PROTOCOL_VERSION: u64 = 1;
 
-/// What the agent said about itself.
+/// The agent's description of itself.
 #[derive(Debug, Default)]
 pub(crate) struct Agent {
     pub(crate) quirks: &'static Quirks,
@@ -45,12 +45,12 @@ pub(crate) struct Session {
     pub(crate) replaying: bool,
     /// How much of it came.
     pub(crate) replayed: u64,
-    /// What was said about the session before it was open.
+    /// State patches that came before the session was open.
     early: Vec<StatePatch>,
     pub(crate) cwd: PathBuf,
     /// The permission mode that was asked for, or what became of it since.
     pub(crate) permission_mode: Option<String>,
-    /// What could not be opened as asked, to be told once the session is open.
+    /// Warnings about the request to open, sent once the session is open.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -120,7 +120,7 @@ impl Acp {
         }
     }
 
-    /// Whoever begins a session is told what it cannot have; one that comes back goes on without it.
+    /// Returns the session request: a new session is refused what it cannot have, a resumed one goes on without.
     fn session_request(&mut self, open: &Open) -> Output {
         let capabilities = &self.agent.capabilities;
         let (_, problems) = mcp::to_wire(&open.mcp, &capabilities.mcp_capabilities);
@@ -256,7 +256,7 @@ pub(crate) fn unavailable(message: String, hint: Option<&str>) -> Refusal {
 }
 
 impl Acp {
-    /// What kind of session request went out, learnt from the wire.
+    /// Returns the kind of session request that was sent, read from the wire.
     pub(crate) fn session_sent(&mut self, method: &str, params: &RawValue) -> OutboundRequest {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]

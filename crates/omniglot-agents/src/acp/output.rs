@@ -1,4 +1,4 @@
-//! What a tool gave back, from the many places in which ACP agents say it.
+//! The output of a tool, from the many places in which ACP agents put it.
 //!
 //! Decides nothing about when a result starts or ends; that is the tool table's.
 
@@ -88,7 +88,7 @@ impl Content {
     }
 }
 
-/// What is within a code fence, if the text is nothing but one.
+/// Returns the text within a code fence, if there is nothing beside it.
 pub(crate) fn unfenced(text: &str) -> Option<&str> {
     let (first, rest) = text.split_once('\n')?;
     let marks = first.len() - first.trim_start_matches('`').len();
@@ -97,11 +97,11 @@ pub(crate) fn unfenced(text: &str) -> Option<&str> {
     (last == fence).then_some(inner)
 }
 
-/// What `rawOutput` says.
+/// The content of `rawOutput`.
 #[derive(Debug, Default)]
 pub(crate) struct RawOutput {
     pub(crate) text: String,
-    /// What was written to stderr, where `text` is without it.
+    /// The stderr of the command, where `text` is without it.
     pub(crate) stderr: Option<String>,
     pub(crate) exit_code: Option<i64>,
     pub(crate) duration_ms: Option<u64>,
@@ -173,7 +173,7 @@ impl RawOutput {
     }
 }
 
-/// What an MCP tool gave, which codex-acp 2.6 wraps as `{result, error}`.
+/// Returns the output of an MCP tool, which codex-acp 2.6 wraps as `{result, error}`.
 fn within_result(mut value: Value) -> Value {
     let inner = value.get_mut("result").filter(|inner| inner.get("content").is_some_and(Value::is_array));
     inner.map(Value::take).unwrap_or(value)

@@ -33,7 +33,7 @@ struct OpenRequest {
     choices: Choices,
     /// The Timeline can remember an `always`.
     grantable: bool,
-    /// What the person said, until the answer is really sent.
+    /// The person's reply, until the answer is sent.
     reply: Option<(PermissionReply, Option<String>)>,
 }
 

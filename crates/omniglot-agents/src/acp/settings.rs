@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use super::wire::{entries, field};
 use crate::contract::{SettingsRequest, Unparsed};
 
-/// What is known about the session's settings.
+/// The known settings of the session.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Settings {
     pub(crate) mode: Option<Choice>,
@@ -108,7 +108,7 @@ impl Settings {
         self.variant_is_gone |= variant.is_some() && self.variant.is_none();
     }
 
-    /// What the session's state lists, as if the agent had just told it and the requested model were in use. A
+    /// Returns the settings that the session's state lists, as if the requested model were in use. A
     /// list that stands elsewhere is taken to hold what is requested: the agent itself will judge.
     pub(crate) fn of_state(state: &SessionState, requested: &SettingsRequest) -> Self {
         let modes = [&requested.agent_mode, &requested.permission_mode].map(Option::as_deref);

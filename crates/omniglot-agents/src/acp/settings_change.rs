@@ -9,7 +9,7 @@ use super::quirks::Quirks;
 use super::settings::{Choice, Control, Settings};
 use crate::contract::{Refusal, RefusalKind, SettingsPreview, SettingsRequest};
 
-/// What is to be changed, and how.
+/// A change of settings under way.
 #[derive(Debug, Default)]
 pub(crate) struct SettingsChange {
     pub(crate) mode: Option<(Control, String)>,
@@ -99,7 +99,7 @@ pub(crate) fn wanted_variant(
     Ok(changes.then(|| (choice.control.clone(), variant.to_owned())))
 }
 
-/// What a settings request comes to for a session whose agent is not asked now.
+/// Returns the expected result of a settings request, without asking the agent.
 pub fn preview_settings(
     state: &SessionState,
     requested: &SettingsRequest,

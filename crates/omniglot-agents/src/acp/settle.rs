@@ -21,7 +21,7 @@ pub(crate) const REPLAYED: &str = "_omniglot/replayed";
 #[derive(serde::Serialize)]
 struct Nothing {}
 
-/// What was asked for and is not all answered.
+/// The requests that are not all answered.
 #[derive(Debug)]
 pub(crate) struct Settling {
     purpose: Purpose,

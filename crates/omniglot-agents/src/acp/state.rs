@@ -1,4 +1,4 @@
-//! What *is now*: plans, commands, modes, models, title and context, as patches of the state.
+//! State patches: plans, commands, modes, models, title and context.
 
 use agent_client_protocol_schema::v1::{AvailableCommand, AvailableCommandInput, PlanEntry, PlanEntryStatus};
 use omniglot_schema::{CommandInfo, ContextFill, StatePatch, StatusLabel, Todo, TodoStatus};

@@ -21,7 +21,7 @@ pub(crate) struct Terminals {
 pub(crate) struct Terminal {
     /// `None` in a recording.
     key: Option<HostKey>,
-    /// What the agent wants to be shown at most.
+    /// The agent's limit of the output that it gets.
     limit: Option<usize>,
     said: Tail,
     /// As `said`, for everybody but the agent.
@@ -81,7 +81,7 @@ impl Terminals {
         found
     }
 
-    /// What was released is shown to the end of its turn, and then forgotten.
+    /// Forgets released terminals, which stay visible to the end of their turn.
     pub(crate) fn turn_ended(&mut self) {
         self.by_name.retain(|_, terminal| !terminal.released);
     }
@@ -90,7 +90,7 @@ impl Terminals {
         self.by_name.entry(name.to_owned()).or_insert_with(|| Terminal::new(None, limit));
     }
 
-    /// What a recording says of a terminal; a live one knows better.
+    /// Takes a terminal's output from a recording; a live terminal knows its own.
     pub(crate) fn recorded_output(&mut self, name: &str, answer: &TerminalOutputResponse) {
         let Some(terminal) = self.by_name.get_mut(name).filter(|terminal| terminal.key.is_none()) else {
             return;
@@ -123,13 +123,13 @@ impl Terminal {
         self.exit = Some(TerminalExitStatus::new().exit_code(code).signal(signal));
     }
 
-    /// What the agent is told, and whether something before it is missing.
+    /// Returns the output for the agent, and whether its beginning is missing.
     pub(crate) fn view(&self) -> (String, bool) {
         let text = self.said.last(self.limit.unwrap_or(KEPT).min(MOST_KEPT));
         (text.to_owned(), (text.len() as u64) < self.said.length)
     }
 
-    /// What the transcript keeps.
+    /// Returns the output for the transcript.
     pub(crate) fn output(&self) -> &str {
         self.shown.last(KEPT)
     }

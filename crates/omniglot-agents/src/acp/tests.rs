@@ -68,7 +68,7 @@ impl Harness {
         self
     }
 
-    /// What came out since the last look.
+    /// Returns the outputs since the last call.
     fn said(&mut self) -> String {
         std::mem::take(&mut self.lines).join("\n")
     }

@@ -73,7 +73,7 @@ struct Tool {
     streamed: String,
 }
 
-/// What a permission request needs to know about its call.
+/// The facts of a call that its permission request needs.
 pub(crate) struct CallFacts {
     pub(crate) call: ItemKey,
     pub(crate) title: Option<String>,
@@ -81,7 +81,7 @@ pub(crate) struct CallFacts {
     /// With the name, what an `always` covers.
     pub(crate) pattern: Option<String>,
     pub(crate) switches_mode: bool,
-    /// What the agent says about it, in words.
+    /// The agent's explanation in words.
     pub(crate) detail: Option<String>,
     pub(crate) files: Vec<ContentPart>,
     pub(crate) about: About,
@@ -260,7 +260,7 @@ impl Tool {
         }
     }
 
-    /// What a request leaves empty or says in its own way is known better from the call: codex-acp gives the
+    /// Removes from a request what is known better from the call: codex-acp gives the
     /// arguments of its question, and claude-agent-acp none. But arguments that are still streamed it may know
     /// whole.
     fn leave_out_known(&self, said: &mut ToolFields) {
@@ -388,7 +388,7 @@ impl Tool {
         self.content.terminals.iter().filter_map(|name| terminals.get(name))
     }
 
-    /// What its commands have said and how the last of them ended.
+    /// Reads the output of the call's commands and the exit of the last one.
     fn read_terminals(&mut self, terminals: &Terminals) {
         let said: String = self.terminals(terminals).map(Terminal::output).collect();
         let exit_code = self.shown.iter().filter_map(|name| terminals.get(name)?.exit_code()).next_back();
@@ -419,7 +419,7 @@ impl Tool {
         self.quirks.exit_code_in(self.output()).filter(|_| failed)
     }
 
-    /// What the call is about, in the agent's words; what it has put out does not count.
+    /// Returns the agent's explanation of the call, without its output.
     fn explanation(&self) -> Option<String> {
         let text = self.content.text.trim();
         (!self.content_is_output && !text.is_empty()).then(|| text.to_owned())

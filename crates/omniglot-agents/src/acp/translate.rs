@@ -314,7 +314,7 @@ impl Acp {
     }
 }
 
-/// What a replayed session says again; the rest of its updates tell what is now.
+/// Returns whether an update repeats history; the other updates of a replayed session are state.
 fn is_history(update: &Update<'_>) -> bool {
     match update {
         Update::UserMessage

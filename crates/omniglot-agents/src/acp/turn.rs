@@ -45,7 +45,7 @@ struct Running {
     cost_told: bool,
     tokens: Option<TokenCount>,
     model: Option<String>,
-    /// What the agent wrote since it said that the model call failed.
+    /// The agent's text since it reported that the model call failed.
     failed: Option<String>,
 }
 
@@ -114,7 +114,7 @@ impl Turns {
         self.running.take_if(|turn| turn.id.as_ref() == Some(id))
     }
 
-    /// What the turn cost; unknown unless the agent told the sum before and during it.
+    /// Returns the cost of the turn; unknown unless the agent reported the sum before and during it.
     fn cost_of(&self, turn: &Running) -> Option<f64> {
         turn.cost_before.filter(|_| turn.cost_told).map(|before| self.account.since(before))
     }
@@ -208,7 +208,7 @@ impl Acp {
     }
 }
 
-/// What the person said, as parts. A file that went along whole is named, not repeated.
+/// Returns the user's message as parts. A file that was sent whole is named, not repeated.
 fn user_content(prompt: Option<&RawValue>) -> Vec<ContentPart> {
     let blocks: Vec<ContentBlock> = entries("prompt", prompt, &mut Vec::new()).unwrap_or_default();
     let part = |block| match attached_file(&block) {

@@ -25,7 +25,7 @@ pub(crate) struct SessionUpdate<'a> {
     pub(crate) update: &'a RawValue,
 }
 
-/// What an update says, by its `sessionUpdate` tag.
+/// An update, by its `sessionUpdate` tag.
 pub(crate) enum Update<'a> {
     UserMessage,
     AgentMessage(Chunk<'a>),
@@ -157,7 +157,7 @@ impl Chunk<'_> {
 pub(crate) struct ChunkMeta {
     #[serde(rename = "claudeCode")]
     pub(crate) claude: ClaudeMeta,
-    /// What qwen-code reports per model call, instead of with the prompt's answer.
+    /// The usage that qwen-code reports per model call, instead of with the prompt's answer.
     pub(crate) usage: Option<super::usage::TokenCount>,
 }
 
@@ -167,7 +167,7 @@ impl ChunkMeta {
     }
 }
 
-/// What claude-agent-acp adds to chunks and tool calls.
+/// The `_meta` that claude-agent-acp adds to chunks and tool calls.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct ClaudeMeta {
@@ -179,7 +179,7 @@ pub(crate) struct ClaudeMeta {
     pub(crate) kind: Option<String>,
 }
 
-/// What is said about a tool call: in an announcement, an update or a permission request alike.
+/// The fields of a tool call: in an announcement, an update or a permission request alike.
 #[derive(Debug, Default)]
 pub(crate) struct ToolFields {
     pub(crate) id: String,

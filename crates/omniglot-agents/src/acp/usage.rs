@@ -1,4 +1,4 @@
-//! What a turn used, from the three places and spellings in which ACP agents say it (T15).
+//! The usage of a turn, from the three places and spellings in which ACP agents put it (T15).
 
 use agent_client_protocol_schema::v1::StopReason as WireStop;
 use omniglot_schema::{StopReason, Usage};

@@ -1,6 +1,6 @@
-//! What runs beside the conversation: background commands and subagents, from their start to their end.
+//! Background commands and subagents, from their start to their end.
 //!
-//! What subagents say, and when that is told, is left to `backlog`.
+//! `backlog` decides when a subagent's words are told.
 
 use indexmap::IndexMap;
 use omniglot_schema::{ContentPart, StatePatch};
@@ -13,7 +13,7 @@ use crate::contract::{DropReason, Output};
 
 #[derive(Debug, Default)]
 pub(crate) struct Background {
-    /// What runs, by the CLI's id.
+    /// The running tasks, by the CLI's id.
     tasks: IndexMap<String, Task>,
 }
 
@@ -33,7 +33,7 @@ struct Subagent {
     r#type: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
-    /// What it does now.
+    /// The present step of the task.
     #[serde(skip_serializing_if = "Option::is_none")]
     progress: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! What subagents in the background say, and when it is told.
+//! Holds the words of background subagents until they may be told.
 //!
 //! Such a subagent goes on when the turn that began it has ended. Nothing may be said outside of a turn, so its
 //! words wait for the next one, and its calls wait for their results: a turn that ends would fail them. The next
@@ -14,7 +14,7 @@ use crate::contract::{Draft, DropReason, Output, StreamOutput};
 
 #[derive(Debug, Default)]
 pub(crate) struct EarlyFrames {
-    /// What the next turn begins with.
+    /// The outputs that the next turn begins with.
     later: Vec<Output>,
     /// Calls of subagents that wait for their results, by native id.
     held: HashMap<String, Held>,
@@ -166,7 +166,7 @@ impl Claude {
         }
     }
 
-    /// What was said with a call that waited. The text that it followed may be out of sight by now; the call
+    /// Returns the held outputs of a call that waited. The text before it may be forgotten by now; the call
     /// that spawned the subagent never is.
     fn release(&mut self, call: &str) -> Vec<Output> {
         let Some(mut held) = self.backlog.held.remove(call) else { return Vec::new() };

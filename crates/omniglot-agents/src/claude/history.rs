@@ -60,7 +60,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// What is known of the session stands in its lines, not before them.
+    /// Opens the session from its lines, since nothing stands before them.
     fn open(&mut self, entries: &[Entry<'_>]) {
         let Some(first) = entries.first() else { return };
         let known = |field: fn(&wire::Head) -> &Option<String>| {
@@ -187,7 +187,7 @@ impl Reader {
         }
     }
 
-    /// What the CLI gave to the model is nobody else's business, but for what a person said meanwhile.
+    /// Drops an attachment that the CLI gave to the model, unless it is a message of the user's.
     fn attachment(&mut self, line: AttachmentLine<'_>, out: &mut Vec<Output>) {
         let Some(content) = line.attachment.queued_prompt() else {
             return dropped(DropReason::Internal, out);

@@ -21,7 +21,7 @@ use crate::contract::{Draft, Open, Output, Refusal, RefusalKind, decode};
 /// The session as far as it is known.
 #[derive(Debug, Default)]
 pub(crate) struct Session {
-    /// What to open, until it is open.
+    /// The request to open the session, until it is open.
     pub(crate) open: Option<Open>,
     native: Option<String>,
     resumed: bool,
@@ -154,7 +154,7 @@ impl Claude {
         self.opened(out);
     }
 
-    /// What has to be done, or is wrong, before the session is open.
+    /// Returns the next request, or the refusal, before the session is open.
     fn before_opened(&mut self) -> Option<Output> {
         let open = self.session.open.clone()?;
         let returns = open.resume.is_some() && !open.fork;

@@ -1,4 +1,4 @@
-//! What a tool gave back: its text, files, pictures and exit code, from the two forms in which the CLI tells.
+//! The output of a tool: text, files, pictures and exit code, from the two forms that the CLI has.
 //!
 //! The content is what the model was given; `tool_use_result` is the tool's own structured copy of it.
 

@@ -1,4 +1,4 @@
-//! What an edit does to a file, as a unified diff: of one that was made, and of one that is asked for.
+//! The unified diff of an edit: of one that was made, and of one that is asked for.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::diff::{of_files, unified};
 
-/// What the tools that change files tell of it.
+/// The report of a tool that changes files.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FileChange {
@@ -144,7 +144,7 @@ struct Edits {
     edits: Vec<Replacement>,
 }
 
-/// What an edit has changed whose result tells nothing but its words, as those of subagents do.
+/// Returns the changes of an edit whose result is only text, as those of subagents are.
 pub(crate) fn made(tool: &str, input: &Map<String, Value>, words: &str) -> Vec<ContentPart> {
     let mut parts = asked(tool, input);
     // What was in the file, or in the rest of a notebook, is not known.
@@ -157,7 +157,7 @@ pub(crate) fn made(tool: &str, input: &Map<String, Value>, words: &str) -> Vec<C
     parts
 }
 
-/// What the input of an edit would change. The file itself is not known here: line numbers count from the
+/// Returns the changes that an edit's input asks for. The file itself is not known here: line numbers count from the
 /// snippet, and a file that is written whole is shown as new.
 pub(crate) fn asked(tool: &str, input: &Map<String, Value>) -> Vec<ContentPart> {
     let text = |name: &str| input.get(name).and_then(Value::as_str);

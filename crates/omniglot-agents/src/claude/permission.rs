@@ -57,7 +57,7 @@ impl Claude {
 }
 
 impl Permission {
-    /// What the tool would do, in words.
+    /// Returns the requested action in words.
     fn action(&self, name: &str) -> String {
         let subject = ["command", "file_path", "notebook_path", "url", "path", "query"];
         let subject = subject.iter().find_map(|field| self.input.get(*field).and_then(Value::as_str));
@@ -67,7 +67,7 @@ impl Permission {
         }
     }
 
-    /// What `always` covers: the CLI's own rule where it suggests one, else the command or the file.
+    /// Returns the pattern of an `always`: the CLI's own rule where it suggests one, else the command or the file.
     fn pattern(&self) -> String {
         let rules = self.suggestions.iter().flat_map(|update| update.rules.iter().flatten());
         let suggested: Vec<&str> = rules.map(|rule| rule.rule_content.as_deref().unwrap_or("*")).collect();
@@ -135,7 +135,7 @@ impl Permission {
         self.suggestions.iter().map(here).collect()
     }
 
-    /// What an answer means; one that the CLI does not accept refuses the tool.
+    /// Returns the status of an answer; one that the CLI does not accept refuses the tool.
     pub(crate) fn status(&self, answer: Option<&RawValue>) -> (PermissionStatus, Option<String>) {
         let answer = answer.and_then(|raw| serde_json::from_str::<Answer>(raw.get()).ok());
         match answer {
@@ -158,5 +158,5 @@ pub(crate) fn interrupt(id: &str) -> Result<Box<RawValue>, Unparsed> {
     success(id, Deny { behavior: "deny", message: REJECTED, interrupt: true })
 }
 
-/// What the model is told when the person says nothing.
+/// The reason that the model gets when the person gives none.
 const REJECTED: &str = "The user rejected this.";

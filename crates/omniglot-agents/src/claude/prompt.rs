@@ -87,7 +87,7 @@ const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp
 const OPEN: &str = "<attached-file path=\"";
 const CLOSE: &str = "</attached-file>";
 
-/// What a prompt that was sent says, as parts. A file that went along whole is named, not repeated.
+/// Returns a sent prompt as parts. A file that was sent whole is named, not repeated.
 pub(crate) fn content(content: &RawValue) -> Vec<ContentPart> {
     let part = |block| match block {
         Block::Text(text) => Some(match file_in(&text) {

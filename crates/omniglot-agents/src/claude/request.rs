@@ -1,6 +1,6 @@
 //! The CLI's own requests: which wait for an answer of ours, and what became of each (T10, T18).
 //!
-//! What is asked, and how an answer is written, is left to `permission` and `question`.
+//! `permission` and `question` read the requests and write the answers.
 
 use indexmap::IndexMap;
 use omniglot_schema::{PermissionReply, PermissionStatus, ResolvedBy, StatusLabel};
@@ -25,7 +25,7 @@ pub(crate) struct Requests {
 struct OpenRequest {
     id: String,
     asked: InboundRequest,
-    /// What was said to it, until the answer is really sent. A recording holds the answer alone.
+    /// The reply, until the answer is sent. A recording holds the answer alone.
     said: Option<Said>,
 }
 
@@ -37,7 +37,7 @@ pub(crate) enum InboundRequest {
 
 #[derive(Debug, Clone)]
 enum Said {
-    /// What the person said with it.
+    /// The person's words with the reply.
     Permission(Option<String>),
     Answers(Option<Vec<Vec<String>>>),
     Withdrawn,

@@ -14,7 +14,7 @@ use crate::contract::{DropReason, Output, Refusal, RefusalKind, SettingsPreview,
 /// The name under which the CLI lists its own choice.
 pub(crate) const DEFAULT_MODEL: &str = "default";
 
-/// What is set, and what could be.
+/// The present settings, and the possible ones.
 #[derive(Debug, Default)]
 pub(crate) struct Settings {
     pub(crate) models: Vec<AgentModelInfo>,
@@ -167,7 +167,7 @@ impl Settings {
     }
 }
 
-/// What a settings request comes to for a session whose agent is not asked now.
+/// Returns the expected result of a settings request, without asking the agent.
 pub(crate) fn preview_settings(
     state: &SessionState,
     requested: &SettingsRequest,

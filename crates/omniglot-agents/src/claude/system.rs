@@ -1,6 +1,6 @@
-//! What the CLI says about itself: status, retries, compaction, hooks, warnings.
+//! The CLI's own messages: status, retries, compaction, hooks, warnings.
 //!
-//! What runs in the background is left to `background`, the start of a turn to `open` and `turn`.
+//! `background` handles background tasks, `open` and `turn` the start of a turn.
 
 use omniglot_schema::{Activity, CommandInfo, StatePatch, StatusLabel};
 use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome};

@@ -85,7 +85,7 @@ impl Harness {
         self
     }
 
-    /// What the adapter has said since the last time, but for what it dropped.
+    /// Returns the adapter's outputs since the last call, without those that it dropped.
     fn said(&mut self) -> String {
         let lines = std::mem::take(&mut self.lines);
         let told = lines.iter().filter(|line| !line.starts_with("dropped "));

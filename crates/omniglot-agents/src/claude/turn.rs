@@ -49,10 +49,10 @@ pub(crate) struct Running {
     taken_up: bool,
     cancelled: bool,
     pub(crate) model: Option<String>,
-    /// What the last call of the model used.
+    /// The usage of the last model call.
     pub(crate) last_call: Option<Tokens>,
     pub(crate) failed: Option<Told>,
-    /// What the results before the last one said.
+    /// The sum of the results before the last one.
     pub(crate) before: Option<TurnEnd>,
     /// The end of the turn, while a subagent in the background still needs it. The CLI itself does nothing.
     pub(crate) kept: Option<TurnEnd>,
@@ -91,7 +91,7 @@ impl Turns {
         }
     }
 
-    /// What is told at the end of a call may be a part of the numbers.
+    /// Adds the usage of a model call, which may come in several parts.
     pub(crate) fn used(&mut self, of_main_thread: bool, tokens: Option<Tokens>) {
         if let (true, Some(tokens), Some(turn)) = (of_main_thread, tokens, &mut self.running) {
             turn.last_call = Some(tokens.or(turn.last_call.unwrap_or_default()));

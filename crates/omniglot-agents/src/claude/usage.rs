@@ -1,4 +1,4 @@
-//! What a turn used and cost, as differences where the CLI counts on and on (T15).
+//! The usage and cost of a turn, as differences where the CLI keeps running totals (T15).
 
 use omniglot_schema::Usage;
 
@@ -10,11 +10,11 @@ pub(crate) struct Account {
     /// As the CLI told them last.
     cost: f64,
     tokens: ModelUsage,
-    /// What the session has cost, over all its processes.
+    /// The cost of the session, over all its processes.
     spent: f64,
 }
 
-/// What fell to one result: subagents and compaction included.
+/// The usage and cost of one result, subagents and compaction included.
 #[derive(Debug, Default)]
 pub(crate) struct Share {
     pub(crate) cost: Option<f64>,
@@ -66,7 +66,7 @@ impl Share {
         tokens.to_usage()
     }
 
-    /// What is not the main thread's.
+    /// Returns the usage beside that of the main thread.
     pub(crate) fn beside(&self, main: Option<Tokens>) -> Option<Usage> {
         let main = main?;
         let rest = |all: u64, main: Option<u64>| Some(all.saturating_sub(main.unwrap_or(0)));
@@ -126,7 +126,7 @@ impl Tokens {
     }
 }
 
-/// What two results used together.
+/// Returns the sum of two usages.
 pub(crate) fn plus(one: Option<Usage>, other: Option<Usage>) -> Option<Usage> {
     let (one, other) = match (one, other) {
         (Some(one), Some(other)) => (one, other),

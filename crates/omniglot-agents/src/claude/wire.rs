@@ -86,7 +86,7 @@ pub(crate) struct Assistant<'a> {
     pub(crate) message: Reply<'a>,
     #[serde(default)]
     pub(crate) parent_tool_use_id: Option<String>,
-    /// What kind of API error the text tells.
+    /// The kind of API error that the text reports.
     #[serde(default)]
     pub(crate) error: Option<String>,
     /// The reply was cut.
@@ -104,7 +104,7 @@ pub(crate) struct Reply<'a> {
     pub(crate) content: &'a RawValue,
 }
 
-/// What the CLI puts into the conversation on the user's side: tool results, notes, echoes.
+/// A message that the CLI adds on the user's side: tool results, notes, echoes.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct User<'a> {
@@ -152,7 +152,7 @@ pub(crate) struct AuthStatus {
     pub(crate) error: Option<String>,
 }
 
-/// What becomes of a prompt that was sent with a uuid.
+/// The progress of a prompt that was sent with a uuid.
 #[derive(Debug, Deserialize)]
 pub(crate) struct CommandLifecycle {
     pub(crate) command_uuid: String,

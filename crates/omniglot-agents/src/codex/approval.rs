@@ -140,7 +140,7 @@ impl OpenRequest {
         }
     }
 
-    /// What an answer of ours says; in a recording the wire is all there is.
+    /// Returns the decision in an answer of ours; in a recording the wire is all there is.
     pub(crate) fn verdict(&self, raw: &RawValue) -> (PermissionStatus, ResolvedBy) {
         use PermissionStatus::{Accept, AcceptForSession, Reject};
         let always = matches!(self.reply, Some((PermissionReply::Always, _)));
@@ -176,7 +176,7 @@ impl OpenRequest {
     }
 }
 
-/// What a permission is asked for.
+/// The action that a permission is requested for.
 struct Wanted {
     action: String,
     /// Why, in the model's words.
@@ -192,7 +192,7 @@ fn path_of(part: &ContentPart) -> Option<&str> {
     if let ContentPart::FileRef { path, .. } = part { Some(path) } else { None }
 }
 
-/// What Codex takes as an answer, whatever it lists. A rule for all sessions of the user is not offered.
+/// Returns the answers that Codex takes, whatever it lists. A rule for all sessions of the user is not offered.
 fn options() -> Vec<PermissionOption> {
     let option = |id: &str, name: &str, kind: &str| PermissionOption {
         id: id.to_owned(),

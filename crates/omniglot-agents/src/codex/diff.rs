@@ -5,7 +5,7 @@ use similar::TextDiff;
 
 use super::wire::{FileUpdate, UpdateKind};
 
-/// What one change does to one file. The diff of a file that is added or deleted is its bare content.
+/// Returns the `file_ref` of one change. The diff of a file that is added or deleted is its bare content.
 pub(crate) fn file_ref(change: &FileUpdate) -> ContentPart {
     let FileUpdate { path, kind, diff } = change;
     let name = path.trim_start_matches('/');

@@ -1,7 +1,7 @@
-//! What a person said comes back from Codex as an item: the echo of what was sent here is no news, but for the id
+//! Codex repeats a user's message as an item: the echo of one that was sent here adds nothing but the id
 //! of the message that began the turn.
 //!
-//! What steers a turn stands in it when it is sent; its echo comes when the model hears of it, long after its item
+//! A steering message stands in the turn when it is sent; its echo comes when the model gets it, long after its item
 //! was completed, so that the native id of such a message is not told.
 
 use serde::Deserialize;
@@ -15,7 +15,7 @@ pub(crate) struct Echoes {
     due: Vec<Due>,
 }
 
-/// What a message of the user repeats.
+/// The sent message that a user item of Codex repeats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Echo {
     /// The message that began the turn.
@@ -68,7 +68,7 @@ impl Echoes {
         Some(self.due.remove(found).echo)
     }
 
-    /// What was not taken into a turn never is.
+    /// Forgets the messages that the turn did not take: no later turn will.
     pub(crate) fn turn_ended(&mut self) {
         self.due.clear();
     }

@@ -1,4 +1,4 @@
-//! What went wrong, in one code of our list (T16).
+//! Maps failures to the codes of our list (T16).
 
 use omniglot_schema::ErrorCode;
 use omniglot_timeline::Failure;

@@ -1,4 +1,4 @@
-//! What a person sends: text and files as Codex's user input, and user input as parts of the user's item.
+//! User input: text and files as Codex takes them, and Codex's form of them as parts of the user's item.
 
 use std::path::Path;
 
@@ -34,7 +34,7 @@ fn attached(attachment: &Attachment, cwd: &Path) -> UserInput {
 
 const OPENING: &str = "<attached_file path=\"";
 
-/// What the person said, by the parameters of the request that said it.
+/// Returns the user's message from the parameters of the request that sent it.
 pub(crate) fn said(method: &str, params: &RawValue) -> Vec<ContentPart> {
     let command = |text: String| vec![ContentPart::Text { text }];
     match method {

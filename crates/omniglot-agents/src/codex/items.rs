@@ -115,7 +115,7 @@ impl Codex {
         self.tool(&spot, call, done, Phase::Completed, out);
     }
 
-    /// What was said here is known since it was sent, and what a child agent is told stands in the call that
+    /// A message sent here is known since then, and the prompt of a child agent stands in the call that
     /// starts it. The rest came from elsewhere: Codex keeps a queue of its own.
     fn user_message(&mut self, spot: &Spot, message: UserMessage, phase: Phase, out: &mut Vec<Output>) {
         if self.is_child(&spot.thread) {

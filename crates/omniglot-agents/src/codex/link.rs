@@ -21,7 +21,7 @@ const OLDEST: (u64, u64) = (0, 160);
 /// How programs without an app-server refuse the word.
 const NO_SERVER: &[&str] = &["unrecognized subcommand", "unexpected argument", "stdin is not a terminal"];
 
-/// What no session needs: most of it would go to every session, all of it often.
+/// The notifications that no session needs: most would go to every session, all of them often.
 const OPTED_OUT: &[&str] = &[
     "account/rateLimits/updated",
     "remoteControl/status/changed",

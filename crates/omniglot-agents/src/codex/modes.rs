@@ -1,4 +1,4 @@
-//! What our permission modes and agent modes are in Codex: an approval policy and a sandbox, a collaboration mode.
+//! Maps our permission and agent modes to Codex's approval policy, sandbox and collaboration mode.
 //!
 //! Codex has no list of permission modes; its own words for policies and sandboxes are taken as well.
 

@@ -18,7 +18,7 @@ use super::{Codex, OutboundRequest, commands, dropped, mcp};
 use crate::contract::{Draft, Open, Output, Refusal, RefusalKind, decode};
 use crate::rpc::{RpcError, request, send};
 
-/// What is to be opened, until it is.
+/// A thread that is being opened.
 #[derive(Debug, Default)]
 pub(crate) struct Opening {
     open: Open,
@@ -40,9 +40,9 @@ pub(crate) struct Thread {
     pub(crate) settings: Settings,
     pub(crate) started: bool,
     auth: Option<AuthStatus>,
-    /// What was told of it before it was open.
+    /// State patches that came before the thread was open.
     early: Vec<StatePatch>,
-    /// What happened before.
+    /// Status items that came before.
     pub(crate) unsaid: Vec<(StatusLabel, Option<String>)>,
 }
 
@@ -156,7 +156,7 @@ impl Codex {
         }
     }
 
-    /// What kind of opening went out, learnt from the wire.
+    /// Returns the kind of opening request that was sent, read from the wire.
     pub(crate) fn thread_sent(&mut self, method: &str, params: &RawValue) -> OutboundRequest {
         let params: OpenThread = serde_json::from_str(params.get()).unwrap_or_default();
         let came_back = self.opening.as_ref().is_some_and(|opening| opening.open.resume.is_some());

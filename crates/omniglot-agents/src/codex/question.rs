@@ -15,7 +15,7 @@ use crate::fault::unparsed;
 use crate::form::Form;
 use crate::rpc::{self, RpcError, RpcId, send};
 
-/// What Codex puts before an answer beside the options.
+/// The prefix that Codex puts before an answer beside the options.
 const NOTE: &str = "user_note: ";
 
 impl Codex {
@@ -66,7 +66,7 @@ impl OpenRequest {
         }
     }
 
-    /// What was answered, read from the wire, as it is in a recording.
+    /// Returns the answers, read from the wire, as in a recording.
     pub(crate) fn answered(
         &self,
         result: Result<&RawValue, RpcError>,
@@ -91,7 +91,7 @@ impl OpenRequest {
     }
 }
 
-/// What was chosen, as the event of the answer says it.
+/// Returns the chosen answers in words, for the event.
 pub(crate) fn in_words(answers: &[Vec<String>]) -> String {
     answers.iter().map(|chosen| chosen.join(", ")).collect::<Vec<_>>().join("; ")
 }

@@ -1,4 +1,4 @@
-//! What the server asks a person, and our answers (T10): what all requests share. The rest is in `approval` and
+//! Requests of the server to a person and our answers (T10), as far as all are alike; the rest is in `approval` and
 //! `question`.
 //!
 //! A request is resolved when its answer was really sent, or when the server says that it needs none.
@@ -31,7 +31,7 @@ pub(crate) struct OpenRequest {
     pub(crate) kind: Kind,
     /// The tool that does nothing but ask: what is answered is its result.
     tool: Option<AskingTool>,
-    /// What the person said, until the answer is really sent.
+    /// The person's reply, until the answer is sent.
     pub(crate) reply: Option<(PermissionReply, Option<String>)>,
 }
 

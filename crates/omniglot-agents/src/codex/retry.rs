@@ -1,4 +1,4 @@
-//! What Codex is busy with beside the turn itself: compaction, and calls of the model that are tried again.
+//! Activities beside the turn itself: compaction, and retries of model calls.
 
 use omniglot_schema::{Activity, StatePatch, StatusLabel};
 
@@ -8,7 +8,7 @@ use super::{Codex, dropped};
 use crate::contract::{Draft, Output};
 
 impl Codex {
-    /// What Codex is busy with beside the turn; the first sign of progress ends it.
+    /// Sets the activity beside the turn; the first sign of progress ends it.
     pub(crate) fn activity(&mut self, activity: Option<Activity>, out: &mut Vec<Output>) {
         if !self.turns.set_activity(activity) {
             return;

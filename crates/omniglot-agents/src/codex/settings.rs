@@ -14,7 +14,7 @@ use super::wire::{
 use crate::contract::{Output, Refusal, RefusalKind, SettingsPreview, SettingsRequest};
 use crate::rpc::{RpcError, RpcId};
 
-/// What is known about a thread's settings.
+/// The known settings of a thread.
 #[derive(Debug, Default)]
 pub(crate) struct Settings {
     pub(crate) models: Vec<AgentModelInfo>,
@@ -252,7 +252,7 @@ pub(crate) enum Purpose {
     Change,
 }
 
-/// What a settings request comes to for a session in this state, without asking its agent.
+/// Returns the expected result of a settings request in this state, without asking the agent.
 pub(crate) fn preview_settings(
     state: &SessionState,
     requested: &SettingsRequest,

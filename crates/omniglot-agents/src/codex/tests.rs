@@ -61,7 +61,7 @@ impl Session {
         self.hear(&format!(r#"{{"method":"{method}","params":{params}}}"#))
     }
 
-    /// What was drafted, refused or answered; what was sent is in `sent`.
+    /// Returns the drafts, refusals and answers; messages to the agent go to `sent`.
     fn settle(&mut self, out: Vec<Output>) -> Vec<String> {
         let mut shown = vec![];
         for output in out {

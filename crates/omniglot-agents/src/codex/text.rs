@@ -1,4 +1,4 @@
-//! What Codex says and thinks: messages, plans and reasoning, each an item of its own (T6, T8).
+//! Messages, plans and reasoning of Codex, each an item of its own (T6, T8).
 
 use std::collections::HashMap;
 
@@ -31,7 +31,7 @@ struct Text {
 pub(crate) struct Spot {
     pub(crate) thread: String,
     pub(crate) id: String,
-    /// What Codex itself calls it.
+    /// Codex's own id.
     pub(crate) native: Option<String>,
     /// The call that started the child agent that says it.
     pub(crate) parent: Option<ItemKey>,

@@ -1,6 +1,6 @@
 //! The calls of a session that have no result yet (T5).
 //!
-//! What a kind of item is as a call is in `tool/shape` and `tool/unnamed`. Codex announces a call when its arguments are final, so
+//! `tool/shape` and `tool/unnamed` map items to calls. Codex announces a call when its arguments are final, so
 //! it is ready at once.
 
 pub(crate) mod shape;
@@ -41,7 +41,7 @@ struct Command {
     process: Option<String>,
 }
 
-/// What a permission request needs to know about its call.
+/// The facts of a call that its permission request needs.
 pub(crate) struct CallFacts {
     pub(crate) call: ItemKey,
     pub(crate) name: String,

@@ -55,7 +55,7 @@ impl Turns {
         self.running.as_ref().is_some_and(|turn| turn.cancelled)
     }
 
-    /// What begins now was not noticed in time by a cancel.
+    /// Returns whether an item that begins now belongs to no turn or to a cancelled one.
     pub(crate) fn is_stopping(&self) -> bool {
         self.running.as_ref().is_none_or(|turn| turn.cancelled)
     }
@@ -153,7 +153,7 @@ impl Codex {
         OutboundRequest::Turn
     }
 
-    /// What is said to a running turn stands in it at once, before whoever said it is told so.
+    /// Adds a steering message to the running turn at once, before its sender gets the answer.
     pub(crate) fn steer_sent(
         &mut self,
         id: &RpcId,
@@ -196,7 +196,7 @@ impl Codex {
         }
     }
 
-    /// What came too late for the turn that it was said to begins the next one, and stands there as well.
+    /// Handles the answer to a steering message: one that came too late begins the next turn.
     pub(crate) fn steer_answered(
         &mut self,
         prompt: Option<Prompt>,

@@ -1,4 +1,4 @@
-//! What a turn used, from counts that Codex keeps for a whole thread (T15), and how full the context is.
+//! The usage of a turn, from counts that Codex keeps for a whole thread (T15), and the size of the context.
 
 use omniglot_schema::{ContextFill, StatePatch, Usage};
 

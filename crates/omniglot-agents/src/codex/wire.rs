@@ -1,4 +1,4 @@
-//! What `codex app-server` says, typed: notifications, items, requests of the server and the answers to ours.
+//! The messages of `codex app-server`, typed: notifications, items, requests of the server and the answers to ours.
 //!
 //! Adds no meaning. Every type is read tag first, body later, and ignores fields that it does not need. The
 //! envelope around them is `rpc`.

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use super::wire::{ChangedFile, FileDiff, ToolMetadata};
 use crate::diff::unified;
 
-/// What a tool that ended well has changed. `proposed` is the change that a person was asked about.
+/// Returns the changes of a tool that ended well. `proposed` is the change that a person was asked about.
 pub(crate) fn edited(
     metadata: &ToolMetadata,
     input: Option<&RawValue>,

@@ -1,4 +1,4 @@
-//! What OpenCode says about its work: busy, trying again, idle; and which `idle` ends a turn.
+//! OpenCode's status: busy, retrying, idle; and which `idle` ends a turn.
 //!
 //! A normal turn has one `idle`. When a call of the model fails, the part of OpenCode that makes the call
 //! tells the error and an `idle` at once, while the loop around it still runs: it closes the message

@@ -124,7 +124,7 @@ impl Link for OpenCodeLink {
 }
 
 impl OpenCodeLink {
-    /// Whose permission or question this answers.
+    /// Returns the session that asked the permission or question which this answers.
     fn asker(&self, request: &Request) -> Option<&SlotId> {
         let (OutboundRequest::PermissionReply { id, .. } | OutboundRequest::QuestionReply { id, .. }) =
             OutboundRequest::of(request)

@@ -15,7 +15,7 @@ pub(crate) struct Read {
 }
 
 impl OpenCode {
-    /// What the server keeps, unless it was told before this turn. The calls in it tell of subagents.
+    /// Reads a stored message, unless it was told before this turn. Its calls tell of subagents.
     pub(crate) fn stored(&mut self, message: &RawValue, out: &mut Vec<Output>) -> Option<Read> {
         let stored: Stored<'_> = match serde_json::from_str(message.get()) {
             Ok(stored) => stored,

@@ -58,8 +58,8 @@ impl OpenCode {
         out.push(dropped(DropReason::Echo));
     }
 
-    /// What is older than its session was said before the fork. (Whether it was complete when it was first
-    /// seen tells nothing: a busy server tells events late, as their records are by then.)
+    /// Returns whether a message is older than its session: a fork copied it. (Whether it was complete when it was
+    /// first seen tells nothing: a busy server tells events late, as their records are by then.)
     fn is_copy(&self, whose: &Whose, time: &Times) -> bool {
         let older = self.born.zip(time.created).is_some_and(|(born, created)| created < born);
         *whose == Whose::Mine && older

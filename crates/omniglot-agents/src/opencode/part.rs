@@ -17,7 +17,7 @@ use crate::contract::{Draft, DropReason, Output};
 pub(crate) struct Part {
     voice: Voice,
     pub(crate) message: String,
-    /// What went out of it.
+    /// The text that was drafted.
     said: String,
     /// Something of it was missed: it is told when it is whole, because halves are kept nowhere.
     holed: bool,
@@ -144,7 +144,7 @@ impl OpenCode {
         }
     }
 
-    /// What comes with the user's own words is made of what the user attached. What comes by itself is news.
+    /// Handles injected text: next to the user's own words it is made of their attachments, alone it is new.
     fn injected(&mut self, whose: &Whose, head: &PartHead, text: Text, out: &mut Vec<Output>) {
         let amid_turn = self.turn.as_ref().is_some_and(|turn| !turn.is_of_user(&head.message));
         if *whose != Whose::Mine || head.message <= self.floor || !amid_turn || text.text.is_empty() {

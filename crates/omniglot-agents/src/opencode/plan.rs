@@ -13,7 +13,7 @@ use crate::contract::Output;
 /// The tool that hands in the plan, and asks about it.
 pub(crate) const HANDS_IN: &str = "plan_exit";
 
-/// What is known to stand in a file of plans.
+/// The known content of a plan file.
 #[derive(Debug)]
 pub(crate) struct PlanFile {
     path: String,
@@ -44,7 +44,7 @@ impl OpenCode {
         }
     }
 
-    /// Whoever is asked to approve a plan sees it.
+    /// Shows the plan to the person who is asked to approve it.
     pub(crate) fn show_plan(&mut self, questions: &mut [QuestionInfo], out: &mut Vec<Output>) {
         let (Some(plan), Some(question)) = (&self.plan, questions.first_mut()) else { return };
         question.detail = Some(plan.text.clone());

@@ -25,7 +25,7 @@ use crate::http::Method;
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
     open: IndexMap<String, Request>,
-    /// What the person said, until the answer is really sent.
+    /// The person's reply, until the answer is sent.
     replies: HashMap<String, (PermissionReply, Option<String>)>,
     /// Answered over the agent's head.
     withdrawn: Vec<String>,
@@ -215,7 +215,7 @@ impl OpenCode {
         if before == self.requests.withdrawn.len() { ResolvedBy::Person } else { ResolvedBy::Cancel }
     }
 
-    /// What we have answered ourselves comes back as an echo; what another client answered does not.
+    /// Handles a permission's resolution: the echo of our own answer, or the answer of another client.
     pub(crate) fn permission_replied(&mut self, event: &PermissionReplied, out: &mut Vec<Output>) {
         if self.requests.open.shift_remove(&event.request).is_none() {
             return out.push(dropped(DropReason::Echo));

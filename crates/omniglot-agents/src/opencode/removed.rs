@@ -1,4 +1,4 @@
-//! What is taken back of a conversation, and what is removed from it (T13). Items are named as the stream
+//! Reverted and removed parts of a conversation (T13). Items are named as the stream
 //! names them natively; the status hangs on the first of them.
 
 use omniglot_schema::StatusLabel;
@@ -15,7 +15,7 @@ use crate::http::Answer;
 #[derive(Debug)]
 pub(crate) struct Reverted {
     to: Revert,
-    /// What followed it is gone for good.
+    /// The messages after it are removed for good.
     removed: bool,
 }
 
@@ -34,13 +34,13 @@ impl OpenCode {
         }
     }
 
-    /// What was taken back before we came is no news.
+    /// Records a revert that is older than our connection and therefore not reported.
     pub(crate) fn reverted_before(&mut self, info: &Session) {
         self.reverted = info.revert.clone().map(|to| Reverted { to, removed: false });
         self.revert_known = info.time.updated.unwrap_or_default();
     }
 
-    /// What is taken back can be had again until the next message, which removes it. An answer overtakes
+    /// Handles a revert, which can be undone until the next message. An answer overtakes
     /// events, which then tell what was before it.
     pub(crate) fn reverted(&mut self, info: &Session, out: &mut Vec<Output>) {
         let updated = info.time.updated.unwrap_or(f64::MAX);
@@ -90,7 +90,7 @@ impl OpenCode {
         self.told(StatusLabel::Removed, detail, parent, out);
     }
 
-    /// What the stream never told of, nobody misses.
+    /// Handles a removed part; one that the stream never had is ignored.
     pub(crate) fn part_removed(&mut self, event: &PartRemoved, out: &mut Vec<Output>) {
         if self.whose(&event.session) != Whose::Mine {
             return;

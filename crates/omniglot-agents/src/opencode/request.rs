@@ -10,7 +10,7 @@ use super::wire::Reply;
 use crate::contract::Output;
 use crate::http::{Method, Request, ToServer};
 
-/// What we asked of the server.
+/// A request of ours that the server has not answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OutboundRequest {
     Create,
@@ -46,7 +46,7 @@ pub(crate) enum OutboundRequest {
     Other,
 }
 
-/// What tells what a session is offered.
+/// A list that tells what a session is offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum List {
     Config,

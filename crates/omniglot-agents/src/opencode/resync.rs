@@ -1,4 +1,4 @@
-//! What a broken event stream has missed: read from the server and passed through the same functions as
+//! Events that a broken stream has missed: they are read from the server and passed through the same functions as
 //! events, which tell everything once. Events that come meanwhile wait, so that all is told in its order.
 //!
 //! A turn whose end was missed is ended here: OpenCode is asked whether it still works on it, and its last
@@ -17,7 +17,7 @@ use super::{dropped, unparsed};
 use crate::contract::{DropReason, Output};
 use crate::http::{Answer, Method};
 
-/// What is read after a cut.
+/// The reading after a cut.
 #[derive(Debug, Default)]
 pub(crate) struct Reread {
     /// The requests without an answer.
@@ -58,7 +58,7 @@ impl OpenCode {
         }
     }
 
-    /// What waits for this answer.
+    /// Returns the reading that waits for this answer.
     fn waiting(&mut self, answer: &Answer) -> Option<&mut Reread> {
         self.rereads.as_mut().filter(|reread| reread.waits_for.contains(&answer.id))
     }
@@ -232,7 +232,7 @@ fn listed<T: serde::de::DeserializeOwned>(answer: &Answer) -> Option<Vec<T>> {
     answer.is_success().then(|| serde_json::from_str(answer.body.get()).ok()).flatten()
 }
 
-/// What ids of all kinds are ordered by.
+/// Returns the part of an id by which ids of all kinds are ordered.
 fn time_of(id: &str) -> &str {
     id.split_once('_').map_or(id, |(_, time)| time)
 }

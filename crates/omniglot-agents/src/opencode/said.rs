@@ -1,4 +1,4 @@
-//! What the user said, read from the request that took it to the server.
+//! The user's message, read from the request that sent it to the server.
 
 use omniglot_schema::ContentPart;
 use serde::Deserialize;
@@ -7,7 +7,7 @@ use super::part::file_part;
 use super::wire::{PromptBody, PromptPart};
 use crate::http::Request;
 
-/// What makes a turn beside a prompt: a command, or a line for the shell.
+/// A request beside a prompt that makes a turn: a command, or a line for the shell.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Other {

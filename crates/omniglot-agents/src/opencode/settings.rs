@@ -28,7 +28,7 @@ pub(crate) struct Settings {
     pub(crate) windows: HashMap<String, u64>,
     pub(crate) modes: Vec<AgentModeInfo>,
     pub(crate) commands: Vec<CommandInfo>,
-    /// What each agent may do, as the user's configuration has it.
+    /// The permission rules of each agent in the user's configuration.
     agent_rules: HashMap<String, Vec<Value>>,
     /// The session's own rules, as the server has them.
     pub(crate) rules: Vec<Value>,
@@ -126,7 +126,7 @@ impl Settings {
     }
 }
 
-/// What a settings request comes to, judged by what is listed; empty lists judge nothing.
+/// Returns the expected result of a settings request by the lists; empty lists refuse nothing.
 pub(crate) fn judge(
     requested: &SettingsRequest,
     models: &[AgentModelInfo],

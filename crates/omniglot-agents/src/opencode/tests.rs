@@ -1,4 +1,4 @@
-//! What no recording shows: cut streams, late and early words, other clients, whose frame is whose, rules.
+//! Tests that no recording covers: cut streams, late and early words, other clients, routing of frames, rules.
 //! Whole recordings are in `tests/captures.rs`.
 
 mod resync;

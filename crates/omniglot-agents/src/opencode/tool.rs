@@ -17,7 +17,7 @@ pub(crate) struct Call {
     pub(crate) key: ItemKey,
     /// Where it was made.
     pub(crate) message: String,
-    /// What requests name it by.
+    /// The id by which requests name the call.
     pub(crate) native: String,
     pub(crate) name: String,
     kind: ToolKind,
@@ -26,7 +26,7 @@ pub(crate) struct Call {
     streamed: String,
     /// The change that a person was asked about.
     proposed: Option<String>,
-    /// What its question was answered with.
+    /// The answers to its question.
     pub(crate) answers: Option<Vec<Vec<String>>>,
     failed: bool,
 }
@@ -41,7 +41,7 @@ enum Phase {
 /// The tool that starts a subagent.
 const SPAWNING: &str = "task";
 
-/// What a call becomes whose tool does not exist.
+/// The tool name that OpenCode gives to a call whose tool does not exist.
 const INVALID: &str = "invalid";
 
 impl OpenCode {

@@ -1,4 +1,4 @@
-//! What came from the server and what went to it, sorted: one method for each kind of message.
+//! Dispatches messages from and to the server: one method for each kind.
 
 use omniglot_schema::StatusLabel;
 use omniglot_schema::{Connection, FileChanges, ItemRole, Resume, StatePatch, Todo, TodoStatus};
@@ -241,7 +241,7 @@ impl OpenCode {
         whole_item(key, parent, body, out);
     }
 
-    /// What the user said while a turn ran.
+    /// Adds a message that the user sent while a turn ran.
     pub(crate) fn user_item(&mut self, parts: Vec<omniglot_schema::ContentPart>, out: &mut Vec<Output>) {
         self.statuses += 1;
         let key = ItemKey(format!("steer:{}", self.statuses));

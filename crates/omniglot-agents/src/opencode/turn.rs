@@ -222,7 +222,7 @@ impl OpenCode {
         }
     }
 
-    /// What was said into a running turn is a part of it, unless the server does not take it.
+    /// Handles the answer to a message that was sent into a running turn; a refusal is a warning.
     fn added_words_answered(&mut self, answer: &Answer, out: &mut Vec<Output>) {
         if answer.is_success() {
             return out.push(dropped(DropReason::Echo));
@@ -231,7 +231,7 @@ impl OpenCode {
         self.told(StatusLabel::Warning, why, None, out);
     }
 
-    /// Whoever stops a turn answers nothing that it asks (T10).
+    /// Rejects the open requests of a turn that is being stopped (T10).
     pub(crate) fn abort_sent(&mut self, out: &mut Vec<Output>) {
         if let Some(turn) = &mut self.turn {
             turn.aborted = true;

@@ -1,11 +1,11 @@
-//! What a turn has used: tokens and money, its own and those of its subagents (T15).
+//! The usage and cost of a turn, its own and those of its subagents (T15).
 
 use indexmap::IndexMap;
 use omniglot_schema::Usage;
 
 use super::wire::{Assistant, Tokens};
 
-/// What each message of a turn used; a message tells its sum again and again.
+/// The usage of each message of a turn; a message repeats its sum.
 #[derive(Debug, Default)]
 pub(crate) struct Accounts(IndexMap<String, Account>);
 

@@ -114,7 +114,7 @@ fn text_of(data: &RawValue) -> Option<String> {
     serde_json::from_str(data.get()).ok()
 }
 
-/// What the end of a process is told with.
+/// The facts that the end of a process is reported with.
 #[derive(Default)]
 struct ProcessState {
     closing: bool,

@@ -1,6 +1,6 @@
 //! A recording of a connection that several sessions shared, as one recording for each of them.
 //!
-//! Whose line is whose is the link's business, as it is when the agent is alive. Lines of others are left empty,
+//! The link decides which session a line belongs to, as with a live agent. Lines of others are left empty,
 //! so that every line keeps its number.
 
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use omniglot_schema::{CallId, ContentPart, EventData, ItemId, ItemKind, UniversalEvent, UniversalItem};
 use omniglot_timeline::view::{Call, CallStatus, Change, Message, View};
 
-/// What one fold has told.
+/// The changes that one fold has told.
 #[derive(Default)]
 struct Told {
     started: Vec<ItemId>,

@@ -59,7 +59,7 @@ fn read(path: &Path, longest: u64, private: &Private) -> Option<Vec<u8>> {
     (bytes.len() as u64 <= longest).then_some(bytes)
 }
 
-/// What the client says, else what the name says. A drawing in SVG is text to every model.
+/// Returns the image type from the client, else from the name. A drawing in SVG is text to every model.
 fn image_type(mime: Option<&str>, path: &Path) -> Option<String> {
     match mime {
         Some("image/svg+xml") => None,

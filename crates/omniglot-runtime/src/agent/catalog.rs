@@ -25,7 +25,7 @@ pub struct Entry {
     pub adapter: Adapter,
     pub launch: LaunchSpec,
     pub source: AgentSource,
-    /// What is known about installing it and logging in.
+    /// Advice on installing it and logging in.
     pub start: Option<&'static Start>,
     /// Where the file is kept that the agent reads its settings from, if it needs one.
     settings: Option<(SettingsFile, PathBuf)>,
@@ -81,7 +81,7 @@ impl Entry {
         })
     }
 
-    /// What is configured replaces what is registered under that name. The switches of a known agent stay,
+    /// Returns the configured agent, which replaces the registered one. The switches of a known agent stay,
     /// where the configuration does not set the same variable.
     fn configured(registry: &Registry, name: &str, agent: &AgentConfig, data_dir: &Path) -> Option<Self> {
         let mut launch = acp::custom(&agent.command, agent.env.clone())?;
@@ -112,7 +112,7 @@ impl Entry {
         (self.adapter.translator)()
     }
 
-    /// What starts it for this session.
+    /// Returns the command that starts it for this session.
     pub(crate) fn launch_for(&self, open: &Open) -> LaunchSpec {
         let mut launch = (self.adapter.launch)(&self.launch, open);
         if let Some((file, path)) = &self.settings {

@@ -13,7 +13,7 @@ use omniglot_schema::SessionId;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-/// What a client does for agents.
+/// The host duties that a client offers to agents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ClientHostOffer {
     pub reads_files: bool,
@@ -55,7 +55,7 @@ impl ClientTerminal {
         self.tell(TerminalUpdate::Started(result)).await;
     }
 
-    /// What it wrote since the last time.
+    /// Adds the output since the last call.
     pub async fn said(&self, text: String) {
         self.tell(TerminalUpdate::Said(text)).await;
     }

@@ -1,4 +1,4 @@
-//! What an agent may ask of this machine: files and commands, inside its session's directory.
+//! Host duties for an agent: files and commands, inside its session's directory.
 //!
 //! Works beside the session's loop and within bounds: the loop hands a request over and hears what came
 //! of it. A client that offers its own machine is asked first. Knows no protocol; answers are the adapter's.
@@ -27,13 +27,13 @@ pub(crate) use client_side::ClientHostLookup;
 use client_side::{ClientCommand, ClientHostSender};
 use terminal::Terminal;
 
-/// What a host works with.
+/// The context of a host.
 #[derive(Debug, Clone)]
 pub(crate) struct HostContext {
     /// The session's directory, which nothing leaves.
     pub(crate) root: PathBuf,
     pub(crate) private: Private,
-    /// What commands find in their environment, beside that of the daemon.
+    /// The environment of commands, beside that of the daemon.
     pub(crate) env: IndexMap<String, String>,
     pub(crate) supervisor: Supervisor,
     /// Hold output back until a line is whole, so that a secret is not torn before it is hidden.
@@ -58,7 +58,7 @@ pub(crate) struct Host {
     /// How many files are worked on at once.
     files: Arc<Semaphore>,
     terminals: HashMap<HostKey, CancellationToken>,
-    /// What was refused at once.
+    /// The requests that were refused at once.
     refused: Vec<News>,
     /// Work with files.
     requests: JoinSet<()>,

@@ -26,7 +26,7 @@ use crate::process::handle::ProcessHandle;
 use crate::process::lines::Line;
 use crate::process::{Exit, FrameSender, LineReceiver, ProcessIo};
 
-/// What came of one native message, in or out.
+/// The translation of one native message, in or out.
 #[derive(Debug)]
 pub(crate) struct Translated {
     /// The message; `None` for what a command caused without one.
@@ -239,7 +239,7 @@ impl Agent {
         heard
     }
 
-    /// What it wrote on stderr so far, without secrets.
+    /// Returns the stderr so far, without secrets.
     pub(crate) fn stderr(&self) -> StderrOutput {
         let StderrOutput { head, tail, truncated, total_lines } = self.process.stderr();
         let mask = |text: Option<String>| text.map(|text| self.mask.text(text));

@@ -46,7 +46,7 @@ pub(crate) struct Terms {
     pub(crate) cwd: PathBuf,
 }
 
-/// What makes two servers the same.
+/// The settings that two sessions must have in common to share a server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Key {
     agent: String,
@@ -156,7 +156,7 @@ impl Slot {
     }
 }
 
-/// What a panicking task has left is still whole: every change here is one assignment.
+/// Locks also after a panic: every change here is one assignment, so the state is whole.
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -24,7 +24,7 @@ use crate::error::RuntimeError;
 use crate::process::handle::ProcessHandle;
 use crate::process::{Exit, Launch, Process, SpawnError, Supervisor};
 
-/// What starting any agent of this daemon takes. Cheap to clone.
+/// The parts that starting any agent of this daemon takes. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Launcher {
     pub(crate) catalog: Arc<Catalog>,
@@ -216,7 +216,7 @@ fn verdict(heard: &Translated) -> Option<Verdict> {
 }
 
 impl StartError {
-    /// What a caller who wanted a session is told.
+    /// Returns the error for the caller who wanted a session.
     pub(crate) fn into_error(self) -> RuntimeError {
         let agent = self.agent;
         match self.why {
@@ -245,7 +245,7 @@ impl StartError {
         }
     }
 
-    /// What the turn whose prompt could not be sent is told (T4).
+    /// Returns the failure of the turn that could not be prompted (T4).
     pub(crate) fn failure(&self) -> Failure {
         let (message, hint) = self.why.tell();
         let code = match &self.why {
@@ -257,7 +257,7 @@ impl StartError {
     }
 }
 
-/// What the agent's configuration sets, or the daemon has; its own settings are nobody's business.
+/// Returns a variable of the agent's configuration or the daemon's environment, not of the agent's own settings.
 fn variable(configured: &IndexMap<String, String>, name: &str) -> Option<String> {
     let inherited = || std::env::var(name).ok().filter(|_| !name.starts_with("OMNIGLOT_"));
     configured.get(name).cloned().or_else(inherited)
@@ -294,7 +294,7 @@ impl StartErrorKind {
     }
 }
 
-/// What the agent wrote, for whoever wonders why it did not start.
+/// Returns the agent's output as a hint why it did not start.
 fn output_hint(stderr: &StderrOutput, discarded: Discarded) -> Option<String> {
     let last = stderr.tail.as_deref().or(stderr.head.as_deref()).unwrap_or_default().trim();
     let stderr = (!last.is_empty()).then(|| format!("its stderr ends with: {last}"));

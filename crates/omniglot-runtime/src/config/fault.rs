@@ -1,4 +1,4 @@
-//! What is wrong with a configuration, said with its place and the fix, and never with a value.
+//! Configuration errors, with the place and the fix, and never with a value.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::ConfigError;
 
-/// What is wrong, and where in the text, in bytes.
+/// An error, and its place in the text, in bytes.
 pub(super) struct Fault {
     span: Range<usize>,
     message: String,
@@ -68,7 +68,7 @@ fn missing_key(message: &str) -> Option<String> {
     Some(format!("the key `{name}` is missing; add it{example}"))
 }
 
-/// What was expected, where serde's message also quotes what was found: that may be a secret.
+/// Returns serde's message without the quoted value, which may be a secret.
 fn without_value(message: &str) -> &str {
     let quotes = ["invalid type: ", "invalid value: ", "unknown variant "];
     if !quotes.iter().any(|quote| message.starts_with(quote)) {
@@ -78,7 +78,7 @@ fn without_value(message: &str) -> &str {
     message.rfind("expected ").and_then(|at| message.get(at..)).unwrap_or("another value is expected")
 }
 
-/// What is to be written, where serde says what it is to itself.
+/// Returns serde's message in the terms of a TOML file.
 fn plainly(message: &str) -> Cow<'_, str> {
     let Some(expected) = message.strip_prefix("expected ") else { return message.into() };
     let plain = match expected {

@@ -1,6 +1,6 @@
 //! Sizes, days and counts as people write them in a configuration.
 //!
-//! What is wrong is said without the value: it may be a secret in the wrong place.
+//! Errors leave the value out: it may be a secret in the wrong place.
 
 use std::fmt;
 use std::time::Duration;

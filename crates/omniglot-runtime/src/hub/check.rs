@@ -48,7 +48,7 @@ impl Hub {
     }
 }
 
-/// What it said that is not of its protocol.
+/// The output that is not of its protocol.
 #[derive(Debug, Default)]
 pub(super) struct Nonsense {
     count: u64,

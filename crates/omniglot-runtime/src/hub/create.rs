@@ -231,7 +231,7 @@ impl PendingSession {
         }
     }
 
-    /// What the request asked for is state, and so is the process.
+    /// Records the requested settings and the process in the state.
     fn settle(&mut self, request: &CreateSessionRequest) {
         let requested = |requested: &Option<String>| requested.clone().map(Some);
         self.patch(StatePatch {

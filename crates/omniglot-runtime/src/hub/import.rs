@@ -118,7 +118,7 @@ fn close(timeline: &mut Timeline, step: &mut Step) {
     step.draft(timeline, Draft::State(Box::new(patch)));
 }
 
-/// What an exported session was allowed to do unasked, and an imported one is not.
+/// The permissions of an exported session that an imported one does not get.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Permissions {
     /// The mode in which it worked, unless that is `default`.

@@ -1,4 +1,4 @@
-//! What only the log remembers: who resolved a request.
+//! Looks up in the log who resolved a request.
 
 use omniglot_schema::{EventData, ResolvedBy, UniversalEvent, UniversalEventType};
 use omniglot_store::ReadQuery;

@@ -1,4 +1,4 @@
-//! What a face needs that shows all sessions at once: which of them change, which are in the middle of
+//! The overview for faces that show all sessions at once: which of them change, which are in the middle of
 //! something, and what is known of the agents without asking them.
 
 use omniglot_schema::{AgentModelsResponse, AgentModesResponse, CommandInfo, SessionDetail, SessionId};
@@ -23,7 +23,7 @@ impl Hub {
         self.commands(&self.record(id).await?).await
     }
 
-    /// What the agent has listed since this daemon started; `None` if it was never asked.
+    /// Returns the lists of the agent since this daemon started; `None` if it was never asked.
     pub fn known_offers(&self, agent: &str) -> Option<(AgentModelsResponse, AgentModesResponse)> {
         lock(&self.inner.probes).get(agent)?.offered()
     }

@@ -1,4 +1,4 @@
-//! What an agent offers: models and modes, learnt from its sessions, or by asking it once.
+//! The models and modes of an agent, learnt from its sessions, or by asking it once.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ use crate::agent::session_start::{Opened, StartError, StartErrorKind};
 use crate::error::RuntimeError;
 use crate::session::Step;
 
-/// What is known of an agent.
+/// The known lists of an agent.
 #[derive(Debug, Default)]
 pub(super) struct Probe {
     pub(super) version: Option<String>,
@@ -35,7 +35,7 @@ const LATELY: Duration = Duration::from_secs(10);
 
 /// An agent that was opened for nobody.
 pub(super) struct Tried {
-    /// What it told about itself.
+    /// The timeline of its description of itself.
     pub(super) timeline: Timeline,
     pub(super) nonsense: Nonsense,
     pub(super) failed: Option<StartError>,

@@ -19,7 +19,7 @@ pub struct NewAgent {
     pub variant: Option<String>,
 }
 
-/// What came of it.
+/// The result of a reassignment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reassigned {
     /// The session is the new agent's, now or since before.
@@ -88,7 +88,7 @@ impl Hub {
     }
 }
 
-/// What the new session is asked to be: everything that is not a word of the old one's agent.
+/// Returns the request for the new session: everything that is not specific to the old agent.
 fn inherited(before: &SessionRecord, new_agent: NewAgent) -> Result<CreateSessionRequest, RuntimeError> {
     let title = present::snapshot(before)?.fold.state.title;
     let request = present::request(before)?;

@@ -1,6 +1,6 @@
 //! Retention: from time to time, drops what the configuration does not want to keep.
 //!
-//! What is too old or too much is the store's to tell. Here is known which sessions are live, and those stay.
+//! The store finds what is too old or too much. Live sessions are known here, and they stay.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::{Hub, Inner, flatten};
 use crate::config::Retention;
 use crate::error::RuntimeError;
 
-/// What one look came to.
+/// The result of one pass.
 #[derive(Debug, Default)]
 struct Gone {
     raw: Dropped,

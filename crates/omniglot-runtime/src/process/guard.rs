@@ -138,7 +138,7 @@ impl Guard {
         }
     }
 
-    /// What Ctrl-C in a terminal does. Each process gets it once: many take a second one for "at once".
+    /// Sends SIGINT as Ctrl-C in a terminal does. Each process gets it once: many take a second one for "at once".
     fn interrupt(&self) {
         if getpgid(Some(self.agent)) != Ok(self.agent) {
             unless_ended(kill_process(self.agent, Signal::INT));

@@ -1,4 +1,4 @@
-//! What a live session holds of the process that speaks to it: a process of its own, or a lease on a server
+//! The handle of a live session on its agent: a process of its own, or a lease on a server
 //! that others use too.
 //!
 //! A signal that is meant for one session never reaches a server: there it only empties the lease.
@@ -29,7 +29,7 @@ pub(crate) struct ServerLease {
     _leaves_when_dropped: DropGuard,
 }
 
-/// What a session tells of itself to whoever keeps its server.
+/// The busy state that a session reports to its shared server.
 #[derive(Debug, Clone)]
 pub(crate) struct BusyFlag {
     busy: Arc<AtomicBool>,

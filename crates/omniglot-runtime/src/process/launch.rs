@@ -1,4 +1,4 @@
-//! What is started: the program found on the search path, its arguments and environment.
+//! The command to start: the program found on the search path, its arguments and environment.
 //!
 //! Starts nothing itself.
 

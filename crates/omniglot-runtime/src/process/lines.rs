@@ -193,7 +193,7 @@ const READ: usize = 64 * 1024;
 const SMALLEST_READ: usize = 8 * 1024;
 /// A larger allocation is not used again.
 const KEPT_ALLOCATION: usize = 256 * 1024;
-/// What is kept of a line over the limit.
+/// The bytes kept of a line over the limit.
 const HEAD: usize = 4 * 1024;
 
 #[cfg(test)]

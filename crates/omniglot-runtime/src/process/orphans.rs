@@ -12,7 +12,7 @@ use crate::process::tree::{self, Stat};
 /// Such a process may still be on its way when the agent says that it has stopped: it is looked for twice.
 const LOOKS: [Duration; 2] = [Duration::ZERO, Duration::from_millis(100)];
 
-/// What begins later than this after the order belongs to the next turn.
+/// A process that starts later than this after the order belongs to the next turn.
 const ON_ITS_WAY: Duration = Duration::from_millis(50);
 
 /// Looks for them below the process `root`, beside whatever the caller does next.

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::Limits;
 use crate::process::lines::{Line, LineReader};
 
-/// What the agent writes on stdout: batches of lines, in order, then the end.
+/// The agent's stdout: batches of lines, in order, then the end.
 ///
 /// Bounded by count and by bytes. When nobody takes the lines, the agent's pipe fills and it waits.
 #[derive(Debug)]

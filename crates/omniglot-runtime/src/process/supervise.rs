@@ -49,7 +49,7 @@ impl Phase {
     }
 }
 
-/// What a guard says, line by line.
+/// The reports of a guard, line by line.
 pub(super) struct Reports {
     lines: BufReader<UnixStream>,
 }

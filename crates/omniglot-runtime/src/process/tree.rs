@@ -1,4 +1,4 @@
-//! What `/proc` tells of processes: who is whose child, and which of two with the same number is meant.
+//! The process tree from `/proc`: parents, children, and which of two processes with the same pid is meant.
 //!
 //! Decides nothing: the guard and the sweep say who has to go.
 

@@ -1,6 +1,6 @@
-//! What people answer to the agent's permissions and questions, and whether it fits what was asked.
+//! Replies to the agent's permissions and questions, checked against the request.
 //!
-//! What an agent makes of a fitting answer is left to its adapter, and the resolution to the Timeline.
+//! The adapter sends a valid reply to the agent, and the Timeline resolves the request.
 
 use omniglot_agents::{Command, RequestKey};
 use omniglot_schema::{AnswerFormat, PendingRequest, PermissionReply, QuestionInfo};

@@ -14,7 +14,7 @@ use crate::process::Exit;
 /// How far a cancel has gone.
 #[derive(Debug)]
 pub(super) struct Ladder {
-    /// What is cancelled; the turn that comes after it is not.
+    /// The cancelled turn; the turn after it is not.
     turn: TurnId,
     rung: Rung,
     began: Instant,

@@ -1,4 +1,4 @@
-//! What clients ask of a session, one function each; a refused command changes nothing.
+//! The commands of clients to a session, one function each; a refused command changes nothing.
 
 use omniglot_agents::Command;
 use omniglot_schema::{ErrorCode, ResolvedBy};

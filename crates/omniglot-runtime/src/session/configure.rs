@@ -18,7 +18,7 @@ use crate::error::RuntimeError;
 /// Settings on their way to the agent.
 #[derive(Debug, Default)]
 pub(super) struct Configuring {
-    /// What the agent is to be asked for before its next prompt.
+    /// The settings to request before the next prompt.
     later: Option<Later>,
     /// The agent was asked. No prompt overtakes its answer.
     asked: Option<SettingsInFlight>,
@@ -28,9 +28,9 @@ pub(super) struct Configuring {
 #[derive(Debug)]
 struct Later {
     requested: SettingsRequest,
-    /// What everybody is shown until then.
+    /// The state that is shown until then.
     shown: StatePatch,
-    /// What still is so.
+    /// The state that is still in force.
     undo: Undo,
 }
 
@@ -39,7 +39,7 @@ struct SettingsInFlight {
     due: Instant,
     /// Who waits for it; nobody when it was put off.
     client: Option<Client>,
-    /// What was shown too early, until the agent says so itself.
+    /// The undo of state that was shown before the agent confirmed it.
     undo: Undo,
 }
 
@@ -124,7 +124,7 @@ impl Session {
         }
     }
 
-    /// What the settings request comes to; an agent that was never open has listed nothing to hold it against.
+    /// Returns the expected result of the settings request; an agent that was never open has no lists to check.
     fn preview_settings(&self, requested: &SettingsRequest) -> Result<SettingsPreview, RuntimeError> {
         let fold = self.timeline.fold();
         if requested.is_empty() || fold.native_session_id.is_none() {
@@ -221,7 +221,7 @@ impl Session {
         }
     }
 
-    /// Whoever asked before must not find that a prompt ran with other settings than requested.
+    /// Undoes refused settings; a queued prompt fails, since it must not run with other settings than requested.
     fn settings_refused(&mut self, message: String, undo: Undo) {
         let undo = undo.into_patch();
         // A settings request that came after this one hides it, too.
@@ -278,7 +278,7 @@ fn as_requested(requested: &SettingsRequest) -> StatePatch {
     }
 }
 
-/// What the later patch shows hides the same of the earlier one.
+/// Overlays the fields of the later patch on the earlier one.
 fn overlay(shown: &mut StatePatch, patch: StatePatch) {
     let StatePatch { model, variant, agent_mode, permission_mode, .. } = patch;
     shown.model = model.or(shown.model.take());

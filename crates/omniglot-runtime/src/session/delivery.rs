@@ -94,7 +94,7 @@ impl Session {
         }));
     }
 
-    /// What the first message with this key was told.
+    /// Returns the answer that the first message with this key got.
     async fn first_receipt(&mut self, key: Option<&IdempotencyKey>) -> Result<Option<Posted>, RuntimeError> {
         let Some(IdempotencyKey { key, body_hash }) = key else { return Ok(None) };
         let first = match self.keys.get(key) {
@@ -297,7 +297,7 @@ impl Session {
         self.forget_run();
     }
 
-    /// What the Timeline knew of a process that is gone.
+    /// Makes the Timeline forget a process that is gone.
     pub(super) fn forget_run(&mut self) {
         let timeline = &mut self.timeline;
         self.step.with(|stamp, out| timeline.forget_run(stamp, out));

@@ -12,7 +12,7 @@ use super::Session;
 use crate::agent::Agent;
 use crate::error::RuntimeError;
 
-/// What a session's handles know of it without asking.
+/// The state of a session that its handles can read without a command.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Activity {
     inner: Arc<Inner>,

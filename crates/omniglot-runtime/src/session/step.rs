@@ -13,7 +13,7 @@ use crate::agent::credentials::Trial;
 use crate::agent::early::EarlyOutput;
 use crate::digest::sha256;
 
-/// What has happened since the last append.
+/// The changes since the last append.
 #[derive(Debug)]
 pub(crate) struct Step {
     now: Timestamp,

@@ -1,4 +1,4 @@
-//! What a process is born with.
+//! Tests of the environment of a new process.
 
 use omniglot_runtime::process::{Launch, Limits};
 use rustix::process::{Pid, getpgid};

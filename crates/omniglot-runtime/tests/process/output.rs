@@ -1,4 +1,4 @@
-//! What a process says comes whole and in order, and its end comes after it.
+//! Tests that a process's output comes whole and in order, and its end after it.
 
 use std::os::unix::fs::PermissionsExt;
 use std::time::Instant;

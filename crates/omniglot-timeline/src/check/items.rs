@@ -21,7 +21,7 @@ pub(super) struct Items {
     unanswered: IndexSet<CallId>,
 }
 
-/// What the stream has said of one item so far.
+/// The state of one item, folded from the stream so far.
 #[derive(Debug, Clone)]
 struct Seen {
     kind: ItemKind,
@@ -148,7 +148,7 @@ impl Session {
         self.message_content(item, &seen);
     }
 
-    /// What an item shows by itself when it starts.
+    /// Checks an item by itself when it starts.
     fn item_alone(&mut self, item: &UniversalItem) {
         let role = item.role;
         let legal = match item.kind {

@@ -43,7 +43,7 @@ impl Timeline {
     }
 }
 
-/// What a person has said is whole, whoever has heard it.
+/// Returns the outcome of an item that its turn leaves open: a user's message is always complete.
 fn left_open(open: &OpenItem) -> Outcome {
     let is_user = matches!(open.body, Content::Plain(Body::Message { role: ItemRole::User, .. }));
     if is_user { Outcome::Completed } else { Outcome::Failed }

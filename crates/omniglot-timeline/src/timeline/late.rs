@@ -26,7 +26,7 @@ use super::fates::{LateItem, Slot};
 use super::{Emitted, Stamp, Timeline};
 use crate::draft::{Body, DropReason, ToolCall, ToolResult};
 
-/// What a body tells when it has no place of its own any more.
+/// The content of a body that comes too late for an item of its own.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     /// For a person to read.
@@ -35,7 +35,7 @@ pub(super) struct Told {
     parts: Vec<ContentPart>,
 }
 
-/// What a result says beside its output.
+/// The facts of a result beside its output.
 #[derive(Serialize)]
 struct Facts {
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -234,7 +234,7 @@ impl Timeline {
     }
 }
 
-/// What a call that waited for a permission is told, unless it was rejected.
+/// Returns the result text of a call that waited for a permission, unless it was rejected.
 fn accepted(status: PermissionStatus) -> Option<String> {
     match status {
         PermissionStatus::Accept | PermissionStatus::AcceptForSession => Some("accepted".to_owned()),

@@ -1,4 +1,4 @@
-//! What the rules mean for late words, unfinished results and covered requests, each by its name. That no input
+//! Tests the rules for late text, unfinished results and covered requests, each by its name. That no input
 //! breaks them is in `tests/properties.rs`.
 
 mod lasting;
@@ -22,7 +22,7 @@ use crate::draft::{
 
 struct Session {
     timeline: Timeline,
-    /// What was said before, where a test looks only at what came then.
+    /// The events before the ones that a test looks at.
     earlier: Vec<Emitted>,
     said: Vec<Emitted>,
 }

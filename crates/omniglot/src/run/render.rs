@@ -30,7 +30,7 @@ const WIDTH: usize = 100;
 /// Stands before the lines of a thought.
 const THOUGHT: &str = "~ ";
 
-/// What the text is written on.
+/// The kind of terminal or file that the text is written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Paper {
     /// A terminal with so many columns: prose is broken between words.
@@ -59,7 +59,7 @@ pub(crate) struct Renderer {
     thought_begins: bool,
 }
 
-/// What stands at the end of the output so far.
+/// The kind of the last output so far.
 #[derive(PartialEq, Eq)]
 enum Last {
     Nothing,

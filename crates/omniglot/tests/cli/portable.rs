@@ -195,7 +195,7 @@ fn standing_grants_do_not_travel() {
     assert!(asked(imported.exited(0)), "{imported:?}");
 }
 
-/// What the imported session says that it did not bring along.
+/// Returns the warnings of the imported session about missing things.
 fn warnings(events: &[UniversalEvent]) -> Vec<String> {
     let warning = |event: &UniversalEvent| match &event.data {
         EventData::ItemCompleted(data) => data.item.content.iter().find_map(|part| match part {

@@ -14,7 +14,7 @@ use super::super::tool::CallFacts;
 #[derive(Debug)]
 pub(super) struct Choices {
     options: Vec<WireOption>,
-    /// What `always` picks, if the agent has an option that lasts and allows no more than was asked.
+    /// The option for `always`, if the agent has one that lasts and allows no more than was asked.
     lasting: Option<PermissionOptionId>,
 }
 
@@ -101,7 +101,7 @@ mod tests {
         options.iter().map(|(id, kind)| WireOption::new((*id).to_owned(), *id, *kind)).collect()
     }
 
-    /// What `once` and `always` pick, and what is shown.
+    /// Returns the options for `once` and `always`, and the shown list.
     fn picked(choices: &Choices) -> (Option<String>, Option<String>, String) {
         let pick = |reply| choices.pick(reply).map(|option| option.option_id.to_string());
         let shown: Vec<_> = choices.shown().into_iter().map(|option| option.id).collect();

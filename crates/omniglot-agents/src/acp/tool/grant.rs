@@ -1,4 +1,4 @@
-//! What an `always` to a call covers (T11): never more than a person was asked about.
+//! The pattern that an `always` to a call covers (T11): never more than a person was asked about.
 
 use std::collections::BTreeSet;
 

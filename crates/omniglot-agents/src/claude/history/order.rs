@@ -137,7 +137,7 @@ fn calls_of_agents(entries: &[Entry<'_>]) -> HashMap<String, String> {
     entries.iter().filter_map(result).collect()
 }
 
-/// What a command prints may be stamped later than the prompt after it, so prompts keep their places in the file.
+/// Sorts entries by time, but for prompts: the output of a command may be stamped later than the prompt after it.
 fn in_time(entries: &mut [Entry<'_>]) {
     let mut prompts: Vec<Timestamp> = Vec::new();
     for entry in entries.iter_mut().filter(|entry| entry.thread.is_none()) {

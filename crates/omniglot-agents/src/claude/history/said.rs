@@ -16,7 +16,7 @@ pub(super) enum Said {
     Results,
     /// The running turn was cancelled.
     Interruption,
-    /// What a command of the CLI's own has printed.
+    /// The output of one of the CLI's own commands.
     CommandOutput(String),
     TaskEnded(Box<TaskLine>),
     /// Something for the model that readers should see: the summary of what was compacted.
@@ -78,7 +78,7 @@ fn task(text: &str) -> TaskLine {
     }
 }
 
-/// What stands between the tags of this name.
+/// Returns the text between the tags of this name.
 fn tag<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(&format!("<{name}>"))?;
     rest.split_once(&format!("</{name}>")).map(|(inner, _)| inner)

@@ -1,4 +1,4 @@
-//! What a transcript's lines become, one peculiarity at a time.
+//! Tests of the lines of a transcript, one peculiarity at a time.
 
 use omniglot_timeline::Draft;
 

@@ -17,7 +17,7 @@ use crate::contract::{Unparsed, decode};
 
 pub(super) use system::SystemLine;
 
-/// What every line may have.
+/// The fields that every line may have.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Head {
@@ -44,7 +44,7 @@ impl Head {
     }
 }
 
-/// What tells a transcript from a recording.
+/// The field that distinguishes a transcript from a recording.
 #[derive(Deserialize)]
 pub(super) struct Tag {
     #[serde(rename = "type")]
@@ -71,7 +71,7 @@ pub(super) enum Line<'a> {
     Queue,
     /// A copy of what the model was sent, with the vendor's prompts: never to be shown.
     ModelRequest,
-    /// What the CLI remembers for itself.
+    /// A line that the CLI keeps for itself.
     Bookkeeping,
     Progress,
     Unknown {

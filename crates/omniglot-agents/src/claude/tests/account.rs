@@ -1,4 +1,4 @@
-//! What a session has cost, filled and still to do, over several turns and processes.
+//! Tests of cost, context and todos over several turns and processes.
 
 use omniglot_schema::{Todo, TodoStatus};
 

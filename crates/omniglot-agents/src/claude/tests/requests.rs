@@ -1,4 +1,4 @@
-//! What the CLI asks, and what it is answered.
+//! Tests of the CLI's requests and our answers.
 
 use omniglot_schema::PermissionReply;
 

@@ -1,4 +1,4 @@
-//! What the CLI does that nobody would expect.
+//! Tests of unexpected behaviour of the CLI.
 
 use crate::contract::{Command, SettingsRequest};
 

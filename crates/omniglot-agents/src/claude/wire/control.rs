@@ -137,7 +137,7 @@ impl<'a> ControlResponse<'a> {
     }
 }
 
-/// What goes to the CLI, as far as drafts follow from it.
+/// A message to the CLI, as far as drafts follow from it.
 #[derive(Debug)]
 pub(crate) enum Outgoing<'a> {
     Prompt(UserPrompt<'a>),

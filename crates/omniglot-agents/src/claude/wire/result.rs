@@ -36,7 +36,7 @@ pub(crate) struct TurnResult {
     pub(crate) origin: Option<Origin>,
 }
 
-/// What began the turn, when it was not a prompt.
+/// The cause of a turn that no prompt began.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Origin {
     #[serde(default)]

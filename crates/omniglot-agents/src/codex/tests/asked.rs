@@ -1,4 +1,4 @@
-//! What a person is shown when Codex asks for a permission.
+//! Tests of the permissions of Codex as a person sees them.
 
 use omniglot_timeline::PermissionAsk;
 

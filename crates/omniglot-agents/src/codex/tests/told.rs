@@ -1,4 +1,4 @@
-//! What Codex says in unusual places, and must be told nevertheless.
+//! Tests of messages that Codex sends in unusual places.
 
 use omniglot_schema::{MessageId, PermissionReply};
 

@@ -31,7 +31,7 @@ pub(crate) struct Call {
     pub(crate) files: Vec<ContentPart>,
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Debug)]
 pub(crate) struct Done {
     pub(crate) outcome: Outcome,
@@ -260,7 +260,7 @@ impl Done {
         }
     }
 
-    /// What is neither text nor picture stays as it is.
+    /// Adds a content block; one that is neither text nor picture stays as it is.
     fn add(&mut self, raw: Value) {
         let Ok(block) = Block::deserialize(&raw) else { return self.parts.push(json_part(raw)) };
         let Block { r#type, text, data, mime_type, image_url } = block;

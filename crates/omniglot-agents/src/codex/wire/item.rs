@@ -80,7 +80,7 @@ impl Item {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct UserMessage {
-    /// What the client that sent it calls it.
+    /// The id given by the client that sent it.
     #[serde(default)]
     pub(crate) client_id: Option<String>,
     #[serde(default)]

@@ -221,7 +221,7 @@ pub(crate) struct ThreadSettings {
     pub(crate) collaboration_mode: CollaborationMode,
 }
 
-/// What a sandbox allows beside its type is kept verbatim, to be given back.
+/// A sandbox policy, whose fields beside the type are kept verbatim, to be sent back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SandboxPolicy {
     pub(crate) r#type: String,

@@ -43,7 +43,7 @@ pub(crate) struct OpenThread {
     pub(crate) approval_policy: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) sandbox: Option<String>,
-    /// What stands over the user's configuration file.
+    /// The settings that override the user's configuration file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) config: Option<serde_json::Map<String, Value>>,
 }
@@ -90,7 +90,7 @@ pub(crate) struct Interrupt<'a> {
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct StartTurn {
     pub(crate) thread_id: String,
-    /// What we call it; its echo bears that name.
+    /// Our id of the message; its echo carries it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) client_user_message_id: Option<String>,
     pub(crate) input: Vec<UserInput>,

@@ -1,4 +1,4 @@
-//! What the server asks of us, and the forms of our answers, typed.
+//! Requests of the server, and the forms of our answers, typed.
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};

@@ -27,7 +27,7 @@ impl OpenCode {
         self.requests.gone.extend(open.map(|(id, _)| id.clone()));
     }
 
-    /// What was answered unheard: what came of the call tells how.
+    /// Resolves requests whose answer was missed, by the result of their call.
     pub(crate) fn resolve_all_gone(&mut self, out: &mut Vec<Output>) {
         for id in self.requests.gone.iter().cloned().collect::<Vec<_>>() {
             self.resolve_if_known(id, out);

@@ -179,7 +179,7 @@ impl Session {
         self.settle(out)
     }
 
-    /// What was drafted, dropped or refused; what was sent is kept.
+    /// Returns the drafts, drops and refusals; sent messages are kept.
     fn settle(&mut self, out: Vec<Output>) -> Vec<String> {
         let mut shown = vec![];
         for output in out {

@@ -1,4 +1,4 @@
-//! What happens beside the answer: late errors, costs, settings, subagents, what is taken back or put in.
+//! Tests of events beside the answer: late errors, costs, settings, subagents, reverted and injected parts.
 
 use super::PROMPT;
 use super::session::Session;

@@ -10,7 +10,7 @@ pub(crate) struct PermissionAsked {
     pub(crate) permission: String,
     #[serde(default)]
     pub(crate) patterns: Vec<String>,
-    /// What an `always` would allow.
+    /// The patterns that an `always` would allow.
     #[serde(default)]
     pub(crate) always: Vec<String>,
     #[serde(default)]

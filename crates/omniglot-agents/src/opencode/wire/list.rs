@@ -1,4 +1,4 @@
-//! What the server offers: models, agents, commands.
+//! The server's lists: models, agents, commands.
 
 use indexmap::IndexMap;
 use serde::Deserialize;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::about::if_fitting;
 
-/// What `GET /config` tells of the user's configuration.
+/// The user's configuration, from `GET /config`.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Config {
     pub(crate) model: Option<String>,
@@ -16,7 +16,7 @@ pub(crate) struct Config {
     pub(crate) mcp: IndexMap<String, IgnoredAny>,
 }
 
-/// What `GET /config/providers` tells.
+/// The answer of `GET /config/providers`.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Providers {
     pub(crate) providers: Vec<Provider>,

@@ -47,7 +47,7 @@ pub(crate) enum PartBody {
     StepFinish(StepFinish),
     /// The state of the files: bookkeeping.
     Snapshot,
-    /// What the user's message was made of, beside its text.
+    /// A reference in the user's message, beside its text.
     Mention,
     Unknown {
         kind: String,
@@ -64,7 +64,7 @@ pub(crate) struct Text {
     pub(crate) ignored: bool,
     #[serde(default)]
     pub(crate) time: Span,
-    /// What providers and OpenCode itself say beside it, in no common form.
+    /// Further data of providers and OpenCode itself, in no common form.
     metadata: Option<Value>,
 }
 

@@ -57,7 +57,7 @@ pub(crate) struct Revert {
     pub(crate) message: String,
     #[serde(rename = "partID")]
     pub(crate) part: Option<String>,
-    /// What it changed in the files, as a unified diff.
+    /// The changes of files as a unified diff.
     pub(crate) diff: Option<String>,
 }
 

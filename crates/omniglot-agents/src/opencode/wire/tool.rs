@@ -44,7 +44,7 @@ pub(crate) enum ToolStatus {
     Error,
 }
 
-/// What single tools say beside their output. Every tool, also one of an MCP server, may use these names for
+/// The metadata of single tools beside their output. Every tool, also one of an MCP server, may use these names for
 /// something else.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -66,13 +66,13 @@ pub(crate) struct ToolMetadata {
     /// The child session of a subagent.
     #[serde(deserialize_with = "if_fitting")]
     pub(crate) session_id: Option<String>,
-    /// What a question was answered with.
+    /// The answers to a question.
     #[serde(deserialize_with = "if_fitting")]
     pub(crate) answers: Option<Vec<Vec<String>>>,
     /// Where the whole of a long output is.
     #[serde(deserialize_with = "if_fitting")]
     pub(crate) output_path: Option<String>,
-    /// What a patch of several files has changed.
+    /// The files that a patch has changed.
     #[serde(deserialize_with = "if_fitting")]
     pub(crate) files: Vec<ChangedFile>,
     #[serde(deserialize_with = "if_fitting")]

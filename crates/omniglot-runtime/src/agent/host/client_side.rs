@@ -35,7 +35,7 @@ pub(super) type ClientHostSender = mpsc::Sender<ClientHostRequest>;
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long it may take to end one.
 const END_TIMEOUT: Duration = Duration::from_secs(2);
-/// What a command may say before we listen.
+/// The messages of a command that are buffered before we listen.
 const NEWS: usize = 16;
 
 impl ClientHostLookup {

@@ -58,7 +58,7 @@ impl Terminal {
         process.gone_or_left().await
     }
 
-    /// What comes until the end of the output; one that closed it and runs on can still be ended.
+    /// Returns the next output until its end; a command that closed it and runs on can still be ended.
     async fn rest(&self, process: &Process, output: &mut mpsc::Receiver<Bytes>) -> Option<Bytes> {
         if let Some(chunk) = output.recv().await {
             return Some(chunk);

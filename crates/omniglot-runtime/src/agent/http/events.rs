@@ -112,7 +112,7 @@ impl Follower {
         }
     }
 
-    /// What is no event goes on as it is, to be told as what it is.
+    /// Passes on a line that is no event, to be reported as such.
     async fn pass_on(&self, line: Line) {
         self.out.lines(vec![line]).await;
     }

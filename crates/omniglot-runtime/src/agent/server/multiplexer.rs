@@ -49,7 +49,7 @@ struct AttachedSessions {
     link: Box<dyn Link>,
     sessions: HashMap<SlotId, AttachedSession>,
     last: u64,
-    /// What was said to all while nobody was there: the first to come hears it.
+    /// The broadcast lines that came while no session was attached: the first one gets them.
     early_lines: EarlyLines,
     /// Where frames go; `None` once the server is to leave.
     frames: Option<FrameSender>,
@@ -212,7 +212,7 @@ impl Shared {
         self.close_if(|attached| self.has_orphaned_turn(attached))
     }
 
-    /// What nobody hears any more ends with the server, unless that would end somebody else's turn.
+    /// Returns whether a turn without a session may still run and no attached session is busy.
     fn has_orphaned_turn(&self, attached: &AttachedSessions) -> bool {
         self.orphaned_turn.load(Relaxed)
             && !attached.sessions.values().any(|sessions| sessions.busy_flag.is_busy())

@@ -1,6 +1,6 @@
 //! Gives the events of an imported session their new name: in the envelope, and in the paths of its blobs.
 //!
-//! What people and agents wrote stays as they wrote it.
+//! Text of people and agents stays unchanged.
 
 use omniglot_schema::{SessionId, UniversalEvent};
 

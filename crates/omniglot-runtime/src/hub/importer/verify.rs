@@ -1,4 +1,4 @@
-//! What a file must hold to be believed: a lawful stream, and blobs that are what their names say.
+//! Verifies an imported file: a lawful stream, and blobs that match the hashes in their names.
 
 use omniglot_schema::UniversalEvent;
 use omniglot_timeline::check::{Allow, Checker};

@@ -1,4 +1,4 @@
-//! What the daemon and a guard say to each other, over one socket: first the agent's pipes go to the guard,
+//! The messages between the daemon and a guard, over one socket: first the agent's pipes go to the guard,
 //! then orders of one byte; reports of one line come back. The end of the socket says that the other is gone.
 
 use std::io::{self, IoSlice, IoSliceMut, Write};
@@ -12,7 +12,7 @@ use rustix::net::{
 };
 use rustix::process::WaitStatus;
 
-/// What the daemon wants done with the agent.
+/// An order of the daemon about the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
     /// As Ctrl-C does: SIGINT to the agent and its group.
@@ -37,7 +37,7 @@ impl Order {
     }
 }
 
-/// What a guard tells. The first is `Pid` or `Unspawned`, the last is about the end.
+/// A report of a guard. The first is `Pid` or `Unspawned`, the last is about the end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Report {
     Pid(u32),

@@ -117,7 +117,7 @@ fn the_memory_of_a_huge_line_is_given_back() {
     assert_eq!(splitter.buffer, &b"{"[..]);
 }
 
-/// What the lines of `text` are, found without any care for memory.
+/// Returns the lines of `text`, found without any care for memory.
 fn naive(text: &[u8], cap: usize) -> Vec<Line> {
     let parts: Vec<_> = text.split(|byte| *byte == b'\n').collect();
     let (last, whole) = parts.split_last().unwrap();

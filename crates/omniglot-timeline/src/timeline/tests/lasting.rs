@@ -1,4 +1,4 @@
-//! What lasts for as long as an agent's process, and what ends with it.
+//! Tests of items that last as long as an agent's process, and of those that end with it.
 
 use jiff::Timestamp;
 use omniglot_schema::{Activity, EventData, ItemId, SessionId, StatePatch, StopReason};

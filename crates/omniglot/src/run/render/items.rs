@@ -48,7 +48,7 @@ impl Renderer {
         out
     }
 
-    /// What a person said, and what came with it.
+    /// Renders the user's message and its attachments.
     fn asked(&mut self, item: &UniversalItem) -> String {
         let mut out = String::new();
         for part in &item.content {

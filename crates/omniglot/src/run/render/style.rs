@@ -54,7 +54,7 @@ impl Ink {
 
 /// `text` without anything that could move the cursor or recolour the terminal.
 ///
-/// What an agent says may be what a web page said to it, so escape sequences are never passed on.
+/// Removes escape sequences: an agent's text may come from a web page.
 pub(crate) fn clean(text: &str) -> String {
     text.chars().filter(|c| !(c.is_control() || turns_text_around(*c)) || matches!(c, '\n' | '\t')).collect()
 }

@@ -1,4 +1,4 @@
-//! What a tool gave back: its output, the files it changed, pictures; each where ACP has a place for it.
+//! The result of a tool: its output, the files it changed, pictures; each where ACP has a place for it.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! What happened beside the conversation: status items, frames that were not understood, resumption.
+//! Events beside the conversation: status items, frames that were not understood, resumption.
 //!
 //! ACP has few words for it, so it rides as `_meta` on an update that says nothing else; what a person should
 //! read is said aloud.

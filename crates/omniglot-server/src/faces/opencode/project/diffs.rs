@@ -1,4 +1,4 @@
-//! What was changed in files, collected file by file.
+//! The changes of files, collected file by file.
 
 use omniglot_schema::ContentPart;
 

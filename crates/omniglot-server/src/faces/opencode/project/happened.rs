@@ -1,4 +1,4 @@
-//! What happened beside the conversation: retries, compactions, warnings.
+//! Events beside the conversation: retries, compactions, warnings.
 
 use omniglot_schema::{ContentPart, StatusLabel, UniversalItem};
 

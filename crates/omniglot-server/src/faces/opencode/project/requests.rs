@@ -146,7 +146,7 @@ impl Projector {
     }
 }
 
-/// What clients show of a permission beside the call that waits for it.
+/// Returns the details of a permission that clients show beside the call.
 fn about(data: &PermissionEventData, metadata: &RequestMetadata, subject: Record) -> Record {
     let mut about = Record::from_iter([("action".to_owned(), json!(data.action))]);
     about.extend(subject);

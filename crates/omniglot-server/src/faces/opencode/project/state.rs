@@ -1,4 +1,4 @@
-//! What is now: the session's record, its todos and its queue, and how a retry ends.
+//! The present state: the session's record, its todos and its queue, and how a retry ends.
 
 use jiff::Timestamp;
 use omniglot_schema::{Activity, StatePatch, TodoStatus};

@@ -1,4 +1,4 @@
-//! What no recording shows: the queue, a client's own ids, and the daemon's own endings.
+//! Tests that no recording covers: the queue, a client's own ids, and the daemon's own endings.
 
 use omniglot_schema::{SessionId, UniversalEvent};
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ impl Harness {
         Self { projector: Projector::new(summary), sequence: 0 }
     }
 
-    /// What is told about one event, as JSON.
+    /// Returns the frames made of one event, as JSON.
     fn tell(&mut self, kind: &str, data: Value) -> Vec<Value> {
         self.sequence += 1;
         let event: UniversalEvent = serde_json::from_value(json!({

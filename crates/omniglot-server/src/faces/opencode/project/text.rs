@@ -1,4 +1,4 @@
-//! What the agent says and thinks: one part per item, made when it is known which of both it is.
+//! Text and reasoning parts: one part per item, made when its kind is known.
 
 use omniglot_schema::{CallId, ContentPart, ItemKind};
 use omniglot_timeline::view::Message;

@@ -16,7 +16,7 @@ use crate::faces::opencode::wire::{
 pub(super) struct Turn {
     /// The posted message that it answers.
     pub(super) posted: Option<MessageId>,
-    /// What the client called that message and its parts.
+    /// The client's own ids of that message and its parts.
     pub(super) client_ids: Vec<String>,
     pub(super) user: Option<Id>,
     pub(super) assistant: Option<Id>,

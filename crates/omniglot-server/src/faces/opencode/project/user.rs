@@ -150,7 +150,7 @@ impl Projector {
     }
 }
 
-/// What is to be told of a part that clients know; `None` when they know it.
+/// Returns the changed body of a part; `None` when clients know it already.
 ///
 /// A file keeps its name and the address by which its client knows it, although the agent may have been given
 /// a copy; a picture is told once more, since only now it is there to be looked at.

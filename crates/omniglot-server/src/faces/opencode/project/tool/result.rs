@@ -1,4 +1,4 @@
-//! What a call's part shows when the call is over.
+//! The part of a call that is over.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use crate::faces::opencode::wire::{DiffStatus, FileDiff, Part, PartBody, Record,
 /// As much of a command's output as its part repeats for the screen, as OpenCode does.
 const SHOWN: usize = 30 * 1024;
 
-/// What came of a call.
+/// The result of a call.
 struct Came<'a> {
     output: Cow<'a, str>,
     is_error: bool,

@@ -1,4 +1,4 @@
-//! What a stream hears that opens while a turn runs, and which streams count as listening.
+//! Tests of a stream that opens while a turn runs, and of which streams count as listening.
 
 use futures_util::FutureExt as _;
 
