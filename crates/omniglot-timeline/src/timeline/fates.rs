@@ -11,7 +11,8 @@
 //!       words while no turn runs           the agent ends it, or a turn begins or ends
 //! ```
 //!
-//! A call has two items under one key, and so two states: that of the call and that of its result.
+//! An item that has ended and then is spoken of is both, which is why these two are one state here, `Over`. A call
+//! has two items under one key, and so two states: that of the call and that of its result.
 //!
 //! A key leaves the map when the second turn after its end begins: an agent that speaks of older items speaks to
 //! nobody, and a long session must not keep them all. Two kinds of calls are kept until the agent's process is gone:

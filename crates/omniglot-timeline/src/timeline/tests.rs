@@ -175,6 +175,22 @@ fn a_command_may_outlive_many_turns_and_its_result_is_late_in_each() {
 }
 
 #[test]
+fn a_result_that_comes_twice_after_its_turn_is_told_once() {
+    let mut session = Session::new();
+    session.call("c");
+    session.end_turn();
+    for _ in 0..3 {
+        session.turn();
+        session.end_turn();
+    }
+    let before = session.ended().len();
+    for _ in 0..2 {
+        session.finish("c", Outcome::Completed, ToolResult { output: "x".into(), ..ToolResult::default() });
+    }
+    assert_eq!(session.ended().len(), before + 1);
+}
+
+#[test]
 fn a_call_that_begins_between_turns_has_a_late_result_in_the_next() {
     let mut session = Session::new();
     session.end_turn();

@@ -80,6 +80,15 @@ fn the_result_that_a_call_has_not_got_at_the_end_of_its_turn_is_the_daemons() {
 }
 
 #[test]
+fn the_start_of_a_result_that_comes_whole_is_the_agents() {
+    let mut session = Session::new();
+    session.call("c");
+    let from = session.said.len();
+    session.finish("c", Outcome::Completed, ToolResult::default());
+    assert_eq!(session.sources(from), [("item.started", AGENT), ("item.completed", AGENT)]);
+}
+
+#[test]
 fn what_the_agent_says_too_late_is_the_agents_with_or_without_a_start() {
     let mut session = Session::new();
     session.call("c");
