@@ -38,12 +38,13 @@ pub enum Install {
     Unknown,
 }
 
-impl fmt::Display for Install {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Install {
+    /// Returns the advice to install `what`.
+    pub fn advice(self, what: &str) -> String {
         match self {
-            Self::Npm(package) => write!(f, "install it with `npm install -g {package}`"),
-            Self::Page(page) => write!(f, "install it (see {page})"),
-            Self::Unknown => f.write_str("install the program"),
+            Self::Npm(package) => format!("install {what} with `npm install -g {package}`"),
+            Self::Page(page) => format!("install {what} (see {page})"),
+            Self::Unknown => "install the program".to_owned(),
         }
     }
 }

@@ -110,7 +110,7 @@ impl RuntimeError {
         match self {
             Self::AgentNotInstalled { agent, .. } => {
                 let start = Registry::default().get(agent).and_then(Adapter::start);
-                let install = start.map_or(Install::Unknown, |start| start.install);
+                let install = start.map_or(Install::Unknown, |start| start.install).advice("it");
                 Some(format!("{install}, or set `command` under [agents.{agent}] in omniglot.toml"))
             }
             Self::AgentFailed { hint, .. }

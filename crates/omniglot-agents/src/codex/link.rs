@@ -265,7 +265,7 @@ fn unusable(why: String) -> Refusal {
     Refusal {
         kind: RefusalKind::Unavailable,
         message: format!("{why}; {needed} is needed"),
-        hint: Some(START.install.to_string()),
+        hint: Some(START.install.advice(&format!("{needed},"))),
     }
 }
 
