@@ -3,7 +3,7 @@
 //! Nothing panics or hangs, every byte of a line is kept or counted, and every request has an answer that is no
 //! internal error.
 
-#![expect(clippy::unwrap_used, reason = "a test; helpers beside test functions count as code")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on panics")]
 
 #[path = "serving/daemon.rs"]
 #[allow(dead_code, reason = "this test needs less of it than the others")]
