@@ -246,9 +246,11 @@ impl Claude {
         out.push(Draft::SessionStarted(started).into());
     }
 
-    /// A result that comes instead of the handshake: the session to resume is not there.
+    /// A result that comes instead of the handshake: the session to resume is not there. The CLI may have exited
+    /// before it could read the handshake, and a recording has the handshake alone.
     pub(crate) fn refused_by_result(&self, result: &TurnResult) -> Option<Refusal> {
-        let asked = self.waiting.values().any(|request| matches!(request, Request::Initialize { .. }));
+        let handshake = |request: &Request| matches!(request, Request::Initialize { .. });
+        let asked = self.session.open.is_some() || self.waiting.values().any(handshake);
         if self.session.told || !asked || !result.is_error {
             return None;
         }
