@@ -53,13 +53,13 @@ impl<'a> Slot<'a> {
 
 #[derive(Debug, Default)]
 pub(super) struct Fates {
-    by_key: HashMap<ItemKey, Fate>,
+    by_key: HashMap<ItemKey, ItemFate>,
     /// How many turns have begun.
     turn: u64,
 }
 
 #[derive(Debug, Default)]
-struct Fate {
+struct ItemFate {
     item: State,
     result: State,
     /// The call that began under this key in the running turn.
@@ -132,7 +132,7 @@ impl Fates {
         self.by_key.values_mut().flat_map(|fate| [&mut fate.item, &mut fate.result])
     }
 
-    fn fate(&mut self, key: &ItemKey) -> &mut Fate {
+    fn fate(&mut self, key: &ItemKey) -> &mut ItemFate {
         self.by_key.entry(key.clone()).or_default()
     }
 
@@ -317,7 +317,7 @@ impl Fates {
     }
 }
 
-impl Fate {
+impl ItemFate {
     fn half_mut(&mut self, half: Half) -> &mut State {
         match half {
             Half::Item => &mut self.item,
