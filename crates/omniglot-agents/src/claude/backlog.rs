@@ -203,8 +203,6 @@ impl Claude {
 
 /// The native id of the call that begins here.
 fn call_in(output: &Output) -> Option<String> {
-    match output {
-        Output::Stream(StreamOutput::Draft(Draft::CallStarted(start))) => start.native_id.clone(),
-        _ => None,
-    }
+    let Output::Stream(StreamOutput::Draft(Draft::CallStarted(start))) = output else { return None };
+    start.native_id.clone()
 }
