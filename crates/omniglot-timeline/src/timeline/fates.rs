@@ -110,6 +110,8 @@ pub(super) struct LateItem {
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) id: CallId,
+    /// The item of the call, which may share its key with a message that contradicts it.
+    pub(super) item: ItemId,
     /// The sequence of its start.
     pub(super) since: u64,
     pub(super) native_id: Option<String>,
@@ -188,8 +190,7 @@ impl Fates {
     }
 
     pub(super) fn call_of_item(&mut self, item: &ItemId) -> Option<&mut Call> {
-        let key = self.by_key.keys().find(|key| self.item(key) == Some(item))?.clone();
-        self.by_key.get_mut(&key)?.call.as_mut()
+        self.by_key.values_mut().filter_map(|fate| fate.call.as_mut()).find(|call| call.item == *item)
     }
 
     pub(super) fn call_named(&self, id: &CallId) -> Option<&ItemKey> {

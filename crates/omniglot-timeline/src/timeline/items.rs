@@ -79,7 +79,7 @@ impl Timeline {
         if let Content::Call(_) = body {
             let (call, since) = (CallId(self.mint("call")), self.next_seq());
             let (native_id, parent) = (native_id.clone(), parent.clone());
-            let call = Call { id: call, since, native_id, parent, rejected: false };
+            let call = Call { id: call, item: id.clone(), since, native_id, parent, rejected: false };
             self.fates.begin_call(at.key, call);
         }
         let (body, text) = split_streamed(body);

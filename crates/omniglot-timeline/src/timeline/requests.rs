@@ -127,8 +127,8 @@ impl Timeline {
         if self.turn.is_none() {
             self.open_turn(Origin::Agent, true, stamp.synthetic(), out);
         }
-        if let Some(key) = call.as_ref().filter(|key| self.fates.call(key).is_some()) {
-            return (self.fates.item(key).cloned(), None);
+        if let Some(known) = call.as_ref().and_then(|key| self.fates.call(key)) {
+            return (Some(known.item.clone()), None);
         }
         let call = call.filter(|key| !self.fates.is_known(Slot::item(key)));
         let made = call.is_none();

@@ -104,6 +104,7 @@ impl Timeline {
         if let Some(ContentPart::ToolCall { call_id, .. }) = item.content.first() {
             let call = Call {
                 id: call_id.clone(),
+                item: item.item_id.clone(),
                 since,
                 native_id: item.native_item_id.clone(),
                 parent: item.parent_id.clone(),

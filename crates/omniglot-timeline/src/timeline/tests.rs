@@ -8,7 +8,7 @@ mod user;
 
 use jiff::Timestamp;
 use omniglot_schema::{
-    AuthMethodInfo, AuthState, AuthStatus, ContentPart, ErrorCode, EventData, FileAction, ItemKind,
+    AuthMethodInfo, AuthState, AuthStatus, ContentPart, ErrorCode, EventData, FileAction, ItemKind, ItemRole,
     ItemStatus, PermissionStatus, QuestionInfo, ResolvedBy, SessionId, StatePatch, StopReason, ToolKind,
     ToolSubject, UniversalEventType, UniversalItem,
 };
@@ -47,9 +47,13 @@ impl Session {
         self.draft(Draft::TurnEnded(TurnEnd::new(StopReason::EndTurn)));
     }
 
-    fn call(&mut self, key: &str) {
+    fn call_begins(&mut self, key: &str) {
         let call = ToolCall::new("shell", "{}");
         self.draft(Draft::CallStarted(CallStart { key: key.into(), native_id: None, parent: None, call }));
+    }
+
+    fn call(&mut self, key: &str) {
+        self.call_begins(key);
         self.draft(Draft::CallReady { key: key.into(), call: None });
     }
 
@@ -273,6 +277,20 @@ fn a_call_of_the_agent_whose_question_was_rejected_and_that_it_never_mentions_ag
     session.draft(Draft::QuestionRequested(ask));
     session.end_turn();
     assert!(shown(&session.last()).contains(r#""output":"rejected","is_error":true"#));
+}
+
+#[test]
+fn a_request_belongs_to_its_call_although_a_message_took_the_key_of_the_call() {
+    let mut session = Session::new();
+    session.call_begins("c");
+    session.end("c", Outcome::Completed, Some(Body::Message { role: ItemRole::User, parts: vec![] }));
+    session.draft(Draft::PermissionRequested(PermissionAsk { call: Some("c".into()), ..asked("p") }));
+    let asked = session.said.iter().find_map(|emitted| match &emitted.event.data {
+        EventData::PermissionRequested(data) => data.metadata.as_ref()?.item_id.clone(),
+        _ => None,
+    });
+    let calls = session.ended().into_iter().filter(|item| item.kind == ItemKind::ToolCall);
+    assert_eq!(calls.map(|call| Some(call.item_id)).collect::<Vec<_>>(), [asked]);
 }
 
 #[test]
