@@ -13,13 +13,11 @@
 //! - without a network it would try for ever (`open`);
 //! - a resumed thread has forgotten its sandbox, and one without a turn cannot be resumed (`open`);
 //! - `turn/start` during a turn steers it (`turn`);
-//! - question, permission and plan tools have no item (`request`, `plan`), child threads no announcement
-//!   (`agents`);
+//! - question, permission and plan tools have no item (`requests`, `todos`), child threads no announcement
+//!   (`subagents`);
 //! - a message may come from a queue of Codex's own (`echo`).
 
 mod adapter;
-mod agents;
-mod approval;
 mod command;
 mod diff;
 mod echo;
@@ -32,12 +30,14 @@ mod mcp;
 mod modes;
 mod name;
 mod open;
-mod plan;
-mod question;
-mod request;
+mod permissions;
+mod questions;
+mod requests;
 mod retry;
 mod settings;
+mod subagents;
 mod text;
+mod todos;
 mod tool;
 mod tool_kinds;
 mod translate;
@@ -57,10 +57,10 @@ pub use adapter::ADAPTER;
 use crate::contract::{DropReason, Input, Output, Prompt, Translator};
 use crate::fault::garbage;
 use crate::rpc::{Calls, RpcId};
-use agents::Agents;
 use open::{Opening, Thread};
-use request::Requests;
+use requests::Requests;
 use settings::Settling;
+use subagents::Agents;
 use text::Texts;
 use tool::Tools;
 use turn::Turns;

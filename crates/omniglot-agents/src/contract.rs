@@ -15,7 +15,7 @@ use omniglot_timeline::{Emitted, Stamp, Timeline};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::host::{HostAsk, HostKey, HostNews};
+use crate::host::{HostAsk, HostKey, HostOutcome};
 
 /// Everything that can happen to a translator: a closed set.
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +39,7 @@ pub enum Input<'a> {
     /// The outcome of a [`TransportOutput::Host`]. A recording has none: there the answer itself was sent.
     Host {
         key: HostKey,
-        news: &'a HostNews,
+        news: &'a HostOutcome,
     },
     /// The process is gone.
     Exited {
@@ -349,7 +349,7 @@ pub trait Link: Send {
     fn left(&mut self, slot: SlotId);
 
     /// Returns the messages for the agent once this session has left; called before [`Link::left`].
-    fn farewell(&self, _place: SlotId) -> Vec<Box<RawValue>> {
+    fn farewell(&self, _slot: SlotId) -> Vec<Box<RawValue>> {
         Vec::new()
     }
 

@@ -11,7 +11,7 @@ use crate::exit::Exit;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct HostKey(pub u64);
 
-/// A request of the agent that the runtime carries out; answered by [`HostNews`] with the same key.
+/// A request of the agent that the runtime carries out; answered by [`HostOutcome`] with the same key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostAsk {
     pub key: HostKey,
@@ -25,7 +25,7 @@ pub enum HostRequest {
         path: PathBuf,
         content: String,
     },
-    /// Answered by [`HostNews::Started`]; its output and its end follow.
+    /// Answered by [`HostOutcome::Started`]; its output and its end follow.
     StartTerminal(TerminalStart),
     /// Kills the command of the terminal with this key and its children; its end is reported as usual.
     EndTerminal,
@@ -50,7 +50,7 @@ pub struct TerminalStart {
 
 /// The result of a request, or the progress of a terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum HostNews {
+pub enum HostOutcome {
     Read(Result<String, HostError>),
     Written(Result<(), HostError>),
     Started(Result<(), HostError>),

@@ -28,7 +28,8 @@ pub use adapter::{Adapter, Lifetime};
 pub use contract::*;
 pub use exit::Exit;
 pub use host::{
-    HostAsk, HostError, HostErrorKind, HostKey, HostNews, HostRequest, ReadFile, TerminalStart, TerminalText,
+    HostAsk, HostError, HostErrorKind, HostKey, HostOutcome, HostRequest, ReadFile, TerminalStart,
+    TerminalText,
 };
 pub use launch::LaunchSpec;
 pub use registry::Registry;

@@ -21,7 +21,7 @@ pub struct Deadlines {
 }
 
 impl Deadlines {
-    /// As the configuration says; an agent that goes on talking never gets more patience than a silent one.
+    /// As the configuration says; an agent that goes on talking never gets more timeout than a silent one.
     pub fn of(limits: &Limits) -> Self {
         let silent = Duration::from_secs(limits.cancel_seconds);
         let default = Self::default();

@@ -147,7 +147,7 @@ impl Hub {
             servers: Servers::new(supervisor.clone(), terms),
             private: Private::of(&data_dir),
             supervisor,
-            patience: Duration::from_secs(config.limits.handshake_seconds),
+            timeout: Duration::from_secs(config.limits.handshake_seconds),
         };
         let inner = Inner {
             launcher,
@@ -466,7 +466,7 @@ impl Hub {
         self.wake_record(&record).await
     }
 
-    /// Lets a session live. Called with its door held.
+    /// Lets a session live. Called with its lock held.
     fn run(&self, session: Session, handle: SessionHandle, id: SessionId) -> SessionHandle {
         let stopping = {
             let mut live = lock(&self.inner.live);

@@ -32,7 +32,7 @@ use tokio::time::Instant;
 
 use crate::agent::client_host::ClientHosts;
 use crate::agent::credentials::Credentials;
-use crate::agent::host::{ClientHostLookup, News};
+use crate::agent::host::{ClientHostLookup, HostEvent};
 use crate::agent::session_start::{Launcher, Opened, StartError};
 use crate::agent::{Agent, AgentEvent, Ticket};
 use crate::deadlines::Deadlines;
@@ -420,7 +420,7 @@ impl Session {
         }
     }
 
-    fn hear_host(&mut self, news: News) {
+    fn hear_host(&mut self, news: HostEvent) {
         let heard = self.agent.as_mut().map(|agent| agent.host_news(news)).unwrap_or_default();
         self.absorb(heard);
     }

@@ -12,7 +12,7 @@ use crate::types::StoreError;
 
 /// The progress and findings that a running check reports.
 #[derive(Debug)]
-pub enum CheckNews<'a> {
+pub enum CheckProgress<'a> {
     Fault(&'a CheckFault),
     /// The rows looked at so far.
     Progress(u64),
@@ -60,6 +60,6 @@ pub struct CheckSummary {
 /// Checks the log in `dir` without changing or locking it. Blocks; reports findings and progress to `news`.
 ///
 /// Each session is seen as it is at one moment. An error means that the log cannot be read at all.
-pub fn check(dir: &Path, news: &mut dyn FnMut(CheckNews<'_>)) -> Result<CheckSummary, StoreError> {
+pub fn check(dir: &Path, news: &mut dyn FnMut(CheckProgress<'_>)) -> Result<CheckSummary, StoreError> {
     sqlite::check::run(dir, news)
 }

@@ -19,7 +19,7 @@ mod types;
 mod writer;
 
 pub use changes::{Changes, SessionChange};
-pub use check::{CheckFault, CheckNews, CheckSummary, check};
+pub use check::{CheckFault, CheckProgress, CheckSummary, check};
 pub use data_dir::{private, private_file, shared};
 pub use lock::{LockHolder, lock_holder};
 pub use retention::{Dropped, EndedLimits, EndedSession, RawLimits};

@@ -32,14 +32,14 @@ impl Fixture {
         program: &str,
         script: Script,
         agent: impl FnOnce(&Model) -> RealAgent,
-        wishes: impl FnOnce(&mut CreateSessionRequest),
+        requested: impl FnOnce(&mut CreateSessionRequest),
     ) -> Self {
         let model = script.start();
         let agent = agent(&model);
         let mut daemon = Setup::new(program).config(agent.toml()).start();
         daemon.allow = REAL;
         let mut request = CreateSessionRequest::new(agent.name());
-        wishes(&mut request);
+        requested(&mut request);
         let session = SessionDriver::create_with(&daemon.client, "real", &request).await;
         Self { daemon, session, model, agent }
     }

@@ -67,21 +67,21 @@ pub struct Dialect {
 impl Dialect {
     /// Opens a session whose model follows this script.
     pub async fn fixture(&self, replies: impl IntoIterator<Item = Reply>) -> Fixture {
-        self.stage_with(replies, |_| {}).await
+        self.fixture_with(replies, |_| {}).await
     }
 
     /// Opens a session in which tools ask for permission.
-    pub async fn asking_stage(&self) -> Fixture {
-        self.stage_with([], |request| request.permission_mode = self.asking_mode.map(str::to_owned)).await
+    pub async fn asking_fixture(&self) -> Fixture {
+        self.fixture_with([], |request| request.permission_mode = self.asking_mode.map(str::to_owned)).await
     }
 
-    pub async fn stage_with(
+    pub async fn fixture_with(
         &self,
         replies: impl IntoIterator<Item = Reply>,
-        wishes: impl FnOnce(&mut CreateSessionRequest),
+        requested: impl FnOnce(&mut CreateSessionRequest),
     ) -> Fixture {
         let script = replies.into_iter().fold((self.script)(), Script::reply);
-        Fixture::open_with(self.program, script, self.agent, wishes).await
+        Fixture::open_with(self.program, script, self.agent, requested).await
     }
 }
 

@@ -27,7 +27,7 @@ fn check(args: &ConfigCheckArgs) -> anyhow::Result<ExitCode> {
         None => data_dir::config_file(&args.data, &data_dir::place(args.data.data_dir.as_deref())?),
     };
     let config = Config::load(&path).map_err(UsageError::because)?;
-    check_doors(&config)?;
+    check_access(&config)?;
     let agents = match config.agents.len() {
         0 => "no agents of its own".to_owned(),
         1 => "1 agent".to_owned(),
@@ -37,7 +37,7 @@ fn check(args: &ConfigCheckArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn check_doors(config: &Config) -> Result<(), UsageError> {
+fn check_access(config: &Config) -> Result<(), UsageError> {
     parsed::<AllowedHost>(&config.allow_hosts)?;
     parsed::<AllowedOrigin>(&config.allow_origins)?;
     Ok(())
@@ -46,7 +46,7 @@ fn check_doors(config: &Config) -> Result<(), UsageError> {
 fn show(args: &DataDirArgs) -> anyhow::Result<ExitCode> {
     let dir = data_dir::place(args.data_dir.as_deref())?;
     let config = data_dir::config(args, &dir)?;
-    check_doors(&config)?;
+    check_access(&config)?;
     let file = data_dir::config_file(args, &dir);
     let text = std::fs::read_to_string(&file).unwrap_or_default();
     let shown = Shown { file: &file, written: toml::from_str(&text)?, lines: vec![] };

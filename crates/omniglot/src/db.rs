@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use omniglot_store::{CheckFault, CheckNews, CheckSummary};
+use omniglot_store::{CheckFault, CheckProgress, CheckSummary};
 use serde::Serialize;
 
 use crate::cli::{DbArgs, DbCheckArgs, DbCommand};
@@ -71,14 +71,14 @@ impl Printer {
         Self { json, stdout: io::stdout().lock(), failed: None, progress }
     }
 
-    fn news(&mut self, news: CheckNews<'_>) {
+    fn news(&mut self, news: CheckProgress<'_>) {
         match news {
-            CheckNews::Fault(fault) => {
+            CheckProgress::Fault(fault) => {
                 self.clear_progress();
                 let line = self.line(&Line::Fault(fault), fault.to_string());
                 self.print(line);
             }
-            CheckNews::Progress(rows) => {
+            CheckProgress::Progress(rows) => {
                 if let Some(progress) = &mut self.progress {
                     progress.show(rows);
                 }

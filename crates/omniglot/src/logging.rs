@@ -23,8 +23,8 @@ pub(crate) fn init(verbosity: Verbosity) {
         Verbosity::Quiet => "error",
         Verbosity::Normal => "info",
     };
-    let wish = std::env::var(VARIABLE).ok().filter(|wish| !wish.is_empty());
-    let filter = EnvFilter::try_new(wish.as_deref().unwrap_or(default));
+    let request = std::env::var(VARIABLE).ok().filter(|request| !request.is_empty());
+    let filter = EnvFilter::try_new(request.as_deref().unwrap_or(default));
     let refused = filter.as_ref().err().map(ToString::to_string);
     tracing_subscriber::fmt()
         .with_env_filter(filter.unwrap_or_else(|_| EnvFilter::new(default)))

@@ -28,7 +28,7 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     data_dir::warn_if_open(&dir)?;
     let config = data_dir::config(&args.data, &dir)?;
     let addr = listen(&args, &config);
-    refuse_open_door(&args, addr)?;
+    refuse_open_network(&args, addr)?;
     omniglot_runtime::files::take_all();
     let mut signals = StopSignals::listen()?;
     let options = DaemonOptions {
@@ -68,7 +68,7 @@ pub(crate) fn listen(args: &ServeArgs, config: &Config) -> SocketAddr {
 }
 
 /// A client of the daemon can run programs, so only this machine may do without a token.
-pub(crate) fn refuse_open_door(args: &ServeArgs, addr: SocketAddr) -> Result<(), UsageError> {
+pub(crate) fn refuse_open_network(args: &ServeArgs, addr: SocketAddr) -> Result<(), UsageError> {
     if args.token.no_token && !addr.ip().to_canonical().is_loopback() {
         return Err(UsageError::new(format!(
             "--no-token would let everybody on the network run programs here through {}; \
@@ -89,7 +89,7 @@ mod tests {
     fn verdict(words: &[&str]) -> Result<(), UsageError> {
         let words = ["omniglot", "serve"].iter().chain(words);
         let Command::Serve(args) = Cli::try_parse_from(words).unwrap().command else { unreachable!() };
-        refuse_open_door(&args, listen(&args, &Config::default()))
+        refuse_open_network(&args, listen(&args, &Config::default()))
     }
 
     #[test]

@@ -24,7 +24,7 @@ while read -r line; do
             printf '{"jsonrpc":"2.0","id":%s,"result":{"sessionId":"s1"}}\n' "$id" ;;
         *'"method":"session/prompt"'*)
             printf '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":'
-            printf '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%s"}}}}\n' "$GREETING"
+            printf '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%s"}}}}\n' "$HELLO"
             printf '{"jsonrpc":"2.0","id":%s,"result":{"stopReason":"end_turn"}}\n' "$id" ;;
     esac
 done
@@ -39,7 +39,7 @@ async fn an_unlisted_agent_needs_three_lines_and_no_code() {
     let dir = tempfile::tempdir().unwrap();
     let script = dir.path().join("agent.sh");
     std::fs::write(&script, SHELL_AGENT).unwrap();
-    let lines = format!("[agents.shelly]\ncommand = [\"sh\", {script:?}]\nenv = {{ GREETING = \"moin\" }}\n");
+    let lines = format!("[agents.shelly]\ncommand = [\"sh\", {script:?}]\nenv = {{ HELLO = \"moin\" }}\n");
     assert_eq!(lines.lines().count(), 3);
     let daemon = Setup::new(PROGRAM).config(lines).start();
     let session =

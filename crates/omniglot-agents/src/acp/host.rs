@@ -22,7 +22,7 @@ use super::terminal::Terminal;
 use crate::contract::{DropReason, Output, Unparsed, decode};
 use crate::exit::Exit;
 use crate::host::{
-    HostAsk, HostError, HostErrorKind, HostKey, HostNews, HostRequest, ReadFile, TerminalStart,
+    HostAsk, HostError, HostErrorKind, HostKey, HostOutcome, HostRequest, ReadFile, TerminalStart,
 };
 use crate::rpc::{self, RpcError, RpcId, send};
 
@@ -186,19 +186,19 @@ impl Acp {
         out.extend(self.tools.terminals.awaited().filter_map(Terminal::end));
     }
 
-    pub(crate) fn host_news(&mut self, key: HostKey, news: &HostNews, out: &mut Vec<Output>) {
+    pub(crate) fn host_news(&mut self, key: HostKey, news: &HostOutcome, out: &mut Vec<Output>) {
         match news {
-            HostNews::Read(result) => {
+            HostOutcome::Read(result) => {
                 let answer = result.clone().map(ReadTextFileResponse::new);
                 self.answer_duty(key, answer, out);
             }
-            HostNews::Written(result) => {
+            HostOutcome::Written(result) => {
                 let answer = result.clone().map(|()| WriteTextFileResponse::new());
                 self.answer_duty(key, answer, out);
             }
-            HostNews::Started(result) => self.terminal_started(key, result.clone(), out),
-            HostNews::Said(said) => self.tools.terminal_said(key, said, out),
-            HostNews::Ended(exit) => self.terminal_ended(key, *exit, out),
+            HostOutcome::Started(result) => self.terminal_started(key, result.clone(), out),
+            HostOutcome::Said(said) => self.tools.terminal_said(key, said, out),
+            HostOutcome::Ended(exit) => self.terminal_ended(key, *exit, out),
         }
     }
 

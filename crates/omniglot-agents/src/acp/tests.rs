@@ -780,7 +780,7 @@ fn a_copy_is_made_where_the_agent_can_and_nothing_takes_its_place() {
 }
 
 #[test]
-fn what_a_wish_comes_to_is_known_without_the_agent() {
+fn the_preview_of_settings_is_known_without_the_agent() {
     use omniglot_schema::{AgentModeInfo, AgentModelInfo, SessionState};
     let mode_info = |id: &str| AgentModeInfo { id: id.into(), name: id.into(), description: String::new() };
     let model_info = |id: &str, variants: Option<Vec<String>>| AgentModelInfo {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::patch::{FileChange, made};
+use super::diff::{FileChange, made};
 use super::wire::content::{ImageSource, ToolResult as WireResult};
 use super::wire::{self, Block};
 use crate::contract::Unparsed;

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::Claude;
-use super::todo::typed;
+use super::todos::typed;
 use crate::contract::Output;
 
 /// The members of the team, by the CLI's ids of them.

@@ -8,7 +8,7 @@ use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome};
 use super::echo::Echo;
 use super::text::Spot;
 use super::tool::{Call, Done, shape, unnamed};
-use super::wire::{Item, ItemBody, ItemNews, TerminalInteraction, UserMessage};
+use super::wire::{Item, ItemBody, ItemNotice, TerminalInteraction, UserMessage};
 use super::{Codex, dropped, input};
 use crate::contract::{Draft, DropReason, Output};
 
@@ -20,7 +20,7 @@ pub(crate) enum Phase {
 }
 
 impl Codex {
-    pub(crate) fn item(&mut self, news: &ItemNews<'_>, phase: Phase, out: &mut Vec<Output>) {
+    pub(crate) fn item(&mut self, news: &ItemNotice<'_>, phase: Phase, out: &mut Vec<Output>) {
         let item = match Item::parse(news.item) {
             Ok(item) => item,
             Err(fault) => return out.push(Output::unparsed(fault)),

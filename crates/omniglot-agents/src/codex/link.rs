@@ -122,7 +122,7 @@ impl Link for CodexLink {
         match Message::parse(frame) {
             Ok(Message::Answer { id, result }) if self.initialize.as_ref() == Some(&id) => {
                 self.initialize = None;
-                greeted(result, reply)
+                has_shaken_hands(result, reply)
             }
             Ok(Message::Answer { id, result }) => self.answered(&id, result),
             Ok(Message::Notification { params, .. }) => self.notified(params),
@@ -244,7 +244,7 @@ fn head(params: &RawValue) -> Head<'_> {
     serde_json::from_str(params.get()).unwrap_or_default()
 }
 
-fn greeted(result: Result<&RawValue, RpcError>, reply: &mut Vec<Box<RawValue>>) -> Route {
+fn has_shaken_hands(result: Result<&RawValue, RpcError>, reply: &mut Vec<Box<RawValue>>) -> Route {
     let refused = |message: String| Route::Mine(Handshake::Refused(unusable(message)));
     let raw = match result {
         Ok(raw) => raw,

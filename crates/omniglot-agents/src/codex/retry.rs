@@ -3,7 +3,7 @@
 use omniglot_schema::{Activity, StatePatch, StatusLabel};
 
 use super::failure::{failure, is_refusal};
-use super::wire::ErrorNews;
+use super::wire::ErrorNotice;
 use super::{Codex, dropped};
 use crate::contract::{Draft, Output};
 
@@ -24,8 +24,8 @@ impl Codex {
     }
 
     /// An error that is retried is no failure; the last one comes again with the end of the turn.
-    pub(crate) fn error(&mut self, news: ErrorNews, out: &mut Vec<Output>) {
-        let ErrorNews { thread_id, error, will_retry } = news;
+    pub(crate) fn error(&mut self, news: ErrorNotice, out: &mut Vec<Output>) {
+        let ErrorNotice { thread_id, error, will_retry } = news;
         let mut detail = error.message.clone();
         if let Some(more) = &error.additional_details {
             detail = format!("{detail}: {more}");

@@ -121,7 +121,7 @@ fn has(lines: &[String], part: &str) -> bool {
 }
 
 #[test]
-fn a_wish_is_judged_before_a_thread_is_opened() {
+fn settings_are_checked_before_a_thread_is_opened() {
     let mut session = Session::new();
     let requested = SettingsRequest {
         model: Some("big".into()),

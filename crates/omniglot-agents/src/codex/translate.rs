@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::items::Phase;
 use super::text::Voice;
-use super::wire::{AtThread, Delta, HookRun, McpStartup, Notice, TurnNews};
+use super::wire::{AtThread, Delta, HookRun, McpStartup, Notice, TurnNotice};
 use super::{Codex, OutboundRequest, dropped};
 use crate::contract::{Draft, Output};
 use crate::fault::unparsed;
@@ -97,11 +97,11 @@ impl Codex {
 
     fn notice(&mut self, method: &str, notice: Notice<'_>, out: &mut Vec<Output>) {
         match notice {
-            Notice::TurnStarted(TurnNews { thread_id, turn }) if self.is_child(&thread_id) => {
+            Notice::TurnStarted(TurnNotice { thread_id, turn }) if self.is_child(&thread_id) => {
                 self.child_turn_started(&thread_id, turn, out);
             }
             Notice::TurnStarted(news) => self.own_turn_started(news, out),
-            Notice::TurnCompleted(TurnNews { thread_id, turn }) if self.is_child(&thread_id) => {
+            Notice::TurnCompleted(TurnNotice { thread_id, turn }) if self.is_child(&thread_id) => {
                 self.child_turn_completed(&thread_id, turn, out);
             }
             Notice::TurnCompleted(news) => self.turn_completed(news.turn, out),
@@ -163,7 +163,7 @@ impl Codex {
         }
     }
 
-    fn own_turn_started(&mut self, news: TurnNews, out: &mut Vec<Output>) {
+    fn own_turn_started(&mut self, news: TurnNotice, out: &mut Vec<Output>) {
         self.turn_started(news.turn, out);
         self.texts.turn_started(self.turns.begun);
         self.tools.turn_started(self.turns.begun);

@@ -1,6 +1,6 @@
 //! Turns: begun by what was really sent, or by Codex itself; ended by `turn/completed` and nothing else (T4).
 //!
-//! Only turns of the session's own thread are meant; those of child agents are in `agents`.
+//! Only turns of the session's own thread are meant; those of child agents are in `subagents`.
 
 use std::collections::{HashMap, VecDeque};
 

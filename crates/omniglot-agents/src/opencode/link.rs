@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::request::{OutboundRequest, session_of};
+use super::outbound::{OutboundRequest, session_of};
 use crate::contract::{Handshake, Link, Refusal, RefusalKind, Route, SlotId};
 use crate::http::{Answer, FromServer, Method, Request, ToServer};
 
@@ -22,7 +22,7 @@ pub(crate) struct OpenCodeLink {
     recorded: u64,
 }
 
-const GREETING: &str = "link.health";
+const HELLO: &str = "link.health";
 
 /// As much of an event as routing needs.
 #[derive(Default, Deserialize)]
@@ -58,7 +58,7 @@ struct Named {
 
 impl Link for OpenCodeLink {
     fn hello(&mut self) -> Vec<Box<RawValue>> {
-        let (id, path) = (GREETING.to_owned(), "/global/health".to_owned());
+        let (id, path) = (HELLO.to_owned(), "/global/health".to_owned());
         let health_check = ToServer::Request(Request { id, method: Method::Get, path, body: None });
         health_check.to_frame().into_iter().collect()
     }
@@ -135,7 +135,7 @@ impl OpenCodeLink {
     }
 
     fn answer(&mut self, answer: &Answer) -> Route {
-        if answer.id == GREETING {
+        if answer.id == HELLO {
             return Route::Mine(match answer.is_success() {
                 true => Handshake::Done,
                 false => Handshake::Refused(Refusal {

@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::failure::refused;
-use super::request::List;
-use super::settings::{completed, judge, rules};
+use super::outbound::List;
+use super::settings::{check_settings, completed, rules};
 use super::translate::state;
 use super::wire::{Config, Session};
 use super::{OpenCode, json};
@@ -173,12 +173,13 @@ impl OpenCode {
         let Some(opening) = self.opening.take() else { return };
         let Opening { resume, version, .. } = opening;
         let current = self.requested.model.as_deref().or(self.settings.default_model());
-        let preview = match judge(&self.requested, &self.settings.models, &self.settings.modes, current) {
-            Ok(preview) => preview,
-            // It had these settings before: a list that is shorter now must not lock it out.
-            Err(_) if resume.is_some() => Default::default(),
-            Err(refusal) => return out.push(Output::refused(refusal)),
-        };
+        let preview =
+            match check_settings(&self.requested, &self.settings.models, &self.settings.modes, current) {
+                Ok(preview) => preview,
+                // It had these settings before: a list that is shorter now must not lock it out.
+                Err(_) if resume.is_some() => Default::default(),
+                Err(refusal) => return out.push(Output::refused(refusal)),
+            };
         out.push(
             Draft::SessionStarted(SessionStarted {
                 native_session_id: self.session.clone(),

@@ -13,7 +13,7 @@ use omniglot_schema::{
 use omniglot_timeline::{ItemKey, PermissionAsk, QuestionAsk};
 use serde_json::json;
 
-use super::edit::file_change;
+use super::diff::file_change;
 use super::plan::HANDS_IN;
 use super::translate::Whose;
 use super::wire::{self, PermissionAsked, PermissionReplied, QuestionAsked, Reply};

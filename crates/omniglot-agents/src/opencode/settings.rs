@@ -67,7 +67,7 @@ impl Settings {
         self.configured_model = config.model;
     }
 
-    /// The model that answers when nobody wishes for another.
+    /// The model that answers when nobody asks for another.
     pub(crate) fn default_model(&self) -> Option<&str> {
         self.configured_model.as_deref().or(self.listed_model.as_deref())
     }
@@ -127,7 +127,7 @@ impl Settings {
 }
 
 /// Returns the expected result of a settings request by the lists; empty lists refuse nothing.
-pub(crate) fn judge(
+pub(crate) fn check_settings(
     requested: &SettingsRequest,
     models: &[AgentModelInfo],
     modes: &[AgentModeInfo],
@@ -177,7 +177,7 @@ pub(crate) fn preview_settings(
     let models = state.models.as_ref().and_then(Listed::inline).unwrap_or_default();
     let modes = state.modes.as_ref().and_then(Listed::inline).unwrap_or_default();
     let now = (state.agent_mode.as_deref(), state.permission_mode.as_deref());
-    judge(&completed(requested.clone(), now), models, modes, state.model.as_deref())
+    check_settings(&completed(requested.clone(), now), models, modes, state.model.as_deref())
 }
 
 /// Planning is an agent as well as a mode of permissions: who changes one changes the other.
@@ -222,7 +222,7 @@ impl OpenCode {
         let now = (self.requested.agent_mode.as_deref(), self.requested.permission_mode.as_deref());
         let requested = completed(requested, now);
         let current = self.requested.model.as_deref().or(self.settings.default_model());
-        let preview = match judge(&requested, &self.settings.models, &self.settings.modes, current) {
+        let preview = match check_settings(&requested, &self.settings.models, &self.settings.modes, current) {
             Ok(preview) => preview,
             Err(refusal) => return out.push(Output::configured(Err(refusal))),
         };

@@ -4,7 +4,7 @@ use omniglot_schema::{ContentPart, ToolKind};
 use omniglot_timeline::{CallEnd, CallStart, ItemKey, Outcome, ToolCall, ToolResult};
 use serde::Deserialize;
 
-use super::edit::edited;
+use super::diff::edited;
 use super::part::file_part;
 use super::wire::{PartHead, Tool, ToolState, ToolStatus};
 use super::{OpenCode, dropped};

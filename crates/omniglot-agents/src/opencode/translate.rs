@@ -5,7 +5,7 @@ use omniglot_schema::{Connection, FileChanges, ItemRole, Resume, StatePatch, Tod
 use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome};
 use serde_json::value::RawValue;
 
-use super::request::{OutboundRequest, session_of};
+use super::outbound::{OutboundRequest, session_of};
 use super::wire::{self, Event};
 use super::{OpenCode, dropped, unparsed};
 use crate::contract::{Draft, DropReason, Output};

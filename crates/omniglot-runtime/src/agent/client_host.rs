@@ -146,7 +146,7 @@ mod tests {
         ClientHostOffer { reads_files: true, writes_files: true, runs_commands: false };
 
     #[test]
-    fn the_last_lender_that_can_do_it_is_asked_and_one_that_left_is_not() {
+    fn the_last_client_that_can_do_it_is_asked_and_one_that_left_is_not() {
         let client_hosts = ClientHosts::default();
         let first = client_hosts.add_client_host(session(), FILES);
         let second = client_hosts.add_client_host(
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn lenders_that_left_are_forgotten() {
+    fn clients_that_left_are_forgotten() {
         let client_hosts = ClientHosts::default();
         for _ in 0..10 {
             drop(client_hosts.add_client_host(session(), FILES));

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use omniglot_agents::{
-    HostAsk, HostError, HostErrorKind, HostKey, HostNews, HostRequest, ReadFile, TerminalStart,
+    HostAsk, HostError, HostErrorKind, HostKey, HostOutcome, HostRequest, ReadFile, TerminalStart,
 };
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
@@ -47,27 +47,27 @@ impl HostContext {
     }
 }
 
-pub(crate) type News = (HostKey, HostNews);
+pub(crate) type HostEvent = (HostKey, HostOutcome);
 
 #[derive(Debug)]
 pub(crate) struct Host {
     context: Arc<HostContext>,
     client_hosts: Option<ClientHostLookup>,
-    news: mpsc::Sender<News>,
-    inbox: mpsc::Receiver<News>,
+    news: mpsc::Sender<HostEvent>,
+    inbox: mpsc::Receiver<HostEvent>,
     /// How many files are worked on at once.
     files: Arc<Semaphore>,
     terminals: HashMap<HostKey, CancellationToken>,
     /// The requests that were refused at once.
-    refused: Vec<News>,
+    refused: Vec<HostEvent>,
     /// Work with files.
     requests: JoinSet<()>,
     /// Commands that run.
     commands: JoinSet<()>,
 }
 
-/// News that may wait; over it commands wait.
-const NEWS: usize = 16;
+/// HostEvent that may wait; over it commands wait.
+const MAX_EVENTS: usize = 16;
 const FILES_AT_ONCE: usize = 4;
 /// Files that wait to be worked on.
 const MAX_FILE_REQUESTS: usize = 256;
@@ -75,7 +75,7 @@ const MAX_TERMINALS: usize = 32;
 
 impl Host {
     pub(crate) fn new(context: HostContext) -> Self {
-        let (news, inbox) = mpsc::channel(NEWS);
+        let (news, inbox) = mpsc::channel(MAX_EVENTS);
         Self {
             context: Arc::new(context),
             client_hosts: None,
@@ -118,23 +118,23 @@ impl Host {
     pub(crate) fn refuse(&mut self, key: HostKey, request: &HostRequest, why: &str) {
         let error = HostError::new(HostErrorKind::Refused, why);
         let news = match request {
-            HostRequest::ReadFile(_) => HostNews::Read(Err(error)),
-            HostRequest::WriteFile { .. } => HostNews::Written(Err(error)),
-            HostRequest::StartTerminal(_) => HostNews::Started(Err(error)),
+            HostRequest::ReadFile(_) => HostOutcome::Read(Err(error)),
+            HostRequest::WriteFile { .. } => HostOutcome::Written(Err(error)),
+            HostRequest::StartTerminal(_) => HostOutcome::Started(Err(error)),
             HostRequest::EndTerminal => return,
         };
         self.refused.push((key, news));
     }
 
     /// The next that came of a request, or goes on in a terminal. Cancel-safe.
-    pub(crate) async fn next(&mut self) -> News {
+    pub(crate) async fn next(&mut self) -> HostEvent {
         let news = match self.refused.pop() {
             Some(news) => Some(news),
             None => self.inbox.recv().await,
         };
         // This end holds a sender itself: there is always more to wait for.
         let Some((key, news)) = news else { return std::future::pending().await };
-        if matches!(news, HostNews::Ended(_) | HostNews::Started(Err(_))) {
+        if matches!(news, HostOutcome::Ended(_) | HostOutcome::Started(Err(_))) {
             self.terminals.remove(&key);
         }
         (key, news)
@@ -172,7 +172,7 @@ impl Host {
                 Some(read) => read,
                 None => blocking(move || files::read(context.confined(), &file)).await,
             };
-            tell(&news, key, HostNews::Read(read)).await;
+            tell(&news, key, HostOutcome::Read(read)).await;
         });
     }
 
@@ -189,7 +189,7 @@ impl Host {
                 Some(written) => written,
                 None => blocking(move || files::write(context.confined(), &path, &content)).await,
             };
-            tell(&news, key, HostNews::Written(written)).await;
+            tell(&news, key, HostOutcome::Written(written)).await;
         });
     }
 
@@ -209,7 +209,7 @@ impl Host {
 }
 
 /// A listener that has left wants to hear nothing.
-async fn tell(news: &mpsc::Sender<News>, key: HostKey, what: HostNews) {
+async fn tell(news: &mpsc::Sender<HostEvent>, key: HostKey, what: HostOutcome) {
     drop(news.send((key, what)).await);
 }
 

@@ -53,13 +53,13 @@ pub(crate) async fn start(
     supervisor: &Supervisor,
     launch: &Launch,
     serving: Serving,
-    patience: std::time::Duration,
+    timeout: std::time::Duration,
 ) -> Result<(Process, ProcessIo), StartErrorKind> {
     let mut left = PORTS;
     loop {
         let port = free_port().map_err(|source| no_port(supervisor, source))?;
         left -= 1;
-        match start_on(port, supervisor, launch, serving, patience).await {
+        match start_on(port, supervisor, launch, serving, timeout).await {
             Err(StartErrorKind::Exited { .. }) if left > 0 && is_taken(port) => {
                 tracing::info!(port, "another process took the port of a server that was starting");
             }
@@ -73,14 +73,14 @@ async fn start_on(
     supervisor: &Supervisor,
     launch: &Launch,
     serving: Serving,
-    patience: std::time::Duration,
+    timeout: std::time::Duration,
 ) -> Result<(Process, ProcessIo), StartErrorKind> {
     let password = uuid::Uuid::new_v4().simple().to_string();
     let mut launch = launch.clone();
     launch.args.extend([serving.port_argument.to_owned(), port.to_string()]);
     launch.env.insert(serving.password_variable.to_owned(), password.clone());
     let (process, mut io) = Process::spawn(supervisor, &launch).await.map_err(StartErrorKind::Spawn)?;
-    until_it_listens(&process, &mut io, serving.ready, patience).await?;
+    until_it_listens(&process, &mut io, serving.ready, timeout).await?;
     let client = reqwest::Client::builder().no_proxy().build().map_err(|error| {
         StartErrorKind::GaveUp(format!("the HTTP client for it could not be made: {error}"))
     })?;
@@ -113,9 +113,9 @@ async fn until_it_listens(
     process: &Process,
     io: &mut ProcessIo,
     ready: &str,
-    patience: std::time::Duration,
+    timeout: std::time::Duration,
 ) -> Result<(), StartErrorKind> {
-    let deadline = Instant::now() + patience;
+    let deadline = Instant::now() + timeout;
     let mut discarded = Discarded::default();
     loop {
         // A timeout looks at the clock only when there is nothing to read, and a flood always is.
@@ -124,7 +124,7 @@ async fn until_it_listens(
             false => None,
         };
         let Some(lines) = next else {
-            let (seconds, stderr) = (patience.as_secs(), process.stderr());
+            let (seconds, stderr) = (timeout.as_secs(), process.stderr());
             return Err(StartErrorKind::Silent { seconds, stderr, discarded });
         };
         let Some(lines) = lines else {

@@ -13,14 +13,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use omniglot_agents::{
-    Carryover, Command, CommandAnswer, Draft, HostAsk, HostNews, Input, LineFault, Output, StreamOutput,
+    Carryover, Command, CommandAnswer, Draft, HostAsk, HostOutcome, Input, LineFault, Output, StreamOutput,
     Translator, TransportOutput,
 };
 use omniglot_schema::{EventSource, StderrOutput};
 use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use crate::agent::host::{Host, News};
+use crate::agent::host::{Host, HostEvent};
 use crate::agent::mask::Mask;
 use crate::process::handle::ProcessHandle;
 use crate::process::lines::Line;
@@ -69,7 +69,7 @@ pub(crate) enum AgentEvent {
     /// Messages that waited were sent, or never will be: see [`Agent::settle`].
     Sent,
     /// Something that it wanted of this machine has come on.
-    Host(News),
+    Host(HostEvent),
     /// The last thing that a process says.
     Exited(Exit),
 }
@@ -267,8 +267,8 @@ impl Agent {
         heard
     }
 
-    pub(crate) fn host_news(&mut self, (key, mut news): News) -> Vec<Translated> {
-        if let HostNews::Said(said) = &mut news {
+    pub(crate) fn host_news(&mut self, (key, mut news): HostEvent) -> Vec<Translated> {
+        if let HostOutcome::Said(said) = &mut news {
             let masked = self.mask.text(said.text.clone());
             said.masked = (masked != said.text).then_some(masked);
         }
@@ -276,27 +276,27 @@ impl Agent {
     }
 
     /// Tells it that its session is left, and waits a moment for its answer.
-    pub(crate) async fn close(&mut self, patience: Duration) -> Vec<Translated> {
+    pub(crate) async fn close(&mut self, timeout: Duration) -> Vec<Translated> {
         let news = self.command(&Command::Close);
         let closes = |answer: &CommandAnswer| matches!(answer, CommandAnswer::Closed);
-        self.hear_until(|heard| heard.answers.iter().any(closes), news, patience).await.0
+        self.hear_until(|heard| heard.answers.iter().any(closes), news, timeout).await.0
     }
 
     /// Interrupts its turn and waits a moment for the end of it. Returns what was heard meanwhile, and whether the
     /// turn has ended.
-    pub(crate) async fn interrupt(&mut self, patience: Duration) -> (Vec<Translated>, bool) {
+    pub(crate) async fn interrupt(&mut self, timeout: Duration) -> (Vec<Translated>, bool) {
         let news = self.command(&Command::Cancel);
-        self.turn_end(news, patience).await
+        self.turn_end(news, timeout).await
     }
 
     /// As [`interrupt`](Self::interrupt), for a turn that was interrupted before.
-    pub(crate) async fn interrupted(&mut self, patience: Duration) -> (Vec<Translated>, bool) {
-        self.turn_end(vec![], patience).await
+    pub(crate) async fn interrupted(&mut self, timeout: Duration) -> (Vec<Translated>, bool) {
+        self.turn_end(vec![], timeout).await
     }
 
-    async fn turn_end(&mut self, news: Vec<Translated>, patience: Duration) -> (Vec<Translated>, bool) {
+    async fn turn_end(&mut self, news: Vec<Translated>, timeout: Duration) -> (Vec<Translated>, bool) {
         let ends = |output: &StreamOutput| matches!(output, StreamOutput::Draft(Draft::TurnEnded(_)));
-        self.hear_until(|heard| heard.stream.iter().any(ends), news, patience).await
+        self.hear_until(|heard| heard.stream.iter().any(ends), news, timeout).await
     }
 
     /// Hears the agent until it has said such a thing, or the agent has exited, or for so long.
@@ -304,9 +304,9 @@ impl Agent {
         &mut self,
         wanted: impl Fn(&Translated) -> bool,
         mut news: Vec<Translated>,
-        patience: Duration,
+        timeout: Duration,
     ) -> (Vec<Translated>, bool) {
-        let deadline = Instant::now() + patience;
+        let deadline = Instant::now() + timeout;
         let mut all = vec![];
         loop {
             let is_over = news.iter().any(&wanted);

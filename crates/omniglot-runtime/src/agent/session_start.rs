@@ -32,7 +32,7 @@ pub(crate) struct Launcher {
     pub(crate) servers: Servers,
     pub(crate) private: Private,
     /// How long an agent may take for its next understandable word during the handshake.
-    pub(crate) patience: Duration,
+    pub(crate) timeout: Duration,
 }
 
 pub(crate) struct Opened {
@@ -116,7 +116,7 @@ impl Launcher {
             None => {
                 let spawned = Process::spawn(&self.supervisor, &launch).await;
                 spawned
-                    .map(|(process, io)| (ProcessHandle::Own(process), io))
+                    .map(|(process, io)| (ProcessHandle::Dedicated(process), io))
                     .map_err(StartErrorKind::Spawn)?
             }
             Some(shared) => {
@@ -136,16 +136,16 @@ impl Launcher {
         let mut progress = Progress::default();
         progress.take(live.started(&launch.argv(), &open.carryover), early);
         progress.take(live.command(&Command::Open(open)), early);
-        let mut deadline = Instant::now() + self.patience;
+        let mut deadline = Instant::now() + self.timeout;
         loop {
             match progress.verdict {
                 Some(Verdict::Open) => return Ok(live),
                 Some(Verdict::Refused(refusal)) => return Err(StartErrorKind::Refused(refusal)),
                 None => {}
             }
-            // Only what makes sense is progress: a banner that never ends must not hold the door open.
+            // Only what makes sense is progress: a banner that never ends must not renew the deadline.
             if std::mem::take(&mut progress.understood) {
-                deadline = Instant::now() + self.patience;
+                deadline = Instant::now() + self.timeout;
             }
             // A timeout looks at the clock only when there is nothing to read, and a flood always is.
             let next = match Instant::now() < deadline {
@@ -163,7 +163,7 @@ impl Launcher {
                 None => {
                     let (stderr, discarded) = (live.stderr(), early.discarded);
                     return Err(StartErrorKind::Silent {
-                        seconds: self.patience.as_secs(),
+                        seconds: self.timeout.as_secs(),
                         stderr,
                         discarded,
                     });

@@ -96,7 +96,7 @@ impl Hub {
         entry.start.map(|start| start.login).filter(|login| !login.is_empty())
     }
 
-    /// Gives a session its row, in the place of `old` if there is one, and lets it live. Called with its door
+    /// Gives a session its row, in the place of `old` if there is one, and lets it live. Called with its lock
     /// held.
     pub(super) async fn persist(
         &self,

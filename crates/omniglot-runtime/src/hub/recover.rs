@@ -37,7 +37,7 @@ impl Hub {
         Ok(())
     }
 
-    /// Makes an actor of a row. Called with its door held.
+    /// Makes an actor of a row. Called with its lock held.
     pub(super) async fn wake_record(&self, record: &SessionRecord) -> Result<SessionHandle, RuntimeError> {
         let queue = self.queued(record).await?;
         self.live_on(record, queue).await

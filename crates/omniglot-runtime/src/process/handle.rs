@@ -16,7 +16,7 @@ use crate::process::{Exit, Process};
 
 #[derive(Debug)]
 pub(crate) enum ProcessHandle {
-    Own(Process),
+    Dedicated(Process),
     Shared(ServerLease),
 }
 
@@ -74,21 +74,21 @@ impl ProcessHandle {
     }
 
     pub(crate) fn interrupt(&self) {
-        if let Self::Own(process) = self {
+        if let Self::Dedicated(process) = self {
             process.interrupt();
         }
     }
 
     pub(crate) fn terminate(&self) {
         match self {
-            Self::Own(process) => process.terminate(),
+            Self::Dedicated(process) => process.terminate(),
             Self::Shared(lease) => lease.left.cancel(),
         }
     }
 
     pub(crate) fn kill(&self) {
         match self {
-            Self::Own(process) => process.kill(),
+            Self::Dedicated(process) => process.kill(),
             Self::Shared(lease) => lease.left.cancel(),
         }
     }
@@ -117,7 +117,7 @@ impl ProcessHandle {
     /// Waits for the end of the process, or until the lease is left.
     pub(crate) async fn wait(&self) -> Exit {
         match self {
-            Self::Own(process) => process.wait().await,
+            Self::Dedicated(process) => process.wait().await,
             Self::Shared(ServerLease { server, left, .. }) => tokio::select! {
                 biased;
                 exit = server.wait() => exit,
@@ -129,7 +129,7 @@ impl ProcessHandle {
     /// Waits until nothing of it is left that can be ended, after [`kill`](Self::kill).
     pub(crate) async fn gone(&self) {
         match self {
-            Self::Own(process) => drop(process.gone_or_left().await),
+            Self::Dedicated(process) => drop(process.gone_or_left().await),
             Self::Shared(lease) => lease.left.cancelled().await,
         }
     }
@@ -140,7 +140,7 @@ impl ProcessHandle {
 
     fn process(&self) -> &Process {
         match self {
-            Self::Own(process) => process,
+            Self::Dedicated(process) => process,
             Self::Shared(lease) => &lease.server,
         }
     }

@@ -50,7 +50,7 @@ impl Ladder {
 
     /// A silent agent may be finishing a tool: it gets more time than one that goes on talking. So does a
     /// server, on which there is nothing else to be done.
-    fn deserves_patience(&self, deadlines: &Deadlines, is_shared: bool) -> bool {
+    fn deserves_longer_timeout(&self, deadlines: &Deadlines, is_shared: bool) -> bool {
         let producing = self.heard.is_some_and(|heard| heard.elapsed() < deadlines.interrupt_producing);
         let may_wait = is_shared || !producing;
         self.rung == Rung::Interrupt && may_wait && self.began.elapsed() < deadlines.interrupt_silent
@@ -134,7 +134,7 @@ impl Session {
             self.cancelling = None;
             return;
         };
-        if ladder.deserves_patience(deadlines, agent.process.is_shared()) {
+        if ladder.deserves_longer_timeout(deadlines, agent.process.is_shared()) {
             ladder.due = (Instant::now() + deadlines.interrupt_producing)
                 .min(ladder.began + deadlines.interrupt_silent);
             return;

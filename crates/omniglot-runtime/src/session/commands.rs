@@ -3,7 +3,6 @@
 use omniglot_agents::Command;
 use omniglot_schema::{ErrorCode, ResolvedBy};
 use omniglot_timeline::{Failure, SessionEnd, TurnEnd};
-use tokio::time::timeout;
 
 use super::undelivered::Effect;
 use super::{Answer, Flow, Request, Session, SessionCommand, answer};
@@ -137,12 +136,12 @@ impl Session {
     /// it, since nobody would hear what it does.
     async fn stop_work(&mut self, turn_runs: bool) {
         self.send_replies();
-        let patience = self.spec.deadlines.stop;
+        let timeout = self.spec.deadlines.stop;
         let Some(agent) = &mut self.agent else { return };
         let (heard, stopped) = match (turn_runs, &self.cancelling) {
             (false, _) => (vec![], true),
-            (true, None) => agent.interrupt(patience).await,
-            (true, Some(_)) => agent.interrupted(patience).await,
+            (true, None) => agent.interrupt(timeout).await,
+            (true, Some(_)) => agent.interrupted(timeout).await,
         };
         if !stopped {
             agent.process.abandon();
@@ -169,7 +168,7 @@ impl Session {
         self.opening = None;
         let Some(agent) = &mut self.agent else { return };
         agent.close_stdin();
-        let patience = self.spec.deadlines.stop;
+        let timeout = self.spec.deadlines.stop;
         for push in [None, Some(Push::Terminate), Some(Push::Kill)] {
             let Some(agent) = &self.agent else { return };
             match push {
@@ -177,7 +176,7 @@ impl Session {
                 Some(Push::Terminate) => agent.process.terminate(),
                 Some(Push::Kill) => agent.process.kill(),
             }
-            if timeout(patience, self.hear_until_exit()).await.is_ok() {
+            if tokio::time::timeout(timeout, self.hear_until_exit()).await.is_ok() {
                 break;
             }
         }

@@ -180,7 +180,7 @@ impl Session {
     }
 
     fn ask_for(&mut self, requested: SettingsRequest, client: Option<Client>, undo: Undo) {
-        let due = Instant::now() + self.spec.launcher.patience;
+        let due = Instant::now() + self.spec.launcher.timeout;
         self.configuring.asked = Some(SettingsInFlight { due, client, undo });
         self.tell_agent(&Command::Configure(requested));
     }
@@ -256,7 +256,7 @@ impl Session {
         let error = RuntimeError::AgentSilent {
             agent: self.spec.agent.clone(),
             what: "settings",
-            seconds: self.spec.launcher.patience.as_secs(),
+            seconds: self.spec.launcher.timeout.as_secs(),
             hint: None,
         };
         match client {

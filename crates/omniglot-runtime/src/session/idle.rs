@@ -95,10 +95,10 @@ impl Session {
             return Err(RuntimeError::Busy);
         }
         tracing::info!(session = %self.spec.id, "ending a process that rests");
-        let patience = self.spec.deadlines.stop;
+        let timeout = self.spec.deadlines.stop;
         if let Some(agent) = self.agent.as_mut().filter(|agent| agent.process.is_shared()) {
             // A server that lives on must not keep what nobody uses.
-            let heard = agent.close(patience).await;
+            let heard = agent.close(timeout).await;
             self.absorb(heard);
         }
         self.stop_agent().await;

@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_wish_hides_the_truth_and_the_agent_corrects_it() {
+    fn the_first_request_hides_the_truth_and_the_agent_corrects_it() {
         let mut undo = Undo::default();
         let mut state = SessionState::default();
         undo.keep(&variant(Some("high")), &state);

@@ -10,15 +10,15 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 
 use super::open::Meta;
 use super::{DATABASE, pending_deletes, schema};
-use crate::check::{CheckFault, CheckNews, CheckSummary};
+use crate::check::{CheckFault, CheckProgress, CheckSummary};
 use crate::data_dir::private_file;
 use crate::types::{SessionNo, StoreError};
 
 /// The tables with rows that belong to sessions.
 const OWNED: [&str; 6] = ["events", "frames", "blobs", "queue", "receipts", "trims"];
-const NEWS_EVERY: u64 = 1000;
+const PROGRESS_EVERY: u64 = 1000;
 
-pub(crate) fn run(dir: &Path, news: &mut dyn FnMut(CheckNews<'_>)) -> Result<CheckSummary, StoreError> {
+pub(crate) fn run(dir: &Path, news: &mut dyn FnMut(CheckProgress<'_>)) -> Result<CheckSummary, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(private_file(dir, DATABASE), flags)?;
     connection.busy_timeout(Duration::from_secs(5))?;
@@ -40,7 +40,7 @@ pub(crate) fn run(dir: &Path, news: &mut dyn FnMut(CheckNews<'_>)) -> Result<Che
 
 /// Counts findings and reports each at once.
 struct Findings<'a> {
-    news: &'a mut dyn FnMut(CheckNews<'_>),
+    news: &'a mut dyn FnMut(CheckProgress<'_>),
     summary: CheckSummary,
     rows: u64,
 }
@@ -55,13 +55,13 @@ impl Findings<'_> {
     ) {
         self.summary.faults += 1;
         let fault = CheckFault { table, session: session.map(str::to_owned), sequence, fault: fault.into() };
-        (self.news)(CheckNews::Fault(&fault));
+        (self.news)(CheckProgress::Fault(&fault));
     }
 
     fn row(&mut self) {
         self.rows += 1;
-        if self.rows.is_multiple_of(NEWS_EVERY) {
-            (self.news)(CheckNews::Progress(self.rows));
+        if self.rows.is_multiple_of(PROGRESS_EVERY) {
+            (self.news)(CheckProgress::Progress(self.rows));
         }
     }
 

@@ -9,12 +9,8 @@ use crate::engine::Progress;
 use crate::types::{SessionNo, StoreError};
 
 /// Session numbers are never reused, so a row of this table stays true.
-pub(super) const TABLE: &str = "
-CREATE TABLE leftovers (
-    session_no INTEGER PRIMARY KEY,
-    crc INTEGER NOT NULL
-) STRICT;
-";
+pub(super) const TABLE: &str =
+    "CREATE TABLE leftovers (session_no INTEGER PRIMARY KEY, crc INTEGER NOT NULL) STRICT;";
 
 /// Tables with many rows per session, the column that distinguishes them, and the large column.
 const TABLES: [(&str, &str, &str); 3] =
@@ -26,7 +22,7 @@ const PIECE_BYTES: i64 = 2 << 20;
 
 pub(super) fn note(transaction: &Transaction<'_>, session: SessionNo) -> Result<(), StoreError> {
     let sql = "INSERT OR REPLACE INTO leftovers (session_no, crc) VALUES (?1, ?2)";
-    transaction.execute(sql, params![session.0, of_leftover(session)])?;
+    transaction.execute(sql, params![session.0, checksum_of(session)])?;
     Ok(())
 }
 
@@ -39,7 +35,7 @@ pub(super) fn list(connection: &Connection) -> Result<Vec<SessionNo>, StoreError
 /// Reads the columns session_no, crc; `None` when the checksum does not match the row.
 pub(super) fn pending_delete(row: &Row<'_>) -> Option<SessionNo> {
     let session = SessionNo(row.get(0).ok()?);
-    (of_leftover(session) == row.get::<_, u32>(1).ok()?).then_some(session)
+    (checksum_of(session) == row.get::<_, u32>(1).ok()?).then_some(session)
 }
 
 pub(super) fn clear(connection: &mut Connection, session: SessionNo) -> Result<Progress, StoreError> {
@@ -101,6 +97,6 @@ fn end_of_piece(
     Ok(last)
 }
 
-fn of_leftover(session: SessionNo) -> u32 {
+fn checksum_of(session: SessionNo) -> u32 {
     checksum::of_row(&[session.0], &[])
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use omniglot_schema::{SessionId, UniversalEventType};
 use omniglot_store::{
-    Batch, CheckNews, Frame, NewEvent, NewSession, Options, Page, ReadQuery, RecordUpdate, SessionNo,
+    Batch, CheckProgress, Frame, NewEvent, NewSession, Options, Page, ReadQuery, RecordUpdate, SessionNo,
     SessionRecord, Store, StoredEvent,
 };
 use rusqlite::Connection;
@@ -76,7 +76,7 @@ pub(crate) fn native(no: u64) -> Frame {
 pub(crate) fn faults(dir: &Path) -> Vec<String> {
     let mut lines = Vec::new();
     let summary = omniglot_store::check(dir, &mut |news| {
-        if let CheckNews::Fault(fault) = news {
+        if let CheckProgress::Fault(fault) = news {
             lines.push(fault.to_string());
         }
     });

@@ -34,7 +34,7 @@ fn messages(text: &str, tools: &[&str]) -> Value {
 }
 
 #[test]
-fn an_errand_does_not_eat_the_script() {
+fn a_side_request_does_not_use_up_the_script() {
     let model = Model::anthropic().reply(Reply::text("for the conversation")).start();
     assert!(ask(&model, MESSAGES, &messages("title?", &[])).1.contains("\"ok\""));
     assert!(ask(&model, MESSAGES, &messages("hello", &["Bash"])).1.contains("conversation"));

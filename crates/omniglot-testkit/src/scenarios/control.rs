@@ -17,7 +17,7 @@ pub async fn interrupt(agent: &Dialect) {
 }
 
 pub async fn a_cancel_while_the_agent_asks_rejects_the_request(agent: &Dialect) {
-    let fixture = agent.asking_stage().await;
+    let fixture = agent.asking_fixture().await;
     let file = fixture.file("made");
     fixture.model.push((agent.make)(&file));
     // The refusal may reach the model before the cancel reaches the agent; no test waits for that answer.
@@ -29,7 +29,7 @@ pub async fn a_cancel_while_the_agent_asks_rejects_the_request(agent: &Dialect) 
 
 /// A cancel stops a running command.
 pub async fn interrupt_ends_a_running_command(agent: &Dialect) {
-    let (_stage, running) = cancelled_command(agent).await;
+    let (_fixture, running) = cancelled_command(agent).await;
     wait_gone(running);
 }
 

@@ -7,7 +7,7 @@ use crate::models::Reply;
 
 /// A permission once is asked again.
 pub async fn permissions_once(agent: &Dialect) {
-    let fixture = agent.asking_stage().await;
+    let fixture = agent.asking_fixture().await;
     let [first, second] = ["first", "second"].map(|name| fixture.file(name));
     fixture.model.push((agent.make)(&first));
     fixture.model.push((agent.make)(&second));
@@ -20,7 +20,7 @@ pub async fn permissions_once(agent: &Dialect) {
 
 /// A permission for ever is asked once.
 pub async fn permissions_for_the_session(agent: &Dialect) {
-    let fixture = agent.asking_stage().await;
+    let fixture = agent.asking_fixture().await;
     let file = fixture.file("made");
     fixture.model.push((agent.make)(&file));
     fixture.model.push((agent.make)(&file));
@@ -34,7 +34,7 @@ pub async fn permissions_for_the_session(agent: &Dialect) {
 
 /// A rejected tool does not run; the agent goes on, or its turn is over.
 pub async fn permissions_reject(agent: &Dialect) {
-    let fixture = agent.asking_stage().await;
+    let fixture = agent.asking_fixture().await;
     let file = fixture.file("made");
     fixture.model.push((agent.make)(&file));
     if !agent.stops_when_rejected {

@@ -84,7 +84,7 @@ pub async fn mcp_tools(agent: &Dialect) {
         request.mcp = Some([("tiny".to_owned(), server)].into_iter().collect());
         request.permission_mode = agent.asking_mode.map(str::to_owned);
     };
-    let fixture = agent.stage_with([call, Reply::text("It is 42.")], with_server).await;
+    let fixture = agent.fixture_with([call, Reply::text("It is 42.")], with_server).await;
     let turn = fixture.turn("Add 40 and 2.").await;
     assert_eq!(turn.text(), "It is 42.", "{turn}");
     assert!(turn.outputs().concat().contains("sum 42"), "{turn}");

@@ -37,7 +37,7 @@ pub(super) struct Told {
 
 /// The facts of a result beside its output.
 #[derive(Serialize)]
-struct Facts {
+struct ResultFacts {
     #[serde(skip_serializing_if = "Option::is_none")]
     is_error: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -277,7 +277,7 @@ impl Told {
         let facts: Vec<String> = [ended, code, time].into_iter().flatten().collect();
         let lines = [facts.join(", "), output, stderr.unwrap_or_default()];
         let words: Vec<String> = lines.into_iter().filter(|line| !line.is_empty()).collect();
-        let values = serde_json::to_value(Facts { is_error, exit_code, duration_ms }).ok();
+        let values = serde_json::to_value(ResultFacts { is_error, exit_code, duration_ms }).ok();
         let values = values.filter(|_| !facts.is_empty()).map(|json| ContentPart::Json { json });
         Self { words: words.join("\n"), parts: values.into_iter().chain(parts).collect() }
     }

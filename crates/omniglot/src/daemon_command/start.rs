@@ -19,7 +19,7 @@ use tokio::time::sleep;
 use super::status;
 use crate::cli::{DataDirArgs, ServeArgs, StartArgs};
 use crate::connect::{client, mute};
-use crate::serve::{listen, refuse_open_door};
+use crate::serve::{listen, refuse_open_network};
 use crate::{data_dir, print, token};
 
 /// The log of a daemon in the background, within the private directory.
@@ -46,7 +46,7 @@ pub(crate) async fn start(args: &StartArgs) -> anyhow::Result<ExitCode> {
     let dir = data_dir::prepare(&args.serve.data)?;
     // A mistake in the configuration is better reported here than in a log.
     let config = data_dir::config(&args.serve.data, &dir)?;
-    refuse_open_door(&args.serve, listen(&args.serve, &config))?;
+    refuse_open_network(&args.serve, listen(&args.serve, &config))?;
     if let Some(holder) = lock_holder(&dir) {
         let secret = token::for_client(&dir, config.token_file.as_deref())?;
         return already(args, secret, holder, &dir).await;

@@ -125,8 +125,8 @@ async fn modes_and_options_are_set(library: Library) {
     let options = made["configOptions"].as_array().unwrap();
     let model = options.iter().find(|option| option["id"] == "model").unwrap();
     let value = other(&model["options"], "value", &model["currentValue"]);
-    let wish = json!({ "sessionId": session, "configId": "model", "value": value });
-    let set = client.get("session/set_config_option", wish).await;
+    let request = json!({ "sessionId": session, "configId": "model", "value": value });
+    let set = client.get("session/set_config_option", request).await;
     let current = |id: &str| {
         let options = set["configOptions"].as_array().unwrap();
         options.iter().find(|option| option["id"] == id).unwrap()["currentValue"].clone()

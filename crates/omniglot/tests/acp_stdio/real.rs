@@ -188,8 +188,8 @@ async fn another_model_is_asked_from_then_on(library: Library, real: &Real) {
     let session = new_session(&mut client, &fixture.daemon).await;
     ask(&mut client, &session, "The first.").await;
     assert_ne!(fixture.model.last().model, heard);
-    let wish = json!({ "sessionId": session, "configId": "model", "value": wanted });
-    let set = client.get("session/set_config_option", wish).await;
+    let request = json!({ "sessionId": session, "configId": "model", "value": wanted });
+    let set = client.get("session/set_config_option", request).await;
     let model =
         set["configOptions"].as_array().unwrap().iter().find(|option| option["id"] == "model").unwrap();
     assert_eq!(model["currentValue"], wanted, "{set}");

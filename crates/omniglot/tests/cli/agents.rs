@@ -121,7 +121,7 @@ fn an_agent_that_speaks_something_else_is_quoted() {
 }
 
 #[test]
-fn a_greeting_before_the_handshake_does_not_make_an_agent_ill() {
+fn lines_before_the_handshake_do_not_make_an_agent_unhealthy() {
     let open = r#"read l; echo '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"x"}}'; read l"#;
     let harness = odd(&format!("echo 'Welcome!'\n{HELLO}{open}"));
     let doctor = agents(&harness, &["doctor", "odd"]);

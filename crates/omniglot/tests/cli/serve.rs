@@ -106,7 +106,7 @@ fn an_origin_or_host_that_can_never_match_is_refused() {
 }
 
 #[test]
-fn an_open_door_to_the_network_is_refused() {
+fn listening_on_the_network_without_a_token_is_refused() {
     let harness = Harness::new();
     let finished =
         Finished::of(&mut harness.command(&["serve", "--port", "0", "--host", "0.0.0.0", "--no-token"]));

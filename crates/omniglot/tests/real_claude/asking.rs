@@ -85,7 +85,7 @@ async fn a_question_that_nobody_answers_is_told_to_the_model() {
 
 /// Opens a session in plan mode.
 async fn planning() -> Fixture {
-    CLAUDE.stage_with([], |request| request.agent_mode = Some("plan".to_owned())).await
+    CLAUDE.fixture_with([], |request| request.agent_mode = Some("plan".to_owned())).await
 }
 
 async fn state(fixture: &Fixture) -> SessionState {
@@ -155,7 +155,7 @@ async fn a_form_of_an_mcp_server_is_a_question() {
         request.permission_mode = Some("acceptEdits".to_owned());
     };
     let call = Reply::tool("mcp__asker__choose", json!({}));
-    let fixture = CLAUDE.stage_with([call, Reply::text("A seal, then.")], with_server).await;
+    let fixture = CLAUDE.fixture_with([call, Reply::text("A seal, then.")], with_server).await;
     let session = &fixture.session;
     session.post("Let me choose.").await;
     let asked = session.wait_for(0, is(UniversalEventType::PermissionRequested)).await;

@@ -35,12 +35,12 @@ async fn variants_effort() {
 
 #[tokio::test]
 async fn model_effort_and_mode_of_a_new_session_hold_and_outlive_the_daemon() {
-    let wishes = |request: &mut CreateSessionRequest| {
+    let requested = |request: &mut CreateSessionRequest| {
         request.model = Some("sonnet".to_owned());
         request.variant = Some("low".to_owned());
         request.permission_mode = Some("acceptEdits".to_owned());
     };
-    let fixture = CLAUDE.stage_with([Reply::text("One.")], wishes).await;
+    let fixture = CLAUDE.fixture_with([Reply::text("One.")], requested).await;
     fixture.turn("The first.").await;
     let first = fixture.model.last();
     assert!(first.model.contains("sonnet"), "{}", first.model);
@@ -154,7 +154,7 @@ async fn state(fixture: &Fixture) -> SessionState {
 #[tokio::test]
 async fn the_default_model_that_is_chosen_without_a_process_is_asked_by_the_next_one() {
     let haiku = |request: &mut CreateSessionRequest| request.model = Some("haiku".to_owned());
-    let fixture = CLAUDE.stage_with([Reply::text("One."), Reply::text("Two.")], haiku).await;
+    let fixture = CLAUDE.fixture_with([Reply::text("One."), Reply::text("Two.")], haiku).await;
     fixture.turn("The first.").await;
     assert_eq!(fixture.model.last().model, "claude-haiku-5-5");
     assert_eq!(state(&fixture).await.model.as_deref(), Some("haiku"));
@@ -166,7 +166,7 @@ async fn the_default_model_that_is_chosen_without_a_process_is_asked_by_the_next
 }
 
 /// A session of a user whose own settings name a model.
-async fn stage_of_user(replies: impl IntoIterator<Item = Reply>) -> Fixture {
+async fn fixture_of_user(replies: impl IntoIterator<Item = Reply>) -> Fixture {
     let agent = |model: &Model| {
         let agent = RealAgent::claude(model);
         std::fs::create_dir(agent.home().join(".claude")).unwrap();
@@ -179,7 +179,7 @@ async fn stage_of_user(replies: impl IntoIterator<Item = Reply>) -> Fixture {
 
 #[tokio::test]
 async fn the_model_of_the_users_own_settings_is_told_and_outlives_the_process() {
-    let fixture = stage_of_user([Reply::text("One."), Reply::text("Two."), Reply::text("Three.")]).await;
+    let fixture = fixture_of_user([Reply::text("One."), Reply::text("Two."), Reply::text("Three.")]).await;
     // Before the first prompt nobody knows it, and the next process must not be told another.
     assert_eq!(state(&fixture).await.model, None);
     let fixture = fixture.restart();
@@ -196,7 +196,7 @@ async fn the_model_of_the_users_own_settings_is_told_and_outlives_the_process() 
 
 #[tokio::test]
 async fn the_default_model_is_asked_although_the_users_own_settings_name_another() {
-    let fixture = stage_of_user([Reply::text("One.")]).await;
+    let fixture = fixture_of_user([Reply::text("One.")]).await;
     assert_eq!(patched(&fixture, model("default")).await.model.as_deref(), Some("default"));
     fixture.turn("The first.").await;
     assert_eq!(fixture.model.last().model, "claude-opus-5-5");

@@ -138,7 +138,7 @@ async fn subagents() {
 #[tokio::test]
 async fn what_a_subagent_edits_and_writes_is_told_with_its_change() {
     let edits = |request: &mut CreateSessionRequest| request.permission_mode = Some("acceptEdits".to_owned());
-    let fixture = CLAUDE.stage_with([], edits).await;
+    let fixture = CLAUDE.fixture_with([], edits).await;
     let (old, new) = (fixture.file("old.go"), fixture.file("new.txt"));
     std::fs::write(&old, "a\n\tb\nc\n").unwrap();
     let task = json!({"description": "Edit", "subagent_type": "general-purpose",
@@ -170,7 +170,7 @@ async fn a_secret_of_an_mcp_server_is_in_no_event_and_no_frame() {
         request.mcp = Some([("tiny".to_owned(), server)].into_iter().collect());
     };
     let replies = [Reply::tool(CLAUDE.mcp_tool, json!({"a": 1, "b": 2})), Reply::text("Three.")];
-    let fixture = CLAUDE.stage_with(replies, with_server).await;
+    let fixture = CLAUDE.fixture_with(replies, with_server).await;
     let turn = fixture.turn("Add.").await;
     assert!(turn.outputs().concat().contains("sum 3"), "{turn}");
     let query = EventsQuery { limit: Some(10_000), include_raw: true, ..EventsQuery::default() };
@@ -263,7 +263,7 @@ async fn an_mcp_server_that_does_not_start_is_a_warning() {
     let with_server = |request: &mut CreateSessionRequest| {
         request.mcp = Some([("broken".to_owned(), server)].into_iter().collect());
     };
-    let fixture = CLAUDE.stage_with([Reply::text("Hello.")], with_server).await;
+    let fixture = CLAUDE.fixture_with([Reply::text("Hello.")], with_server).await;
     let turn = fixture.turn("Hello?").await;
     assert_eq!(turn.text(), "Hello.", "{turn}");
     let history = fixture.session.history().await;

@@ -58,7 +58,7 @@ async fn interrupt_ends_a_running_command() {
 async fn cancel_as_soon_as_commands_exist(permission_mode: &str, duration: u32) {
     let mode =
         |request: &mut CreateSessionRequest| request.permission_mode = Some(permission_mode.to_owned());
-    let fixture = CODEX.stage_with([], mode).await;
+    let fixture = CODEX.fixture_with([], mode).await;
     for duration in duration..duration + 6 {
         let command = format!("sleep {duration}");
         fixture.model.push(shell(&format!("exec {command}")));
@@ -84,7 +84,7 @@ async fn a_cancel_as_soon_as_a_command_exists_ends_it_in_its_sandbox_as_well() {
 
 #[tokio::test]
 async fn a_session_that_is_terminated_leaves_no_process_on_the_server_that_goes_on() {
-    let fixture = CODEX.stage_with([shell("exec sleep 98764")], with_tiny_server).await;
+    let fixture = CODEX.fixture_with([shell("exec sleep 98764")], with_tiny_server).await;
     fixture.session.post("Wait for ever.").await;
     until("the command runs", || runs(&fixture.daemon, "sleep 98764")).await;
     fixture.session.wait_for(0, is_result).await;
@@ -149,7 +149,7 @@ fn names(fixture: &Fixture) -> Vec<String> {
 
 #[tokio::test]
 async fn the_title_of_a_person_reaches_codex() {
-    let fixture = CODEX.stage_with([], |request| request.title = Some("At creation".to_owned())).await;
+    let fixture = CODEX.fixture_with([], |request| request.title = Some("At creation".to_owned())).await;
     let titled = |title: &str| SessionPatch { title: Some(title.to_owned()), ..SessionPatch::default() };
     let (client, id) = (&fixture.session.client, &fixture.session.id);
     fixture.answered("Hello.", Reply::text("Hi.")).await;
@@ -206,7 +206,7 @@ fn effort(fixture: &Fixture) -> Option<String> {
 #[tokio::test]
 async fn variants_effort() {
     let high = |request: &mut CreateSessionRequest| request.variant = Some("high".to_owned());
-    let fixture = CODEX.stage_with([Reply::text("One."), Reply::text("Two.")], high).await;
+    let fixture = CODEX.fixture_with([Reply::text("One."), Reply::text("Two.")], high).await;
     fixture.turn("The first.").await;
     assert_eq!(effort(&fixture).as_deref(), Some("high"));
     let low = SessionPatch { variant: Some("low".to_owned()), ..SessionPatch::default() };
@@ -237,16 +237,16 @@ async fn plan_mode_is_told_to_the_model_and_left_again() {
 async fn what_codex_does_not_have_is_refused_with_what_it_has() {
     let fixture = CODEX.fixture([]).await;
     let client = &fixture.session.client;
-    let wished = async |wish: SessionPatch| {
+    let refused = async |patch: SessionPatch| {
         let request = CreateSessionRequest {
-            model: wish.model.clone(),
-            variant: wish.variant.clone(),
-            agent_mode: wish.agent_mode.clone(),
-            permission_mode: wish.permission_mode.clone(),
+            model: patch.model.clone(),
+            variant: patch.variant.clone(),
+            agent_mode: patch.agent_mode.clone(),
+            permission_mode: patch.permission_mode.clone(),
             ..CreateSessionRequest::new("codex")
         };
         let created = client.create(&session_id("refused"), &request).await.expect_err("no such session");
-        let patched = client.patch(&fixture.session.id, &wish).await.expect_err("no such change");
+        let patched = client.patch(&fixture.session.id, &patch).await.expect_err("no such change");
         [created, patched].map(|error| (error.status(), error.to_string()))
     };
     let none = SessionPatch::default;
@@ -256,8 +256,8 @@ async fn what_codex_does_not_have_is_refused_with_what_it_has() {
         (SessionPatch { agent_mode: Some("dream".to_owned()), ..none() }, "build, plan"),
         (SessionPatch { permission_mode: Some("yolo".to_owned()), ..none() }, "acceptEdits, plan, bypass"),
     ];
-    for (wish, allowed) in cases {
-        for (status, message) in wished(wish).await {
+    for (request, allowed) in cases {
+        for (status, message) in refused(request).await {
             assert_eq!(status, Some(400), "{message}");
             assert!(message.contains(allowed), "{message}");
         }

@@ -152,7 +152,7 @@ pub(crate) fn with_tiny_server(request: &mut CreateSessionRequest) {
 #[tokio::test]
 async fn a_tool_of_an_mcp_server_is_a_permission_that_can_be_rejected() {
     let add = || Reply::tool(CODEX.mcp_tool, json!({"a": 1, "b": 2}));
-    let fixture = CODEX.stage_with([add(), Reply::text("Then not.")], with_tiny_server).await;
+    let fixture = CODEX.fixture_with([add(), Reply::text("Then not.")], with_tiny_server).await;
     let turn = fixture.session.turn("Add.", PermissionReply::Reject).await;
     assert_eq!((turn.text().as_str(), turn.asked().len()), ("Then not.", 1), "{turn}");
     assert_eq!(turn.asked()[0].metadata.as_ref().unwrap().tool.as_deref(), Some("mcp__tiny__add"), "{turn}");
@@ -176,7 +176,7 @@ async fn asked_for_a_colour() -> (Fixture, String) {
         json!({"id": "colour", "header": "Colour", "question": "Which colour?", "options": options});
     let call = Reply::tool("request_user_input", json!({"questions": [question]}));
     let plan = |request: &mut CreateSessionRequest| request.agent_mode = Some("plan".to_owned());
-    let fixture = CODEX.stage_with([call], plan).await;
+    let fixture = CODEX.fixture_with([call], plan).await;
     fixture.session.post("Paint it.").await;
     let asked = fixture.session.wait_for(0, is(UniversalEventType::QuestionRequested)).await;
     let EventData::QuestionRequested(asked) = asked.data else { unreachable!() };

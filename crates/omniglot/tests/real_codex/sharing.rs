@@ -136,7 +136,7 @@ async fn a_session_that_comes_back_has_its_sandbox_and_its_approvals_again() {
     let agent = Dialect { agent: read_only, ..CODEX };
     let writes =
         |request: &mut CreateSessionRequest| request.permission_mode = Some("acceptEdits".to_owned());
-    let fixture = agent.stage_with([shell("touch before"), Reply::text("Made.")], writes).await;
+    let fixture = agent.fixture_with([shell("touch before"), Reply::text("Made.")], writes).await;
     let turn = fixture.turn("Make a file.").await;
     assert!(fixture.file("before").exists(), "{turn}");
     let careful = CreateSessionRequest {

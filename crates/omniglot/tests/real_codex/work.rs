@@ -73,7 +73,7 @@ async fn todos() {
 async fn what_plan_mode_proposes_is_the_plan_of_the_session() {
     let plan = |request: &mut CreateSessionRequest| request.agent_mode = Some("plan".to_owned());
     let proposal = "I propose:\n<proposed_plan>\n# First\n\n1. Look\n</proposed_plan>\n";
-    let fixture = CODEX.stage_with([Reply::text(proposal)], plan).await;
+    let fixture = CODEX.fixture_with([Reply::text(proposal)], plan).await;
     let turn = fixture.turn("Make a plan.").await;
     let state = fixture.session.client.detail(&fixture.session.id).await.unwrap().state;
     let text = state.plan.map(|plan| plan.text).unwrap_or_default();

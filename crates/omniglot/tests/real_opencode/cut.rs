@@ -34,7 +34,7 @@ async fn what_a_cut_event_stream_has_missed_is_told_once() {
     let first = half.and_text("the middle, ").with(shell("echo unheard"));
     let (last, end) = Reply::text("the end.").hold();
     let bypass = |request: &mut CreateSessionRequest| request.permission_mode = Some("bypass".to_owned());
-    let fixture = CUTTING.stage_with([first, last], bypass).await;
+    let fixture = CUTTING.fixture_with([first, last], bypass).await;
     let lost = cut(&fixture, &gate, 2).await;
     end.reached().await;
     std::fs::remove_file(fixture.agent.home().join("cut")).unwrap();
@@ -95,7 +95,7 @@ async fn logged(fixture: &Fixture, words: &str) {
 #[tokio::test]
 async fn a_turn_that_failed_unheard_before_its_first_answer_is_closed() {
     let fixture =
-        CUTTING.stage_with([], |request| request.model = Some("scripted/no-such-model".to_owned())).await;
+        CUTTING.fixture_with([], |request| request.model = Some("scripted/no-such-model".to_owned())).await;
     let lost = deafen(&fixture).await;
     fixture.session.post("Speak.").await;
     logged(&fixture, "Model not found").await;

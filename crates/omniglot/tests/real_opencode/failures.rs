@@ -79,7 +79,7 @@ async fn errors_broken_stream() {
 #[tokio::test]
 async fn a_model_that_does_not_exist_fails_the_turn_once() {
     let fixture =
-        OPENCODE.stage_with([], |request| request.model = Some("scripted/no-such-model".to_owned())).await;
+        OPENCODE.fixture_with([], |request| request.model = Some("scripted/no-such-model".to_owned())).await;
     let turn = fixture.turn("Speak.").await;
     assert_eq!(turn.stop_reason(), StopReason::Error, "{turn}");
     let error = turn.error().unwrap();
@@ -100,7 +100,7 @@ fn failing(failure: Failure) -> String {
 
 /// A session whose model fails as the prompt says, and answers every other prompt. It works in a repository of
 /// git, of which OpenCode takes a snapshot between the error and the end of its work: that takes a while.
-async fn failing_stage() -> (Fixture, TempDir) {
+async fn failing_fixture() -> (Fixture, TempDir) {
     let repository = TempDir::new().unwrap();
     let made = Command::new("git").args(["init", "--quiet"]).current_dir(&repository).status().unwrap();
     assert!(made.success(), "{made}");
@@ -112,12 +112,12 @@ async fn failing_stage() -> (Fixture, TempDir) {
     let there = |request: &mut CreateSessionRequest| {
         request.directory = Some(repository.path().display().to_string());
     };
-    (OPENCODE.stage_with(replies, there).await, repository)
+    (OPENCODE.fixture_with(replies, there).await, repository)
 }
 
 #[tokio::test]
 async fn a_message_that_waited_behind_a_failing_one_is_answered() {
-    let (fixture, _repository) = failing_stage().await;
+    let (fixture, _repository) = failing_fixture().await;
     let mut seen = 0;
     for failure in FATAL.repeat(ROUNDS) {
         fixture.session.post(&failing(failure)).await;
@@ -131,7 +131,7 @@ async fn a_message_that_waited_behind_a_failing_one_is_answered() {
 
 #[tokio::test]
 async fn a_message_that_follows_a_failed_turn_at_once_is_answered() {
-    let (fixture, _repository) = failing_stage().await;
+    let (fixture, _repository) = failing_fixture().await;
     for failure in FATAL.repeat(ROUNDS) {
         let turn = fixture.turn(&failing(failure)).await;
         assert_eq!(turn.stop_reason(), StopReason::Error, "{turn}");

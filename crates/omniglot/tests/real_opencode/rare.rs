@@ -42,7 +42,7 @@ fn plan_file(request: &Request) -> String {
 #[tokio::test]
 async fn plan_to_approve() {
     let dialect = Dialect { agent: RealAgent::opencode_that_plans, ..OPENCODE };
-    let fixture = dialect.stage_with([], |request| request.permission_mode = Some("plan".to_owned())).await;
+    let fixture = dialect.fixture_with([], |request| request.permission_mode = Some("plan".to_owned())).await;
     fixture.answered("Look around.", Reply::text("I looked.")).await;
     let plan = plan_file(&fixture.model.last());
     fixture.model.push((OPENCODE.write)(Path::new(&plan), "1. Count the seals.\n"));

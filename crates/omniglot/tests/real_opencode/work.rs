@@ -111,7 +111,7 @@ async fn a_patch_of_several_files_is_told_file_by_file() {
     let model = |request: &mut omniglot_schema::CreateSessionRequest| {
         request.model = Some("scripted/gpt-5-scripted".to_owned());
     };
-    let fixture = OPENCODE.stage_with([], model).await;
+    let fixture = OPENCODE.fixture_with([], model).await;
     std::fs::write(fixture.file("old.txt"), "one\ntwo\n").unwrap();
     let patch = "*** Begin Patch\n*** Update File: old.txt\n@@\n one\n-two\n+zwei\n*** Add File: new.txt\n+drei\n*** End Patch";
     fixture.model.push(Reply::tool("apply_patch", json!({"patchText": patch})));

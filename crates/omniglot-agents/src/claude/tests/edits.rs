@@ -3,7 +3,7 @@
 use omniglot_schema::{ContentPart, FileAction};
 use serde_json::{Value, json};
 
-use crate::claude::patch::{FileChange, made};
+use crate::claude::diff::{FileChange, made};
 
 /// Action and diff of a change that is told so.
 fn change(told: Value) -> (FileAction, Option<String>) {

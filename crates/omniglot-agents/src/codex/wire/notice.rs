@@ -9,11 +9,11 @@ use crate::rpc::RpcId;
 
 #[derive(Debug)]
 pub(crate) enum Notice<'a> {
-    TurnStarted(TurnNews),
-    TurnCompleted(TurnNews),
+    TurnStarted(TurnNotice),
+    TurnCompleted(TurnNotice),
     TurnPlan(TurnPlan),
-    ItemStarted(ItemNews<'a>),
-    ItemCompleted(ItemNews<'a>),
+    ItemStarted(ItemNotice<'a>),
+    ItemCompleted(ItemNotice<'a>),
     /// More of an agent message or a plan.
     TextDelta(Delta),
     CommandOutput(Delta),
@@ -22,15 +22,15 @@ pub(crate) enum Notice<'a> {
     SummaryDelta(Delta),
     ThoughtDelta(Delta),
     McpProgress(McpProgress),
-    TokenUsage(TokenUsageNews),
-    Error(ErrorNews),
-    Settings(SettingsNews),
-    Name(NameNews),
+    TokenUsage(TokenUsageNotice),
+    Error(ErrorNotice),
+    Settings(SettingsNotice),
+    Name(NameNotice),
     Resolved(Resolved),
     McpStartup(McpStartup),
     Warning(Warning),
     ConfigWarning(ConfigWarning),
-    Hook(HookNews),
+    Hook(HookNotice),
     Rerouted(Rerouted),
     Reverted(AtThread),
     AccountUpdated(AccountUpdated),
@@ -81,7 +81,7 @@ pub(crate) struct AtThread {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct TurnNews {
+pub(crate) struct TurnNotice {
     pub(crate) thread_id: String,
     pub(crate) turn: Turn,
 }
@@ -110,7 +110,7 @@ pub(crate) struct TurnError {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ErrorNews {
+pub(crate) struct ErrorNotice {
     pub(crate) thread_id: String,
     pub(crate) error: TurnError,
     pub(crate) will_retry: bool,
@@ -133,7 +133,7 @@ pub(crate) struct PlanStep {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ItemNews<'a> {
+pub(crate) struct ItemNotice<'a> {
     pub(crate) thread_id: String,
     #[serde(borrow)]
     pub(crate) item: &'a RawValue,
@@ -173,7 +173,7 @@ pub(crate) struct McpProgress {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct TokenUsageNews {
+pub(crate) struct TokenUsageNotice {
     pub(crate) thread_id: String,
     pub(crate) token_usage: TokenUsage,
 }
@@ -204,7 +204,7 @@ pub(crate) struct Tokens {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct SettingsNews {
+pub(crate) struct SettingsNotice {
     pub(crate) thread_id: String,
     pub(crate) thread_settings: ThreadSettings,
 }
@@ -237,7 +237,7 @@ pub(crate) struct CollaborationMode {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct NameNews {
+pub(crate) struct NameNotice {
     pub(crate) thread_id: String,
     #[serde(default)]
     pub(crate) thread_name: Option<String>,
@@ -270,7 +270,7 @@ pub(crate) struct ConfigWarning {
 }
 
 #[derive(Debug, Deserialize)]
-pub(crate) struct HookNews {
+pub(crate) struct HookNotice {
     pub(crate) run: HookRun,
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omniglot_agents::{
-    Exit, HostError, HostErrorKind, HostKey, HostNews, ReadFile, TerminalStart, TerminalText,
+    Exit, HostError, HostErrorKind, HostKey, HostOutcome, ReadFile, TerminalStart, TerminalText,
 };
 use omniglot_schema::SessionId;
 use tokio::sync::{mpsc, oneshot};
@@ -16,7 +16,7 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::terminal::{Text, directory};
-use super::{HostContext, News, tell};
+use super::{HostContext, HostEvent, tell};
 use crate::agent::client_host::{
     ClientHostOffer, ClientHostRequest, ClientHosts, ClientTerminal, TerminalUpdate,
 };
@@ -36,7 +36,7 @@ const CLIENT_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long it may take to end one.
 const END_TIMEOUT: Duration = Duration::from_secs(2);
 /// The messages of a command that are buffered before we listen.
-const NEWS: usize = 16;
+const MAX_EVENTS: usize = 16;
 
 impl ClientHostLookup {
     pub(super) fn find(&self, wanted: fn(&ClientHostOffer) -> bool) -> Option<ClientHostSender> {
@@ -88,7 +88,7 @@ async fn answered<T>(
 pub(super) struct ClientCommand {
     pub(super) key: HostKey,
     pub(super) context: Arc<HostContext>,
-    pub(super) news: mpsc::Sender<News>,
+    pub(super) news: mpsc::Sender<HostEvent>,
     /// Ends the command.
     pub(super) end: CancellationToken,
 }
@@ -96,11 +96,11 @@ pub(super) struct ClientCommand {
 impl ClientCommand {
     pub(super) async fn run(self, client: ClientHostSender, start: TerminalStart) {
         match self.begin(&client, start).await {
-            Err(error) => self.tell(HostNews::Started(Err(error))).await,
+            Err(error) => self.tell(HostOutcome::Started(Err(error))).await,
             Ok(news) => {
-                self.tell(HostNews::Started(Ok(()))).await;
+                self.tell(HostOutcome::Started(Ok(()))).await;
                 let exit = self.listen(news).await;
-                self.tell(HostNews::Ended(exit)).await;
+                self.tell(HostOutcome::Ended(exit)).await;
             }
         }
     }
@@ -111,7 +111,7 @@ impl ClientCommand {
         mut start: TerminalStart,
     ) -> Result<mpsc::Receiver<TerminalUpdate>, HostError> {
         start.cwd = Some(directory(&self.context.root, start.cwd)?);
-        let (sender, mut news) = mpsc::channel(NEWS);
+        let (sender, mut news) = mpsc::channel(MAX_EVENTS);
         let terminal = ClientTerminal { news: sender, end: self.end.clone() };
         let begun = async {
             client.send(ClientHostRequest::Run { start, terminal }).await.ok()?;
@@ -151,11 +151,11 @@ impl ClientCommand {
 
     async fn say(&self, text: String) {
         if !text.is_empty() {
-            self.tell(HostNews::Said(TerminalText { text, masked: None })).await;
+            self.tell(HostOutcome::Said(TerminalText { text, masked: None })).await;
         }
     }
 
-    async fn tell(&self, news: HostNews) {
+    async fn tell(&self, news: HostOutcome) {
         tell(&self.news, self.key, news).await;
     }
 }
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_file_is_left_undone_by_a_lender_that_goes_or_never_answers() {
+    async fn a_file_is_left_undone_by_a_client_that_goes_or_never_answers() {
         let (gone, client_host) = client(ClientHostOffer::default());
         drop(client_host);
         assert_eq!(read(&gone, ReadFile::default()).await, None);
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_lender_answers_for_a_file() {
+    async fn a_client_answers_for_a_file() {
         let (sender, mut client_host) = client(ClientHostOffer::default());
         let work = async {
             let Some(ClientHostRequest::Read { file, done }) = client_host.next().await else {

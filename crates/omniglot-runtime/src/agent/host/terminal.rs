@@ -6,17 +6,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use omniglot_agents::{HostError, HostErrorKind, HostKey, HostNews, LaunchSpec, TerminalStart, TerminalText};
+use omniglot_agents::{
+    HostError, HostErrorKind, HostKey, HostOutcome, LaunchSpec, TerminalStart, TerminalText,
+};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{HostContext, News, tell};
+use super::{HostContext, HostEvent, tell};
 use crate::process::{Exit, Launch, Process, SpawnError};
 
 pub(super) struct Terminal {
     pub(super) key: HostKey,
     pub(super) context: Arc<HostContext>,
-    pub(super) news: mpsc::Sender<News>,
+    pub(super) news: mpsc::Sender<HostEvent>,
     /// Ends the command.
     pub(super) end: CancellationToken,
 }
@@ -28,11 +30,11 @@ impl Terminal {
             Err(error) => Err(error),
         };
         match started {
-            Err(error) => self.tell(HostNews::Started(Err(error))).await,
+            Err(error) => self.tell(HostOutcome::Started(Err(error))).await,
             Ok((process, output)) => {
-                self.tell(HostNews::Started(Ok(()))).await;
+                self.tell(HostOutcome::Started(Ok(()))).await;
                 let exit = self.listen(process, output).await;
-                self.tell(HostNews::Ended(exit)).await;
+                self.tell(HostOutcome::Ended(exit)).await;
             }
         }
     }
@@ -72,11 +74,11 @@ impl Terminal {
 
     async fn say(&self, text: String) {
         if !text.is_empty() {
-            self.tell(HostNews::Said(TerminalText { text, masked: None })).await;
+            self.tell(HostOutcome::Said(TerminalText { text, masked: None })).await;
         }
     }
 
-    async fn tell(&self, news: HostNews) {
+    async fn tell(&self, news: HostOutcome) {
         tell(&self.news, self.key, news).await;
     }
 

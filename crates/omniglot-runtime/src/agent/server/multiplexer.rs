@@ -313,7 +313,7 @@ async fn shake_hands(
 ) -> Result<EarlyLines, StartErrorKind> {
     let mut to_say = link.hello();
     let mut early_lines = EarlyLines::default();
-    // Only an answer is progress: a banner that never ends must not hold the door open.
+    // Only an answer is progress: a banner that never ends must not renew the deadline.
     let mut deadline = Instant::now() + terms.handshake;
     loop {
         // A timeout looks at the clock only when there is nothing to read, and a flood always is.

@@ -23,8 +23,12 @@ pub(super) fn last_event_id(headers: &HeaderMap) -> Result<Option<Cursor>, Probl
 
 pub(super) fn wanted_reply(headers: &HeaderMap) -> Reply {
     let prefer = headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok());
-    let mut wishes = prefer.flat_map(|value| value.split([',', ';'])).map(str::trim);
-    if wishes.any(|wish| wish.eq_ignore_ascii_case("respond-async")) { Reply::Stream } else { Reply::Both }
+    let mut requested = prefer.flat_map(|value| value.split([',', ';'])).map(str::trim);
+    if requested.any(|request| request.eq_ignore_ascii_case("respond-async")) {
+        Reply::Stream
+    } else {
+        Reply::Both
+    }
 }
 
 pub(super) fn accepts(headers: &HeaderMap, media_type: &str) -> Result<(), Problem> {

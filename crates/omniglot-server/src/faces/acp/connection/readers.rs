@@ -50,14 +50,14 @@ impl Readers {
         }
     }
 
-    /// Resolves when there has been no stream for `patience`.
-    pub(crate) async fn deserted(&self, patience: Duration) {
+    /// Resolves when there has been no stream for `timeout`.
+    pub(crate) async fn deserted(&self, timeout: Duration) {
         let mut open = self.open.subscribe();
         loop {
             // The sender is ours, so waiting cannot fail.
             drop(open.wait_for(|open| *open == 0).await);
             tokio::select! {
-                () = sleep(patience) => return,
+                () = sleep(timeout) => return,
                 _ = open.wait_for(|open| *open > 0) => {}
             }
         }
@@ -107,20 +107,20 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_client_is_gone_when_nobody_has_read_for_a_while() {
         let readers = Readers::new();
-        let patience = Duration::from_secs(30);
+        let timeout = Duration::from_secs(30);
         let reading = readers.enter(0);
         let left = async {
-            advance(2 * patience).await;
+            advance(2 * timeout).await;
             drop(reading);
             yield_now().await;
-            advance(patience / 2).await;
+            advance(timeout / 2).await;
             let back = readers.enter(0);
             yield_now().await;
-            advance(patience).await;
+            advance(timeout).await;
             drop(back);
         };
         let begun = Instant::now();
-        tokio::join!(readers.deserted(patience), left);
-        assert!(begun.elapsed() >= 4 * patience, "{:?}", begun.elapsed());
+        tokio::join!(readers.deserted(timeout), left);
+        assert!(begun.elapsed() >= 4 * timeout, "{:?}", begun.elapsed());
     }
 }

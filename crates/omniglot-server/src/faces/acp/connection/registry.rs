@@ -65,7 +65,7 @@ impl Connections {
     }
 
     /// Waits a little for a client whose first message is on its way at the same time.
-    pub(crate) async fn expect(&self, id: &str, patience: Duration) -> Option<Shared> {
+    pub(crate) async fn expect(&self, id: &str, timeout: Duration) -> Option<Shared> {
         let found = async {
             loop {
                 let arrived = self.arrived.notified();
@@ -78,7 +78,7 @@ impl Connections {
                 arrived.await;
             }
         };
-        tokio::time::timeout(patience, found).await.ok()
+        tokio::time::timeout(timeout, found).await.ok()
     }
 
     pub(crate) fn remove(&self, id: &str) {
@@ -131,13 +131,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_client_is_waited_for_a_little() {
         let connections = Connections::default();
-        let patience = Duration::from_secs(5);
-        let (found, ()) = tokio::join!(connections.expect("c", patience), async {
-            tokio::time::advance(patience / 2).await;
+        let timeout = Duration::from_secs(5);
+        let (found, ()) = tokio::join!(connections.expect("c", timeout), async {
+            tokio::time::advance(timeout / 2).await;
             connections.find_or_create("c");
         });
         assert!(found.is_some());
-        assert!(connections.expect("nobody", patience).await.is_none());
+        assert!(connections.expect("nobody", timeout).await.is_none());
     }
 
     #[test]

@@ -108,8 +108,8 @@ impl Projector {
 
     /// The client's own name for its message, unless it is taken.
     fn name_message(&mut self, client_ids: &[String]) -> Id {
-        let wished = client_ids.first().filter(|wished| self.messages.message(wished).is_none());
-        let adopted = wished.and_then(|wished| self.ids.adopt("msg", wished, self.now));
+        let requested = client_ids.first().filter(|requested| self.messages.message(requested).is_none());
+        let adopted = requested.and_then(|requested| self.ids.adopt("msg", requested, self.now));
         adopted.unwrap_or_else(|| self.ids.message(self.now))
     }
 
@@ -142,8 +142,8 @@ impl Projector {
                 None => (None, Some(body)),
             };
             let Some(body) = body else { continue };
-            let wished = client_ids.get(place + 1);
-            let id = known.or_else(|| self.ids.adopt("prt", wished?, self.now));
+            let requested = client_ids.get(place + 1);
+            let id = known.or_else(|| self.ids.adopt("prt", requested?, self.now));
             let id = id.unwrap_or_else(|| self.ids.part(self.now));
             self.say_part(id, message.clone(), body);
         }

@@ -65,7 +65,7 @@ impl Relay {
     /// A session that rests gets no initial state: a turn of it may have begun and ended since the stream has its
     /// place, and the initial state would hide the frames of that turn, which the reader still has ahead.
     async fn start_with(&self, reader: &mut Reader, id: &SessionId) -> Result<(), RuntimeError> {
-        match self.view(id, |live| (!live.rests()).then(|| greeting_of(live))).await {
+        match self.view(id, |live| (!live.rests()).then(|| initial_state_of(live))).await {
             Ok(Some((no, sequence, frames))) => reader.start_with(no, sequence, frames),
             Ok(None) | Err(RuntimeError::SessionNotFound(_)) => {}
             Err(error) => return Err(error),
@@ -114,7 +114,7 @@ impl Relay {
     }
 }
 
-fn greeting_of(live: &SessionView) -> (SessionNo, u64, Vec<Frame>) {
+fn initial_state_of(live: &SessionView) -> (SessionNo, u64, Vec<Frame>) {
     let sequence = live.projector().sequence();
     let frames = initial_state(live.projector()).iter().map(|event| live.frame(sequence, event)).collect();
     (live.no(), sequence, frames)

@@ -97,14 +97,14 @@ pub(crate) async fn summarize(
 }
 
 /// Returns the id of the message: the client's, or a new one of the same kind.
-fn name_of(wished: Option<&str>) -> String {
+fn name_of(requested: Option<&str>) -> String {
     let mint = || {
         let milliseconds = jiff::Timestamp::now().as_millisecond();
         let stamp = (milliseconds.unsigned_abs() << 12) & ((1 << 48) - 1);
         let random: String = uuid::Uuid::new_v4().simple().to_string().chars().take(14).collect();
         format!("msg_{stamp:012x}{random}")
     };
-    wished.map_or_else(mint, str::to_owned)
+    requested.map_or_else(mint, str::to_owned)
 }
 
 fn model_of(text: &str) -> Option<ModelChoice> {

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::Claude;
-use super::request::InboundRequest;
+use super::requests::InboundRequest;
 use super::wire::CanUseTool;
 use super::wire::control::{Allow, Answer, Deny, Elicit, ElicitAnswer, success};
 use crate::contract::{Draft, Output, Unparsed};
@@ -180,7 +180,7 @@ impl Question {
 
     pub(crate) fn withdrawal(&self, id: &str) -> Result<Box<RawValue>, Unparsed> {
         match self {
-            Self::Tool { .. } | Self::Plan { .. } => super::permission::interrupt(id),
+            Self::Tool { .. } | Self::Plan { .. } => super::permissions::interrupt(id),
             Self::Form(_) => success(id, ElicitAnswer { action: "cancel".to_owned(), content: None }),
         }
     }

@@ -8,7 +8,7 @@ use omniglot_timeline::{ItemKey, PermissionAsk};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::request::{AskingTool, Kind, OpenRequest, action};
+use super::requests::{AskingTool, Kind, OpenRequest, action};
 use super::tool::unnamed;
 use super::wire::{
     CommandApproval, Decision, DecisionAnswer, Elicitation, ElicitationAnswer, FileApproval,

@@ -5,10 +5,10 @@ use omniglot_timeline::{ItemKey, PermissionAsk};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::request::InboundRequest;
+use super::requests::InboundRequest;
 use super::wire::control::{Allow, Answer, Deny, Rule, success};
 use super::wire::{CanUseTool, PermissionUpdate};
-use super::{Claude, patch, tool_kinds};
+use super::{Claude, diff, tool_kinds};
 use crate::contract::{Draft, Output, Unparsed};
 
 /// A permission that is asked for.
@@ -46,7 +46,7 @@ impl Claude {
             tool: Some(permission.tool.clone()),
             pattern: Some(permission.pattern()),
             options: permission.options(),
-            files: patch::asked(&permission.tool, &permission.input),
+            files: diff::asked(&permission.tool, &permission.input),
             detail: None,
             kind: Some(about.kind),
             subject: about.subject.boxed(),

@@ -5,7 +5,7 @@ use omniglot_timeline::QuestionAsk;
 use serde_json::value::RawValue;
 
 use super::Codex;
-use super::request::{Kind, OpenRequest, action};
+use super::requests::{Kind, OpenRequest, action};
 use super::tool::unnamed;
 use super::wire::{
     self, Elicitation, ElicitationAnswer, QuestionAnswer, UserInputAnswer, UserInputRequest, UserQuestion,

@@ -1,5 +1,5 @@
-//! Requests of the server to a person and our answers (T10), as far as all are alike; the rest is in `approval` and
-//! `question`.
+//! Requests of the server to a person and our answers (T10), as far as all are alike; the rest is in `permissions` and
+//! `questions`.
 //!
 //! A request is resolved when its answer was really sent, or when the server says that it needs none.
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::Codex;
-use super::question::in_words;
+use super::questions::in_words;
 use super::tool::{Call, Done};
 use super::wire::{
     CallStatus, Decision, DecisionAnswer, Elicitation, ElicitationAnswer, ServerRequest, UserQuestion,

@@ -1,14 +1,14 @@
 //! The CLI's own requests: which wait for an answer of ours, and what became of each (T10, T18).
 //!
-//! `permission` and `question` read the requests and write the answers.
+//! `permissions` and `questions` read the requests and write the answers.
 
 use indexmap::IndexMap;
 use omniglot_schema::{PermissionReply, PermissionStatus, ResolvedBy, StatusLabel};
 use omniglot_timeline::ItemKey;
 use serde_json::value::RawValue;
 
-use super::permission::Permission;
-use super::question::Question;
+use super::permissions::Permission;
+use super::questions::Question;
 use super::wire::control::{HookCallback, failure, success};
 use super::wire::{CanUseTool, ControlRequest, ControlResponse, RequestBody};
 use super::{Claude, dropped};
@@ -191,7 +191,7 @@ impl InboundRequest {
 
     fn withdrawal(&self, id: &str) -> Result<Box<RawValue>, crate::contract::Unparsed> {
         match self {
-            Self::Permission(_) => super::permission::interrupt(id),
+            Self::Permission(_) => super::permissions::interrupt(id),
             Self::Question(question) => question.withdrawal(id),
         }
     }
