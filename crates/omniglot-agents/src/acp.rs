@@ -24,6 +24,7 @@ mod permissions;
 mod plain;
 mod questions;
 pub mod quirks;
+mod requests;
 mod settings;
 mod settings_change;
 mod settle;
@@ -51,15 +52,15 @@ pub use launch::{custom, mock};
 pub use settings_change::preview_settings;
 
 use crate::contract::{Input, Open, Output, Translator};
+use crate::conversation::requests::OutboundRequests;
 use crate::fault::garbage;
-use crate::rpc::Calls;
+use crate::rpc::RpcId;
 use compaction::Compactions;
 use cost::Account;
 use host::Duties;
 use open::{Agent, Session};
-use permissions::Requests;
-use questions::Elicitations;
 use quirks::Quirks;
+use requests::Requests;
 use settle::Settling;
 use text::Texts;
 use tool::Tools;
@@ -70,8 +71,8 @@ use turn::Turns;
 pub struct Acp {
     /// The set of quirks that was chosen for the agent; without one its own name decides.
     quirks: Option<&'static Quirks>,
-    /// Our requests; the agent's own are in `requests`, `elicitations` and `duties`.
-    calls: Calls<OutboundRequest>,
+    /// Our requests; the agent's own are in `requests` and `duties`.
+    calls: OutboundRequests<RpcId, OutboundRequest>,
     /// The request to open the session, until it is open.
     open: Option<Open>,
     agent: Agent,
@@ -81,7 +82,6 @@ pub struct Acp {
     texts: Texts,
     tools: Tools,
     requests: Requests,
-    elicitations: Elicitations,
     duties: Duties,
     compactions: Compactions,
     /// How many status items there were.

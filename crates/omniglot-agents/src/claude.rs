@@ -40,8 +40,6 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
-
 use omniglot_schema::{StatePatch, StatusLabel};
 use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome};
 use serde_json::value::RawValue;
@@ -49,6 +47,7 @@ use serde_json::value::RawValue;
 pub use adapter::ADAPTER;
 
 use crate::contract::{Carryover, Draft, DropReason, Input, Output, Translator, Unparsed};
+use crate::conversation::requests::OutboundRequests;
 use crate::fault::garbage;
 use background::Background;
 use backlog::EarlyFrames;
@@ -68,10 +67,8 @@ const COMPACT: &str = "/compact";
 /// One session with Claude Code. What is remembered lasts as long as its process.
 #[derive(Debug, Default)]
 pub struct Claude {
-    /// How many requests of ours there were.
-    asked: u64,
-    /// Our requests that wait for an answer.
-    waiting: HashMap<String, wire::Request>,
+    /// Our requests; the CLI's own are in `requests`.
+    calls: OutboundRequests<String, wire::Request>,
     session: Session,
     configuring: Option<Configuring>,
     turns: Turns,

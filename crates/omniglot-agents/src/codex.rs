@@ -55,8 +55,9 @@ use omniglot_schema::{CommandInfo, Resume};
 pub use adapter::ADAPTER;
 
 use crate::contract::{DropReason, Input, Output, Prompt, Translator};
+use crate::conversation::requests::OutboundRequests;
 use crate::fault::garbage;
-use crate::rpc::{Calls, RpcId};
+use crate::rpc::RpcId;
 use open::{Opening, Thread};
 use requests::Requests;
 use settings::Settling;
@@ -69,7 +70,7 @@ use turn::Turns;
 #[derive(Debug, Default)]
 pub struct Codex {
     /// Our requests; the server's own are in `requests`.
-    calls: Calls<OutboundRequest>,
+    calls: OutboundRequests<RpcId, OutboundRequest>,
     opening: Option<Opening>,
     settling: HashMap<RpcId, Settling>,
     thread: Thread,

@@ -10,6 +10,7 @@ pub mod adapter;
 pub mod claude;
 pub mod codex;
 pub mod contract;
+mod conversation;
 mod diff;
 pub mod exit;
 mod fault;

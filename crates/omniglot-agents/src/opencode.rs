@@ -22,9 +22,11 @@ mod message;
 mod open;
 mod outbound;
 mod part;
+mod permissions;
 mod plan;
-mod question;
+mod questions;
 mod removed;
+mod requests;
 mod resync;
 mod said;
 mod settings;
@@ -53,13 +55,14 @@ const COMPACT: &str = "/compact";
 pub use adapter::ADAPTER;
 
 use crate::contract::{DropReason, Input, LineFault, Output, SettingsRequest, Translator, Unparsed};
+use crate::conversation::requests::OutboundRequests;
 use message::Author;
 use open::Opening;
 use outbound::OutboundRequest;
 use part::Part;
 use plan::PlanFile;
-use question::Requests;
 use removed::Reverted;
+use requests::Requests;
 use resync::Reread;
 use settings::Settings;
 use subagents::Child;
@@ -71,11 +74,8 @@ use wire::Event;
 /// One session on the server. What is remembered lasts as long as the connection.
 #[derive(Debug, Default)]
 pub struct OpenCode {
-    /// The prefix of our request ids, and the last number given.
-    prefix: String,
-    last_id: u64,
-    /// Requests that were really sent and wait for their answer.
-    asked: HashMap<String, OutboundRequest>,
+    /// Our requests; the server's own are in `requests`.
+    outbound: OutboundRequests<String, OutboundRequest>,
     opening: Option<Opening>,
     directory: Option<String>,
     session: Option<String>,

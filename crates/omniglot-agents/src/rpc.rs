@@ -1,10 +1,6 @@
 //! JSON-RPC over stdio as agents use it: one object per line, tag read first, body later.
 //!
-//! Adds no meaning: the adapter interprets methods and answers. The two sides count their ids apart, so there
-//! are two tables: `outbound` for our requests, `inbound` for the agent's.
-
-mod inbound;
-mod outbound;
+//! Adds no meaning: the adapter interprets methods and answers.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,10 +9,8 @@ use omniglot_schema::json_rpc::{Envelope, Outgoing};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-pub(crate) use inbound::{InboundRequest, InboundRequests};
-pub(crate) use outbound::Calls;
-
 use crate::contract::{Output, Unparsed, decode};
+use crate::conversation::requests::{OutboundRequests, RequestId};
 use crate::fault::unparsed;
 
 /// One message of either side.
@@ -102,9 +96,20 @@ impl fmt::Display for RpcId {
     }
 }
 
-impl From<u64> for RpcId {
-    fn from(number: u64) -> Self {
-        Self::Number(number.into())
+impl RequestId for RpcId {
+    fn numbered(prefix: Option<&str>, number: u64) -> Self {
+        match prefix {
+            Some(_) => Self::Text(String::numbered(prefix, number)),
+            None => Self::Number(number.into()),
+        }
+    }
+}
+
+impl<T> OutboundRequests<RpcId, T> {
+    pub(crate) fn request<P: Serialize>(&mut self, method: &str, params: &P) -> (RpcId, Output) {
+        let id = self.next_id();
+        let output = send(request(&id, method, params));
+        (id, output)
     }
 }
 

@@ -28,14 +28,8 @@ impl Acp {
             // The protocol has no word for it.
             Command::Rename { .. } => {}
             Command::Close => out.push(self.close()),
-            Command::ReplyPermission { key, reply, message } => {
-                self.reply_permission(key, *reply, message.clone(), out);
-            }
-            Command::ReplyQuestion { key, answers } => {
-                out.extend(self.elicitations.reply(key, answers.as_deref()));
-            }
-            Command::Withdraw { key } => {
-                out.extend(self.requests.withdraw(key).or_else(|| self.elicitations.withdraw(key)));
+            Command::ReplyPermission { .. } | Command::ReplyQuestion { .. } | Command::Withdraw { .. } => {
+                self.reply(command, out);
             }
         }
     }

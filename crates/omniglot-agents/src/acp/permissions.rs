@@ -8,33 +8,27 @@ use agent_client_protocol_schema::v1::{
     PermissionOption as WireOption, PermissionOptionKind, RequestPermissionOutcome,
     RequestPermissionResponse, SelectedPermissionOutcome,
 };
-use omniglot_schema::{PermissionReply, PermissionStatus, ResolvedBy, StatusLabel};
+use omniglot_schema::{PermissionReply, PermissionStatus, ResolvedBy};
 use omniglot_timeline::PermissionAsk;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::Acp;
+use super::requests::Details;
 use super::tool::Mention;
 use super::update::ToolFields;
 use super::wire::entries;
-use crate::contract::{Draft, Output, RequestKey, StreamOutput, Unparsed, decode};
-use crate::rpc::{self, InboundRequest, InboundRequests, RpcError, RpcId, send};
+use crate::contract::{Draft, Output, StreamOutput, Unparsed, decode};
+use crate::conversation::requests::Reply;
+use crate::rpc::{self, RpcError, RpcId, send};
 use choices::Choices;
 
-/// The requests that wait for an answer of ours.
-#[derive(Debug, Default)]
-pub(crate) struct Requests {
-    open: InboundRequests<OpenRequest>,
-}
-
+/// A permission that is asked for.
 #[derive(Debug)]
-struct OpenRequest {
-    id: RpcId,
+pub(crate) struct Permission {
     choices: Choices,
     /// The Timeline can remember an `always`.
-    grantable: bool,
-    /// The person's reply, until the answer is sent.
-    reply: Option<(PermissionReply, Option<String>)>,
+    pub(crate) grantable: bool,
 }
 
 #[derive(Deserialize)]
@@ -46,88 +40,47 @@ struct Params<'a> {
     options: &'a RawValue,
 }
 
-impl Requests {
-    fn add(&mut self, id: RpcId, choices: Choices, grantable: bool) -> RequestKey {
-        self.open.add(OpenRequest { id, choices, grantable, reply: None })
-    }
-
-    pub(crate) fn is_open(&self, id: &RpcId) -> bool {
-        self.open.is_open(id)
-    }
-
-    /// The answer to give, or nothing if the request is no longer open.
-    fn reply(
-        &mut self,
-        key: &RequestKey,
-        reply: PermissionReply,
-        message: Option<String>,
-    ) -> Option<(RpcId, RequestPermissionOutcome)> {
-        let open = self.open.get_mut(key)?;
-        open.reply = Some((reply, message));
-        let outcome = match open.choices.pick(reply) {
+impl Permission {
+    pub(crate) fn answer(&self, id: &RpcId, reply: PermissionReply) -> Output {
+        match self.choices.pick(reply) {
             Some(option) => {
-                let id = option.option_id.clone();
-                RequestPermissionOutcome::Selected(SelectedPermissionOutcome::new(id))
+                let selected = SelectedPermissionOutcome::new(option.option_id.clone());
+                answer(id, RequestPermissionOutcome::Selected(selected))
             }
-            None => RequestPermissionOutcome::Cancelled,
-        };
-        Some((open.id.clone(), outcome))
+            None => cancellation(id),
+        }
     }
 
-    pub(crate) fn withdraw(&self, key: &RequestKey) -> Option<Output> {
-        let open = self.open.get(key)?;
-        Some(answer(&open.id, RequestPermissionOutcome::Cancelled))
-    }
-
-    /// An answer went to the agent: the request is resolved.
-    pub(crate) fn answered(
-        &mut self,
-        id: &RpcId,
+    /// Returns the status of an answer that was sent, and who has given it.
+    pub(crate) fn resolved(
+        &self,
         result: Result<&RawValue, RpcError>,
-        out: &mut Vec<Output>,
-    ) {
-        let Some((key, open)) = self.open.take(id) else { return };
+        reply: Option<&Reply>,
+    ) -> (PermissionStatus, ResolvedBy) {
         let chosen =
             result.ok().and_then(|raw| serde_json::from_str::<RequestPermissionResponse>(raw.get()).ok());
-        let (status, by) = match chosen.map(|response| response.outcome) {
-            Some(RequestPermissionOutcome::Selected(selected)) => {
-                (open.status_of(&selected), ResolvedBy::Person)
+        match (chosen.map(|response| response.outcome), reply) {
+            (Some(RequestPermissionOutcome::Selected(selected)), _) => {
+                (self.status_of(&selected), ResolvedBy::Person)
             }
             // Without an option to say no, a person's `reject` goes out as `cancelled`, too.
-            _ if open.reply.is_some() => (PermissionStatus::Reject, ResolvedBy::Person),
+            (_, Some(Reply::Permission(..))) => (PermissionStatus::Reject, ResolvedBy::Person),
             _ => (PermissionStatus::Reject, ResolvedBy::Cancel),
-        };
-        let message = open.reply.and_then(|(_, message)| message);
-        out.push(Draft::PermissionResolved { key, status, by, message }.into());
+        }
     }
 
-    /// The agent no longer wants an answer, but the protocol still asks for one.
-    pub(crate) fn cancelled(&mut self, id: &RpcId, by: ResolvedBy, out: &mut Vec<Output>) -> bool {
-        let Some((key, open)) = self.open.take(id) else { return false };
-        out.push(answer(&open.id, RequestPermissionOutcome::Cancelled));
-        let status = PermissionStatus::Reject;
-        out.push(Draft::PermissionResolved { key, status, by, message: None }.into());
-        true
-    }
-}
-
-impl InboundRequest for OpenRequest {
-    fn id(&self) -> &RpcId {
-        &self.id
-    }
-}
-
-impl OpenRequest {
     fn status_of(&self, selected: &SelectedPermissionOutcome) -> PermissionStatus {
-        // Told `once` for want of a lasting option, a person's `always` is still a grant if we can keep it.
-        let always = self.grantable && matches!(self.reply, Some((PermissionReply::Always, _)));
         match self.choices.by_id(&selected.option_id).map(|option| option.kind) {
-            Some(PermissionOptionKind::AllowOnce) if always => PermissionStatus::AcceptForSession,
             Some(PermissionOptionKind::AllowOnce) => PermissionStatus::Accept,
             Some(PermissionOptionKind::AllowAlways) => PermissionStatus::AcceptForSession,
             _ => PermissionStatus::Reject,
         }
     }
+}
+
+/// The answer without a choice, which says no.
+pub(crate) fn cancellation(id: &RpcId) -> Output {
+    answer(id, RequestPermissionOutcome::Cancelled)
 }
 
 fn answer(id: &RpcId, outcome: RequestPermissionOutcome) -> Output {
@@ -166,7 +119,8 @@ impl Acp {
         let options = choices.shown();
         // A grant is told to the agent as `once`, which it must offer.
         let pattern = asked.pattern.filter(|_| choices.pick(PermissionReply::Once).is_some());
-        let key = self.requests.add(id, choices, pattern.is_some());
+        let permission = Permission { choices, grantable: pattern.is_some() };
+        let key = self.requests.add(id, Details::Permission(permission));
         let action = asked.title.unwrap_or_else(|| asked.name.clone());
         let (call, tool) = (Some(asked.call), Some(asked.name));
         let (files, detail) = (asked.files, asked.detail);
@@ -185,21 +139,6 @@ impl Acp {
             subject,
         };
         out.push(Draft::PermissionRequested(ask).into());
-    }
-
-    pub(crate) fn reply_permission(
-        &mut self,
-        key: &RequestKey,
-        reply: PermissionReply,
-        message: Option<String>,
-        out: &mut Vec<Output>,
-    ) {
-        let Some((id, outcome)) = self.requests.reply(key, reply, message) else { return };
-        if outcome == RequestPermissionOutcome::Cancelled && reply != PermissionReply::Reject {
-            let why = "the agent offers no option for this reply, so its request was rejected";
-            self.status(StatusLabel::Warning, Some(why.to_owned()), out);
-        }
-        out.push(answer(&id, outcome));
     }
 }
 

@@ -15,34 +15,15 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::Acp;
+use super::requests::Details;
 use super::tool::Mention;
 use super::update::ToolFields;
-use crate::contract::{Draft, Output, RequestKey, TransportOutput, Unparsed, decode};
+use crate::contract::{Draft, Output, TransportOutput, Unparsed, decode};
 use crate::fault::unparsed;
 use crate::form::Form;
-use crate::rpc::{self, InboundRequest, InboundRequests, RpcError, RpcId, send};
+use crate::rpc::{self, RpcError, RpcId, send};
 
 const METHOD: &str = "elicitation/create";
-
-/// The forms that wait for an answer of ours.
-#[derive(Debug, Default)]
-pub(crate) struct Elicitations {
-    open: InboundRequests<OpenForm>,
-}
-
-#[derive(Debug)]
-struct OpenForm {
-    id: RpcId,
-    form: Form,
-}
-
-impl InboundRequest for OpenForm {
-    const PREFIX: &'static str = "form:";
-
-    fn id(&self) -> &RpcId {
-        &self.id
-    }
-}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -59,66 +40,40 @@ struct Params<'a> {
     requested_schema: Option<&'a RawValue>,
 }
 
-impl Elicitations {
-    fn add(&mut self, id: RpcId, form: Form) -> RequestKey {
-        self.open.add(OpenForm { id, form })
+/// Returns the answer to a form. Without answers it is declined.
+pub(crate) fn reply(id: &RpcId, form: &Form, answers: Option<&[Vec<String>]>) -> Output {
+    let Some(content) = answers.and_then(|answers| form.write(answers)) else {
+        return answer(id, ElicitationAction::Decline);
+    };
+    let accept =
+        |content| answer(id, ElicitationAction::Accept(ElicitationAcceptAction::new().content(content)));
+    let shown = form.hidden(&content).map(accept);
+    match (accept(content), shown) {
+        (
+            Output::Transport(TransportOutput::Send(message)),
+            Some(Output::Transport(TransportOutput::Send(shown))),
+        ) => Output::send_secret(message, shown),
+        (output, _) => output,
     }
+}
 
-    pub(crate) fn is_open(&self, id: &RpcId) -> bool {
-        self.open.is_open(id)
-    }
+pub(crate) fn cancellation(id: &RpcId) -> Output {
+    answer(id, ElicitationAction::Cancel)
+}
 
-    /// The answer to give, or nothing if the form is no longer open. Without answers it is declined.
-    pub(crate) fn reply(&self, key: &RequestKey, answers: Option<&[Vec<String>]>) -> Option<Output> {
-        let open = self.open.get(key)?;
-        let Some(content) = answers.and_then(|answers| open.form.write(answers)) else {
-            return Some(answer(&open.id, ElicitationAction::Decline));
-        };
-        let accept = |content| {
-            let action = ElicitationAcceptAction::new().content(content);
-            answer(&open.id, ElicitationAction::Accept(action))
-        };
-        let shown = open.form.hidden(&content).map(accept);
-        Some(match (accept(content), shown) {
-            (
-                Output::Transport(TransportOutput::Send(message)),
-                Some(Output::Transport(TransportOutput::Send(shown))),
-            ) => Output::send_secret(message, shown),
-            (output, _) => output,
-        })
-    }
-
-    pub(crate) fn withdraw(&self, key: &RequestKey) -> Option<Output> {
-        Some(answer(&self.open.get(key)?.id, ElicitationAction::Cancel))
-    }
-
-    /// An answer went to the agent: the question is resolved. What was said is read from the wire, as it
-    /// is in a recording.
-    pub(crate) fn answered(
-        &mut self,
-        id: &RpcId,
-        result: Result<&RawValue, RpcError>,
-        out: &mut Vec<Output>,
-    ) {
-        let Some((key, open)) = self.open.take(id) else { return };
-        let response =
-            result.ok().and_then(|raw| serde_json::from_str::<CreateElicitationResponse>(raw.get()).ok());
-        let (answers, by) = match response.map(|response| response.action) {
-            Some(ElicitationAction::Accept(accepted)) => {
-                (Some(open.form.read(&accepted.content.unwrap_or_default())), ResolvedBy::Person)
-            }
-            Some(ElicitationAction::Decline) => (None, ResolvedBy::Person),
-            _ => (None, ResolvedBy::Cancel),
-        };
-        out.push(Draft::QuestionResolved { key, answers, by }.into());
-    }
-
-    /// The agent no longer wants an answer, but the protocol still asks for one.
-    pub(crate) fn cancelled(&mut self, id: &RpcId, by: ResolvedBy, out: &mut Vec<Output>) -> bool {
-        let Some((key, open)) = self.open.take(id) else { return false };
-        out.push(answer(&open.id, ElicitationAction::Cancel));
-        out.push(Draft::QuestionResolved { key, answers: None, by }.into());
-        true
+/// Returns the answers that were sent, and who has given them.
+pub(crate) fn resolved(
+    form: &Form,
+    result: Result<&RawValue, RpcError>,
+) -> (Option<Vec<Vec<String>>>, ResolvedBy) {
+    let response =
+        result.ok().and_then(|raw| serde_json::from_str::<CreateElicitationResponse>(raw.get()).ok());
+    match response.map(|response| response.action) {
+        Some(ElicitationAction::Accept(accepted)) => {
+            (Some(form.read(&accepted.content.unwrap_or_default())), ResolvedBy::Person)
+        }
+        Some(ElicitationAction::Decline) => (None, ResolvedBy::Person),
+        _ => (None, ResolvedBy::Cancel),
     }
 }
 
@@ -162,7 +117,7 @@ impl Acp {
         let call = call.and_then(|call| self.asking_call(call, out));
         let native_id = serde_json::to_value(&id).ok();
         let questions = form.questions();
-        let key = self.elicitations.add(id, form);
+        let key = self.requests.add(id, Details::Form(form));
         out.push(Draft::QuestionRequested(QuestionAsk { key, native_id, call, questions }).into());
     }
 

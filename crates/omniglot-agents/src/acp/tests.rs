@@ -415,9 +415,9 @@ fn a_permission_is_answered_by_the_kind_of_its_options() {
     "#);
     let only_always = r#"[{"optionId":"a","name":"Always","kind":"allow_always"}]"#;
     insta::assert_snapshot!(answered(only_always, PermissionReply::Once), @r#"
+    send {"jsonrpc":"2.0","id":0,"result":{"outcome":{"outcome":"cancelled"}}}
     item + status:1 native=null status warning "the agent offers no option for this reply, so its request was rejected"
     item . status:1
-    send {"jsonrpc":"2.0","id":0,"result":{"outcome":{"outcome":"cancelled"}}}
     permission . 1:0 "reject" by "person" "because"
     "#);
 }

@@ -3,9 +3,8 @@
 //! The work behind each arm is in the module named after its subject.
 
 use agent_client_protocol_schema::v1::NoticeSeverity;
-use omniglot_schema::{ResolvedBy, StatusLabel};
+use omniglot_schema::StatusLabel;
 use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome};
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::output::{Piece, piece};
@@ -64,17 +63,6 @@ impl Acp {
             Ok(Message::Answer { id, result }) => self.answer_sent(&id, result, out),
             // What we wrote ourselves and do not understand concerns nobody.
             Ok(Message::Notification { .. }) | Err(_) => {}
-        }
-    }
-
-    /// One of our answers went out; the tables of the agent's requests know which.
-    fn answer_sent(&mut self, id: &RpcId, result: Result<&RawValue, RpcError>, out: &mut Vec<Output>) {
-        if self.requests.is_open(id) {
-            self.requests.answered(id, result, out);
-        } else if self.elicitations.is_open(id) {
-            self.elicitations.answered(id, result, out);
-        } else {
-            self.duty_answered(id, result);
         }
     }
 
@@ -147,27 +135,6 @@ impl Acp {
                 out.push(Output::dropped(DropReason::Extension));
             }
             _ => out.push(Output::unparsed(unparsed(method, "unknown notification"))),
-        }
-    }
-
-    fn request_cancelled(&mut self, params: &RawValue, out: &mut Vec<Output>) {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Params {
-            request_id: RpcId,
-        }
-        let by = if self.turns.is_cancelled() { ResolvedBy::Cancel } else { ResolvedBy::Agent };
-        match decode::<Params>("$/cancel_request", params) {
-            Ok(Params { request_id }) => {
-                let found = self.requests.cancelled(&request_id, by, out)
-                    || self.elicitations.cancelled(&request_id, by, out)
-                    || self.duty_cancelled(&request_id, out);
-                if !found {
-                    // Our answer and this notice have crossed: there is nothing left to cancel.
-                    out.push(Output::dropped(DropReason::Superseded));
-                }
-            }
-            Err(fault) => out.push(Output::unparsed(fault)),
         }
     }
 

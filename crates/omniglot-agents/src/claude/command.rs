@@ -15,11 +15,9 @@ impl Claude {
             Command::Configure(requested) => self.configure(requested, out),
             Command::Prompt(prompt) => self.prompt(prompt, out),
             Command::Cancel => self.cancel(out),
-            Command::ReplyPermission { key, reply, message } => {
-                self.reply_permission(key, *reply, message.clone(), out);
+            Command::ReplyPermission { .. } | Command::ReplyQuestion { .. } | Command::Withdraw { .. } => {
+                self.reply(command, out);
             }
-            Command::ReplyQuestion { key, answers } => self.reply_question(key, answers.clone(), out),
-            Command::Withdraw { key } => self.withdraw(key, out),
             // The transcript is on disk with every line: there is nothing to say before the process ends.
             Command::Rename { .. } => {}
             Command::Close => out.push(Output::closed()),
@@ -64,7 +62,6 @@ impl Claude {
     }
 
     pub(crate) fn next_id(&mut self) -> String {
-        self.asked += 1;
-        format!("omniglot-{}", self.asked)
+        format!("omniglot-{}", self.calls.next_id())
     }
 }

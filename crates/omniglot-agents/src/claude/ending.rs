@@ -61,7 +61,7 @@ impl Claude {
 
     /// Whether something of a subagent in the background must not be cut off by the end of the turn.
     fn is_waited_for(&self) -> bool {
-        self.requests.are_open() || (self.backlog.has_released() && self.background.has_subagents())
+        !self.requests.open.is_empty() || (self.backlog.has_released() && self.background.has_subagents())
     }
 
     /// Ends a turn that waited for a subagent in the background, if that was the last that it waited for.

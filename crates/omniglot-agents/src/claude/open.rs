@@ -250,7 +250,7 @@ impl Claude {
     /// before it could read the handshake, and a recording has the handshake alone.
     pub(crate) fn refused_by_result(&self, result: &TurnResult) -> Option<Refusal> {
         let handshake = |request: &Request| matches!(request, Request::Initialize { .. });
-        let asked = self.session.open.is_some() || self.waiting.values().any(handshake);
+        let asked = self.session.open.is_some() || self.calls.purposes().any(handshake);
         if self.session.told || !asked || !result.is_error {
             return None;
         }

@@ -1,15 +1,16 @@
 //! `can_use_tool` as a permission: what is asked, and what `once`, `always` and `reject` say to the CLI.
 
-use omniglot_schema::{PermissionOption, PermissionReply, PermissionStatus};
+use omniglot_schema::{PermissionReply, PermissionStatus};
 use omniglot_timeline::{ItemKey, PermissionAsk};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::requests::InboundRequest;
+use super::requests::Details;
 use super::wire::control::{Allow, Answer, Deny, Rule, success};
 use super::wire::{CanUseTool, PermissionUpdate};
 use super::{Claude, diff, tool_kinds};
 use crate::contract::{Draft, Output, Unparsed};
+use crate::conversation::requests::options;
 
 /// A permission that is asked for.
 #[derive(Debug)]
@@ -45,13 +46,17 @@ impl Claude {
             call,
             tool: Some(permission.tool.clone()),
             pattern: Some(permission.pattern()),
-            options: permission.options(),
+            options: options([
+                ("once", "Allow once"),
+                ("always", &permission.always()),
+                ("reject", "Reject"),
+            ]),
             files: diff::asked(&permission.tool, &permission.input),
             detail: None,
             kind: Some(about.kind),
             subject: about.subject.boxed(),
         };
-        let key = self.requests.add(id, InboundRequest::Permission(permission));
+        let key = self.requests.add(id, Details::Permission(permission));
         out.push(Draft::PermissionRequested(PermissionAsk { key, ..asked }).into());
     }
 }
@@ -59,9 +64,7 @@ impl Claude {
 impl Permission {
     /// Returns the requested action in words.
     fn action(&self, name: &str) -> String {
-        let subject = ["command", "file_path", "notebook_path", "url", "path", "query"];
-        let subject = subject.iter().find_map(|field| self.input.get(*field).and_then(Value::as_str));
-        match subject {
+        match self.argument(&["command", "file_path", "notebook_path", "url", "path", "query"]) {
             Some(subject) => format!("{name}: {subject}"),
             None => name.to_owned(),
         }
@@ -74,22 +77,12 @@ impl Permission {
         if !suggested.is_empty() {
             return suggested.join(", ");
         }
-        let subject = ["command", "file_path", "notebook_path"];
-        let subject = subject.iter().find_map(|field| self.input.get(*field).and_then(Value::as_str));
-        subject.unwrap_or("*").to_owned()
+        self.argument(&["command", "file_path", "notebook_path"]).unwrap_or("*").to_owned()
     }
 
-    fn options(&self) -> Vec<PermissionOption> {
-        let option = |id: &str, name: String, kind: &str| PermissionOption {
-            id: id.to_owned(),
-            name,
-            kind: kind.to_owned(),
-        };
-        vec![
-            option("once", "Allow once".to_owned(), "allow_once"),
-            option("always", self.always(), "allow_always"),
-            option("reject", "Reject".to_owned(), "reject_once"),
-        ]
+    /// Returns the first of these arguments that the call has. A tool that we do not know may have them, too.
+    fn argument(&self, names: &[&str]) -> Option<&str> {
+        names.iter().find_map(|name| self.input.get(*name)?.as_str())
     }
 
     fn always(&self) -> String {
@@ -122,7 +115,7 @@ impl Permission {
     fn for_session(&self) -> Vec<PermissionUpdate> {
         let session = || Some("session".to_owned());
         if self.suggestions.is_empty() {
-            let rule_content = self.input.get("command").and_then(Value::as_str).map(str::to_owned);
+            let rule_content = self.argument(&["command"]).map(str::to_owned);
             return vec![PermissionUpdate {
                 r#type: "addRules".to_owned(),
                 rules: Some(vec![Rule { tool_name: self.tool.clone(), rule_content }]),

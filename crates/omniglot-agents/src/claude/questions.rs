@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::Claude;
-use super::requests::InboundRequest;
+use super::requests::Details;
 use super::wire::CanUseTool;
 use super::wire::control::{Allow, Answer, Deny, Elicit, ElicitAnswer, success};
 use crate::contract::{Draft, Output, Unparsed};
@@ -102,7 +102,7 @@ impl Claude {
     fn ask(&mut self, id: String, question: Question, call: Option<ItemKey>, out: &mut Vec<Output>) {
         let native_id = Some(id.clone().into());
         let questions = question.infos();
-        let key = self.requests.add(id, InboundRequest::Question(question));
+        let key = self.requests.add(id, Details::Question(question));
         out.push(Draft::QuestionRequested(QuestionAsk { key, native_id, call, questions }).into());
     }
 }

@@ -2,62 +2,29 @@
 //!
 //! `permissions` and `questions` read the requests and write the answers.
 
-use indexmap::IndexMap;
-use omniglot_schema::{PermissionReply, PermissionStatus, ResolvedBy, StatusLabel};
+use omniglot_schema::{PermissionStatus, ResolvedBy, StatusLabel};
 use omniglot_timeline::ItemKey;
-use serde_json::value::RawValue;
 
-use super::permissions::Permission;
+use super::permissions::{Permission, interrupt};
 use super::questions::Question;
 use super::wire::control::{HookCallback, failure, success};
 use super::wire::{CanUseTool, ControlRequest, ControlResponse, RequestBody};
 use super::{Claude, dropped};
-use crate::contract::{Draft, DropReason, Output, RequestKey};
+use crate::contract::{Command, DropReason, Output};
+use crate::conversation::requests::{InboundRequests, Reply, RequestDetails};
 use crate::fault::unparsed;
 
-#[derive(Debug, Default)]
-pub(crate) struct Requests {
-    open: IndexMap<RequestKey, OpenRequest>,
-    made: u64,
-}
+pub(crate) type Requests = InboundRequests<String, Details>;
 
 #[derive(Debug)]
-struct OpenRequest {
-    id: String,
-    asked: InboundRequest,
-    /// The reply, until the answer is sent. A recording holds the answer alone.
-    said: Option<Said>,
-}
-
-#[derive(Debug)]
-pub(crate) enum InboundRequest {
+pub(crate) enum Details {
     Permission(Permission),
     Question(Question),
 }
 
-#[derive(Debug, Clone)]
-enum Said {
-    /// The person's words with the reply.
-    Permission(Option<String>),
-    Answers(Option<Vec<Vec<String>>>),
-    Withdrawn,
-}
-
-impl Requests {
-    pub(crate) fn add(&mut self, id: String, asked: InboundRequest) -> RequestKey {
-        self.made += 1;
-        let key = RequestKey(format!("{}:{id}", self.made));
-        self.open.insert(key.clone(), OpenRequest { id, asked, said: None });
-        key
-    }
-
-    pub(crate) fn are_open(&self) -> bool {
-        !self.open.is_empty()
-    }
-
-    fn take_by_id(&mut self, id: &str) -> Option<(RequestKey, OpenRequest)> {
-        let key = self.open.iter().find(|(_, open)| open.id == id).map(|(key, _)| key.clone())?;
-        self.open.shift_remove_entry(&key)
+impl RequestDetails for Details {
+    fn is_question(&self) -> bool {
+        matches!(self, Self::Question(_))
     }
 }
 
@@ -106,93 +73,54 @@ impl Claude {
     /// The CLI withdraws a request: nothing is to be sent any more.
     pub(crate) fn control_cancel(&mut self, id: &str, out: &mut Vec<Output>) {
         let by = if self.turns.is_cancelled() { ResolvedBy::Cancel } else { ResolvedBy::Agent };
-        match self.requests.take_by_id(id) {
-            Some((key, open)) => out.push(open.asked.rejected(key, by, None).into()),
+        match self.requests.take(id) {
+            Some(open) => out.push(open.rejected(by).into()),
             None => dropped(DropReason::Internal, out),
         }
         self.end_if_done(out);
     }
 
-    pub(crate) fn reply_permission(
-        &mut self,
-        key: &RequestKey,
-        reply: PermissionReply,
-        message: Option<String>,
-        out: &mut Vec<Output>,
-    ) {
-        let Some(open) = self.requests.open.get_mut(key) else { return };
-        let InboundRequest::Permission(permission) = &open.asked else { return };
-        Self::send(permission.answer(&open.id, reply, message.as_deref()), out);
-        open.said = Some(Said::Permission(message));
-    }
-
-    pub(crate) fn reply_question(
-        &mut self,
-        key: &RequestKey,
-        answers: Option<Vec<Vec<String>>>,
-        out: &mut Vec<Output>,
-    ) {
-        let Some(open) = self.requests.open.get_mut(key) else { return };
-        let InboundRequest::Question(question) = &open.asked else { return };
-        Self::send(question.answer(&open.id, answers.as_deref()), out);
-        open.said = Some(Said::Answers(answers));
-    }
-
-    /// The request was resolved over the CLI's head: it must not wait, and need not go on.
-    pub(crate) fn withdraw(&mut self, key: &RequestKey, out: &mut Vec<Output>) {
-        let Some(open) = self.requests.open.get_mut(key) else { return };
-        Self::send(open.asked.withdrawal(&open.id), out);
-        open.said = Some(Said::Withdrawn);
+    /// A request that was resolved over the CLI's head must not wait, and need not go on.
+    pub(crate) fn reply(&mut self, command: &Command, out: &mut Vec<Output>) {
+        let Some(open) = self.requests.reply(command) else { return };
+        let id = &open.id;
+        let answer = match (&open.details, &open.reply) {
+            (Details::Permission(permission), Some(Reply::Permission(reply, message))) => {
+                permission.answer(id, *reply, message.as_deref())
+            }
+            (Details::Permission(_), _) => interrupt(id),
+            (Details::Question(question), Some(Reply::Answers(answers))) => {
+                question.answer(id, answers.as_deref())
+            }
+            (Details::Question(question), _) => question.withdrawal(id),
+        };
+        Self::send(answer, out);
     }
 
     /// An answer went to the CLI: the request is resolved.
     pub(crate) fn answer_sent(&mut self, answer: &ControlResponse<'_>, out: &mut Vec<Output>) {
-        let Some((key, open)) = self.requests.take_by_id(answer.request_id()) else { return };
+        let Some(open) = self.requests.take(answer.request_id()) else { return };
         let body = answer.result().ok().flatten();
-        if let Some(Said::Withdrawn) = open.said {
+        match (&open.details, &open.reply) {
             // Whoever withdraws it interrupts the turn, too.
-            return out.push(open.asked.rejected(key, ResolvedBy::Cancel, None).into());
-        }
-        match &open.asked {
-            InboundRequest::Permission(permission) => {
-                let (status, mut words) = permission.status(body);
-                if let Some(Said::Permission(message)) = open.said {
-                    words = message;
-                }
-                let by = ResolvedBy::Person;
-                out.push(Draft::PermissionResolved { key, status, by, message: words }.into());
+            (_, Some(Reply::Withdrawal)) => return out.push(open.rejected(ResolvedBy::Cancel).into()),
+            (Details::Permission(permission), _) => {
+                let (status, words) = permission.status(body);
+                out.push(open.permission(status, ResolvedBy::Person, words).into());
                 if status != PermissionStatus::Reject
                     && let Some(call) = &permission.call
                 {
                     self.tools.runs(call, out);
                 }
             }
-            InboundRequest::Question(question) => {
-                let answers = match open.said {
-                    Some(Said::Answers(answers)) => answers,
+            (Details::Question(question), reply) => {
+                let answers = match reply {
+                    Some(Reply::Answers(answers)) => answers.clone(),
                     _ => question.read(body),
                 };
-                out.push(Draft::QuestionResolved { key, answers, by: ResolvedBy::Person }.into());
+                out.push(open.question(answers, ResolvedBy::Person).into());
             }
         }
         self.end_if_done(out);
-    }
-}
-
-impl InboundRequest {
-    fn rejected(&self, key: RequestKey, by: ResolvedBy, message: Option<String>) -> Draft {
-        match self {
-            Self::Permission(_) => {
-                Draft::PermissionResolved { key, status: PermissionStatus::Reject, by, message }
-            }
-            Self::Question(_) => Draft::QuestionResolved { key, answers: None, by },
-        }
-    }
-
-    fn withdrawal(&self, id: &str) -> Result<Box<RawValue>, crate::contract::Unparsed> {
-        match self {
-            Self::Permission(_) => super::permissions::interrupt(id),
-            Self::Question(question) => question.withdrawal(id),
-        }
     }
 }

@@ -61,12 +61,12 @@ impl Claude {
         if request == Request::Interrupt {
             self.turns.cancel_sent();
         }
-        self.waiting.insert(id, request);
+        self.calls.sent(id, request);
     }
 
     fn control_response(&mut self, response: &ControlResponse<'_>, out: &mut Vec<Output>) {
         let id = response.request_id();
-        let Some(request) = self.waiting.remove(id) else { return dropped(DropReason::Internal, out) };
+        let Some(request) = self.calls.answered(id) else { return dropped(DropReason::Internal, out) };
         match request {
             Request::Initialize { .. } => self.initialized(response.result(), out),
             Request::SetModel { model } => self.model_answered(id, model, response.result().err(), out),

@@ -2,8 +2,6 @@
 //!
 //! Remembers nothing that the wire will tell: turns are learnt when a message was really sent.
 
-use omniglot_schema::PermissionReply;
-
 use super::open::unavailable;
 use super::wire::{ForThread, Interrupt, ReviewTarget, StartReview, StartTurn, Steer, Terminate, UserInput};
 use super::{Codex, input};
@@ -18,19 +16,8 @@ impl Codex {
             Command::Rename { title } => out.extend(self.rename(title).map(|(_, output)| output)),
             Command::Cancel => self.cancel(out),
             Command::Close => self.close(out),
-            Command::ReplyPermission { key, reply, message } => {
-                let words = message.as_deref().filter(|_| *reply == PermissionReply::Reject);
-                out.extend(words.filter(|_| self.requests.is_open(key)).and_then(|words| self.say(words)));
-                out.extend(self.requests.reply(key, *reply, message.clone()));
-            }
-            Command::ReplyQuestion { key, answers } => {
-                out.extend(self.requests.answer(key, answers.as_deref()));
-            }
-            Command::Withdraw { key } => {
-                if self.requests.would_go_on(key) {
-                    self.cancel(out);
-                }
-                out.extend(self.requests.withdraw(key));
+            Command::ReplyPermission { .. } | Command::ReplyQuestion { .. } | Command::Withdraw { .. } => {
+                self.reply(command, out);
             }
         }
     }
@@ -77,7 +64,7 @@ impl Codex {
     }
 
     /// A refusal has no room for words: they are said to the turn, and before it goes on.
-    fn say(&mut self, words: &str) -> Option<Output> {
+    pub(crate) fn say(&mut self, words: &str) -> Option<Output> {
         let (thread_id, turn) = (self.thread.id.clone()?, self.turns.steerable()?.to_owned());
         let input = vec![UserInput::Text { text: words.to_owned() }];
         let params = Steer { thread_id, expected_turn_id: turn, client_user_message_id: None, input };
@@ -85,7 +72,7 @@ impl Codex {
     }
 
     /// Codex refuses to interrupt a turn that it has not announced; then the interrupt waits for that.
-    fn cancel(&mut self, out: &mut Vec<Output>) {
+    pub(crate) fn cancel(&mut self, out: &mut Vec<Output>) {
         let Some(thread) = self.thread.id.clone().filter(|_| self.turns.is_running()) else { return };
         match self.turns.interruptible() {
             Some(_) if self.turns.is_interrupted() => {}

@@ -3,12 +3,12 @@
 //! The action is the command, the files or the rights themselves. The model's reason is a detail: whoever sees the
 //! action alone must not be shown a sentence in its place.
 
-use omniglot_schema::{ContentPart, PermissionOption, PermissionReply, PermissionStatus, ResolvedBy};
+use omniglot_schema::{ContentPart, PermissionReply, PermissionStatus, ResolvedBy};
 use omniglot_timeline::{ItemKey, PermissionAsk};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::requests::{AskingTool, Kind, OpenRequest, action};
+use super::requests::{AskingTool, Details, Kind, OpenRequest, action};
 use super::tool::unnamed;
 use super::wire::{
     CommandApproval, Decision, DecisionAnswer, Elicitation, ElicitationAnswer, FileApproval,
@@ -17,6 +17,7 @@ use super::wire::{
 use super::{Codex, dropped, tool_kinds};
 use crate::about::About;
 use crate::contract::{Draft, Output};
+use crate::conversation::requests::options;
 use crate::form::Content;
 use crate::rpc::{self, RpcId, send};
 
@@ -91,7 +92,7 @@ impl Codex {
         out: &mut Vec<Output>,
     ) {
         let native_id = serde_json::to_value(&id).ok();
-        let key = self.requests.add(id, kind, asking);
+        let key = self.requests.add(id, Details { kind, tool: asking });
         let Wanted { action, detail, tool, pattern, call, files, about } = wanted;
         let ask = PermissionAsk {
             key,
@@ -100,7 +101,12 @@ impl Codex {
             call,
             tool: Some(tool),
             pattern,
-            options: options(),
+            // Codex takes these, whatever it lists. A rule for all sessions of the user is not offered.
+            options: options([
+                ("accept", "Allow once"),
+                ("acceptForSession", "Allow for this session"),
+                ("decline", "Reject"),
+            ]),
             files,
             detail,
             kind: Some(about.kind),
@@ -112,7 +118,7 @@ impl Codex {
 
 impl OpenRequest {
     pub(crate) fn permit(&self, reply: PermissionReply) -> Output {
-        match &self.kind {
+        match &self.details.kind {
             Kind::Permissions(asked) => {
                 let granted = match reply {
                     PermissionReply::Reject => Value::Object(serde_json::Map::new()),
@@ -143,10 +149,9 @@ impl OpenRequest {
     /// Returns the decision in an answer of ours; in a recording the wire is all there is.
     pub(crate) fn verdict(&self, raw: &RawValue) -> (PermissionStatus, ResolvedBy) {
         use PermissionStatus::{Accept, AcceptForSession, Reject};
-        let always = matches!(self.reply, Some((PermissionReply::Always, _)));
-        let accepted = |lasts: bool| if lasts || always { AcceptForSession } else { Accept };
+        let accepted = |lasts: bool| if lasts { AcceptForSession } else { Accept };
         let person = |status| (status, ResolvedBy::Person);
-        match &self.kind {
+        match &self.details.kind {
             Kind::Permissions(_) => match serde_json::from_str::<PermissionsAnswer>(raw.get()) {
                 Ok(answer) if answer.permissions.as_object().is_some_and(|granted| !granted.is_empty()) => {
                     person(accepted(answer.scope == "session"))
@@ -162,7 +167,7 @@ impl OpenRequest {
             },
             Kind::Approval | Kind::Questions(_) | Kind::Form(_) => {
                 match serde_json::from_str::<DecisionAnswer>(raw.get()).map(|answer| answer.decision) {
-                    Ok(Decision::Accept) => person(accepted(false)),
+                    Ok(Decision::Accept) => person(Accept),
                     Ok(
                         Decision::AcceptForSession
                         | Decision::AcceptWithExecpolicyAmendment(_)
@@ -190,18 +195,4 @@ struct Wanted {
 
 fn path_of(part: &ContentPart) -> Option<&str> {
     if let ContentPart::FileRef { path, .. } = part { Some(path) } else { None }
-}
-
-/// Returns the answers that Codex takes, whatever it lists. A rule for all sessions of the user is not offered.
-fn options() -> Vec<PermissionOption> {
-    let option = |id: &str, name: &str, kind: &str| PermissionOption {
-        id: id.to_owned(),
-        name: name.to_owned(),
-        kind: kind.to_owned(),
-    };
-    vec![
-        option("accept", "Allow once", "allow_once"),
-        option("acceptForSession", "Allow for this session", "allow_always"),
-        option("decline", "Reject", "reject_once"),
-    ]
 }

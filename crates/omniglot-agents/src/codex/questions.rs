@@ -5,7 +5,7 @@ use omniglot_timeline::QuestionAsk;
 use serde_json::value::RawValue;
 
 use super::Codex;
-use super::requests::{Kind, OpenRequest, action};
+use super::requests::{Details, Kind, OpenRequest, action};
 use super::tool::unnamed;
 use super::wire::{
     self, Elicitation, ElicitationAnswer, QuestionAnswer, UserInputAnswer, UserInputRequest, UserQuestion,
@@ -25,7 +25,7 @@ impl Codex {
         let call = asking.as_ref().map(|asking| asking.call.clone());
         let infos = questions.iter().map(info).collect();
         let native_id = serde_json::to_value(&id).ok();
-        let key = self.requests.add(id, Kind::Questions(questions), asking);
+        let key = self.requests.add(id, Details { kind: Kind::Questions(questions), tool: asking });
         out.push(Draft::QuestionRequested(QuestionAsk { key, native_id, call, questions: infos }).into());
     }
 
@@ -35,7 +35,7 @@ impl Codex {
                 let asked = self.tools.asked_by_server(ask.thread_id.as_deref(), &ask.server_name);
                 let (call, questions) = (asked.map(|asked| asked.call), form.questions());
                 let native_id = serde_json::to_value(&id).ok();
-                let key = self.requests.add(id, Kind::Form(form), None);
+                let key = self.requests.add(id, Details { kind: Kind::Form(form), tool: None });
                 out.push(Draft::QuestionRequested(QuestionAsk { key, native_id, call, questions }).into());
             }
             Err(fault) => {
@@ -49,7 +49,7 @@ impl Codex {
 impl OpenRequest {
     /// There is no word for a refusal: an empty answer is as near as it gets.
     pub(crate) fn answer(&self, answers: Option<&[Vec<String>]>) -> Output {
-        match &self.kind {
+        match &self.details.kind {
             Kind::Questions(questions) => {
                 let given = answers.unwrap_or_default();
                 let answer = |(question, chosen): (&UserQuestion, &Vec<String>)| {
@@ -72,7 +72,7 @@ impl OpenRequest {
         result: Result<&RawValue, RpcError>,
     ) -> (Option<Vec<Vec<String>>>, ResolvedBy) {
         let text = result.map_or("null", RawValue::get);
-        match &self.kind {
+        match &self.details.kind {
             Kind::Form(form) => match serde_json::from_str::<ElicitationAnswer>(text) {
                 Ok(ElicitationAnswer { action, content, .. }) if action == "accept" => {
                     (Some(form.read(&content.unwrap_or_default())), ResolvedBy::Person)

@@ -14,25 +14,21 @@ use super::tool::{Call, Done};
 use super::wire::{
     CallStatus, Decision, DecisionAnswer, Elicitation, ElicitationAnswer, ServerRequest, UserQuestion,
 };
-use crate::contract::{Draft, DropReason, Output, RequestKey};
+use crate::contract::{Command, DropReason, Output};
+use crate::conversation::requests::{InboundRequest, InboundRequests, Reply, RequestDetails};
 use crate::fault::unparsed;
 use crate::form::Form;
-use crate::rpc::{self, InboundRequests, RpcError, RpcId, send};
+use crate::rpc::{self, RpcError, RpcId, send};
 
 /// The requests that wait for an answer of ours.
-#[derive(Debug, Default)]
-pub(crate) struct Requests {
-    open: InboundRequests<OpenRequest>,
-}
+pub(crate) type Requests = InboundRequests<RpcId, Details>;
+pub(crate) type OpenRequest = InboundRequest<RpcId, Details>;
 
 #[derive(Debug)]
-pub(crate) struct OpenRequest {
-    pub(crate) id: RpcId,
+pub(crate) struct Details {
     pub(crate) kind: Kind,
     /// The tool that does nothing but ask: what is answered is its result.
-    tool: Option<AskingTool>,
-    /// The person's reply, until the answer is sent.
-    pub(crate) reply: Option<(PermissionReply, Option<String>)>,
+    pub(crate) tool: Option<AskingTool>,
 }
 
 /// A call that has no item: only its request names it.
@@ -57,58 +53,26 @@ pub(crate) enum Kind {
     Form(Form),
 }
 
-impl Requests {
-    pub(crate) fn add(&mut self, id: RpcId, kind: Kind, tool: Option<AskingTool>) -> RequestKey {
-        self.open.add(OpenRequest { id, kind, tool, reply: None })
-    }
-
-    pub(crate) fn is_open(&self, key: &RequestKey) -> bool {
-        self.open.get(key).is_some()
-    }
-
-    /// The answer to give, or nothing if the request is no longer open.
-    pub(crate) fn reply(
-        &mut self,
-        key: &RequestKey,
-        reply: PermissionReply,
-        message: Option<String>,
-    ) -> Option<Output> {
-        let open = self.open.get_mut(key)?;
-        open.reply = Some((reply, message));
-        Some(open.permit(reply))
-    }
-
-    pub(crate) fn answer(&self, key: &RequestKey, answers: Option<&[Vec<String>]>) -> Option<Output> {
-        Some(self.open.get(key)?.answer(answers))
-    }
-
-    /// Whether its turn would go on with whatever is answered.
-    pub(crate) fn would_go_on(&self, key: &RequestKey) -> bool {
-        self.open.get(key).is_some_and(|open| !matches!(open.kind, Kind::Approval))
-    }
-
-    /// The request was resolved over the server's head. Its turn is being cancelled, so this cancels, too; the
-    /// interrupt itself closes a question, for which there is no such answer.
-    pub(crate) fn withdraw(&self, key: &RequestKey) -> Option<Output> {
-        let open = self.open.get(key)?;
-        match &open.kind {
-            Kind::Approval => Some(open.send(&DecisionAnswer { decision: Decision::Cancel })),
-            Kind::Permissions(_) => Some(open.permit(PermissionReply::Reject)),
-            Kind::McpTool { .. } | Kind::Form(_) => Some(open.send(&action("cancel"))),
-            Kind::Questions(_) => None,
-        }
-    }
-}
-
-impl rpc::InboundRequest for OpenRequest {
-    fn id(&self) -> &RpcId {
-        &self.id
+impl RequestDetails for Details {
+    fn is_question(&self) -> bool {
+        matches!(self.kind, Kind::Questions(_) | Kind::Form(_))
     }
 }
 
 impl OpenRequest {
     pub(crate) fn send(&self, result: &impl serde::Serialize) -> Output {
         send(rpc::answer(&self.id, result))
+    }
+
+    /// The request was resolved over the server's head. Its turn is being cancelled, so this cancels, too; the
+    /// interrupt itself closes a question, for which there is no such answer.
+    fn withdrawal(&self) -> Option<Output> {
+        match &self.details.kind {
+            Kind::Approval => Some(self.send(&DecisionAnswer { decision: Decision::Cancel })),
+            Kind::Permissions(_) => Some(self.permit(PermissionReply::Reject)),
+            Kind::McpTool { .. } | Kind::Form(_) => Some(self.send(&action("cancel"))),
+            Kind::Questions(_) => None,
+        }
     }
 }
 
@@ -134,6 +98,25 @@ impl Codex {
                 out.push(Output::unparsed(fault));
             }
         }
+    }
+
+    pub(crate) fn reply(&mut self, command: &Command, out: &mut Vec<Output>) {
+        let Some(open) = self.requests.reply(command) else { return };
+        let (answer, would_go_on) = match &open.reply {
+            Some(Reply::Permission(reply, _)) => (Some(open.permit(*reply)), false),
+            Some(Reply::Answers(answers)) => (Some(open.answer(answers.as_deref())), false),
+            Some(Reply::Withdrawal) | None => {
+                (open.withdrawal(), !matches!(open.details.kind, Kind::Approval))
+            }
+        };
+        if let Command::ReplyPermission { reply: PermissionReply::Reject, message: Some(words), .. } = command
+        {
+            out.extend(self.say(words));
+        }
+        if would_go_on {
+            self.cancel(out);
+        }
+        out.extend(answer);
     }
 
     /// Tells the call of a tool that asks. Without a turn the Timeline makes one for the request, and the call.
@@ -169,12 +152,12 @@ impl Codex {
         result: Result<&RawValue, RpcError>,
         out: &mut Vec<Output>,
     ) {
-        let Some((key, open)) = self.requests.open.take(id) else { return };
-        if matches!(open.kind, Kind::Questions(_) | Kind::Form(_)) {
+        let Some(open) = self.requests.take(id) else { return };
+        if open.details.is_question() {
             let (answers, by) = open.answered(result);
             let words = answers.as_deref().map(in_words);
-            out.push(Draft::QuestionResolved { key, answers, by }.into());
-            return self.tool_answered(open.tool, words, out);
+            out.push(open.question(answers, by).into());
+            return self.tool_answered(open.details.tool, words, out);
         }
         let (status, by) = match result {
             Ok(raw) => open.verdict(raw),
@@ -184,26 +167,19 @@ impl Codex {
             // To cancel an approval is to interrupt its turn.
             self.turns.cancel_sent();
         }
-        let message = open.reply.and_then(|(_, message)| message);
-        out.push(Draft::PermissionResolved { key, status, by, message }.into());
+        out.push(open.permission(open.granted(status), by, None).into());
         let accepted = (status != PermissionStatus::Reject).then(|| "accepted".to_owned());
-        self.tool_answered(open.tool, accepted, out);
+        self.tool_answered(open.details.tool, accepted, out);
     }
 
     /// The server needs no answer any more. It says so of every request, also after our answer.
     pub(crate) fn request_resolved(&mut self, id: &RpcId, out: &mut Vec<Output>) {
         let by = if self.turns.is_cancelled() { ResolvedBy::Cancel } else { ResolvedBy::Agent };
-        let Some((key, open)) = self.requests.open.take(id) else {
+        let Some(open) = self.requests.take(id) else {
             return out.push(Output::dropped(DropReason::Echo));
         };
-        out.push(match open.kind {
-            Kind::Questions(_) | Kind::Form(_) => Draft::QuestionResolved { key, answers: None, by }.into(),
-            Kind::Approval | Kind::Permissions(_) | Kind::McpTool { .. } => {
-                let status = PermissionStatus::Reject;
-                Draft::PermissionResolved { key, status, by, message: None }.into()
-            }
-        });
-        self.tool_answered(open.tool, None, out);
+        out.push(open.rejected(by).into());
+        self.tool_answered(open.details.tool, None, out);
     }
 }
 

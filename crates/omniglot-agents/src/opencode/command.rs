@@ -19,11 +19,9 @@ impl OpenCode {
             Command::Cancel => {
                 self.ask_session(Method::Post, "/abort", None, out);
             }
-            Command::ReplyPermission { key, reply, message } => {
-                self.reply_permission(key, *reply, message.clone(), out);
+            Command::ReplyPermission { .. } | Command::ReplyQuestion { .. } | Command::Withdraw { .. } => {
+                self.reply(command, out);
             }
-            Command::ReplyQuestion { key, answers } => self.reply_question(key, answers.as_ref(), out),
-            Command::Withdraw { key } => self.withdraw(key, out),
             // The session stays on the server for as long as the server likes.
             Command::Rename { .. } => {}
             Command::Close => out.push(Output::closed()),

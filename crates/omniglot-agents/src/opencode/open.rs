@@ -30,7 +30,7 @@ pub(crate) struct Opening {
 
 impl OpenCode {
     pub(crate) fn open(&mut self, open: &Open, out: &mut Vec<Output>) {
-        self.prefix.clone_from(&open.new_id);
+        self.outbound.number_anew(&open.new_id);
         let directory = open.cwd.to_string_lossy().into_owned();
         self.directory = Some(directory.clone());
         self.requested = completed(open.requested.clone(), (None, None));

@@ -139,8 +139,7 @@ impl OpenCode {
         body: Option<Box<RawValue>>,
         out: &mut Vec<Output>,
     ) -> String {
-        self.last_id += 1;
-        let id = format!("{}.{}", self.prefix, self.last_id);
+        let id = self.outbound.next_id();
         let path = match &self.directory {
             Some(directory) => {
                 let sign = if path.contains('?') { '&' } else { '?' };

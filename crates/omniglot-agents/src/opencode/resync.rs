@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::OpenCode;
 use super::merge::Read;
-use super::question::Kind;
+use super::requests::Kind;
 use super::translate::Whose;
 use super::wire::{Event, PermissionAsked, QuestionAsked, Status, Todo};
 use super::{dropped, unparsed};
@@ -95,7 +95,7 @@ impl OpenCode {
         for event in reread.held {
             self.event(event, out);
         }
-        self.resolve_all_gone(out);
+        self.resolve_gone(None, out);
         if let Some(read) = reread.closes {
             self.closes_with(&read, out);
         }

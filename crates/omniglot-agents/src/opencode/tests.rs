@@ -150,10 +150,10 @@ fn a_permission_that_another_client_answered_is_resolved_by_the_agent() {
         "permission.asked",
         r#"{"id":"per_1","sessionID":"ses_1","permission":"bash","patterns":["ls"],"metadata":{"command":"ls"},"always":["ls *"]}"#,
     );
-    assert!(told[0].starts_with("permission + per_1"), "{told:?}");
+    assert!(told[0].starts_with("permission + 1:per_1"), "{told:?}");
     let replied = r#"{"sessionID":"ses_1","requestID":"per_1","reply":"once"}"#;
     let told = session.event("permission.replied", replied);
-    assert_eq!(told, [r#"permission . per_1 "accept" by "agent" null"#]);
+    assert_eq!(told, [r#"permission . 1:per_1 "accept" by "agent" null"#]);
     assert_eq!(session.event("permission.replied", replied), ["dropped echo"]);
 }
 

@@ -75,7 +75,7 @@ impl OpenCode {
             self.note_plan(&arguments);
         }
         if let Some(call) = ended {
-            self.resolve_gone(&call, out);
+            self.resolve_gone(Some(&call), out);
         }
         if out.len() == before {
             out.push(dropped(DropReason::Superseded));

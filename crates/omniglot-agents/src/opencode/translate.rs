@@ -77,11 +77,11 @@ impl OpenCode {
             | OutboundRequest::Change
             | OutboundRequest::Other => {}
         }
-        self.asked.insert(request.id, asked);
+        self.outbound.sent(request.id, asked);
     }
 
     fn answer(&mut self, answer: Answer, out: &mut Vec<Output>) {
-        let Some(asked) = self.asked.remove(&answer.id) else { return };
+        let Some(asked) = self.outbound.answered(&answer.id) else { return };
         self.answered(asked, &answer, out);
         self.read_on(&answer.id, out);
     }

@@ -292,6 +292,7 @@ impl OpenCode {
         if let Some(newest) = self.authors.keys().max() {
             self.floor.clone_from(newest);
         }
-        self.requests.turn_ended();
+        // The server forgets to take back what an abort has left.
+        self.requests.open.clear();
     }
 }

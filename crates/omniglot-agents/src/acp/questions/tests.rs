@@ -88,7 +88,7 @@ const ALL_TYPES: &str = r#"{"type":"object","required":["name"],"properties":{
 
 #[test]
 fn each_property_is_a_question_in_the_agents_order() {
-    insta::assert_snapshot!(Harness::form("New project", ALL_TYPES).said(), @r#"question + form:1:0 native=0 call=null [{"prompt":"New project\nHow shall it be called?","header":"Name","options":[],"multi_select":false,"free_text":true},{"prompt":"kind","options":[{"label":"A library","description":"For others"},{"label":"A program"}],"multi_select":false,"free_text":false},{"prompt":"Checks","options":[{"label":"fmt"},{"label":"lint"},{"label":"test"}],"multi_select":true,"free_text":false},{"prompt":"Copies","options":[],"multi_select":false,"free_text":true,"format":"integer"},"…2 more"]"#);
+    insta::assert_snapshot!(Harness::form("New project", ALL_TYPES).said(), @r#"question + 1:0 native=0 call=null [{"prompt":"New project\nHow shall it be called?","header":"Name","options":[],"multi_select":false,"free_text":true},{"prompt":"kind","options":[{"label":"A library","description":"For others"},{"label":"A program"}],"multi_select":false,"free_text":false},{"prompt":"Checks","options":[{"label":"fmt"},{"label":"lint"},{"label":"test"}],"multi_select":true,"free_text":false},{"prompt":"Copies","options":[],"multi_select":false,"free_text":true,"format":"integer"},"…2 more"]"#);
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn answers_are_sent_as_the_types_of_their_properties() {
     let answers: &[&[&str]] = &[&["omni"], &["A program"], &["fmt", "test"], &["3"], &["0.5"], &["No"]];
     insta::assert_snapshot!(harness.answer(answers), @r#"
     send {"jsonrpc":"2.0","id":0,"result":{"action":"accept","content":{"checks":["fmt","test"],"count":3,"force":false,"kind":"bin","name":"omni","ratio":0.5}}}
-    question . form:1:0 [["omni"],["A program"],["fmt","test"],["3"],"…2 more"] by "person"
+    question . 1:0 [["omni"],["A program"],["fmt","test"],["3"],"…2 more"] by "person"
     "#);
 }
 
@@ -106,7 +106,7 @@ fn what_is_not_answered_is_not_sent() {
     let mut harness = Harness::form("New project", ALL_TYPES);
     insta::assert_snapshot!(harness.answer(&[&["omni"], &[], &[], &["many"]]), @r#"
     send {"jsonrpc":"2.0","id":0,"result":{"action":"accept","content":{"name":"omni"}}}
-    question . form:1:0 [["omni"]] by "person"
+    question . 1:0 [["omni"]] by "person"
     "#);
 }
 
@@ -120,10 +120,10 @@ const CLAUDE: &str = r#"{"type":"object","properties":{
 #[test]
 fn a_custom_field_is_the_free_text_of_its_question() {
     let mut harness = Harness::form("Please answer the following questions.", CLAUDE);
-    insta::assert_snapshot!(harness.said(), @r#"question + form:1:0 native=0 call=null [{"prompt":"Which store?","header":"Store","options":[{"label":"SQLite"},{"label":"Files"}],"multi_select":false,"free_text":true},{"prompt":"Which extras?","header":"Extras","options":[{"label":"Docs"},{"label":"Harness"}],"multi_select":true,"free_text":true}]"#);
+    insta::assert_snapshot!(harness.said(), @r#"question + 1:0 native=0 call=null [{"prompt":"Which store?","header":"Store","options":[{"label":"SQLite"},{"label":"Files"}],"multi_select":false,"free_text":true},{"prompt":"Which extras?","header":"Extras","options":[{"label":"Docs"},{"label":"Harness"}],"multi_select":true,"free_text":true}]"#);
     insta::assert_snapshot!(harness.answer(&[&["In memory"], &["Docs", "A logo"]]), @r#"
     send {"jsonrpc":"2.0","id":0,"result":{"action":"accept","content":{"question_0_custom":"In memory","question_1":["Docs"],"question_1_custom":"A logo"}}}
-    question . form:1:0 [["In memory"],["Docs","A logo"]] by "person"
+    question . 1:0 [["In memory"],["Docs","A logo"]] by "person"
     "#);
 }
 
@@ -133,7 +133,7 @@ fn an_older_claude_writes_descriptions_into_titles() {
         {"const":"SQLite","title":"SQLite — One file","_meta":{"_claude/askUserQuestionOption":{"description":"One file"}}},
         {"const":"Postgres","title":"Postgres — A server","_meta":{"_claude/askUserQuestionOption":{"description":"A server"}}}]},
         "question_0_custom":{"type":"string","title":"Other"}}}"#;
-    insta::assert_snapshot!(Harness::form("Which database should I use?", schema).said(), @r#"question + form:1:0 native=0 call=null [{"prompt":"Which database should I use?","header":"Database","options":[{"label":"SQLite","description":"One file"},{"label":"Postgres","description":"A server"}],"multi_select":false,"free_text":true}]"#);
+    insta::assert_snapshot!(Harness::form("Which database should I use?", schema).said(), @r#"question + 1:0 native=0 call=null [{"prompt":"Which database should I use?","header":"Database","options":[{"label":"SQLite","description":"One file"},{"label":"Postgres","description":"A server"}],"multi_select":false,"free_text":true}]"#);
 }
 
 #[test]
@@ -142,10 +142,10 @@ fn a_note_of_codex_comes_with_the_option_that_points_at_it() {
         "db":{"title":"Which database?","description":"Database","_meta":{"codex":{"isOther":true}},"type":"string","oneOf":[{"const":"SQLite","title":"SQLite"},{"const":"None of the above","title":"None of the above"}]},
         "db_note":{"type":"string","title":"Additional answer or note","_meta":{"codex":{"questionId":"db","role":"user_note"}}}}}"#;
     let mut harness = Harness::form("Codex needs your input to continue.", schema);
-    insta::assert_snapshot!(harness.said(), @r#"question + form:1:0 native=0 call=null [{"prompt":"Which database?","header":"Database","options":[{"label":"SQLite"},{"label":"None of the above"}],"multi_select":false,"free_text":true}]"#);
+    insta::assert_snapshot!(harness.said(), @r#"question + 1:0 native=0 call=null [{"prompt":"Which database?","header":"Database","options":[{"label":"SQLite"},{"label":"None of the above"}],"multi_select":false,"free_text":true}]"#);
     insta::assert_snapshot!(harness.answer(&[&["Files"]]), @r#"
     send {"jsonrpc":"2.0","id":0,"result":{"action":"accept","content":{"db":"None of the above","db_note":"Files"}}}
-    question . form:1:0 [["Files"]] by "person"
+    question . 1:0 [["Files"]] by "person"
     "#);
 }
 
@@ -153,14 +153,14 @@ fn a_note_of_codex_comes_with_the_option_that_points_at_it() {
 fn a_form_without_fields_asks_for_a_yes_or_no() {
     let schema = r#"{"type":"object","properties":{}}"#;
     let mut harness = Harness::form("Delete the branch?", schema);
-    insta::assert_snapshot!(harness.said(), @r#"question + form:1:0 native=0 call=null [{"prompt":"Delete the branch?","options":[{"label":"Yes"},{"label":"No"}],"multi_select":false,"free_text":false}]"#);
+    insta::assert_snapshot!(harness.said(), @r#"question + 1:0 native=0 call=null [{"prompt":"Delete the branch?","options":[{"label":"Yes"},{"label":"No"}],"multi_select":false,"free_text":false}]"#);
     insta::assert_snapshot!(harness.answer(&[&["Yes"]]), @r#"
     send {"jsonrpc":"2.0","id":0,"result":{"action":"accept","content":{}}}
-    question . form:1:0 [["Yes"]] by "person"
+    question . 1:0 [["Yes"]] by "person"
     "#);
     insta::assert_snapshot!(Harness::form("Delete the branch?", schema).answer(&[&["No"]]), @r#"
     send {"jsonrpc":"2.0","id":0,"result":{"action":"decline"}}
-    question . form:1:0 null by "person"
+    question . 1:0 null by "person"
     "#);
 }
 
@@ -168,10 +168,10 @@ fn a_form_without_fields_asks_for_a_yes_or_no() {
 fn options_whose_titles_repeat_are_told_apart_by_their_values() {
     let schema = r#"{"properties":{"c":{"type":"string","oneOf":[{"const":"1","title":"Red"},{"const":"2","title":"Red"},{"const":"3","title":"Blue"}]}}}"#;
     let mut harness = Harness::form("Which?", schema);
-    insta::assert_snapshot!(harness.said(), @r#"question + form:1:0 native=0 call=null [{"prompt":"Which?","options":[{"label":"1"},{"label":"2"},{"label":"Blue"}],"multi_select":false,"free_text":false}]"#);
+    insta::assert_snapshot!(harness.said(), @r#"question + 1:0 native=0 call=null [{"prompt":"Which?","options":[{"label":"1"},{"label":"2"},{"label":"Blue"}],"multi_select":false,"free_text":false}]"#);
     insta::assert_snapshot!(harness.answer(&[&["2"]]), @r#"
     send {"jsonrpc":"2.0","id":0,"result":{"action":"accept","content":{"c":"2"}}}
-    question . form:1:0 [["2"]] by "person"
+    question . 1:0 [["2"]] by "person"
     "#);
 }
 
@@ -184,14 +184,14 @@ fn a_question_can_be_rejected_and_withdrawn() {
     harness.step(Input::Command(&Command::ReplyQuestion { key, answers: None }));
     insta::assert_snapshot!(harness.said(), @r#"
     send {"jsonrpc":"2.0","id":0,"result":{"action":"decline"}}
-    question . form:1:0 null by "person"
+    question . 1:0 null by "person"
     "#);
     let mut harness = Harness::form("New project", ALL_TYPES);
     let key = harness.asked.clone().unwrap();
     harness.said();
     insta::assert_snapshot!(harness.step(Input::Command(&Command::Withdraw { key })).said(), @r#"
     send {"jsonrpc":"2.0","id":0,"result":{"action":"cancel"}}
-    question . form:1:0 null by "cancel"
+    question . 1:0 null by "cancel"
     "#);
 }
 
@@ -203,7 +203,7 @@ fn the_agent_may_take_its_question_back() {
     harness.hear(r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":0}}"#);
     insta::assert_snapshot!(harness.said(), @r#"
     send {"jsonrpc":"2.0","id":0,"result":{"action":"cancel"}}
-    question . form:1:0 null by "agent"
+    question . 1:0 null by "agent"
     dropped superseded
     "#);
 }
@@ -221,8 +221,8 @@ fn a_question_belongs_to_the_call_that_asks_it() {
     insta::assert_snapshot!(harness.said(), @r#"
     call + call:1:c native="c" ask {"q":1} "Ask" kind="other"
     call = call:1:c ask {"q":1} "Ask" kind="other"
-    question + form:1:0 native=0 call="call:1:c" [{"prompt":"Go on?","options":[{"label":"Yes"},{"label":"No"}],"multi_select":false,"free_text":false}]
-    question + form:2:0 native=0 call=null [{"prompt":"Go on?","options":[{"label":"Yes"},{"label":"No"}],"multi_select":false,"free_text":false}]
+    question + 1:0 native=0 call="call:1:c" [{"prompt":"Go on?","options":[{"label":"Yes"},{"label":"No"}],"multi_select":false,"free_text":false}]
+    question + 2:0 native=0 call=null [{"prompt":"Go on?","options":[{"label":"Yes"},{"label":"No"}],"multi_select":false,"free_text":false}]
     "#);
 }
 

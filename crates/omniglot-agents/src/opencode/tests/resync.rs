@@ -249,7 +249,7 @@ fn a_permission_that_was_answered_unheard_is_resolved_as_its_call_tells() {
         session.stream("reopened");
         session.part("prt_3", "tool", &DONE.replace("completed", state));
         let told = session.tells_requests("[]", "[]");
-        let resolved = format!(r#"permission . per_1 "{status}" by "agent" null"#);
+        let resolved = format!(r#"permission . 1:per_1 "{status}" by "agent" null"#);
         assert!(told.contains(&resolved), "{state}: {told:?}");
     }
 }
@@ -269,7 +269,7 @@ fn a_question_that_was_answered_unheard_is_resolved_with_the_answers_of_its_call
     assert!(!told.iter().any(|line| line.starts_with("question")), "its answers are not known: {told:?}");
     let told = session.part("prt_3", "tool", &call("completed", r#""answers":[["Blue"]]"#));
     assert!(
-        told.iter().any(|line| line.starts_with("question . que_1") && line.contains("Blue")),
+        told.iter().any(|line| line.starts_with("question . 1:que_1") && line.contains("Blue")),
         "{told:?}"
     );
 }

@@ -1,0 +1,5 @@
+//! The parts that adapters share, whatever protocol their agent speaks.
+//!
+//! Knows drafts and commands, and no wire type of any agent.
+
+pub(crate) mod requests;
