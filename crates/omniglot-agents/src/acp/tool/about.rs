@@ -11,9 +11,9 @@ use crate::acp::tool_kinds;
 /// The protocol leaves the arguments to the agent; these are the names that agents use.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Arguments {
+pub(super) struct Arguments {
     #[serde(deserialize_with = "if_fitting")]
-    command: Option<Command>,
+    pub(super) command: Option<Command>,
     #[serde(deserialize_with = "text")]
     cwd: Option<String>,
     #[serde(deserialize_with = "text")]
@@ -32,7 +32,7 @@ struct Arguments {
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Command {
+pub(super) enum Command {
     Line(String),
     Words(Vec<String>),
 }
@@ -44,6 +44,15 @@ impl Command {
             Self::Words(words) => words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
         };
         (!line.trim().is_empty()).then_some(line)
+    }
+
+    /// Returns the command as a grant is for it: joined, `rm "a b"` would be `rm a b`.
+    pub(super) fn pattern(self) -> Option<String> {
+        match self {
+            Self::Line(line) => (!line.trim().is_empty()).then_some(line),
+            Self::Words(words) if words.is_empty() => None,
+            Self::Words(words) => serde_json::to_string(&words).ok(),
+        }
     }
 }
 

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use agent_client_protocol_schema::v1::ToolKind;
 use omniglot_schema::ContentPart;
-use serde::Deserialize;
 
 use super::Tool;
+use super::about::{Arguments, Command};
+use crate::about::arguments;
 
 impl Tool {
     /// With the tool's name, what the grant is for; without it nothing is remembered. The title says enough only
@@ -16,7 +17,9 @@ impl Tool {
             return None;
         }
         if self.kind == ToolKind::Execute {
-            return self.command().or_else(|| self.title_of_named());
+            let arguments: Arguments = arguments(self.arguments.as_deref().unwrap_or_default());
+            let command = arguments.command.and_then(Command::pattern);
+            return command.or_else(|| self.title_of_named());
         }
         let changes_files = matches!(self.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move)
             || !self.content.edits.is_empty();
@@ -38,26 +41,6 @@ impl Tool {
         // A line break in a name would make it look like two.
         let clear = !paths.is_empty() && !paths.iter().any(|path| path.contains('\n'));
         clear.then(|| paths.into_iter().collect::<Vec<_>>().join("\n"))
-    }
-
-    fn command(&self) -> Option<String> {
-        #[derive(Deserialize)]
-        struct Arguments {
-            command: Command,
-        }
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Command {
-            Line(String),
-            Words(Vec<String>),
-        }
-        let arguments: Arguments = serde_json::from_str(self.arguments.as_deref()?).ok()?;
-        match arguments.command {
-            Command::Line(line) => (!line.trim().is_empty()).then_some(line),
-            // Joined, `rm "a b"` would be `rm a b`.
-            Command::Words(words) if words.is_empty() => None,
-            Command::Words(words) => serde_json::to_string(&words).ok(),
-        }
     }
 
     fn title_of_named(&self) -> Option<String> {
