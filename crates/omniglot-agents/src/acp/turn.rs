@@ -9,13 +9,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::Acp;
-use super::cost::Account;
 use super::failure::{failure, failure_in_words};
 use super::output::{Piece, file_read, piece};
 use super::update::{Cost, UsageFields};
 use super::usage::{PromptAnswer, TokenCount};
 use super::wire::entries;
 use crate::contract::{Draft, Output};
+use crate::conversation::cost::Account;
 use crate::fault::unparsed;
 use crate::rpc::{RpcError, RpcId};
 

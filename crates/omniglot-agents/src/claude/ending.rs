@@ -13,6 +13,7 @@ use super::usage::{Share, plus};
 use super::wire::{Tokens, TurnResult};
 use super::{Claude, dropped};
 use crate::contract::{Draft, DropReason, Output};
+use crate::conversation::cost::rounded;
 
 impl Claude {
     pub(crate) fn result(&mut self, result: TurnResult, out: &mut Vec<Output>) {
@@ -137,7 +138,7 @@ impl Claude {
 fn together(before: Option<TurnEnd>, last: TurnEnd) -> TurnEnd {
     let Some(before) = before else { return last };
     let cost_usd = match (before.cost_usd, last.cost_usd) {
-        (Some(before), Some(last)) => Some(super::usage::rounded(before + last)),
+        (Some(before), Some(last)) => Some(rounded(before + last)),
         (before, last) => before.or(last),
     };
     let usual = before.stop == StopReason::EndTurn || last.stop == StopReason::Cancelled;

@@ -17,11 +17,11 @@ use omniglot_schema::{ContentPart, ItemRole, StatePatch, StatusLabel};
 use omniglot_timeline::Body;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::usage::rounded;
 use super::wire::system::{CompactMetadata, TaskLine};
 use super::wire::{UserContent, UserPrompt};
 use super::{Claude, dropped, prompt};
 use crate::contract::{DropReason, LineFault, Output};
+use crate::conversation::cost::rounded;
 use crate::fault::{garbage, unparsed};
 use crate::history::{History, Source, Told};
 use order::{Content, Entry};

@@ -3,6 +3,7 @@
 use omniglot_schema::Usage;
 
 use super::wire::{ModelUsage, Tokens, TurnResult};
+use crate::conversation::cost::rounded;
 
 /// The sums so far.
 #[derive(Debug, Default)]
@@ -145,11 +146,6 @@ pub(crate) fn plus(one: Option<Usage>, other: Option<Usage>) -> Option<Usage> {
         total_tokens: None,
     };
     Some(usage.with_total())
-}
-
-/// Sums of small numbers carry noise far below a cent.
-pub(crate) fn rounded(cost: f64) -> f64 {
-    (cost * 1e9).round() / 1e9
 }
 
 fn total<'a>(models: impl Iterator<Item = &'a ModelUsage>) -> ModelUsage {

@@ -4,6 +4,7 @@ use indexmap::IndexMap;
 use omniglot_schema::Usage;
 
 use super::wire::{Assistant, Tokens};
+use crate::conversation::cost::rounded;
 
 /// The usage of each message of a turn; a message repeats its sum.
 #[derive(Debug, Default)]
@@ -74,7 +75,6 @@ pub(crate) fn usage_of(tokens: Tokens) -> Option<Usage> {
     usage.total_tokens.is_some_and(|total| total > 0).then_some(usage)
 }
 
-/// Sums of small prices carry noise far below a cent.
 pub(crate) fn price(cost: f64) -> Option<f64> {
-    (cost > 0.0).then(|| (cost * 1e9).round() / 1e9)
+    (cost > 0.0).then(|| rounded(cost))
 }

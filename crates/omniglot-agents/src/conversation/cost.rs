@@ -1,4 +1,4 @@
-//! The cost of a session, from a sum that some agents restart with each process (T15).
+//! Costs in US dollars, and those of a session from a sum that some agents restart with each process (T15).
 
 /// The costs of a session in US dollars, over all of its processes.
 #[derive(Debug, Default)]
@@ -48,7 +48,7 @@ impl Account {
 }
 
 /// Sums and differences carry noise far below a cent.
-fn rounded(cost: f64) -> f64 {
+pub(crate) fn rounded(cost: f64) -> f64 {
     (cost * 1e9).round() / 1e9
 }
 
