@@ -52,6 +52,7 @@ pub use settings_change::preview_settings;
 
 use crate::contract::{Input, Open, Output, Translator};
 use crate::conversation::cost::Account;
+use crate::conversation::items::ItemCounter;
 use crate::conversation::requests::OutboundRequests;
 use crate::fault::garbage;
 use crate::rpc::RpcId;
@@ -83,8 +84,7 @@ pub struct Acp {
     requests: Requests,
     duties: Duties,
     compactions: Compactions,
-    /// How many status items there were.
-    statuses: u64,
+    statuses: ItemCounter,
 }
 
 /// A request of ours that the agent has not answered.

@@ -41,12 +41,13 @@ mod wire;
 mod tests;
 
 use omniglot_schema::{StatePatch, StatusLabel};
-use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome};
+use omniglot_timeline::{Body, ItemKey, ItemStart};
 use serde_json::value::RawValue;
 
 pub use adapter::ADAPTER;
 
 use crate::contract::{Carryover, Draft, DropReason, Input, Output, Translator, Unparsed};
+use crate::conversation::items::{ItemCounter, whole};
 use crate::conversation::requests::OutboundRequests;
 use crate::fault::garbage;
 use background::Background;
@@ -83,8 +84,8 @@ pub struct Claude {
     requests: Requests,
     /// The activity of the CLI beside the turn.
     activity: Option<omniglot_schema::Activity>,
-    /// How many status and system items there were.
-    notes: u64,
+    /// The status and system items.
+    notes: ItemCounter,
 }
 
 impl Claude {
@@ -103,9 +104,7 @@ impl Claude {
 
     /// An item that is complete from the start.
     fn note(&mut self, body: Body, parent: Option<ItemKey>, out: &mut Vec<Output>) {
-        self.notes += 1;
-        let key = ItemKey(format!("note:{}", self.notes));
-        whole(key, None, parent, body, out);
+        whole(ItemStart { parent, ..self.notes.item("note", body) }, true, out);
     }
 
     /// Sends a message, or tells why it cannot be written.
@@ -147,19 +146,6 @@ impl Translator for Claude {
     fn tends_background(&self) -> bool {
         !self.background.is_empty()
     }
-}
-
-fn whole(
-    key: ItemKey,
-    native_id: Option<String>,
-    parent: Option<ItemKey>,
-    body: Body,
-    out: &mut Vec<Output>,
-) {
-    // Outside of a turn the start alone makes the item, and its end must not make another.
-    let end = ItemEnd { key: key.clone(), outcome: Outcome::Completed, body: None };
-    out.push(Draft::ItemStarted(ItemStart { key, native_id, parent, body }).into());
-    out.push(Draft::ItemCompleted(end).into());
 }
 
 fn dropped(reason: DropReason, out: &mut Vec<Output>) {

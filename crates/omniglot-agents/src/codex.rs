@@ -55,6 +55,7 @@ use omniglot_schema::{CommandInfo, Resume};
 pub use adapter::ADAPTER;
 
 use crate::contract::{DropReason, Input, Output, Prompt, Translator};
+use crate::conversation::items::ItemCounter;
 use crate::conversation::requests::OutboundRequests;
 use crate::fault::garbage;
 use crate::rpc::RpcId;
@@ -79,8 +80,7 @@ pub struct Codex {
     tools: Tools,
     agents: Agents,
     requests: Requests,
-    /// How many status items there were.
-    statuses: u64,
+    statuses: ItemCounter,
 }
 
 /// A request of ours that the server has not answered.

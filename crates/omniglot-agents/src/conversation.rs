@@ -3,4 +3,5 @@
 //! Knows drafts and commands, and no wire type of any agent.
 
 pub(crate) mod cost;
+pub(crate) mod items;
 pub(crate) mod requests;

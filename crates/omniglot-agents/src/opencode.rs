@@ -55,6 +55,7 @@ const COMPACT: &str = "/compact";
 pub use adapter::ADAPTER;
 
 use crate::contract::{DropReason, Input, LineFault, Output, SettingsRequest, Translator, Unparsed};
+use crate::conversation::items::ItemCounter;
 use crate::conversation::requests::OutboundRequests;
 use message::Author;
 use open::Opening;
@@ -127,8 +128,7 @@ pub struct OpenCode {
     stored: bool,
     /// Ids of what is told only once and needs no other memory.
     once: HashSet<String>,
-    /// How many status items there were.
-    statuses: u64,
+    statuses: ItemCounter,
 }
 
 impl OpenCode {

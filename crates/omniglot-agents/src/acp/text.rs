@@ -4,9 +4,10 @@
 //! the other and many of them do not name the message that a chunk belongs to.
 
 use omniglot_schema::{ContentPart, ItemRole, ReasoningVisibility};
-use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome};
+use omniglot_timeline::{Body, ItemKey, ItemStart};
 
 use crate::contract::{Draft, Output};
+use crate::conversation::items::{completed, whole};
 
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
@@ -50,16 +51,12 @@ impl Texts {
         self.interrupt(out);
         let key = self.next_key(&origin);
         let body = Body::Message { role: ItemRole::Assistant, parts: vec![part] };
-        let start = ItemStart { key: key.clone(), native_id: origin.message_id, parent: origin.parent, body };
-        out.push(Draft::ItemStarted(start).into());
-        out.push(Draft::ItemCompleted(ItemEnd { key, outcome: Outcome::Completed, body: None }).into());
+        whole(ItemStart { key, native_id: origin.message_id, parent: origin.parent, body }, true, out);
     }
 
     /// Something else begins: the open block is complete.
     pub(crate) fn interrupt(&mut self, out: &mut Vec<Output>) {
-        if let Some(OpenText { key, .. }) = self.open.take() {
-            out.push(Draft::ItemCompleted(ItemEnd { key, outcome: Outcome::Completed, body: None }).into());
-        }
+        out.extend(self.open.take().map(|open| completed(open.key)));
     }
 
     /// The turn broke off: whether the open block was complete, nobody knows.

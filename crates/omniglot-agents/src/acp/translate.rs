@@ -4,7 +4,6 @@
 
 use agent_client_protocol_schema::v1::NoticeSeverity;
 use omniglot_schema::StatusLabel;
-use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome};
 use serde_json::value::RawValue;
 
 use super::output::{Piece, piece};
@@ -15,7 +14,8 @@ use super::text::{TextOrigin, Voice};
 use super::tool::Mention;
 use super::update::{Chunk, ChunkMeta, NoticeFields, SessionUpdate, ToolFields, Update};
 use super::{Acp, OutboundRequest};
-use crate::contract::{Draft, DropReason, Output, Unparsed, decode};
+use crate::contract::{DropReason, Output, Unparsed, decode};
+use crate::conversation::items::whole;
 use crate::fault::unparsed;
 use crate::rpc::{self, Message, RpcError, RpcId, send};
 
@@ -267,17 +267,9 @@ impl Acp {
         self.status(StatusLabel::Warning, Some(format!("{severity}{}{rest}", notice.title)), out);
     }
 
-    /// Says that something happened. Outside a turn a status item begins and ends at once.
+    /// Says that something happened.
     pub(crate) fn status(&mut self, label: StatusLabel, detail: Option<String>, out: &mut Vec<Output>) {
-        self.statuses += 1;
-        let key = ItemKey(format!("status:{}", self.statuses));
-        let body = Body::Status { label, detail };
-        out.push(
-            Draft::ItemStarted(ItemStart { key: key.clone(), native_id: None, parent: None, body }).into(),
-        );
-        if self.turns.is_running() {
-            out.push(Draft::ItemCompleted(ItemEnd { key, outcome: Outcome::Completed, body: None }).into());
-        }
+        whole(self.statuses.status(label, detail), self.turns.is_running(), out);
     }
 }
 

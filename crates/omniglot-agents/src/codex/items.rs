@@ -3,7 +3,7 @@
 //! How far the items of a call or a text have come is in `tool` and `text`.
 
 use omniglot_schema::{Activity, ContentPart, ItemRole, Plan, StatePatch, StatusLabel};
-use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome};
+use omniglot_timeline::{Body, ItemKey, ItemStart};
 
 use super::echo::Echo;
 use super::text::Spot;
@@ -11,6 +11,7 @@ use super::tool::{Call, Done, shape, unnamed};
 use super::wire::{Item, ItemBody, ItemNotice, TerminalInteraction, UserMessage};
 use super::{Codex, dropped, input};
 use crate::contract::{Draft, DropReason, Output};
+use crate::conversation::items::{completed, whole};
 
 /// Which end of an item is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,8 +111,8 @@ impl Codex {
         (call, done): (Call, Done),
         out: &mut Vec<Output>,
     ) {
-        self.statuses += 1;
-        let spot = Spot { native, ..self.spot(thread, &format!("unnamed:{}", self.statuses)) };
+        let id = format!("unnamed:{}", self.statuses.next());
+        let spot = Spot { native, ..self.spot(thread, &id) };
         self.tool(&spot, call, done, Phase::Completed, out);
     }
 
@@ -154,9 +155,7 @@ impl Codex {
             }
             Phase::Completed => {
                 self.activity(None, out);
-                out.push(
-                    Draft::ItemCompleted(ItemEnd { key, outcome: Outcome::Completed, body: None }).into(),
-                );
+                out.push(completed(key));
             }
         }
     }
@@ -166,13 +165,9 @@ impl Codex {
         if phase == Phase::Started {
             return out.push(Output::dropped(DropReason::Superseded));
         }
-        self.statuses += 1;
-        let key = ItemKey(format!("whole:{}:{}", self.statuses, spot.id));
+        let key = ItemKey(format!("whole:{}:{}", self.statuses.next(), spot.id));
         let (native_id, parent) = (spot.native.clone(), spot.parent.clone());
-        out.push(Draft::ItemStarted(ItemStart { key: key.clone(), native_id, parent, body }).into());
-        if self.turns.is_running() {
-            out.push(Draft::ItemCompleted(ItemEnd { key, outcome: Outcome::Completed, body: None }).into());
-        }
+        whole(ItemStart { key, native_id, parent, body }, self.turns.is_running(), out);
     }
 
     /// The model types into a running command: a call of its own.

@@ -3,14 +3,14 @@
 //! The work behind each arm is in the module named after its subject.
 
 use omniglot_schema::{AuthStatus, StatePatch, StatusLabel};
-use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome};
 use serde_json::value::RawValue;
 
 use super::items::Phase;
 use super::text::Voice;
 use super::wire::{AtThread, Delta, HookRun, McpStartup, Notice, TurnNotice};
 use super::{Codex, OutboundRequest, dropped};
-use crate::contract::{Draft, Output};
+use crate::contract::Output;
+use crate::conversation::items::whole;
 use crate::fault::unparsed;
 use crate::rpc::{Message, RpcError, RpcId};
 
@@ -199,13 +199,6 @@ impl Codex {
         if !self.thread.started {
             return self.thread.unsaid.push((label, detail));
         }
-        self.statuses += 1;
-        let key = ItemKey(format!("status:{}", self.statuses));
-        let body = Body::Status { label, detail };
-        let start = ItemStart { key: key.clone(), native_id: None, parent: None, body };
-        out.push(Draft::ItemStarted(start).into());
-        if self.turns.is_running() {
-            out.push(Draft::ItemCompleted(ItemEnd { key, outcome: Outcome::Completed, body: None }).into());
-        }
+        whole(self.statuses.status(label, detail), self.turns.is_running(), out);
     }
 }

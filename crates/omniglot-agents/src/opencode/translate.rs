@@ -2,13 +2,14 @@
 
 use omniglot_schema::StatusLabel;
 use omniglot_schema::{Connection, FileChanges, ItemRole, Resume, StatePatch, Todo, TodoStatus};
-use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome};
+use omniglot_timeline::{Body, ItemKey, ItemStart};
 use serde_json::value::RawValue;
 
 use super::outbound::{OutboundRequest, session_of};
 use super::wire::{self, Event};
 use super::{OpenCode, dropped, unparsed};
 use crate::contract::{Draft, DropReason, Output};
+use crate::conversation::items::whole;
 use crate::http::{Answer, FromServer, StreamState, ToServer};
 
 /// To whom something happened.
@@ -235,23 +236,17 @@ impl OpenCode {
         parent: Option<ItemKey>,
         out: &mut Vec<Output>,
     ) {
-        self.statuses += 1;
-        let key = ItemKey(format!("status:{}", self.statuses));
-        let body = Body::Status { label, detail: Some(detail) };
-        whole_item(key, parent, body, out);
+        whole(ItemStart { parent, ..self.statuses.status(label, Some(detail)) }, true, out);
     }
 
     /// Adds a message that the user sent while a turn ran.
     pub(crate) fn user_item(&mut self, parts: Vec<omniglot_schema::ContentPart>, out: &mut Vec<Output>) {
-        self.statuses += 1;
-        let key = ItemKey(format!("steer:{}", self.statuses));
-        whole_item(key, None, Body::Message { role: ItemRole::User, parts }, out);
+        whole(self.statuses.item("steer", Body::Message { role: ItemRole::User, parts }), true, out);
     }
 }
 
 pub(crate) fn whole_item(key: ItemKey, parent: Option<ItemKey>, body: Body, out: &mut Vec<Output>) {
-    out.push(Draft::ItemStarted(ItemStart { key: key.clone(), native_id: None, parent, body }).into());
-    out.push(Draft::ItemCompleted(ItemEnd { key, outcome: Outcome::Completed, body: None }).into());
+    whole(ItemStart { key, native_id: None, parent, body }, true, out);
 }
 
 pub(crate) fn state(patch: StatePatch, out: &mut Vec<Output>) {
