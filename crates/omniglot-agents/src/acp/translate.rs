@@ -165,7 +165,7 @@ impl Acp {
             Update::AgentMessage(chunk) => self.chunk(Voice::Answer, chunk, faults, out),
             Update::AgentThought(chunk) => self.chunk(Voice::Thought, chunk, faults, out),
             Update::ToolCall(call) => self.tool_mentioned(call, Mention::Announcement, out),
-            Update::ToolUpdate(call) => self.tool_mentioned(call, Mention::Update, out),
+            Update::ToolProgress(call) => self.tool_mentioned(call, Mention::Update, out),
             Update::Plan(entries) => self.plan(entries, faults, out),
             Update::Commands(commands) => self.commands(commands, out),
             Update::CurrentMode(mode) => self.mode_changed(mode, out),
@@ -280,7 +280,7 @@ fn is_history(update: &Update<'_>) -> bool {
         | Update::AgentMessage(_)
         | Update::AgentThought(_)
         | Update::ToolCall(_)
-        | Update::ToolUpdate(_)
+        | Update::ToolProgress(_)
         | Update::Plan(_)
         | Update::Notice(_)
         | Update::Compaction(_)

@@ -32,7 +32,7 @@ pub(crate) enum Update<'a> {
     AgentThought(Chunk<'a>),
     ToolCall(ToolFields),
     /// More about a call, or the first of it.
-    ToolUpdate(ToolFields),
+    ToolProgress(ToolFields),
     Plan(Vec<PlanEntry>),
     Commands(Vec<AvailableCommand>),
     CurrentMode(String),
@@ -59,7 +59,7 @@ impl<'a> Update<'a> {
             "agent_message_chunk" => Self::AgentMessage(decode(&kind, update)?),
             "agent_thought_chunk" => Self::AgentThought(decode(&kind, update)?),
             "tool_call" => Self::ToolCall(ToolFields::parse(&kind, update, faults)?),
-            "tool_call_update" => Self::ToolUpdate(ToolFields::parse(&kind, update, faults)?),
+            "tool_call_update" => Self::ToolProgress(ToolFields::parse(&kind, update, faults)?),
             "plan" => {
                 let Plan { entries: list } = decode(&kind, update)?;
                 Self::Plan(entries("plan.entries", Some(list), faults).unwrap_or_default())
