@@ -221,8 +221,13 @@ pub(crate) fn program(name: &str) -> anyhow::Result<PathBuf> {
     Ok(Path::new(FOLDER).join(agent.name).join(agent.program))
 }
 
+/// Returns the names of all that can be installed.
+pub(crate) fn pinned() -> impl Iterator<Item = &'static str> {
+    AGENTS.iter().map(|agent| agent.name)
+}
+
 pub(crate) fn run(names: &[String]) -> anyhow::Result<()> {
-    let known: Vec<_> = AGENTS.iter().map(|agent| agent.name).collect();
+    let known: Vec<_> = pinned().collect();
     if let Some(stranger) = names.iter().find(|name| !known.contains(&name.as_str())) {
         bail!("no agent {stranger}; known: {}", known.join(", "));
     }

@@ -46,6 +46,10 @@ pub(crate) fn check() -> anyhow::Result<()> {
     let readme = fs::read_to_string(FILE).context(FILE)?;
     let (_, table, _) = parts(&readme)?;
     let tests = listed()?;
+    let strangers = without_column(table, &tests);
+    if !strangers.is_empty() {
+        bail!("the table in {FILE} has no column for the agents of these tests: {}", strangers.join(", "));
+    }
     let rows = unproved(table, &tests);
     if !rows.is_empty() {
         bail!("no agent has a test for these rows of {FILE}: {}", rows.join(", "));
@@ -86,6 +90,15 @@ fn unproved<'a>(table: &'a str, tests: &BTreeSet<Test>) -> Vec<&'a str> {
     features.filter(|feature| !agents.iter().any(|agent| tests.contains(&proof(feature, agent)))).collect()
 }
 
+/// Returns the test binaries whose agent is not in the head of the table.
+fn without_column<'t>(table: &str, tests: &'t BTreeSet<Test>) -> Vec<&'t str> {
+    let known: Vec<_> = agents(table).into_iter().map(binary_of).collect();
+    let mut strangers: Vec<_> = tests.iter().map(|test| test.binary.as_str()).collect();
+    strangers.dedup();
+    strangers.retain(|binary| !known.iter().any(|known| known == binary));
+    strangers
+}
+
 /// Returns the names in the head of the table.
 fn agents(table: &str) -> Vec<&str> {
     let head = table.lines().next().unwrap_or_default();
@@ -108,7 +121,11 @@ fn cells_of(line: &str) -> Vec<&str> {
 fn proof(feature: &str, agent: &str) -> Test {
     let words = feature.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
     let name = words.collect::<Vec<_>>().join("_").to_lowercase();
-    Test { binary: format!("real_{}", agent.replace('-', "_")), name }
+    Test { binary: binary_of(agent), name }
+}
+
+fn binary_of(agent: &str) -> String {
+    format!("real_{}", agent.replace('-', "_"))
 }
 
 #[cfg(test)]
@@ -141,6 +158,13 @@ mod tests {
     fn a_row_without_any_test_is_named() {
         let found = tests(&[("real_qwen", "exit_codes"), ("rest", "errors_rate_limit")]);
         assert_eq!(unproved(TABLE, &found), ["Errors: rate limit"]);
+    }
+
+    #[test]
+    fn tests_of_an_agent_without_a_column_are_named() {
+        let found =
+            tests(&[("real_qwen", "exit_codes"), ("real_pi", "exit_codes"), ("real_pi", "some_more")]);
+        assert_eq!(without_column(TABLE, &found), ["real_pi"]);
     }
 
     #[test]

@@ -11,11 +11,14 @@ mod sources;
 mod words;
 
 use std::fmt::Write as _;
+use std::fs;
 use std::io::{IsTerminal as _, Write as _};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
 
+use crate::agents::pinned;
 use crate::matrix;
 use crate::shell::Line;
 use crate::tools::{DENY, NEXTEST};
@@ -42,9 +45,6 @@ enum Work {
     Command(fn() -> anyhow::Result<Line>),
 }
 
-const AGENTS: &str = "cargo xtask agents acp-python acp-sdk acpx claude claude-acp codex codex-acp gemini \
-    opencode opencode-sdk playwright qwen sandbox-agent-sdk";
-
 const STEPS: &[Step] = &[
     Step { name: "fmt", work: Work::Command(|| Ok(Line::new("cargo fmt --all --check"))) },
     Step { name: "sources", work: Work::Own(sources::check) },
@@ -54,8 +54,7 @@ const STEPS: &[Step] = &[
         name: "clippy",
         work: Work::Command(|| Ok(Line::new("cargo clippy --workspace --all-targets -- -D warnings"))),
     },
-    // Only those that tests drive; for present ones only the version is checked.
-    Step { name: "agents", work: Work::Command(|| Ok(Line::new(AGENTS))) },
+    Step { name: "agents", work: Work::Command(agents) },
     Step { name: "programs", work: Work::Command(|| Ok(Line::new("cargo xtask programs"))) },
     Step { name: "nextest", work: Work::Command(nextest) },
     Step { name: "matrix", work: Work::Own(matrix::check) },
@@ -74,6 +73,27 @@ const STEPS: &[Step] = &[
 
 fn names() -> Vec<&'static str> {
     STEPS.iter().map(|step| step.name).collect()
+}
+
+/// Installs the pinned agents that tests drive; for present ones only the version is checked.
+fn agents() -> anyhow::Result<Line> {
+    let mut files = vec![];
+    for folder in ["crates/omniglot-testkit/src", "crates/omniglot/tests"] {
+        sources::rust_files(Path::new(folder), &mut files)?;
+    }
+    let sources = files.iter().map(fs::read_to_string).collect::<Result<String, _>>()?;
+    let driven = pinned().filter(|agent| drives(&sources, agent));
+    Ok(driven.fold(Line::new("cargo xtask agents"), |line, agent| line.arg(agent)))
+}
+
+/// Whether these sources ask for a file of the agent, as in `program("codex", …)` or `installed("acpx/…")`.
+fn drives(sources: &str, agent: &str) -> bool {
+    let asks = |call: &str| {
+        [format!("{call}(\"{agent}\","), format!("{call}(\"{agent}/")]
+            .iter()
+            .any(|call| sources.contains(call))
+    };
+    ["installed", "library", "program", "script"].into_iter().any(asks)
 }
 
 fn nextest() -> anyhow::Result<Line> {
@@ -180,6 +200,14 @@ fn seconds(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_agent_is_driven_by_tests_that_ask_for_its_files() {
+        let sources = r#"script("claude-acp", WRAPPER); installed("acpx/cli.js"); Self::new("pi", "acp")"#;
+        let driven = |agent| drives(sources, agent);
+        assert!(driven("claude-acp") && driven("acpx"));
+        assert!(!driven("claude") && !driven("pi"));
+    }
 
     #[test]
     fn times_read_well() {
