@@ -144,10 +144,10 @@ pub enum ConfigError {
 }
 
 impl Config {
-    /// Reads a file that must exist.
-    pub fn load(path: &Path) -> Result<Self, ConfigError> {
+    /// Reads a file that must exist; `registry` has the agents and protocols that it may name.
+    pub fn load(path: &Path, registry: &Registry) -> Result<Self, ConfigError> {
         match std::fs::read(path) {
-            Ok(bytes) => Self::parse_bytes(path, bytes),
+            Ok(bytes) => Self::parse_bytes(path, bytes, registry),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
                 Err(ConfigError::Missing { path: path.into() })
             }
@@ -156,17 +156,18 @@ impl Config {
     }
 
     /// Reads a file that may be absent, which means the defaults.
-    pub fn load_optional(path: &Path) -> Result<Self, ConfigError> {
-        match Self::load(path) {
+    pub fn load_optional(path: &Path, registry: &Registry) -> Result<Self, ConfigError> {
+        match Self::load(path, registry) {
             Err(ConfigError::Missing { .. }) => Ok(Self::default()),
             other => other,
         }
     }
 
     /// Checks `text`; `path` names it in the error, and what it names itself is relative to that.
-    pub fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
+    pub fn parse(path: &Path, text: &str, registry: &Registry) -> Result<Self, ConfigError> {
         let file = toml::from_str::<File>(text).map_err(Fault::from);
-        file.and_then(|file| file.check(path, text)).map_err(|fault| fault.at(path, text.as_bytes()))
+        file.and_then(|file| file.check(path, text, registry))
+            .map_err(|fault| fault.at(path, text.as_bytes()))
     }
 
     /// The agent to use when nobody names one.
@@ -175,8 +176,8 @@ impl Config {
     }
 
     /// Whether the default agent exists; if not, what to say behind the name of the key.
-    pub fn check_default_agent(&self) -> Result<(), String> {
-        let (name, registry) = (self.default_agent(), Registry::default());
+    pub fn check_default_agent(&self, registry: &Registry) -> Result<(), String> {
+        let name = self.default_agent();
         if self.agents.contains_key(name) || registry.get(name).is_some() {
             return Ok(());
         }
@@ -186,9 +187,9 @@ impl Config {
         Err(format!("names `{name}`, which does not exist; add [agents.{name}] or use one of: {known}"))
     }
 
-    fn parse_bytes(path: &Path, bytes: Vec<u8>) -> Result<Self, ConfigError> {
+    fn parse_bytes(path: &Path, bytes: Vec<u8>, registry: &Registry) -> Result<Self, ConfigError> {
         match String::from_utf8(bytes) {
-            Ok(text) => Self::parse(path, &text),
+            Ok(text) => Self::parse(path, &text, registry),
             Err(error) => {
                 let start = error.utf8_error().valid_up_to();
                 let fault = Fault::new(start..start, "not UTF-8; save the file as UTF-8");

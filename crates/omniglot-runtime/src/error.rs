@@ -1,7 +1,7 @@
 //! The errors of a command to a session; faces convert them to their own.
 
+use omniglot_agents::Refusal;
 use omniglot_agents::launch::Install;
-use omniglot_agents::{Adapter, Refusal, Registry};
 use omniglot_schema::{ErrorType, ResolvedBy};
 use omniglot_store::StoreError;
 use serde::Serialize;
@@ -20,7 +20,7 @@ pub enum RuntimeError {
     #[error("{message}")]
     ModeNotSupported { message: String, hint: Option<String> },
     #[error("the program of agent {agent} was not found: {program}")]
-    AgentNotInstalled { agent: String, program: String },
+    AgentNotInstalled { agent: String, program: String, hint: Option<String> },
     #[error("agent {agent} did not start: {message}")]
     AgentFailed { agent: String, message: String, hint: Option<String> },
     #[error("agent {agent} cannot be used: {message}")]
@@ -56,6 +56,12 @@ pub enum RuntimeError {
 }
 
 impl RuntimeError {
+    pub(crate) fn not_installed(agent: String, program: String, install: Install) -> Self {
+        let install = install.advice("it");
+        let hint = format!("{install}, or set `command` under [agents.{agent}] in omniglot.toml");
+        Self::AgentNotInstalled { agent, program, hint: Some(hint) }
+    }
+
     pub(crate) fn unsupported(message: String) -> Self {
         Self::ModeNotSupported { message, hint: None }
     }
@@ -86,8 +92,9 @@ impl RuntimeError {
     /// The same again, if it is about an agent that does not work.
     pub(crate) fn of_agent(&self) -> Option<Self> {
         match self {
-            Self::AgentNotInstalled { agent, program } => {
-                Some(Self::AgentNotInstalled { agent: agent.clone(), program: program.clone() })
+            Self::AgentNotInstalled { agent, program, hint } => {
+                let (agent, program, hint) = (agent.clone(), program.clone(), hint.clone());
+                Some(Self::AgentNotInstalled { agent, program, hint })
             }
             Self::AgentFailed { agent, message, hint } => {
                 let (agent, message, hint) = (agent.clone(), message.clone(), hint.clone());
@@ -108,12 +115,8 @@ impl RuntimeError {
     /// Returns the advice for the user.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::AgentNotInstalled { agent, .. } => {
-                let start = Registry::default().get(agent).and_then(Adapter::start);
-                let install = start.map_or(Install::Unknown, |start| start.install).advice("it");
-                Some(format!("{install}, or set `command` under [agents.{agent}] in omniglot.toml"))
-            }
-            Self::AgentFailed { hint, .. }
+            Self::AgentNotInstalled { hint, .. }
+            | Self::AgentFailed { hint, .. }
             | Self::AgentUnavailable { hint, .. }
             | Self::AgentSilent { hint, .. }
             | Self::ModeNotSupported { hint, .. } => hint.clone(),

@@ -5,6 +5,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use omniglot_agents::Registry;
 use omniglot_runtime::config::Config;
 use omniglot_server::{AllowedHost, AllowedOrigin};
 use toml::{Table, Value};
@@ -26,7 +27,7 @@ fn check(args: &ConfigCheckArgs) -> anyhow::Result<ExitCode> {
         Some(file) => file.clone(),
         None => data_dir::config_file(&args.data, &data_dir::place(args.data.data_dir.as_deref())?),
     };
-    let config = Config::load(&path).map_err(UsageError::because)?;
+    let config = Config::load(&path, &Registry::default()).map_err(UsageError::because)?;
     check_access(&config)?;
     let agents = match config.agents.len() {
         0 => "no agents of its own".to_owned(),

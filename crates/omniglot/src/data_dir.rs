@@ -6,6 +6,7 @@ use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use omniglot_agents::Registry;
 use omniglot_runtime::config::{self, Config};
 
 use crate::cli::DataDirArgs;
@@ -58,9 +59,10 @@ pub(crate) fn warn_if_open(dir: &Path) -> anyhow::Result<()> {
 /// Loads the requested configuration, or the one in the data directory if there is one; variables take
 /// precedence.
 pub(crate) fn config(args: &DataDirArgs, dir: &Path) -> anyhow::Result<Config> {
+    let registry = Registry::default();
     let loaded = match asked_for(args) {
-        Some(path) => Config::load(&path),
-        None => Config::load_optional(&dir.join(config::FILE_NAME)),
+        Some(path) => Config::load(&path, &registry),
+        None => Config::load_optional(&dir.join(config::FILE_NAME), &registry),
     };
     Ok(env::apply(loaded.map_err(UsageError::because)?, env::of_environment)?)
 }

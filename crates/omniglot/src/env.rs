@@ -1,6 +1,7 @@
 //! The variables that take precedence over the configuration file. The token's and the data directory's are
 //! read where these are resolved.
 
+use omniglot_agents::Registry;
 use omniglot_runtime::config::{Config, parse_listen};
 
 use crate::usage::UsageError;
@@ -23,7 +24,9 @@ pub(crate) fn apply(mut config: Config, get: impl Fn(&str) -> Option<String>) ->
     }
     if let Some(name) = get(DEFAULT_AGENT) {
         config.default_agent = Some(name);
-        config.check_default_agent().map_err(|message| refuse(DEFAULT_AGENT, &message))?;
+        config
+            .check_default_agent(&Registry::default())
+            .map_err(|message| refuse(DEFAULT_AGENT, &message))?;
     }
     if let Some(text) = get(SANDBOX) {
         config.sandbox = match text.as_str() {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use indexmap::IndexMap;
 use jiff::Timestamp;
 use omniglot_agents::adapter::{Adapter, Program};
-use omniglot_agents::launch::{SettingsFile, Start};
+use omniglot_agents::launch::{Install, SettingsFile, Start};
 use omniglot_agents::{LaunchSpec, Open, Registry, Translator, acp};
 use omniglot_schema::{AgentInfo, AgentSource};
 use omniglot_store::{private, shared};
@@ -140,6 +140,10 @@ impl Entry {
         Launch::new(self.launch.clone(), PathBuf::from(".")).resolve().ok()
     }
 
+    pub(crate) fn install(&self) -> Install {
+        self.start.map_or(Install::Unknown, |start| start.install)
+    }
+
     pub fn info(&self, version: Option<String>, credentials: bool) -> AgentInfo {
         let path = self.path();
         AgentInfo {
@@ -175,7 +179,7 @@ mod tests {
     use super::*;
 
     fn catalog(toml: &str, data_dir: &Path) -> Catalog {
-        let config = Config::parse(Path::new("omniglot.toml"), toml).unwrap();
+        let config = Config::parse(Path::new("omniglot.toml"), toml, &Registry::default()).unwrap();
         Catalog::new(&config, &Registry::default(), Path::new("omniglot"), data_dir)
     }
 

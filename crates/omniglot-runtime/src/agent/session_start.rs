@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use indexmap::IndexMap;
+use omniglot_agents::launch::Install;
 use omniglot_agents::{Command, CommandAnswer, Open, Refusal, RefusalKind};
 use omniglot_schema::{ErrorCode, StderrOutput};
 use omniglot_timeline::Failure;
 use tokio::time::{Instant, timeout_at};
 
-use crate::agent::catalog::Catalog;
+use crate::agent::catalog::{Catalog, Entry};
 use crate::agent::early::{Discarded, EarlyOutput};
 use crate::agent::host::{Host, HostContext};
 use crate::agent::mask::Mask;
@@ -44,6 +45,7 @@ pub(crate) struct Opened {
 pub(crate) struct StartError {
     pub(crate) why: StartErrorKind,
     pub(crate) agent: String,
+    pub(crate) install: Install,
     pub(crate) early: EarlyOutput,
 }
 
@@ -98,7 +100,10 @@ impl Launcher {
         }
         match outcome {
             Ok(live) => Ok(Opened { agent: live, early: early.with_warning() }),
-            Err(why) => Err(StartError { why, agent, early }),
+            Err(why) => {
+                let install = self.catalog.get(&agent).map_or(Install::Unknown, Entry::install);
+                Err(StartError { why, agent, install, early })
+            }
         }
     }
 
@@ -222,7 +227,7 @@ impl StartError {
         match self.why {
             StartErrorKind::Unknown(error) => error,
             StartErrorKind::Spawn(SpawnError::NotFound { program }) => {
-                RuntimeError::AgentNotInstalled { agent, program }
+                RuntimeError::not_installed(agent, program, self.install)
             }
             StartErrorKind::Spawn(SpawnError::Directory(path)) => not_a_directory(&path),
             StartErrorKind::Refused(refusal) if refusal.kind == RefusalKind::BadMode => refusal.into(),

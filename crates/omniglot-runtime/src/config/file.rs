@@ -44,8 +44,9 @@ struct AgentTable {
 
 impl File {
     /// `text` is what the file was read from.
-    pub(super) fn check(self, path: &Path, text: &str) -> Result<Config, Fault> {
-        let agents = self.agents.into_iter().map(check_agent).collect::<Result<IndexMap<_, _>, _>>()?;
+    pub(super) fn check(self, path: &Path, text: &str, registry: &Registry) -> Result<Config, Fault> {
+        let agents = self.agents.into_iter().map(|(name, table)| check_agent(name, table, registry));
+        let agents = agents.collect::<Result<IndexMap<_, _>, _>>()?;
         let written = |value: Spanned<String>| {
             let (line, column) = place(text.as_bytes(), value.span().start);
             Written { text: value.into_inner(), path: path.to_owned(), line, column }
@@ -61,7 +62,7 @@ impl File {
             limits: self.limits,
             retention: self.retention,
         };
-        match self.default_agent.map(|name| (name.span(), config.check_default_agent())) {
+        match self.default_agent.map(|name| (name.span(), config.check_default_agent(registry))) {
             Some((span, Err(message))) => Err(Fault::new(span, format!("default_agent {message}"))),
             _ => Ok(config),
         }
@@ -93,7 +94,11 @@ fn check_token_file(path: &Path, file: Spanned<String>) -> Result<std::path::Pat
     Ok(dir.join(file.get_ref()))
 }
 
-fn check_agent((name, table): (Spanned<String>, AgentTable)) -> Result<(String, AgentConfig), Fault> {
+fn check_agent(
+    name: Spanned<String>,
+    table: AgentTable,
+    registry: &Registry,
+) -> Result<(String, AgentConfig), Fault> {
     if !is_agent_name(name.get_ref()) {
         let message = format!(
             "`{}` is no agent name; use lower-case letters, digits, `-` and `_`, beginning with a letter or digit",
@@ -109,30 +114,23 @@ fn check_agent((name, table): (Spanned<String>, AgentTable)) -> Result<(String, 
         return Err(Fault::new(table.command.span(), "the command contains a NUL, which no command can"));
     }
     let env = table.env.into_iter().map(check_variable).collect::<Result<_, _>>()?;
-    let quirks = table.quirks.map(check_quirks).transpose()?;
-    let protocol = table.protocol.map_or_else(|| Ok(acp::PROTOCOL.to_owned()), check_protocol)?;
+    let known: Vec<_> = registry.quirk_names().collect();
+    let quirks = table.quirks.map(|name| check_known(name, "are no quirks", &known)).transpose()?;
+    let known = registry.protocols();
+    let protocol = table.protocol.map(|name| check_known(name, "is no protocol", &known)).transpose()?;
+    let protocol = protocol.unwrap_or_else(|| acp::PROTOCOL.to_owned());
     let agent = AgentConfig { protocol, command: table.command.into_inner(), env, quirks };
     Ok((name.into_inner(), agent))
 }
 
-fn check_protocol(name: Spanned<String>) -> Result<String, Fault> {
-    let known = Registry::default().protocols();
+/// Refuses a name that is not `known`; the message says that there `is_no` such thing.
+fn check_known(name: Spanned<String>, is_no: &str, known: &[&str]) -> Result<String, Fault> {
     if known.contains(&name.get_ref().as_str()) {
         return Ok(name.into_inner());
     }
-    let meant = nearest(name.get_ref(), &known).map(|name| format!("; did you mean \"{name}\"?"));
+    let meant = nearest(name.get_ref(), known).map(|name| format!("; did you mean \"{name}\"?"));
     let (meant, known) = (meant.unwrap_or_default(), known.join(", "));
-    Err(Fault::new(name.span(), format!("there is no protocol of that name{meant} (known: {known})")))
-}
-
-fn check_quirks(name: Spanned<String>) -> Result<String, Fault> {
-    let known: Vec<_> = Registry::default().quirk_names().collect();
-    if known.contains(&name.get_ref().as_str()) {
-        return Ok(name.into_inner());
-    }
-    let meant = nearest(name.get_ref(), &known).map(|name| format!("; did you mean \"{name}\"?"));
-    let (meant, known) = (meant.unwrap_or_default(), known.join(", "));
-    Err(Fault::new(name.span(), format!("there are no quirks of that name{meant} (known: {known})")))
+    Err(Fault::new(name.span(), format!("there {is_no} of that name{meant} (known: {known})")))
 }
 
 fn is_agent_name(name: &str) -> bool {

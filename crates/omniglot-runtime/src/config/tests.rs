@@ -3,7 +3,7 @@
 use super::*;
 
 fn parse(text: &str) -> Result<Config, String> {
-    Config::parse(Path::new("omniglot.toml"), text).map_err(|e| e.to_string())
+    Config::parse(Path::new("omniglot.toml"), text, &Registry::default()).map_err(|e| e.to_string())
 }
 
 #[track_caller]
@@ -116,7 +116,8 @@ fn a_limit_of_zero_is_refused() {
 
 #[test]
 fn a_file_that_is_not_utf8_is_refused_at_the_byte() {
-    let error = Config::parse_bytes(Path::new("c"), b"# a\nx = \"\xff\"".to_vec()).unwrap_err();
+    let error =
+        Config::parse_bytes(Path::new("c"), b"# a\nx = \"\xff\"".to_vec(), &Registry::default()).unwrap_err();
     assert!(error.to_string().starts_with("c:2:6: not UTF-8"), "{error}");
 }
 
@@ -124,8 +125,8 @@ fn a_file_that_is_not_utf8_is_refused_at_the_byte() {
 fn a_missing_file_is_an_error_only_when_it_was_asked_for() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(FILE_NAME);
-    assert!(matches!(Config::load(&path), Err(ConfigError::Missing { .. })));
-    assert_eq!(Config::load_optional(&path).unwrap(), Config::default());
+    assert!(matches!(Config::load(&path, &Registry::default()), Err(ConfigError::Missing { .. })));
+    assert_eq!(Config::load_optional(&path, &Registry::default()).unwrap(), Config::default());
 }
 
 #[test]
@@ -221,10 +222,13 @@ fn an_address_to_listen_on_has_a_port() {
 
 #[test]
 fn a_token_file_is_found_beside_the_configuration() {
+    let registry = Registry::default();
     let config =
-        Config::parse(Path::new("/etc/omniglot/omniglot.toml"), "token_file = \"secret\"\n").unwrap();
+        Config::parse(Path::new("/etc/omniglot/omniglot.toml"), "token_file = \"secret\"\n", &registry)
+            .unwrap();
     assert_eq!(config.token_file, Some("/etc/omniglot/secret".into()));
-    let config = Config::parse(Path::new("/etc/o.toml"), "token_file = \"/run/secret\"\n").unwrap();
+    let config =
+        Config::parse(Path::new("/etc/o.toml"), "token_file = \"/run/secret\"\n", &registry).unwrap();
     assert_eq!(config.token_file, Some("/run/secret".into()));
     refused("token_file = \"\"\n", "1:14", "leave the key out");
 }

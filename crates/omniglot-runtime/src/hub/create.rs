@@ -83,10 +83,10 @@ impl Hub {
         }
         match entry.path() {
             Some(_) => Ok(true),
-            None => Err(RuntimeError::AgentNotInstalled {
-                agent: agent.to_owned(),
-                program: entry.launch.program.clone(),
-            }),
+            None => {
+                let program = entry.launch.program.clone();
+                Err(RuntimeError::not_installed(agent.to_owned(), program, entry.install()))
+            }
         }
     }
 
@@ -193,13 +193,14 @@ impl PendingSession {
 
     /// Without credentials a session exists but cannot work yet; every other reason means no session.
     fn unauthorised(&mut self, start_error: StartError) -> Result<AgentError, RuntimeError> {
-        let StartError { why: StartErrorKind::Refused(refusal), early, .. } = start_error else {
-            return Err(start_error.into_error());
+        let (refusal, early) = match start_error {
+            StartError { why: StartErrorKind::Refused(refusal), early, .. }
+                if refusal.kind == RefusalKind::Auth =>
+            {
+                (refusal, early)
+            }
+            start_error => return Err(start_error.into_error()),
         };
-        if refusal.kind != RefusalKind::Auth {
-            let agent = self.agent.clone();
-            return Err(StartError { why: StartErrorKind::Refused(refusal), agent, early }.into_error());
-        }
         self.step.draft(&mut self.timeline, Draft::SessionStarted(SessionStarted::default()));
         self.step.absorb_early(&mut self.timeline, early.without_refusals());
         let methods = self.timeline.fold().state.auth.clone().map(|auth| auth.methods).unwrap_or_default();

@@ -159,7 +159,8 @@ mod tests {
 
     #[test]
     fn a_problem_names_agent_session_and_next_step() {
-        let error = RuntimeError::AgentNotInstalled { agent: "pi".into(), program: "pi".into() };
+        let hint = Some("install it, or set `command` under [agents.pi] in omniglot.toml".to_owned());
+        let error = RuntimeError::AgentNotInstalled { agent: "pi".into(), program: "pi".into(), hint };
         let result: Result<(), _> = Err(error);
         let problem = result.in_session(&SessionId::parse("s").unwrap()).unwrap_err();
         insta::assert_json_snapshot!(problem.details(), @r#"
@@ -170,7 +171,7 @@ mod tests {
           "detail": "the program of agent pi was not found: pi",
           "agent": "pi",
           "session_id": "s",
-          "hint": "install the program, or set `command` under [agents.pi] in omniglot.toml"
+          "hint": "install it, or set `command` under [agents.pi] in omniglot.toml"
         }
         "#);
     }
