@@ -10,12 +10,12 @@ mod split;
 
 use jiff::{SignedDuration, Timestamp};
 use omniglot_schema::{ResolvedBy, SessionId, StatePatch, StopReason, UniversalEvent};
-use omniglot_timeline::{Emitted, Identity, SessionEnd, Stamp, Timeline, TurnEnd};
+use omniglot_timeline::{Emitted, Failure, Identity, SessionEnd, Stamp, Timeline, TurnEnd};
 
 pub use capture::{CaptureError, Ending, Row, Step};
 pub use split::sessions;
 
-use crate::adapter::Adapter;
+use crate::adapter::{Adapter, Lifetime};
 use crate::contract::{Carryover, Draft, Input, LineFault, Output, Translator};
 use crate::history::{Source, Told};
 
@@ -72,13 +72,13 @@ fn is_from_agent(step: &Step) -> bool {
     }
 }
 
-/// The transcript of a recording: the events that a client would have seen.
+/// The transcript of a recording of this agent: the events that a client would have seen.
 pub fn events(
-    translator: &mut dyn Translator,
+    agent: &Adapter,
     capture: &str,
     identity: Identity,
 ) -> Result<Vec<UniversalEvent>, ReplayError> {
-    events_of(translator, capture, Timeline::new(identity, "r"))
+    events_of(agent, capture, Timeline::new(identity, "r"))
 }
 
 /// The transcript of a recording of this agent, as the session `id`. The same input gives the same bytes:
@@ -90,19 +90,19 @@ pub fn convert(agent: &Adapter, id: SessionId, capture: &str) -> Result<Vec<Univ
     if let Some(history) = agent.history.filter(|files| (files.recognises)(capture)) {
         return Ok(events_of_history((history.read)(capture), Timeline::new(identity, seed)));
     }
-    let mut translator = (agent.translator)();
-    events_of(&mut *translator, capture, Timeline::new(identity, seed))
+    events_of(agent, capture, Timeline::new(identity, seed))
 }
 
 fn events_of(
-    translator: &mut dyn Translator,
+    agent: &Adapter,
     capture: &str,
     mut timeline: Timeline,
 ) -> Result<Vec<UniversalEvent>, ReplayError> {
+    let mut translator = (agent.translator)();
     let mut emitted = Vec::new();
     let mut last = START;
     for row in capture::read(capture)? {
-        let outputs = heard(translator, &row, &Carryover::of(&timeline.fold().state))?;
+        let outputs = heard(&mut *translator, &row, &Carryover::of(&timeline.fold().state))?;
         let now = START + SignedDuration::from_millis(i64::try_from(row.time).unwrap_or(i64::MAX / 2));
         let stamp = if is_from_agent(&row.step) {
             Stamp::agent(now, u64::try_from(row.line).unwrap_or(u64::MAX))
@@ -113,7 +113,7 @@ fn events_of(
             apply(&mut timeline, output, stamp, &mut emitted);
         }
         if let Step::Exited(ending) = row.step {
-            exited(&mut timeline, ending, stamp, &mut emitted);
+            exited(agent.lifetime, &mut timeline, ending, stamp, &mut emitted);
         }
         last = now;
     }
@@ -146,11 +146,23 @@ fn apply(timeline: &mut Timeline, output: Output, stamp: Stamp, emitted: &mut Ve
 }
 
 /// Does what the runtime does at the end of a process.
-fn exited(timeline: &mut Timeline, ending: Ending, stamp: Stamp, emitted: &mut Vec<Emitted>) {
+fn exited(
+    lifetime: Lifetime,
+    timeline: &mut Timeline,
+    ending: Ending,
+    stamp: Stamp,
+    emitted: &mut Vec<Emitted>,
+) {
     let Ending { exit, expected, stderr } = ending;
     if timeline.fold().state.connection.is_some() {
         let gone = StatePatch { connection: Some(None), ..StatePatch::default() };
         timeline.apply(Draft::State(Box::new(gone)), stamp, emitted);
+    }
+    let message = format!("the agent's process {exit}");
+    if let Lifetime::Turn = lifetime {
+        let crash = Failure::crashed(message, exit.code, Some(&stderr));
+        timeline.close_turn(TurnEnd::failed(crash), ResolvedBy::Crash, stamp, emitted);
+        return timeline.forget_run(stamp, emitted);
     }
     // Not every recording tells that stdin was closed; an agent that rests and then leaves was asked to, and
     // whoever sent SIGTERM asked.
@@ -159,7 +171,6 @@ fn exited(timeline: &mut Timeline, ending: Ending, stamp: Stamp, emitted: &mut V
         timeline.close_turn(TurnEnd::new(StopReason::Cancelled), ResolvedBy::Cancel, stamp, emitted);
         return timeline.forget_run(stamp, emitted);
     }
-    let message = format!("the agent's process {exit}");
     let crash = SessionEnd::Crashed { message, exit_code: exit.code, stderr: Some(stderr) };
     timeline.end_session(crash, stamp, emitted);
 }

@@ -13,11 +13,12 @@ use std::fs;
 use std::path::Path;
 
 use omniglot_agents::replay::{self, show};
-use omniglot_agents::{Adapter, Registry, Translator};
+use omniglot_agents::{Adapter, Registry};
 use omniglot_schema::{
     ContentPart, EventData, FileAction, ItemStatus, SessionId, ToolKind, UniversalEvent, UniversalEventType,
     UniversalItem,
 };
+use omniglot_testkit::captures::agent_of;
 use omniglot_testkit::validate::assert_lawful_but;
 use omniglot_timeline::Identity;
 use omniglot_timeline::check::Allow;
@@ -26,7 +27,7 @@ use omniglot_timeline::check::Allow;
 fn captures_replay_to_their_transcripts() {
     insta::glob!("../captures", "*/*.jsonl", |capture| {
         let events = |text: &str| {
-            let events = replay::events(&mut *translator(capture), text, identity(capture)).unwrap();
+            let events = replay::events(&agent(capture), text, identity(capture)).unwrap();
             assert_lawful_but(&events, Allow { unparsed: true, ..Allow::default() });
             assert_calls_say_what_they_are(&events);
             view::assert_folds(&events);
@@ -101,17 +102,9 @@ fn told(sessions: impl ExactSizeIterator<Item = String>) -> String {
 }
 
 /// The adapter for a recording.
-fn translator(capture: &Path) -> Box<dyn Translator> {
-    (agent(capture).translator)()
-}
-
-/// A folder is named after its agent, with a version where there are several.
 fn agent(capture: &Path) -> Adapter {
-    let folder = folder(capture);
-    let is_of =
-        |id: &str| folder.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
     let registry = Registry::default();
-    *registry.iter().filter(|agent| is_of(agent.id)).max_by_key(|agent| agent.id.len()).unwrap()
+    *registry.get(agent_of(&folder(capture), registry.ids())).unwrap()
 }
 
 fn folder(capture: &Path) -> String {

@@ -11,6 +11,7 @@ use std::sync::LazyLock;
 use omniglot_agents::replay::{self, ReplayError};
 use omniglot_agents::{Adapter, Input, LineFault, Registry};
 use omniglot_schema::SessionId;
+use omniglot_testkit::captures::agent_of;
 use omniglot_testkit::fuzz::{self, Edit};
 use omniglot_timeline::Identity;
 use omniglot_timeline::check::{Allow, check};
@@ -82,20 +83,17 @@ impl Break {
     }
 }
 
-/// A folder is named after its agent, with a version where there are several.
-fn agent_of(capture: &Path) -> Adapter {
+fn agent(capture: &Path) -> Adapter {
     let folder = capture.parent().unwrap().file_name().unwrap().to_str().unwrap();
-    let is_of =
-        |id: &str| folder.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
     let registry = Registry::default();
-    *registry.iter().filter(|agent| is_of(agent.id)).max_by_key(|agent| agent.id.len()).unwrap()
+    *registry.get(agent_of(folder, registry.ids())).unwrap()
 }
 
 fn assert_lawful(agent: &Adapter, rows: &[Value]) -> Result<(), TestCaseError> {
     let capture: String = rows.iter().map(|row| format!("{row}\n")).collect();
     for session in replay::sessions(agent, &capture).unwrap() {
         let identity = Identity { session_id: SessionId::parse("fuzzed").unwrap(), agent: agent.id.into() };
-        let events = match replay::events(&mut *(agent.translator)(), &session, identity) {
+        let events = match replay::events(agent, &session, identity) {
             Ok(events) => events,
             // A row that the format of recordings has no place for is not the adapter's.
             Err(ReplayError::Capture(_)) => return Ok(()),
@@ -128,7 +126,7 @@ proptest! {
         let lines = text.lines().filter(|line| !line.trim().is_empty());
         let mut rows: Vec<Value> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
         breaks.iter().for_each(|(line, what)| what.apply(*line, &mut rows));
-        assert_lawful(&agent_of(path), &rows).map_err(|error| {
+        assert_lawful(&agent(path), &rows).map_err(|error| {
             TestCaseError::fail(format!("{}: {error}", path.display()))
         })?;
     }

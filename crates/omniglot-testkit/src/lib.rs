@@ -4,6 +4,7 @@
 
 pub mod acp_client;
 pub mod agents;
+pub mod captures;
 pub mod check_session;
 pub mod clients;
 pub mod daemon;

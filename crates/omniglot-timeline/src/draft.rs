@@ -6,7 +6,7 @@
 use omniglot_schema::{
     AgentCapabilities, ContentPart, ErrorCode, ItemKind, ItemRole, MessageId, PermissionOption,
     PermissionStatus, QuestionInfo, ReasoningVisibility, ResolvedBy, Resume, StatePatch, StatusLabel,
-    StopReason, ToolKind, ToolSubject, Usage,
+    StderrOutput, StopReason, ToolKind, ToolSubject, Usage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -147,6 +147,12 @@ pub struct Failure {
 impl Failure {
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), details: None }
+    }
+
+    /// The process died. Whoever watches the turn alone does not see how it ended: that stands here too.
+    pub fn crashed(message: String, exit_code: Option<i32>, stderr: Option<&StderrOutput>) -> Self {
+        let details = Some(serde_json::json!({ "exit_code": exit_code, "stderr": stderr }));
+        Self { code: ErrorCode::AgentCrashed, message, details }
     }
 }
 

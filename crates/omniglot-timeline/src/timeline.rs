@@ -24,9 +24,9 @@ use std::collections::HashMap;
 use indexmap::IndexMap;
 use jiff::Timestamp;
 use omniglot_schema::{
-    AgentCapabilities, AgentUnparsedData, ErrorCode, EventData, EventId, EventSource, MessageId, ResolvedBy,
-    Resume, SessionEndReason, SessionEndedData, SessionId, SessionStartedData, SessionStartedMetadata,
-    SessionStats, StatePatch, StatusLabel, StderrOutput, StopReason, TerminatedBy, UniversalEvent,
+    AgentCapabilities, AgentUnparsedData, EventData, EventId, EventSource, MessageId, ResolvedBy, Resume,
+    SessionEndReason, SessionEndedData, SessionId, SessionStartedData, SessionStartedMetadata, SessionStats,
+    StatePatch, StatusLabel, StderrOutput, StopReason, TerminatedBy, UniversalEvent,
 };
 
 use crate::draft::{
@@ -299,12 +299,7 @@ impl Timeline {
                 }
             }
             SessionEnd::Crashed { message, exit_code, stderr } => {
-                // Whoever watches the turn alone does not see the session's end: the cause stands here too.
-                let details = serde_json::json!({ "exit_code": exit_code, "stderr": stderr });
-                let failure = Failure {
-                    details: Some(details),
-                    ..Failure::new(ErrorCode::AgentCrashed, message.clone())
-                };
+                let failure = Failure::crashed(message.clone(), exit_code, stderr.as_ref());
                 self.close_turn(TurnEnd::failed(failure), ResolvedBy::Crash, stamp, out);
                 SessionEndedData {
                     reason: SessionEndReason::Error,
@@ -347,8 +342,9 @@ impl Timeline {
             self.foreign = false;
         }
         let resume = resume.unwrap_or(Resume::None);
-        let forgotten =
-            self.fold.started && resume == Resume::None && (self.fold.ended || self.fold.turns > 0);
+        // Within a turn it is still the agent that was given the prompt, which knows its native session only now.
+        let is_new_run = self.fold.started && self.turn.is_none();
+        let forgotten = is_new_run && resume == Resume::None && (self.fold.ended || self.fold.turns > 0);
         match (self.fold.started, self.fold.ended) {
             (false, _) => {
                 let agent = Some(self.identity.agent.clone());

@@ -10,6 +10,7 @@ use std::process::{Command, Output, Stdio};
 
 use omniglot_agents::Registry;
 use omniglot_schema::UniversalEvent;
+use omniglot_testkit::captures::agent_of;
 use omniglot_testkit::validate::assert_lawful_but;
 use omniglot_timeline::check::Allow;
 
@@ -19,7 +20,7 @@ fn every_recording_becomes_the_same_lawful_events_every_time() {
     for folder in fs::read_dir(captures()).unwrap() {
         let folder = folder.unwrap().path();
         let recordings = recordings(&folder);
-        let agent = agent_of(folder.file_name().unwrap().to_str().unwrap());
+        let agent = agent_of(folder.file_name().unwrap().to_str().unwrap(), Registry::default().ids());
         let once = converted(agent, &recordings);
         assert_eq!(once, converted(agent, &recordings), "{agent} differs from one time to the next");
         files += recordings.len();
@@ -99,13 +100,6 @@ fn recordings(folder: &Path) -> Vec<PathBuf> {
         files.filter(|file| file.extension().is_some_and(|e| e == "jsonl")).collect();
     files.sort();
     files
-}
-
-/// A folder is named after its agent, with a version where there are several.
-fn agent_of(folder: &str) -> &'static str {
-    let is_of =
-        |id: &str| folder.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
-    Registry::default().ids().filter(|id| is_of(id)).max_by_key(|id| id.len()).unwrap()
 }
 
 fn converted(agent: &str, files: &[PathBuf]) -> String {

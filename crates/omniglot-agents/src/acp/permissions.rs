@@ -156,7 +156,6 @@ mod tests {
     use omniglot_timeline::Identity;
     use omniglot_timeline::check::{Allow, check};
 
-    use super::*;
     use crate::replay::{events, show};
 
     const ASKED_BETWEEN_TURNS: &str = r#"
@@ -188,8 +187,8 @@ mod tests {
         let calls = [("a", "tiny", "add"), ("b", "tiny", "add"), ("c", "prod", "delete_all")];
         let calls = calls.map(|(id, server, tool)| mcp_call(id, server, tool)).concat();
         let identity = Identity { session_id: SessionId::parse("s").unwrap(), agent: "codex-acp".into() };
-        let mut codex = Acp::with(Some(&super::super::quirks::CODEX_ACP));
-        let events = events(&mut codex, &format!("{OPENED}{calls}"), identity).unwrap();
+        let codex = &crate::acp::quirks::codex_acp::ADAPTER;
+        let events = events(codex, &format!("{OPENED}{calls}"), identity).unwrap();
         let asked = events.iter().filter_map(|event| {
             if let EventData::PermissionRequested(data) = &event.data { data.metadata.as_ref() } else { None }
         });
@@ -202,7 +201,7 @@ mod tests {
     #[test]
     fn a_request_between_turns_opens_a_turn_and_nothing_is_late() {
         let identity = Identity { session_id: SessionId::parse("s").unwrap(), agent: "a".into() };
-        let events = events(&mut Acp::new(), ASKED_BETWEEN_TURNS, identity).unwrap();
+        let events = events(&crate::acp::PLAIN, ASKED_BETWEEN_TURNS, identity).unwrap();
         let report = check(&events, Allow::default());
         assert!(report.is_lawful(), "{report}");
         let kinds: Vec<&str> = events.iter().map(|event| event.kind().as_str()).collect();

@@ -567,7 +567,7 @@ fn the_link_knows_whose_frame_is_whose() {
 fn trap_what_an_interrupt_leaves_open_is_closed_with_the_turn() {
     let capture = include_str!("../../captures/codex/interrupt.jsonl");
     let identity = Identity { session_id: SessionId::parse("s").unwrap(), agent: "codex".into() };
-    let events = crate::replay::events(&mut Codex::new(), capture, identity).unwrap();
+    let events = crate::replay::events(&crate::codex::ADAPTER, capture, identity).unwrap();
     let report = check(&events, Allow::default());
     assert!(report.is_lawful(), "{report}");
     assert!(crate::replay::show::events(&events).contains(r#""status":"failed""#));

@@ -1,6 +1,7 @@
 //! The capture format: one JSON object per line with a time, a channel and data.
 //!
-//! Knows the channels of stdio agents and of HTTP servers, and refuses every other one, so that nothing is skipped unseen.
+//! Knows the channels of stdio agents, of HTTP servers and of the recorder's notes, and refuses every other one, so
+//! that nothing is skipped unseen.
 
 mod http;
 
@@ -65,6 +66,10 @@ impl CaptureError {
     }
 }
 
+/// The input of a program that the agent has started, such as one that is asked for a permission.
+const NOTES_OF_A_PROGRAM: &str = "delegate";
+const NOTES_OF_THE_DRIVER: &str = "driver";
+
 #[derive(Deserialize)]
 struct RawRow<'a> {
     t: u64,
@@ -98,6 +103,7 @@ pub fn read(text: &str) -> Result<Vec<Row>, CaptureError> {
             "http_req" => http.request(parse(text, line)?, line),
             "http_res" => http.answer(parse(text, line)?),
             "sse" => http::event(parse(text, line)?),
+            NOTES_OF_A_PROGRAM | NOTES_OF_THE_DRIVER => Step::Remark,
             _ => return Err(CaptureError::UnknownChannel { line, channel: raw.ch }),
         };
         rows.push(Row { line, time: raw.t, step });
@@ -160,6 +166,16 @@ mod tests {
     fn an_unknown_channel_is_refused_by_its_name() {
         let error = read(r#"{"t":1,"ch":"ws","data":{}}"#).unwrap_err();
         assert_eq!((error.line(), error.to_string().as_str()), (1, "unknown channel ws"));
+    }
+
+    #[test]
+    fn notes_beside_the_traffic_are_no_steps_of_the_protocol() {
+        let rows = read(concat!(
+            r#"{"t":1,"ch":"delegate","data":{"argv":[],"stdin":"{}"}}"#,
+            "\n",
+            r#"{"t":2,"ch":"driver","data":"closes stdin"}"#,
+        ));
+        assert!(rows.unwrap().iter().all(|row| matches!(row.step, Step::Remark)));
     }
 
     #[test]

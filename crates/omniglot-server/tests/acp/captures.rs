@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 
 use omniglot_agents::{Adapter, Registry, replay};
 use omniglot_schema::{SessionId, UniversalEvent};
+use omniglot_testkit::captures::agent_of;
 use omniglot_timeline::Identity;
 
 pub(crate) struct Capture {
@@ -54,8 +55,7 @@ fn replayed(file: &Path) -> Capture {
     let events = |text: &String| {
         let identity =
             Identity { session_id: SessionId::parse("recorded").unwrap(), agent: folder.to_owned() };
-        let mut translator = (agent.translator)();
-        replay::events(&mut *translator, text, identity).unwrap()
+        replay::events(&agent, text, identity).unwrap()
     };
     let sessions = replay::sessions(&agent, &fs::read_to_string(file).unwrap()).unwrap();
     Capture {
@@ -64,10 +64,7 @@ fn replayed(file: &Path) -> Capture {
     }
 }
 
-/// A folder is named after its agent, with a version where there are several.
 fn agent(folder: &str) -> Adapter {
-    let is_of =
-        |id: &str| folder.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
     let registry = Registry::default();
-    *registry.iter().filter(|agent| is_of(agent.id)).max_by_key(|agent| agent.id.len()).unwrap()
+    *registry.get(agent_of(folder, registry.ids())).unwrap()
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use omniglot_agents::{Adapter, Registry, replay};
 use omniglot_schema::{SessionId, UniversalEvent};
 use omniglot_server::faces::opencode::project::SessionSummary;
+use omniglot_testkit::captures::agent_of;
 use omniglot_timeline::Identity;
 
 /// One session of one recording.
@@ -49,8 +50,7 @@ fn sessions(folder: &str, file: &Path) -> Vec<Recording> {
     let read = |(number, text): (usize, &String)| {
         let identity =
             Identity { session_id: SessionId::parse("recorded").unwrap(), agent: folder.to_owned() };
-        let mut translator = (agent.translator)();
-        let events = replay::events(&mut *translator, text, identity).unwrap();
+        let events = replay::events(&agent, text, identity).unwrap();
         let stem = file.file_stem().unwrap().to_str().unwrap();
         let number = if several { format!(" session {}", number + 1) } else { String::new() };
         Recording { name: format!("{folder}/{stem}{number}"), events }
@@ -58,12 +58,9 @@ fn sessions(folder: &str, file: &Path) -> Vec<Recording> {
     sessions.iter().enumerate().map(read).collect()
 }
 
-/// A folder is named after its agent, with a version where there are several.
 fn agent(folder: &str) -> Adapter {
-    let is_of =
-        |id: &str| folder.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
     let registry = Registry::default();
-    *registry.iter().filter(|agent| is_of(agent.id)).max_by_key(|agent| agent.id.len()).unwrap()
+    *registry.get(agent_of(folder, registry.ids())).unwrap()
 }
 
 fn sorted(folder: &Path) -> Vec<PathBuf> {
