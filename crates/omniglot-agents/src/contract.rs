@@ -92,6 +92,11 @@ pub enum TransportOutput {
     Host(HostAsk),
     /// The agent has stopped working for this session and may have lost sight of processes: they are ended.
     Orphans(Orphans),
+    /// The agent gets no more messages: its stdin is closed once everything is sent. Only for a process of this
+    /// session's own.
+    CloseStdin,
+    /// The agent has no message for a cancel: its process gets SIGINT, if it is this session's own.
+    Interrupt,
 }
 
 /// Output for the caller of a command.
@@ -392,6 +397,14 @@ impl Output {
 
     pub fn orphans(orphans: Orphans) -> Self {
         Self::Transport(TransportOutput::Orphans(orphans))
+    }
+
+    pub fn close_stdin() -> Self {
+        Self::Transport(TransportOutput::CloseStdin)
+    }
+
+    pub fn interrupt() -> Self {
+        Self::Transport(TransportOutput::Interrupt)
     }
 
     pub fn refused(refusal: Refusal) -> Self {

@@ -51,6 +51,8 @@ fn show_transport(output: &TransportOutput) -> String {
         }
         TransportOutput::Host(ask) => format!("host {} {}", ask.key.0, cut(&format!("{:?}", ask.request))),
         TransportOutput::Orphans(left) => format!("end orphans, spare {:?}", left.spared.values),
+        TransportOutput::CloseStdin => "close stdin".to_owned(),
+        TransportOutput::Interrupt => "interrupt".to_owned(),
     }
 }
 

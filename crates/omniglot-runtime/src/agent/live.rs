@@ -97,6 +97,8 @@ pub(crate) struct Agent {
     lines: LineReceiver,
     /// `None` once stdin is to be closed.
     frames: Option<FrameSender>,
+    /// The translator wants it closed when everything is sent.
+    closes_stdin: bool,
     /// The messages that are not in the pipe yet, as everybody else sees them.
     unsent: VecDeque<Box<RawValue>>,
     /// How many messages there were, and how many of them the translator knows to be sent.
@@ -132,6 +134,7 @@ impl Agent {
             host,
             lines: io.lines,
             frames: Some(io.frames),
+            closes_stdin: false,
             unsent: VecDeque::new(),
             messages: 0,
             sent: 0,
@@ -355,6 +358,9 @@ impl Agent {
             }
             self.tell_sent(heard, &mut to_send);
         }
+        if self.closes_stdin && self.unsent.is_empty() {
+            self.close_stdin();
+        }
     }
 
     /// Tells the translator what was written since it was told last.
@@ -405,6 +411,11 @@ impl Agent {
             }
             TransportOutput::Host(ask) => self.host.carry_out(ask),
             TransportOutput::Orphans(orphans) => self.process.end(orphans),
+            TransportOutput::CloseStdin => {
+                debug_assert!(!self.process.is_shared(), "the stdin of a shared server is not one session's");
+                self.closes_stdin = !self.process.is_shared();
+            }
+            TransportOutput::Interrupt => self.process.interrupt(),
         }
     }
 }

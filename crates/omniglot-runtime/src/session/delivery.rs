@@ -6,7 +6,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use omniglot_agents::adapter::Steer;
-use omniglot_agents::{Attachment, Carryover, Command, FileContent, Prompt};
+use omniglot_agents::{Attachment, Carryover, Command, FileContent, Lifetime, Prompt};
 use omniglot_schema::{
     Connection, ContentPart, Delivered, Delivery, FileAction, MessageId, MessageRequest, QueuedMessage,
     StatePatch,
@@ -282,8 +282,8 @@ impl Session {
             let end = TurnEnd::new(omniglot_schema::StopReason::Cancelled);
             self.step
                 .with(|stamp, out| timeline.close_turn(end, omniglot_schema::ResolvedBy::Cancel, stamp, out));
-        } else if self.turn_process.is_used() {
-            self.turn_process_exited(exit);
+        } else if matches!(self.spec.lifetime(), Some(Lifetime::Turn)) {
+            self.turn_process_exited(exit, &stderr);
         } else if agent.process.is_shared() && timeline.fold().open_turn.is_none() {
             tracing::info!(session = %self.spec.id, agent = self.spec.agent, %exit, "its server is gone");
         } else {

@@ -5,7 +5,7 @@
 //! A message that comes while the process leaves waits for its exit; then the next process is started for it.
 
 use omniglot_agents::Lifetime;
-use omniglot_schema::{ErrorCode, ResolvedBy};
+use omniglot_schema::{ResolvedBy, StderrOutput};
 use omniglot_timeline::{Failure, TurnEnd};
 use tokio::time::Instant;
 
@@ -70,12 +70,13 @@ impl Session {
     }
 
     /// The exit of such a process ends its turn, if nothing else has, and never the session (T3).
-    pub(super) fn turn_process_exited(&mut self, exit: Exit) {
+    pub(super) fn turn_process_exited(&mut self, exit: Exit, stderr: &StderrOutput) {
         if self.timeline.fold().open_turn.is_none() {
             return;
         }
         tracing::warn!(session = %self.spec.id, agent = self.spec.agent, %exit, "an agent died in its turn");
-        let failure = Failure::new(ErrorCode::AgentCrashed, format!("the agent's process {exit}"));
+        let stderr = stderr.head.is_some().then_some(stderr);
+        let failure = Failure::crashed(format!("the agent's process {exit}"), exit.code, stderr);
         self.close_turn(TurnEnd::failed(failure), ResolvedBy::Crash);
     }
 }
