@@ -1,8 +1,9 @@
 //! The faces of the daemon: each maps the universal stream to the wire of one kind of client.
 //!
-//! All have one shape: `routes` take requests, `project` maps events and is pure, `wire` has the records of the
-//! protocol. A face imports no other face; what two of them need is beneath them, in `http`. A new face is a
-//! folder and a line in `router`.
+//! All have one shape: `wire` has the types and names of the protocol, `project` maps events to them and is pure,
+//! `state` is what the face keeps while it runs, `routes` take requests. Each uses only those before it. The REST
+//! face has no `project`: its events are those of the log. A face imports no other face; what two of them need is
+//! beneath them, in `http`. A new face is a folder and a line in `router`.
 
 pub mod acp;
 pub mod opencode;

@@ -5,7 +5,6 @@
 
 mod app;
 mod config;
-mod config_options;
 pub mod faces;
 mod http;
 mod listen;

@@ -3,11 +3,9 @@
 //! Both come from the same list, so that no route can be served undescribed. What each route means is
 //! told where it is defined, under `routes/`.
 
-mod cursor;
-mod feed;
-mod query;
 mod routes;
-mod sse;
+mod state;
+mod wire;
 
 use http::StatusCode;
 use omniglot_schema::{Delivered, DeltaPart, ErrorCode, ErrorType, ProblemDetails, RequestMetadata};

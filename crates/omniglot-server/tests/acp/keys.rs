@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use omniglot_schema::{CreateSessionRequest, ErrorType, ProblemDetails, UniversalEvent};
-use omniglot_server::faces::acp::failure;
-use omniglot_server::faces::acp::meta::{self, KEYS, Key, MetaLocation};
 use omniglot_server::faces::acp::project::Outgoing;
-use omniglot_server::faces::acp::wanted::NewSession;
+use omniglot_server::faces::acp::wire::failure;
+use omniglot_server::faces::acp::wire::meta::{self, KEYS, Key, MetaLocation};
+use omniglot_server::faces::acp::wire::requests::NewSession;
 use serde_json::{Value, json};
 
 use crate::{PLAIN, captures, opened, told};

@@ -1,7 +1,7 @@
 //! The results for a client that lists or opens a session.
 
 use omniglot_schema::{AgentInfo, SessionInfo, SessionState};
-use omniglot_server::faces::acp::setup::{self, Opened};
+use omniglot_server::faces::acp::project::setup::{self, Opened};
 use serde_json::{Value, json};
 
 use crate::schema;

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use jsonschema::Validator;
-use omniglot_server::faces::acp::inquiry::ClientRequestBody;
 use omniglot_server::faces::acp::project::Outgoing;
+use omniglot_server::faces::acp::project::inquiry::ClientRequestBody;
 use serde::Serialize;
 use serde_json::{Value, json};
 

@@ -7,8 +7,11 @@
 mod blocks;
 mod diff;
 mod ended;
+pub mod inquiry;
 mod kind;
 mod result;
+pub mod settings;
+pub mod setup;
 mod speech;
 mod state;
 mod status;
@@ -27,9 +30,9 @@ use omniglot_schema::{
 use omniglot_timeline::view::{Change, View};
 use serde::Serialize;
 
-use super::inquiry::{Inquiry, RequestName};
-use super::meta::{self, Notes};
+use crate::faces::acp::wire::meta::{self, Notes};
 pub use blocks::Blobs;
+use inquiry::{Inquiry, RequestName};
 pub(crate) use result::edits;
 pub(crate) use tool::Call;
 use tool::Shown;

@@ -4,6 +4,9 @@
 //! messages to it; DELETE ends the client and none of its sessions. Once a client is connected, every failure
 //! is a JSON-RPC error under status 200: the SDK's process exits on any other.
 
+mod headers;
+mod methods;
+
 use std::time::Duration;
 
 use agent_client_protocol_schema::v1::Error;
@@ -22,18 +25,18 @@ use utoipa_axum::routes;
 
 use crate::app::{App, Limits};
 use crate::faces::acp::Face;
-use crate::faces::acp::connection::cursor::Cursor;
-use crate::faces::acp::connection::registry::Listed;
-use crate::faces::acp::connection::stream::Outflow;
-use crate::faces::acp::connection::{From, Reply, Shared};
-use crate::faces::acp::headers::{accepts, last_event_id, wanted_reply};
-use crate::faces::acp::rpc::{self, Incoming, Unread};
-use crate::faces::acp::serve::{self, Call, Taken};
+use crate::faces::acp::state::connection::cursor::Cursor;
+use crate::faces::acp::state::connection::registry::Listed;
+use crate::faces::acp::state::connection::stream::Outflow;
+use crate::faces::acp::state::connection::{From, Reply, Shared};
+use crate::faces::acp::wire::rpc::{self, Incoming, Unread};
 use crate::http::body;
 use crate::http::extract::{NoQuery, PathOf, QueryOf};
 use crate::http::idempotency::idempotency_key;
 use crate::http::problem::Problem;
 use crate::http::refusals::Refusals;
+use headers::{accepts, last_event_id, wanted_reply};
+use methods::{Call, Taken};
 
 /// The longest message. Images are inline, a third longer than their bytes, and the SDK's process exits on a
 /// refusal; so this limit is higher than that of other bodies.
@@ -139,17 +142,17 @@ pub(crate) async fn post_acp(
     };
     let app = face.app;
     if let Incoming::Request { params, .. } | Incoming::Notification { params, .. } = &message {
-        serve::recall(&app, &connection, params).await;
+        methods::recall(&app, &connection, params).await;
     }
     if let Ok(Some(Cursor { beside, .. })) = last_event_id(&headers) {
         connection.outbox.received(beside);
     }
     match message {
         Incoming::Notification { method, params } => {
-            carry_out(async move { serve::notified(&app, &connection, &method, &params).await }).await
+            carry_out(async move { methods::notified(&app, &connection, &method, &params).await }).await
         }
         Incoming::Answer { id, result } => {
-            let answered = carry_out(async move { serve::answered(&app, &connection, id, result).await });
+            let answered = carry_out(async move { methods::answered(&app, &connection, id, result).await });
             // An agent that does not read it must not hold up what the client says next, such as a cancel.
             timeout(ANSWER_TIMEOUT, answered)
                 .await
@@ -168,7 +171,7 @@ async fn serve_request(app: App, connection: Shared, call: Call, reply: Reply) -
         return Err(unread_answers());
     }
     let broken_off = rpc::answer::<()>(&call.id, &Err(Error::internal_error()));
-    let Taken { begun, answer } = serve::take(app, connection, call, reply);
+    let Taken { begun, answer } = methods::take(app, connection, call, reply);
     match reply {
         Reply::Stream => {
             // Nothing is ever sent: dropping the sender signals that the request has begun.
@@ -244,7 +247,7 @@ fn connect(
     match (known, message) {
         (Ok(()), _) => {}
         (Err(error), Incoming::Request { id, .. }) => {
-            return Ok(Err(rpc::answer::<()>(id, &Err(serve::error(error)))));
+            return Ok(Err(rpc::answer::<()>(id, &Err(methods::error(error)))));
         }
         (Err(error), Incoming::Notification { .. } | Incoming::Answer { .. }) => return Err(error.into()),
     }

@@ -11,7 +11,9 @@
 mod diffs;
 mod failure;
 mod happened;
+pub(super) mod initial_state;
 mod messages;
+pub(super) mod provider_list;
 mod requests;
 mod state;
 mod text;
@@ -31,11 +33,11 @@ use self::text::TextPart;
 use self::tool::CallPart;
 use self::turn::Turn;
 use self::user::Waiting;
-use super::ids::{self, Id, Minter};
 use super::wire::{
     FileDiff, MessageInfo, MessageWithParts, OcEvent, Part, PartBody, Payload, PermissionRequest,
     QuestionRequest, Session, Status, Todo, Tokens,
 };
+use crate::faces::opencode::wire::ids::{self, Id, Minter};
 
 pub use self::state::VERSION;
 

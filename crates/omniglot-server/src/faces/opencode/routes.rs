@@ -3,11 +3,15 @@
 //! Any other path answers with a problem in JSON: clients treat that as a server without the feature, while a
 //! page would break them.
 
+pub(super) mod bodies;
+pub(super) mod credentials;
+pub(super) mod directory;
 mod files;
 mod listings;
 mod messages;
 mod projects;
 mod prompts;
+pub(super) mod refusal;
 mod requests;
 mod server;
 mod sessions;
@@ -22,11 +26,11 @@ use tower::ServiceExt as _;
 use tower::util::MapRequest;
 
 use super::Face;
-use super::credentials::PROBES;
-use super::ids;
-use super::refusal::Refusal;
 use crate::app::App;
+use crate::faces::opencode::wire::ids;
 use crate::http::problem::Problem;
+use credentials::PROBES;
+use refusal::Refusal;
 
 /// Builds the whole face, to be served below its prefix.
 pub(crate) fn router(app: App) -> MapRequest<Router, fn(Request) -> Request> {

@@ -4,6 +4,7 @@
 
 mod error;
 mod event;
+pub mod ids;
 mod message;
 mod part;
 mod request;

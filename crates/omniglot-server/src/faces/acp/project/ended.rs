@@ -5,7 +5,7 @@ use omniglot_schema::{SessionEndReason, SessionEndedData, StderrOutput, Terminat
 use serde::Serialize;
 
 use super::{AgentExited, Out, Outgoing};
-use crate::faces::acp::meta::{self, Notes};
+use crate::faces::acp::wire::meta::{self, Notes};
 
 /// `_meta["sandbox-agent/sessionEnd"]`
 #[derive(Debug, Clone, Serialize)]

@@ -8,7 +8,7 @@ use omniglot_timeline::view::Message;
 
 use super::Out;
 use super::blocks::{self, Blobs};
-use crate::faces::acp::meta::{self, Notes};
+use crate::faces::acp::wire::meta::{self, Notes};
 
 /// As whose words something is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

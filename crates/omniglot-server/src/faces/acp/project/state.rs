@@ -10,8 +10,8 @@ use serde::de::DeserializeOwned;
 
 use super::blocks::Blobs;
 use super::{Out, Projector, status};
-use crate::faces::acp::meta::{self, Notes};
-use crate::faces::acp::settings;
+use crate::faces::acp::project::settings;
+use crate::faces::acp::wire::meta::{self, Notes};
 
 impl Projector {
     pub(super) fn state_changed(&mut self, patch: &StatePatch, blobs: &Blobs, out: &mut Out<'_>) {

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::speech::{self, Speaker};
 use super::{Audience, Out};
-use crate::faces::acp::meta::{self, Notes};
+use crate::faces::acp::wire::meta::{self, Notes};
 
 /// `_meta["sandbox-agent/status"]`
 #[derive(Debug, Serialize)]

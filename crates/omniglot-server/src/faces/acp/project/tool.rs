@@ -12,7 +12,7 @@ use omniglot_timeline::view::{self, CallStatus};
 
 use super::blocks::Blobs;
 use super::{Out, kind, result, speech};
-use crate::faces::acp::meta::{self, Notes};
+use crate::faces::acp::wire::meta::{self, Notes};
 
 /// One call, in ACP's words.
 #[derive(Debug, Clone, PartialEq)]

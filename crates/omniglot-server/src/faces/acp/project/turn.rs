@@ -10,8 +10,8 @@ use serde::Deserialize;
 
 use super::ended::SessionEnd;
 use super::{Out, Outgoing, TurnEnded};
-use crate::faces::acp::failure;
-use crate::faces::acp::meta::{self, Notes};
+use crate::faces::acp::wire::failure;
+use crate::faces::acp::wire::meta::{self, Notes};
 
 /// Answers the prompt. A failure of the turn is told as the answer.
 pub(super) fn ended(turn: Option<Turn>, data: &TurnEndedData, out: &mut Out<'_>) {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::faces::opencode::ids::Id;
+use crate::faces::opencode::wire::ids::Id;
 use crate::faces::opencode::wire::{MessageInfo, MessageWithParts, Part, PartBody, Payload};
 
 #[derive(Debug, Clone, Default)]

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::Projector;
 use super::diffs::changes;
-use crate::faces::opencode::ids::Id;
+use crate::faces::opencode::wire::ids::Id;
 use crate::faces::opencode::wire::{
     OcEvent, Payload, PermissionRequest, QuestionInfo, QuestionOption, QuestionRequest, Record, Reply,
     ToolReference, tool_names,

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::user::image;
 use super::{Projector, is_of_user};
-use crate::faces::opencode::ids::Id;
+use crate::faces::opencode::wire::ids::Id;
 use crate::faces::opencode::wire::{PartBody, Payload, Record, Span};
 
 /// The part of a message that still grows.

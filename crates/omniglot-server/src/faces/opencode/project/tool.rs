@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::Projector;
 use super::diffs::changes;
-use crate::faces::opencode::ids::Id;
+use crate::faces::opencode::wire::ids::Id;
 use crate::faces::opencode::wire::{PartBody, QuestionInfo, Record, Span, ToolPart, ToolState, tool_names};
 
 /// The part of a call, in the words of OpenCode.

@@ -5,7 +5,7 @@ use omniglot_timeline::view;
 
 use super::diffs::Diffs;
 use super::{DEFAULT_MODEL, Projector, failure};
-use crate::faces::opencode::ids::{Id, fingerprint};
+use crate::faces::opencode::wire::ids::{Id, fingerprint};
 use crate::faces::opencode::wire::{
     AssistantMessage, AssistantTime, CacheTokens, MessageInfo, MessagePath, OcError, PartBody, Payload,
     Status, Tokens, UserSummary,

@@ -6,7 +6,7 @@ use omniglot_schema::{ContentPart, Listed, MessageAttachment, MessageId, QueuedM
 use omniglot_timeline::view::Message;
 
 use super::Projector;
-use crate::faces::opencode::ids::Id;
+use crate::faces::opencode::wire::ids::Id;
 use crate::faces::opencode::wire::{
     Attachment, MessageInfo, PartBody, Payload, Status, UserMessage, UserTime,
 };

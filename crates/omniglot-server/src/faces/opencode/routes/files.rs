@@ -1,5 +1,7 @@
 //! Files that a person may attach, by a few letters of their path.
 
+mod find;
+
 use std::path::Path;
 
 use axum::Json;
@@ -8,10 +10,10 @@ use omniglot_runtime::confined::OpenError;
 use serde::{Deserialize, Serialize};
 
 use crate::faces::opencode::Face;
-use crate::faces::opencode::directory::Directory;
-use crate::faces::opencode::find::{Entry, Kind, find};
-use crate::faces::opencode::project_info::ProjectInfo;
-use crate::faces::opencode::refusal::Refusal;
+use crate::faces::opencode::routes::directory::Directory;
+use crate::faces::opencode::routes::refusal::Refusal;
+use crate::faces::opencode::state::project_info::ProjectInfo;
+use find::{Entry, Kind, find};
 
 const USUAL: usize = 20;
 const MOST: usize = 200;

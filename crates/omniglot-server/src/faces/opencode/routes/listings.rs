@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use super::Preferred;
 use crate::faces::opencode::Face;
-use crate::faces::opencode::catalog::AgentLists;
-use crate::faces::opencode::directory::Directory;
-use crate::faces::opencode::provider_list::{Agent, Command, Provider};
-use crate::faces::opencode::refusal::Refusal;
+use crate::faces::opencode::project::provider_list::{Agent, Command, Provider};
+use crate::faces::opencode::routes::directory::Directory;
+use crate::faces::opencode::routes::refusal::Refusal;
+use crate::faces::opencode::state::catalog::AgentLists;
 
 /// The number of the newest sessions that are searched for commands.
 const RECENT: usize = 16;

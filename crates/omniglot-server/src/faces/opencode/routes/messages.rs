@@ -6,8 +6,8 @@ use serde::Deserialize;
 
 use super::InSession;
 use crate::faces::opencode::Face;
-use crate::faces::opencode::refusal::Refusal;
-use crate::faces::opencode::session_view::SessionView;
+use crate::faces::opencode::routes::refusal::Refusal;
+use crate::faces::opencode::state::session_view::SessionView;
 use crate::faces::opencode::wire::{FileDiff, MessageWithParts, Todo};
 
 #[derive(Deserialize)]

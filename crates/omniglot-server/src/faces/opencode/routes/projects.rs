@@ -7,9 +7,9 @@ use axum::extract::State;
 use serde::Serialize;
 
 use crate::faces::opencode::Face;
-use crate::faces::opencode::directory::Directory;
-use crate::faces::opencode::project_info::ProjectInfo;
-use crate::faces::opencode::refusal::Refusal;
+use crate::faces::opencode::routes::directory::Directory;
+use crate::faces::opencode::routes::refusal::Refusal;
+use crate::faces::opencode::state::project_info::ProjectInfo;
 
 #[derive(Serialize)]
 pub(crate) struct Paths {

@@ -3,6 +3,9 @@
 //! Scripts and `opencode run` treat the answer of a prompt as the end of its turn, so it is held until every
 //! stream has received all of that turn.
 
+mod message;
+mod settings;
+
 use axum::Json;
 use axum::extract::State;
 use http::header::USER_AGENT;
@@ -13,14 +16,14 @@ use omniglot_schema::SessionId;
 use super::InSession;
 use crate::app::complete;
 use crate::faces::opencode::Face;
-use crate::faces::opencode::bodies::{ModelChoice, OptionalBody, PartInput, Prompt, RunCommand};
 use crate::faces::opencode::project::DEFAULT_MODEL;
-use crate::faces::opencode::prompt::message;
-use crate::faces::opencode::refusal::Refusal;
-use crate::faces::opencode::session_view::SessionView;
-use crate::faces::opencode::settings::{self, Wanted};
+use crate::faces::opencode::routes::bodies::{ModelChoice, OptionalBody, PartInput, Prompt, RunCommand};
+use crate::faces::opencode::routes::refusal::Refusal;
+use crate::faces::opencode::state::session_view::SessionView;
 use crate::faces::opencode::wire::{MessageInfo, MessageWithParts};
 use crate::http::problem::Problem;
+use message::message;
+use settings::Wanted;
 
 pub(crate) async fn prompt(
     State(face): State<Face>,

@@ -7,11 +7,11 @@ use omniglot_schema::{SessionDetail, SessionId};
 
 use crate::app::complete;
 use crate::faces::opencode::Face;
-use crate::faces::opencode::bodies::{OptionalBody, PermissionAnswer, QuestionAnswer};
-use crate::faces::opencode::directory::Directory;
-use crate::faces::opencode::ids;
-use crate::faces::opencode::refusal::Refusal;
-use crate::faces::opencode::session_view::SessionView;
+use crate::faces::opencode::routes::bodies::{OptionalBody, PermissionAnswer, QuestionAnswer};
+use crate::faces::opencode::routes::directory::Directory;
+use crate::faces::opencode::routes::refusal::Refusal;
+use crate::faces::opencode::state::session_view::SessionView;
+use crate::faces::opencode::wire::ids;
 use crate::faces::opencode::wire::{PermissionRequest, QuestionRequest};
 use crate::http::problem::Problem;
 

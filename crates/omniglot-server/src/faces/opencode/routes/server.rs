@@ -8,12 +8,12 @@ use axum::response::Response;
 use serde::Serialize;
 
 use crate::faces::opencode::Face;
-use crate::faces::opencode::directory::Directory;
-use crate::faces::opencode::ids::Id;
 use crate::faces::opencode::project::VERSION;
-use crate::faces::opencode::refusal::Refusal;
-use crate::faces::opencode::session_view::quick_record;
-use crate::faces::opencode::stream::{EventStream, Form};
+use crate::faces::opencode::routes::directory::Directory;
+use crate::faces::opencode::routes::refusal::Refusal;
+use crate::faces::opencode::state::session_view::quick_record;
+use crate::faces::opencode::state::stream::{EventStream, Form};
+use crate::faces::opencode::wire::ids::Id;
 use crate::faces::opencode::wire::{Session, SessionModel, SessionTime, Tokens};
 
 pub(crate) async fn event(State(face): State<Face>, directory: Directory) -> Result<Response, Refusal> {

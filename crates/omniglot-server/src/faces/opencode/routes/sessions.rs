@@ -12,12 +12,12 @@ use serde::Deserialize;
 use super::{InSession, Preferred};
 use crate::app::complete;
 use crate::faces::opencode::Face;
-use crate::faces::opencode::bodies::{Change, Fork, NewSession, OptionalBody, may_ask};
-use crate::faces::opencode::directory::Directory;
-use crate::faces::opencode::ids::Id;
 use crate::faces::opencode::project::{DEFAULT_MODE, DEFAULT_MODEL};
-use crate::faces::opencode::refusal::Refusal;
-use crate::faces::opencode::session_view::{SessionView, quick_record};
+use crate::faces::opencode::routes::bodies::{Change, Fork, NewSession, OptionalBody, may_ask};
+use crate::faces::opencode::routes::directory::Directory;
+use crate::faces::opencode::routes::refusal::Refusal;
+use crate::faces::opencode::state::session_view::{SessionView, quick_record};
+use crate::faces::opencode::wire::ids::Id;
 use crate::faces::opencode::wire::{Session, Status};
 
 #[derive(Deserialize)]

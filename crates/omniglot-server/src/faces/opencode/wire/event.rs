@@ -7,7 +7,7 @@ use super::message::MessageInfo;
 use super::part::Part;
 use super::request::{PermissionRequest, QuestionRequest, Reply};
 use super::session::{FileDiff, Session, Status, Todo};
-use crate::faces::opencode::ids::{self, Id};
+use crate::faces::opencode::wire::ids::{self, Id};
 
 /// One event: `{id, type, properties}`.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::error::OcError;
 use super::part::Part;
 use super::session::{FileDiff, Tokens};
-use crate::faces::opencode::ids::Id;
+use crate::faces::opencode::wire::ids::Id;
 
 /// One entry of `GET /session/{id}/message`.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Record;
 use super::session::Tokens;
-use crate::faces::opencode::ids::Id;
+use crate::faces::opencode::wire::ids::Id;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Part {

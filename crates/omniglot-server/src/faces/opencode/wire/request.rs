@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Record;
-use crate::faces::opencode::ids::Id;
+use crate::faces::opencode::wire::ids::Id;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PermissionRequest {

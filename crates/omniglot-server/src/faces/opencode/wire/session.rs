@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::faces::opencode::ids::Id;
+use crate::faces::opencode::wire::ids::Id;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Session {

@@ -13,8 +13,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::{App, complete};
-use crate::config_options;
-use crate::faces::rest::query::AgentQuery;
+use crate::faces::rest::wire::query::AgentQuery;
+use crate::http::config_options;
 use crate::http::extract::{NoQuery, PathOf, QueryOf};
 use crate::http::problem::Problem;
 use crate::http::refusals::Refusals;

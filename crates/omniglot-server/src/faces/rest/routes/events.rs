@@ -13,10 +13,10 @@ use omniglot_schema::{EventsResponse, ProblemDetails, SessionId};
 use omniglot_store::{Page, SessionRecord, StoredEvent, StoredFrame};
 
 use crate::app::App;
-use crate::faces::rest::cursor::Cursor;
-use crate::faces::rest::feed::HubFeed;
-use crate::faces::rest::query::{EventsQuery, SseQuery};
-use crate::faces::rest::sse::{EventStream, Raw, Wanted};
+use crate::faces::rest::state::feed::HubFeed;
+use crate::faces::rest::state::sse::{EventStream, Raw, Wanted};
+use crate::faces::rest::wire::cursor::Cursor;
+use crate::faces::rest::wire::query::{EventsQuery, SseQuery};
 use crate::http::extract::{PathOf, QueryOf};
 use crate::http::problem::{InSession as _, Problem};
 use crate::http::raw;

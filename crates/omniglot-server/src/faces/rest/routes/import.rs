@@ -13,7 +13,7 @@ use omniglot_runtime::hub::importer::{Export, Importer};
 use omniglot_schema::{ErrorType, ImportResponse, ProblemDetails, SessionId};
 
 use crate::app::{App, Limits, complete};
-use crate::faces::rest::query::ImportQuery;
+use crate::faces::rest::wire::query::ImportQuery;
 use crate::http::body::next_data;
 use crate::http::extract::{PathOf, QueryOf};
 use crate::http::problem::{InSession as _, Problem};

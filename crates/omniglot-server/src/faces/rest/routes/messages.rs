@@ -7,9 +7,9 @@ use omniglot_runtime::Posted;
 use omniglot_schema::{Delivered, MessageId, MessageRequest, ProblemDetails, SessionId};
 
 use crate::app::{App, complete};
-use crate::faces::rest::feed::HubFeed;
-use crate::faces::rest::query::TurnQuery;
-use crate::faces::rest::sse::{EventStream, Wanted};
+use crate::faces::rest::state::feed::HubFeed;
+use crate::faces::rest::state::sse::{EventStream, Wanted};
+use crate::faces::rest::wire::query::TurnQuery;
 use crate::http::body::JsonBody;
 use crate::http::extract::{NoQuery, PathOf, QueryOf};
 use crate::http::idempotency::idempotency_key;

@@ -11,7 +11,7 @@ use omniglot_schema::{
 use omniglot_store::StoreError;
 
 use crate::app::{App, complete};
-use crate::faces::rest::query::ListQuery;
+use crate::faces::rest::wire::query::ListQuery;
 use crate::http::body::{JsonBody, OptionalJson};
 use crate::http::extract::{NoQuery, PathOf, QueryOf};
 use crate::http::problem::{InSession as _, Problem};

@@ -1,0 +1,217 @@
+//! Serves a client's messages: one table of methods, each typed in its own file.
+//!
+//! Every request gets exactly one answer, also when the client disconnects: it is carried out to its end in a
+//! task of its own.
+
+mod files;
+mod prompt;
+mod replies;
+mod sessions;
+mod settings;
+
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
+use std::time::Duration;
+
+use agent_client_protocol_schema::v1::{
+    CancelNotification, CancelRequestNotification, Error, InitializeRequest, RequestId, SessionId as WireId,
+};
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use omniglot_runtime::{IdempotencyKey, RuntimeError};
+use omniglot_schema::SessionId;
+use omniglot_store::{SessionNo, SessionRecord};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+use crate::app::App;
+use crate::faces::acp::project::setup;
+use crate::faces::acp::state::connection::{From, Reply, Shared};
+use crate::faces::acp::wire::failure::{self, unfit};
+use crate::faces::acp::wire::rpc::{self, Params};
+use crate::http::problem::Problem;
+pub(crate) use replies::answered;
+
+/// A request of a client.
+pub(crate) struct Call {
+    pub(crate) id: RequestId,
+    pub(crate) method: String,
+    pub(crate) params: Params,
+    pub(crate) key: Option<IdempotencyKey>,
+}
+
+/// The result of a request.
+struct Served {
+    result: Result<Value, Error>,
+    /// The answer is sent after everything up to this sequence of that session.
+    after: Option<(SessionNo, u64)>,
+    /// The session that the client follows once it has the answer.
+    then: Option<(SessionRecord, From)>,
+}
+
+impl Served {
+    fn new<T: Serialize>(result: Result<T, Error>) -> Self {
+        let result =
+            result.and_then(|value| serde_json::to_value(value).map_err(|_| Error::internal_error()));
+        Self { result, after: None, then: None }
+    }
+}
+
+impl<T: Serialize> std::convert::From<Result<T, Error>> for Served {
+    fn from(result: Result<T, Error>) -> Self {
+        Self::new(result)
+    }
+}
+
+/// A request that takes longer waits for an agent, which has received it; the next message need not wait.
+const ORDERED: Duration = Duration::from_millis(500);
+
+/// A request in progress.
+pub(crate) struct Taken {
+    /// Resolves when the client's next message is ordered after this request.
+    pub(crate) begun: oneshot::Receiver<()>,
+    pub(crate) answer: oneshot::Receiver<Bytes>,
+}
+
+/// Starts a request. One task carries it out and answers it, also when the client disconnects.
+pub(crate) fn take(app: App, connection: Shared, call: Call, reply: Reply) -> Taken {
+    let (begun, has_begun) = oneshot::channel();
+    let (answered, is_answered) = oneshot::channel();
+    tokio::spawn(async move {
+        let served = unbroken(serve(&app, &connection, &call, begun)).await;
+        let reply = if answered.is_closed() { connection.reply_without_post(reply) } else { reply };
+        drop(answered.send(answer(&app, &connection, &call.id, served, reply).await));
+    });
+    Taken { begun: has_begun, answer: is_answered }
+}
+
+async fn serve(app: &App, connection: &Shared, call: &Call, begun: oneshot::Sender<()>) -> Served {
+    match &*call.method {
+        "session/prompt" => {
+            let prompt = prompt::begin(app, connection, call).await;
+            drop(begun);
+            prompt::end(app, connection, prompt).await
+        }
+        _ => {
+            let mut serving = pin!(request(app, connection, call));
+            if let Ok(served) = timeout(ORDERED, serving.as_mut()).await {
+                return served;
+            }
+            drop(begun);
+            serving.await
+        }
+    }
+}
+
+/// A panic becomes an error, so that no client waits forever.
+async fn unbroken(serving: impl Future<Output = Served>) -> Served {
+    AssertUnwindSafe(serving).catch_unwind().await.unwrap_or_else(|_| {
+        tracing::error!("a request of an ACP client broke off");
+        Served::new::<()>(Err(Error::internal_error()))
+    })
+}
+
+async fn answer(app: &App, connection: &Shared, id: &RequestId, served: Served, reply: Reply) -> Bytes {
+    let Served { result, after, then } = served;
+    let answer = rpc::answer(id, &result);
+    let number = connection.say(answer.clone(), after, reply);
+    if let Some((record, from)) = then {
+        connection.follow(&app.hub, &record, from);
+    }
+    match (reply, after) {
+        (Reply::Stream, _) => {}
+        (Reply::Both, None) => connection.told(number).await,
+        (Reply::Both, Some(_)) => connection.heard(number).await,
+    }
+    answer
+}
+
+async fn request(app: &App, connection: &Shared, call: &Call) -> Served {
+    let params = &call.params;
+    match &*call.method {
+        "initialize" => initialize(app, connection, params).into(),
+        // There is no login: agents have their credentials from the daemon's configuration.
+        "authenticate" => Ok(serde_json::Map::new()).into(),
+        "session/new" => sessions::new(app, connection, call).await,
+        "session/load" => sessions::load(app, connection, params).await,
+        "session/resume" => sessions::resume(app, connection, params).await.into(),
+        "session/fork" => sessions::fork(app, connection, call).await,
+        "session/list" => sessions::list(app, params).await.into(),
+        "session/close" => sessions::close(app, connection, params).await.into(),
+        "session/delete" => sessions::delete(app, connection, params).await.into(),
+        "session/set_mode" => settings::set_mode(app, params).await.into(),
+        "session/set_model" => settings::set_model(app, params).await.into(),
+        "session/set_config_option" => settings::set_config_option(app, params).await.into(),
+        unknown => Err::<(), _>(Error::method_not_found().data(Value::from(unknown))).into(),
+    }
+}
+
+fn initialize(app: &App, connection: &Shared, params: &Params) -> Result<impl Serialize + use<>, Error> {
+    let request: InitializeRequest = params.read()?;
+    connection.introduce(request.client_capabilities);
+    let name = agent_of(app, connection);
+    let agent = app.hub.agents().into_iter().find(|agent| agent.id == name);
+    agent.map(|agent| setup::introduced(&agent)).ok_or_else(Error::internal_error)
+}
+
+/// A client that continues after a restart of the daemon names a session, but no longer its agent.
+pub(crate) async fn recall(app: &App, connection: &Shared, params: &Params) {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct OfSession {
+        session_id: WireId,
+    }
+    if connection.is_introduced() || connection.agent().is_some() {
+        return;
+    }
+    // The method itself reports a session that does not exist.
+    let Ok(OfSession { session_id: id }) = params.read() else { return };
+    let Ok(id) = session_id(&id) else { return };
+    if let Ok(record) = app.hub.record(&id).await {
+        connection.recall(&record.agent);
+    }
+}
+
+/// Returns the agent of the client's sessions that name none.
+fn agent_of<'a>(app: &'a App, connection: &'a Shared) -> &'a str {
+    connection.agent().unwrap_or_else(|| app.hub.default_agent())
+}
+
+/// A notification gets no answer, so a failure is logged.
+pub(crate) async fn notified(app: &App, connection: &Shared, method: &str, params: &Params) {
+    let done = match method {
+        "session/cancel" => match params.read::<CancelNotification>() {
+            Ok(cancel) => prompt::cancel(app, connection, &cancel.session_id).await,
+            Err(error) => Err(error),
+        },
+        "$/cancel_request" => match params.read::<CancelRequestNotification>() {
+            Ok(cancel) => prompt::cancel_request(app, connection, &cancel.request_id).await,
+            Err(error) => Err(error),
+        },
+        _ => Err(Error::method_not_found()),
+    };
+    if let Err(error) = done {
+        tracing::debug!(connection = connection.id, method, %error, "a notification of an ACP client");
+    }
+}
+
+pub(crate) fn error(refused: impl Into<Problem>) -> Error {
+    failure::of_problem(refused.into().details())
+}
+
+fn session_id(id: &WireId) -> Result<SessionId, Error> {
+    SessionId::parse(&id.0).map_err(|_| error(RuntimeError::SessionNotFound(id.to_string())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_request_that_breaks_off_is_answered_with_an_error() {
+        let served = unbroken(async { panic!("on purpose") }).await;
+        assert_eq!(served.result, Err(Error::internal_error()));
+    }
+}

@@ -1,0 +1,93 @@
+//! Requests of agents that are pending at the client: sent when a stream reaches them, withdrawn when another
+//! client has answered. The log has the requests; this module has only the client's progress with them.
+
+use agent_client_protocol_schema::v1::{CancelRequestNotification, RequestId};
+use bytes::Bytes;
+use omniglot_schema::SessionId;
+
+use super::outbox::What;
+use super::{Connection, lock};
+use crate::faces::acp::project::inquiry::{ClientRequest, Inquiry};
+use crate::faces::acp::wire::rpc;
+
+/// An inquiry of a session's agent.
+#[derive(Debug, Clone)]
+pub(crate) struct Inquired {
+    pub(crate) session: SessionId,
+    pub(crate) inquiry: Inquiry,
+}
+
+impl Connection {
+    /// Returns the request to send to the client: the current step, if it was asked before.
+    pub(crate) fn inquire(&self, inquired: Inquired) -> Option<Bytes> {
+        let name = inquired.inquiry.name().as_str().to_owned();
+        let mut inquiries = lock(&self.inquiries);
+        let inquired = inquiries.entry(name).or_insert(inquired);
+        inquired.inquiry.ask().map(|ask| to_wire(&ask))
+    }
+
+    /// Takes the inquiry that a client answers with this id; no other answer is accepted meanwhile.
+    pub(crate) fn take_inquiry(&self, id: &RequestId) -> Option<Inquired> {
+        let mut inquiries = lock(&self.inquiries);
+        let is_asked =
+            |inquired: &Inquired| inquired.inquiry.ask().is_some_and(|ask| RequestId::Str(ask.id) == *id);
+        let name = inquiries.iter().find(|(_, inquired)| is_asked(inquired)).map(|(name, _)| name.clone())?;
+        inquiries.remove(&name)
+    }
+
+    /// Puts back an inquiry that the client declined to answer. Its next stream asks again.
+    pub(crate) fn put_back(&self, inquired: Inquired) {
+        lock(&self.inquiries).insert(inquired.inquiry.name().as_str().to_owned(), inquired);
+    }
+
+    /// Asks the next of several questions.
+    pub(crate) fn ask_on(&self, inquired: Inquired) {
+        if let Some(ask) = self.inquire(inquired) {
+            self.outbox.push(What::Copy(ask), None);
+        }
+    }
+
+    /// Removes an answered inquiry. A client that was asked receives a cancel notification for its dialog.
+    pub(crate) fn settled(&self, name: &str) {
+        let Some(Inquired { inquiry, .. }) = lock(&self.inquiries).remove(name) else { return };
+        let Some(ClientRequest { id, .. }) = inquiry.ask() else { return };
+        let taken_back = CancelRequestNotification::new(RequestId::Str(id));
+        self.outbox.push(What::Copy(rpc::notification("$/cancel_request", &taken_back)), None);
+    }
+}
+
+fn to_wire(ask: &ClientRequest) -> Bytes {
+    rpc::request(&RequestId::Str(ask.id.clone()), ask.request.method(), &ask.request)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::registry::Connections;
+    use super::*;
+    use crate::faces::acp::project::{Audience, Blobs, Echo, Outgoing, Projector};
+
+    fn inquired() -> Inquired {
+        let event = serde_json::from_value(json!({
+            "event_id": "evt_1", "sequence": 1, "time": "2026-01-01T00:00:00Z", "session_id": "s",
+            "source": "agent", "synthetic": false, "type": "permission.requested",
+            "data": { "permission_id": "perm_1", "action": "Write", "status": "requested" },
+        }));
+        let mut told =
+            Projector::new(Audience::default(), Echo::All).event(&event.unwrap(), &Blobs::default());
+        let Some(Outgoing::ClientRequest(inquiry)) = told.pop() else { panic!("{told:?}") };
+        Inquired { session: SessionId::parse("s").unwrap(), inquiry: *inquiry }
+    }
+
+    #[test]
+    fn what_a_client_was_not_willing_to_answer_it_can_still_answer() {
+        let connection = Connections::default().find_or_create("c");
+        let id = RequestId::Str("perm_1".into());
+        assert!(connection.inquire(inquired()).is_some());
+        let taken = connection.take_inquiry(&id).unwrap();
+        assert!(connection.take_inquiry(&id).is_none());
+        connection.put_back(taken);
+        assert!(connection.take_inquiry(&id).is_some());
+    }
+}

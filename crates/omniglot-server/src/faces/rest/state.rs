@@ -1,0 +1,4 @@
+//! The state of this face while the daemon runs: the open event streams. Each holds a cursor and no queue.
+
+pub(super) mod feed;
+pub(super) mod sse;

@@ -1,0 +1,4 @@
+//! The forms of this face beside the schema's types: query parameters and cursors.
+
+pub(super) mod cursor;
+pub(super) mod query;
