@@ -13,7 +13,7 @@ mod http;
 mod live;
 mod mask;
 mod mcp;
-pub(crate) mod server;
 pub(crate) mod session_start;
+pub(crate) mod shared_server;
 
 pub(crate) use live::{Agent, AgentEvent, Sending, Ticket, Translated, is_unparsed};

@@ -3,12 +3,12 @@
 //! Everything that happens to a session happens in its loop, one thing at a time: that loop is the order
 //! of its events. Talks to the store by appending, to the agent by its pipes, to nobody else.
 
-mod answers;
 mod cancel;
 mod commands;
 mod configure;
 mod delivery;
 mod idle;
+mod request_replies;
 mod silence;
 mod step;
 mod turn_process;

@@ -18,7 +18,7 @@ use crate::agent::early::{Discarded, EarlyOutput};
 use crate::agent::host::{Host, HostContext};
 use crate::agent::mask::Mask;
 use crate::agent::mcp;
-use crate::agent::server::Servers;
+use crate::agent::shared_server::Servers;
 use crate::agent::{Agent, AgentEvent, Translated};
 use crate::confined::Private;
 use crate::error::RuntimeError;
