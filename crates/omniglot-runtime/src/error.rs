@@ -1,8 +1,8 @@
-//! The errors of a command to a session; faces convert them to their own.
+//! The errors of a command to a session, and of a file to import; faces convert them to their own.
 
 use omniglot_agents::Refusal;
 use omniglot_agents::launch::Install;
-use omniglot_schema::{ErrorType, ResolvedBy};
+use omniglot_schema::{EXPORT_VERSION, ErrorType, ResolvedBy};
 use omniglot_store::StoreError;
 use serde::Serialize;
 
@@ -46,13 +46,36 @@ pub enum RuntimeError {
     #[error("{0}")]
     Overloaded(String),
     #[error(transparent)]
-    Import(#[from] crate::hub::importer::ImportError),
+    Import(#[from] ImportError),
     #[error("{0}")]
     Gone(String),
     #[error("the daemon is shutting down")]
     Stopping,
     #[error("the event log")]
     Store(#[from] StoreError),
+}
+
+/// Why a file cannot be imported; nothing was changed.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum ImportError {
+    #[error("this is no exported session: line 1 is not the header of one")]
+    NoExport,
+    #[error("the file has version {found}; this omniglot reads up to {EXPORT_VERSION}")]
+    Newer { found: u32 },
+    #[error("the file is damaged: line {line}: {why}")]
+    Damaged { line: u64, why: String },
+    #[error("the file ends in the middle, after line {line}")]
+    Cut { line: u64 },
+}
+
+impl ImportError {
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::NoExport => "give a file that `omniglot sessions export` wrote",
+            Self::Newer { .. } => "use the omniglot that wrote it, or a newer one",
+            Self::Damaged { .. } | Self::Cut { .. } => "copy or export it again; nothing was imported",
+        }
+    }
 }
 
 impl RuntimeError {

@@ -20,30 +20,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
+use crate::error::ImportError;
 use verify::Verifier;
-
-/// Why a file cannot be imported; nothing was changed.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub enum ImportError {
-    #[error("this is no exported session: line 1 is not the header of one")]
-    NoExport,
-    #[error("the file has version {found}; this omniglot reads up to {EXPORT_VERSION}")]
-    Newer { found: u32 },
-    #[error("the file is damaged: line {line}: {why}")]
-    Damaged { line: u64, why: String },
-    #[error("the file ends in the middle, after line {line}")]
-    Cut { line: u64 },
-}
-
-impl ImportError {
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::NoExport => "give a file that `omniglot sessions export` wrote",
-            Self::Newer { .. } => "use the omniglot that wrote it, or a newer one",
-            Self::Damaged { .. } | Self::Cut { .. } => "copy or export it again; nothing was imported",
-        }
-    }
-}
 
 /// Reads an export.
 pub struct Importer {
