@@ -1,19 +1,24 @@
-//! Opens and lists files below one directory and nowhere else: no `..`, absolute path or symbolic link leads
-//! out, and nothing leads to the private files of the daemon.
+//! Opens, lists, makes, renames and removes files below one directory and nowhere else: no `..`, absolute path or
+//! symbolic link leads out, and nothing leads to the private files of the daemon.
 //!
 //! The kernel resolves the whole path in one step (`openat2`), so that nothing can be exchanged between a
 //! check and its use. Where it cannot (an old kernel, a sandbox that forbids the call), the path is walked
 //! part by part and links are not followed at all. A file is private by the path of the opened file, which the
 //! kernel tells; hard links and second mounts that a person has made are not recognised.
+//!
+//! The crate `cap-std` would replace the call and the walk alone: it opens pipes and devices, waits for their other
+//! end, and knows no private files, so most of this module would stand on top of it.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2, renameat, unlinkat,
+};
 use rustix::io::Errno;
 
 use crate::config;
@@ -37,9 +42,14 @@ impl Private {
         self.0.iter().any(|private| resolved.starts_with(private))
     }
 
+    /// Whether private files would move with what is there.
+    fn are_below(&self, resolved: &Path) -> bool {
+        self.0.iter().any(|private| private.starts_with(resolved))
+    }
+
     /// Returns the file unless it is private.
     fn admit(&self, file: OwnedFd) -> Result<OwnedFd, Refused> {
-        let path = proc_path(&file).read_link().map_err(|_| Refused::Private)?;
+        let path = real_path(&file)?;
         if self.has(&path) { Err(Refused::Private) } else { Ok(file) }
     }
 }
@@ -149,14 +159,68 @@ impl Root {
         Ok(entries)
     }
 
-    /// The path below the root; what is said to lie elsewhere is refused before anything is opened.
-    fn inner(&self, path: &Path) -> Result<PathBuf, OpenError> {
-        let inner = if path.is_absolute() { path.strip_prefix(&self.path).ok() } else { Some(path) };
-        match inner {
-            Some(inner) if inner.as_os_str().is_empty() => Err(OpenError::NotAFile(path.to_owned())),
-            Some(inner) => Ok(inner.to_owned()),
-            None => Err(self.outside(path)),
+    /// Makes a directory and those above it that are missing. One that is there is left as it is.
+    pub fn make_directory(&self, path: &Path) -> Result<(), OpenError> {
+        let inner = self.inner(path)?;
+        let made = self.make_directories(&inner).and_then(|()| self.open_directory(&inner));
+        made.map(drop).map_err(|refused| refused.at(path, Some(self)))
+    }
+
+    /// Renames a file, a link or a directory, and replaces what is there under the new name as the kernel does.
+    pub fn rename(&self, from: &Path, to: &Path) -> Result<(), OpenError> {
+        let (old, new) = (self.inner(from)?, self.inner(to)?);
+        let (old_dir, old_name) = self.movable(&old).map_err(|refused| refused.at(from, Some(self)))?;
+        let (new_dir, new_name) = self.movable(&new).map_err(|refused| refused.at(to, Some(self)))?;
+        renameat(old_dir, old_name, new_dir, new_name).map_err(|errno| Refused::from(errno).at(from, None))
+    }
+
+    /// Removes a file, a link or an empty directory.
+    pub fn remove(&self, path: &Path) -> Result<(), OpenError> {
+        let inner = self.inner(path)?;
+        let (dir, name) = self.movable(&inner).map_err(|refused| refused.at(path, Some(self)))?;
+        let removed = match unlinkat(&dir, name, AtFlags::empty()) {
+            Err(Errno::ISDIR) => unlinkat(&dir, name, AtFlags::REMOVEDIR),
+            removed => removed,
+        };
+        removed.map_err(|errno| Refused::from(errno).at(path, None))
+    }
+
+    /// Returns the real path of a directory, for a program that shall run there.
+    pub(crate) fn directory(&self, path: &Path) -> Result<PathBuf, OpenError> {
+        let opened = self.open_directory(self.relative(path)?).and_then(|dir| real_path(&dir));
+        opened.map_err(|refused| refused.at(path, Some(self)))
+    }
+
+    /// Returns the absolute path of a file that another program shall open or make.
+    pub(crate) fn absolute(&self, path: &Path) -> Result<PathBuf, OpenError> {
+        let inner = self.relative(path)?;
+        if inner.components().any(|part| part == Component::ParentDir) {
+            return Err(self.outside(path));
         }
+        for part in inner.ancestors().filter(|part| *part != Path::new("")) {
+            match self.open_inner(part, OFlags::RDONLY) {
+                Ok(_) => break,
+                Err(refused @ (Refused::Private | Refused::Errno(Errno::XDEV | Errno::LOOP))) => {
+                    return Err(refused.at(path, Some(self)));
+                }
+                Err(Refused::Errno(_)) => {}
+            }
+        }
+        Ok(self.path.join(inner))
+    }
+
+    fn inner(&self, path: &Path) -> Result<PathBuf, OpenError> {
+        match self.relative(path)? {
+            inner if inner == Path::new("") => Err(OpenError::NotAFile(path.to_owned())),
+            inner => Ok(inner.to_owned()),
+        }
+    }
+
+    /// The path below the root; what is said to lie elsewhere is refused before anything is opened.
+    fn relative<'a>(&self, path: &'a Path) -> Result<&'a Path, OpenError> {
+        let inner = if path.is_absolute() { path.strip_prefix(&self.path).ok() } else { Some(path) };
+        let inner = inner.ok_or_else(|| self.outside(path))?;
+        Ok(inner.strip_prefix(".").unwrap_or(inner))
     }
 
     fn open_inner(&self, inner: &Path, flags: OFlags) -> Result<OwnedFd, Refused> {
@@ -210,16 +274,28 @@ impl Root {
         Ok(dir)
     }
 
-    /// Makes a file in a directory that is opened first, so that nothing is made in a private one.
-    fn create(&self, inner: &Path) -> Result<OwnedFd, Refused> {
+    /// Opens the directory of a name that is not private, so that the name can be made, moved or removed there.
+    fn entry<'a>(&self, inner: &'a Path) -> Result<(OwnedFd, &'a OsStr), Refused> {
         let name = inner.file_name().ok_or(Errno::XDEV)?;
-        let parent = inner.parent().unwrap_or(Path::new(""));
-        let dir = match self.open_directory(parent) {
+        let dir = self.open_directory(inner.parent().unwrap_or(Path::new("")))?;
+        if self.private.has(&real_path(&dir)?.join(name)) { Err(Refused::Private) } else { Ok((dir, name)) }
+    }
+
+    fn movable<'a>(&self, inner: &'a Path) -> Result<(OwnedFd, &'a OsStr), Refused> {
+        let (dir, name) = self.entry(inner)?;
+        if self.private.are_below(&real_path(&dir)?.join(name)) {
+            return Err(Refused::Private);
+        }
+        Ok((dir, name))
+    }
+
+    fn create(&self, inner: &Path) -> Result<OwnedFd, Refused> {
+        let (dir, name) = match self.entry(inner) {
             Err(Refused::Errno(Errno::NOENT)) => {
-                self.make_directories(parent)?;
-                self.open_directory(parent)?
+                self.make_directories(inner.parent().unwrap_or(Path::new("")))?;
+                self.entry(inner)?
             }
-            opened => opened?,
+            entry => entry?,
         };
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | SAFE;
         match openat(dir, name, flags, NEW_FILE) {
@@ -228,17 +304,15 @@ impl Root {
                 Err(Refused::Errno(Errno::NOENT)) => Err(Errno::XDEV.into()),
                 opened => opened,
             },
-            created => self.private.admit(created?),
+            created => Ok(created?),
         }
     }
 
     fn make_directories(&self, inner: &Path) -> Result<(), Refused> {
         let parts: Vec<&Path> = inner.ancestors().filter(|path| *path != Path::new("")).collect();
         for path in parts.into_iter().rev() {
-            let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-                return Err(Errno::XDEV.into());
-            };
-            match mkdirat(self.open_directory(parent)?, name, NEW_DIRECTORY) {
+            let (dir, name) = self.entry(path)?;
+            match mkdirat(dir, name, NEW_DIRECTORY) {
                 Ok(()) | Err(Errno::EXIST) => {}
                 Err(errno) => return Err(errno.into()),
             }
@@ -274,6 +348,11 @@ fn regular(file: OwnedFd) -> Result<File, Refused> {
 /// The link of the kernel that tells where an open file is.
 fn proc_path(file: &OwnedFd) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+/// A file whose place cannot be told could be private.
+fn real_path(file: &OwnedFd) -> Result<PathBuf, Refused> {
+    proc_path(file).read_link().map_err(|_| Refused::Private)
 }
 
 /// A link that is not followed could lead anywhere. As a directory it is "not a directory".
@@ -446,6 +525,103 @@ mod tests {
         let made = std::fs::read_dir(scene.dir.path().join("data/private")).unwrap().count();
         assert_eq!(made, 2, "nothing was made");
         assert_eq!(std::fs::read_to_string(scene.dir.path().join("data/private/token")).unwrap(), "secret");
+    }
+
+    #[test]
+    fn directories_are_made_and_files_renamed_and_removed_within() {
+        let scene = Scene::new();
+        for root in scene.roots() {
+            let [old, new] = ["./made/deep", "made/new"].map(Path::new);
+            root.make_directory(old).unwrap();
+            root.make_directory(old).unwrap();
+            root.rename(old, new).unwrap();
+            assert!(scene.inside().join("made/new").is_dir());
+            // A link itself is moved and removed, never the file that it leads to.
+            root.rename(Path::new("out"), Path::new("made/link")).unwrap();
+            root.remove(Path::new("made/link")).unwrap();
+            symlink(scene.dir.path().join("secret"), scene.inside().join("out")).unwrap();
+            assert!(matches!(root.remove(Path::new("made")), Err(OpenError::Io { .. })), "it is not empty");
+            root.remove(new).unwrap();
+            root.remove(Path::new("made")).unwrap();
+            assert!(matches!(root.remove(new), Err(OpenError::NotFound(_))));
+            assert!(matches!(root.rename(old, new), Err(OpenError::NotFound(_))));
+        }
+        assert_eq!(std::fs::read_to_string(scene.dir.path().join("secret")).unwrap(), "outside");
+    }
+
+    #[test]
+    fn nothing_is_made_renamed_or_removed_outside() {
+        let scene = Scene::new();
+        let file = Path::new("a.txt");
+        let ways = ["../secret", "sub/../../secret", "up/secret", "up/in/a.txt", "sub/..", "/etc/hostname"];
+        for root in scene.roots() {
+            for way in ways.map(PathBuf::from).into_iter().chain([scene.dir.path().join("secret")]) {
+                for done in [
+                    root.make_directory(&way),
+                    root.remove(&way),
+                    root.rename(&way, Path::new("stolen")),
+                    root.rename(file, &way),
+                ] {
+                    assert!(matches!(done, Err(OpenError::Outside { .. })), "{way:?} {root:?} {done:?}");
+                }
+            }
+        }
+        assert_eq!(std::fs::read_to_string(scene.dir.path().join("secret")).unwrap(), "outside");
+        assert_eq!(std::fs::read_to_string(scene.inside().join(file)).unwrap(), "inside");
+    }
+
+    #[test]
+    fn nothing_private_is_made_renamed_or_removed_nor_moved_with_its_directory() {
+        let scene = Inner::new();
+        std::fs::remove_file(scene.dir.path().join("data/omniglot.toml")).unwrap();
+        let upload = Path::new("data/shared/upload");
+        for root in scene.roots() {
+            for way in
+                ["data/private/token", "link/token", "data/private/new", "data/private", "data/omniglot.toml"]
+            {
+                let way = Path::new(way);
+                // The walk follows no link at all.
+                let refused = |done: Result<(), OpenError>| {
+                    let right = matches!(done, Err(OpenError::Private(_) | OpenError::Outside { .. }));
+                    assert!(right, "{way:?} {root:?} {done:?}");
+                };
+                refused(root.make_directory(way));
+                refused(root.remove(way));
+                refused(root.rename(way, Path::new("stolen")));
+                refused(root.rename(upload, way));
+                refused(root.write(way).map(drop));
+            }
+            for (from, to) in [("data", "moved"), ("data/shared", "data")] {
+                let moved = root.rename(Path::new(from), Path::new(to));
+                assert!(matches!(moved, Err(OpenError::Private(_))), "{from} {moved:?}");
+            }
+            root.make_directory(Path::new("data/shared/new/deep")).unwrap();
+        }
+        assert!(!scene.dir.path().join("data/omniglot.toml").exists());
+        assert!(scene.dir.path().join("data/private/token").exists());
+    }
+
+    #[test]
+    fn other_programs_are_sent_nowhere_else() {
+        let scene = Inner::new();
+        let dir = scene.dir.path();
+        symlink("/etc", dir.join("etc")).unwrap();
+        for root in scene.roots() {
+            for way in ["b.rs", "new/b.rs", "data/shared"] {
+                let path = dir.join(way);
+                assert_eq!(root.absolute(Path::new(way)).unwrap(), path);
+                assert_eq!(root.absolute(&path).unwrap(), path);
+            }
+            for way in ["/etc/passwd", "../b", "a/../../b", "etc", "etc/new.txt", "data/private/x", "link/x"]
+            {
+                assert!(root.absolute(Path::new(way)).is_err(), "{way} {root:?}");
+                assert!(root.directory(Path::new(way)).is_err(), "{way} {root:?}");
+            }
+            let shared = dir.canonicalize().unwrap().join("data/shared");
+            assert_eq!(root.directory(Path::new("data/shared")).unwrap(), shared);
+            assert_eq!(root.directory(dir).unwrap(), dir.canonicalize().unwrap());
+            assert!(root.directory(Path::new("data/shared/upload")).is_err());
+        }
     }
 
     #[test]

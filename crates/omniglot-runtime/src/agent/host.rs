@@ -9,7 +9,7 @@ mod files;
 mod terminal;
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -44,6 +44,25 @@ impl HostContext {
     /// Opens the session's directory for one duty.
     fn confined(&self) -> Result<Root, OpenError> {
         Root::open(&self.root, self.private.clone())
+    }
+
+    /// Returns the path that a client is asked for; `None` for one that nobody may be sent to.
+    fn path_for_client(&self, path: &Path) -> Option<PathBuf> {
+        self.confined().and_then(|root| root.absolute(path)).ok()
+    }
+
+    /// Returns the directory that a command runs in: the session's, or one below it.
+    fn directory(&self, wanted: Option<PathBuf>) -> Result<PathBuf, HostError> {
+        let Some(wanted) = wanted else { return Ok(self.root.clone()) };
+        self.confined().and_then(|root| root.directory(&wanted)).map_err(|error| match error {
+            OpenError::Outside { .. } | OpenError::Private(_) => {
+                HostError::new(HostErrorKind::Refused, error.to_string())
+            }
+            OpenError::NotFound(_) | OpenError::NotAFile(_) | OpenError::Io { .. } => {
+                let message = format!("{} is no directory", wanted.display());
+                HostError::new(HostErrorKind::NotFound, message)
+            }
+        })
     }
 }
 
@@ -161,13 +180,10 @@ impl Host {
         let client = self.client(|offer| offer.reads_files);
         self.requests.spawn(async move {
             let _turn = files.acquire().await;
-            let client_side =
-                match client.zip(client_side::within(&context.root, &context.private, &file.path)) {
-                    Some((client, path)) => {
-                        client_side::read(&client, ReadFile { path, ..file.clone() }).await
-                    }
-                    None => None,
-                };
+            let client_side = match client.zip(context.path_for_client(&file.path)) {
+                Some((client, path)) => client_side::read(&client, ReadFile { path, ..file.clone() }).await,
+                None => None,
+            };
             let read = match client_side {
                 Some(read) => read,
                 None => blocking(move || files::read(context.confined(), &file)).await,
@@ -181,7 +197,7 @@ impl Host {
         let client = self.client(|offer| offer.writes_files);
         self.requests.spawn(async move {
             let _turn = files.acquire().await;
-            let client_side = match client.zip(client_side::within(&context.root, &context.private, &path)) {
+            let client_side = match client.zip(context.path_for_client(&path)) {
                 Some((client, asked)) => client_side::write(&client, asked, content.clone()).await,
                 None => None,
             };

@@ -3,7 +3,7 @@
 //! A file that a client leaves undone is read or written by ourselves: twice does no harm. A command is
 //! never run a second time.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,12 +15,11 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::terminal::{Text, directory};
+use super::terminal::Text;
 use super::{HostContext, HostEvent, tell};
 use crate::agent::client_host::{
     ClientHostOffer, ClientHostRequest, ClientHosts, ClientTerminal, TerminalUpdate,
 };
-use crate::confined::Private;
 
 /// Whom a session's host may send.
 #[derive(Debug, Clone)]
@@ -42,18 +41,6 @@ impl ClientHostLookup {
     pub(super) fn find(&self, wanted: fn(&ClientHostOffer) -> bool) -> Option<ClientHostSender> {
         self.client_hosts.client(&self.session, wanted)
     }
-}
-
-/// The absolute path that a client is asked for; nobody is sent out of the session's directory or to private
-/// files of the daemon, by no link either.
-pub(super) fn within(root: &Path, private: &Private, path: &Path) -> Option<PathBuf> {
-    let climbs = path.components().any(|part| part == Component::ParentDir);
-    let path = root.join(path);
-    if climbs || !path.starts_with(root) || private.holds(&path) {
-        return None;
-    }
-    let existing = path.ancestors().find_map(|part| part.canonicalize().ok())?;
-    existing.starts_with(root.canonicalize().ok()?).then_some(path)
 }
 
 /// `None` when the client left it undone.
@@ -110,7 +97,7 @@ impl ClientCommand {
         client: &ClientHostSender,
         mut start: TerminalStart,
     ) -> Result<mpsc::Receiver<TerminalUpdate>, HostError> {
-        start.cwd = Some(directory(&self.context.root, start.cwd)?);
+        start.cwd = Some(self.context.directory(start.cwd)?);
         let (sender, mut news) = mpsc::channel(MAX_EVENTS);
         let terminal = ClientTerminal { news: sender, end: self.end.clone() };
         let begun = async {
@@ -172,25 +159,6 @@ fn failed(message: String) -> HostError {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn nobody_is_sent_out_of_the_sessions_directory() {
-        let place = tempfile::tempdir().unwrap();
-        let root = place.path().join("root");
-        std::fs::create_dir(&root).unwrap();
-        std::os::unix::fs::symlink(place.path(), root.join("link")).unwrap();
-        std::fs::create_dir_all(root.join("data/private")).unwrap();
-        std::os::unix::fs::symlink("data/private", root.join("inner")).unwrap();
-        let private = Private::of(&root.join("data"));
-        let asked = |path: &str| within(&root, &private, Path::new(path));
-        assert_eq!(asked(root.join("b.rs").to_str().unwrap()), Some(root.join("b.rs")));
-        assert_eq!(asked("new/b.rs"), Some(root.join("new/b.rs")));
-        for outside in
-            ["/etc/passwd", "../b", "a/../../b", "link", "link/new.txt", "data/private/x", "inner/x"]
-        {
-            assert_eq!(asked(outside), None, "{outside}");
-        }
-    }
 
     fn client(offer: ClientHostOffer) -> (ClientHostSender, crate::agent::client_host::ClientHost) {
         let client_hosts = ClientHosts::default();

@@ -2,7 +2,6 @@
 //!
 //! Runs under a guard as agents do, so that it leaves nothing behind. Keeps no output: the adapter does.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -86,28 +85,10 @@ impl Terminal {
         let TerminalStart { command, args, env: more, cwd } = start;
         let mut env = self.context.env.clone();
         env.extend(more);
-        let cwd = directory(&self.context.root, cwd)?;
+        let cwd = self.context.directory(cwd)?;
         let launch = Launch::new(LaunchSpec { program: command, args, env }, cwd);
         Ok(if is_shell_line(&launch) { in_shell(launch) } else { launch })
     }
-}
-
-/// Where a command runs: the session's directory, or one below it.
-pub(super) fn directory(root: &Path, wanted: Option<PathBuf>) -> Result<PathBuf, HostError> {
-    let Some(wanted) = wanted else { return Ok(root.to_owned()) };
-    let refused = |kind, what: &str| {
-        let (wanted, root) = (wanted.display(), root.display());
-        Err(HostError::new(kind, format!("{wanted} {what} of the session's directory {root}")))
-    };
-    match root.join(&wanted).canonicalize() {
-        Ok(found) if !is_within(&found, root) => refused(HostErrorKind::Refused, "is outside"),
-        Ok(found) if found.is_dir() => Ok(found),
-        Ok(_) | Err(_) => refused(HostErrorKind::NotFound, "is no directory"),
-    }
-}
-
-fn is_within(path: &Path, root: &Path) -> bool {
-    root.canonicalize().is_ok_and(|root| path.starts_with(root))
 }
 
 /// Some agents give a whole line for a shell as the command, and no arguments.
