@@ -8,11 +8,16 @@ use serde_json::{Value, json};
 
 /// Returns the configuration of a test that tries this many cases by default.
 pub fn config(cases: u32) -> ProptestConfig {
+    config_of(cases, 0)
+}
+
+/// As [`config`], for one of several targets of a test, each of which is tried with other cases.
+pub fn config_of(cases: u32, target: u64) -> ProptestConfig {
     let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
     let factor = number("OMNIGLOT_FUZZ_FACTOR").and_then(|factor| u32::try_from(factor).ok()).unwrap_or(1);
     ProptestConfig {
         cases: cases.saturating_mul(factor),
-        rng_seed: RngSeed::Fixed(number("OMNIGLOT_FUZZ_SEED").unwrap_or(1)),
+        rng_seed: RngSeed::Fixed(number("OMNIGLOT_FUZZ_SEED").unwrap_or(1).wrapping_add(target)),
         failure_persistence: None,
         max_shrink_iters: 2_000,
         ..ProptestConfig::default()
