@@ -4,6 +4,7 @@
 //! sessions are checked, it is stopped as a user would stop it, and a leftover process fails the test.
 
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -20,16 +21,36 @@ pub struct Setup {
     pub program: PathBuf,
     pub args: Vec<String>,
     pub config: Option<String>,
+    /// The user that it runs as, if not that of the test.
+    user: Option<u32>,
 }
+
+/// The id of the user `nobody`.
+const NOBODY: u32 = 65_534;
 
 impl Setup {
     pub fn new(program: impl Into<PathBuf>) -> Self {
-        Self { program: program.into(), args: vec![], config: None }
+        Self { program: program.into(), args: vec![], config: None, user: None }
     }
 
     pub fn config(mut self, toml: impl Into<String>) -> Self {
         self.config = Some(toml.into());
         self
+    }
+
+    /// Runs the daemon as somebody else than root, who is given these directories.
+    pub fn unprivileged(mut self, directories: &[&Path]) -> Self {
+        self.user = rustix::process::geteuid().is_root().then_some(NOBODY);
+        directories.iter().for_each(|directory| self.give(directory));
+        self
+    }
+
+    /// Gives everything below the path to the user of the daemon.
+    fn give(&self, path: &Path) {
+        let Some(user) = self.user else { return };
+        std::os::unix::fs::lchown(path, Some(user), Some(user)).expect("another owner");
+        let entries = if path.is_dir() { std::fs::read_dir(path).ok() } else { None };
+        entries.into_iter().flatten().for_each(|entry| self.give(&entry.expect("an entry").path()));
     }
 
     pub fn start(self) -> Daemon {
@@ -39,6 +60,7 @@ impl Setup {
         if let Some(config) = &self.config {
             std::fs::write(home.path().join("data/omniglot.toml"), config).expect("the configuration");
         }
+        self.give(home.path());
         Daemon::spawn(self, home)
     }
 }
@@ -56,7 +78,11 @@ pub struct Daemon {
 
 impl Daemon {
     fn spawn(setup: Setup, home: TempDir) -> Self {
-        let mut child = Command::new(&setup.program)
+        let mut command = Command::new(&setup.program);
+        if let Some(user) = setup.user {
+            command.uid(user).gid(user);
+        }
+        let mut child = command
             .args(["serve", "--port", "0"])
             .args(&setup.args)
             .env_clear()

@@ -110,24 +110,39 @@ async fn permissions_can_be_skipped_from_the_middle_of_a_session_on_in_a_sandbox
 }
 
 #[tokio::test]
-async fn permissions_can_be_skipped_from_the_middle_of_a_session_on_but_not_as_root_who_is_told_why() {
+async fn root_cannot_skip_permissions_from_the_middle_of_a_session_on_and_is_told_why() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
     let fixture = CLAUDE.fixture([Reply::text("One.")]).await;
     fixture.turn("The first.").await;
-    let changed = fixture.session.client.patch(&fixture.session.id, &bypass()).await;
-    if rustix::process::geteuid().is_root() {
-        let refused = changed.unwrap_err();
-        let problem = refused.problem().unwrap();
-        assert_eq!(problem.status, 400);
-        let hint = problem.hint.as_deref().unwrap_or_default();
-        assert!(hint.contains("sandbox = true"), "{problem:?}");
-        assert_eq!(state(&fixture).await.permission_mode.as_deref(), Some("default"));
-    } else {
-        assert_eq!(changed.unwrap().state.permission_mode.as_deref(), Some("bypass"));
-        let file = fixture.file("made");
-        fixture.model.push((CLAUDE.make)(&file));
-        let turn = fixture.answered("Make it.", Reply::text("Made.")).await;
-        assert_eq!((turn.asked().len(), file.exists()), (0, true), "{turn}");
-    }
+    let refused = fixture.session.client.patch(&fixture.session.id, &bypass()).await.unwrap_err();
+    let problem = refused.problem().unwrap();
+    assert_eq!(problem.status, 400);
+    let hint = problem.hint.as_deref().unwrap_or_default();
+    assert!(hint.contains("sandbox = true"), "{problem:?}");
+    assert_eq!(state(&fixture).await.permission_mode.as_deref(), Some("default"));
+    let next = fixture.answered("Go on.", Reply::text("On.")).await;
+    assert_eq!(next.text(), "On.", "{next}");
+}
+
+#[tokio::test]
+async fn anybody_but_root_can_skip_permissions_from_the_middle_of_a_session_on() {
+    let model = Model::anthropic().reply(Reply::text("One.")).start();
+    let agent = RealAgent::claude(&model);
+    let daemon = Setup::new(CLAUDE.program).config(agent.toml()).unprivileged(&[agent.home()]).start();
+    let session =
+        SessionDriver::create_with(&daemon.client, "real", &CreateSessionRequest::new("claude")).await;
+    session.turn("The first.", PermissionReply::Reject).await;
+    let changed = daemon.client.patch(&session.id, &bypass()).await.unwrap();
+    assert_eq!(changed.state.permission_mode.as_deref(), Some("bypass"));
+    let file = daemon.work().join("made");
+    model.push((CLAUDE.make)(&file));
+    model.push(Reply::text("Made."));
+    let turn = session.turn("Make it.", PermissionReply::Reject).await;
+    assert_eq!((turn.asked().len(), file.exists()), (0, true), "{turn}");
+    session.history().await;
+    drop(daemon);
 }
 
 #[tokio::test]
