@@ -125,6 +125,15 @@ impl Reply {
         Self::empty().and(block)
     }
 
+    /// Returns the name of the first tool that it calls.
+    pub(crate) fn tool_name(&self) -> Option<&str> {
+        let Body::Answer(answer) = &self.body else { return None };
+        answer.blocks.iter().find_map(|block| match block {
+            Block::Tool { name, .. } | Block::CustomTool { name, .. } => Some(name.as_str()),
+            _ => None,
+        })
+    }
+
     /// Returns an answer without content.
     pub fn empty() -> Self {
         Self { body: Body::Answer(Answer::default()), condition: None, forever: false }

@@ -1,7 +1,8 @@
 //! The contents of a turn, for assertions: items, requests, thoughts, numbers.
 
 use omniglot_schema::{
-    ContentPart, EventData, ItemKind, PermissionEventData, TurnEndedMetadata, UniversalEvent, UniversalItem,
+    ContentPart, EventData, FileAction, ItemKind, PermissionEventData, ToolKind, ToolSubject,
+    TurnEndedMetadata, UniversalEvent, UniversalItem,
 };
 
 use super::Turn;
@@ -28,6 +29,26 @@ impl Turn {
             _ => None,
         });
         names.collect()
+    }
+
+    /// Returns the kinds and subjects of the calls.
+    pub fn subjects(&self) -> Vec<(Option<ToolKind>, ToolSubject)> {
+        let subjects = self.parts(ItemKind::ToolCall).filter_map(|part| match part {
+            ContentPart::ToolCall { kind, subject, .. } => {
+                Some((*kind, subject.as_deref().cloned().unwrap_or_default()))
+            }
+            _ => None,
+        });
+        subjects.collect()
+    }
+
+    /// Returns the files that results name with this action.
+    pub fn files(&self, action: FileAction) -> Vec<&str> {
+        let files = self.parts(ItemKind::ToolResult).filter_map(|part| match part {
+            ContentPart::FileRef { path, action: told, .. } if *told == action => Some(path.as_str()),
+            _ => None,
+        });
+        files.collect()
     }
 
     /// Returns the tools' outputs, as text.
