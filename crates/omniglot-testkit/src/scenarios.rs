@@ -18,8 +18,8 @@ use omniglot_schema::CreateSessionRequest;
 
 pub use self::control::{
     a_cancel_while_the_agent_asks_rejects_the_request, a_cancelled_command_ends_with_its_agent,
-    a_terminated_session_stops_its_running_command, interrupt, interrupt_ends_a_running_command, mode_switch,
-    model_switch, resume_after_a_restart,
+    a_terminated_session_makes_no_more_calls_of_the_model, a_terminated_session_stops_its_running_command,
+    interrupt, interrupt_ends_a_running_command, mode_switch, model_switch, resume_after_a_restart,
 };
 pub use self::errors::{
     a_failing_server_is_an_api_error, a_model_that_refuses_is_a_refusal, a_refused_request_is_an_api_error,

@@ -84,6 +84,7 @@ real_agent_tests! {
     interrupt,
     a_cancel_while_the_agent_asks_rejects_the_request,
     a_terminated_session_stops_its_running_command,
+    a_terminated_session_makes_no_more_calls_of_the_model,
     model_switch,
     mode_switch,
     resume_after_a_restart,

@@ -76,6 +76,8 @@ real_agent_tests! {
     errors_broken_stream,
     an_empty_answer_ends_the_turn,
     interrupt,
+    a_terminated_session_stops_its_running_command,
+    a_terminated_session_makes_no_more_calls_of_the_model,
     model_switch,
     mode_switch,
     resume_after_a_restart,

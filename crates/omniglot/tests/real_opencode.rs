@@ -73,6 +73,7 @@ real_agent_tests! {
     interrupt,
     interrupt_ends_a_running_command,
     a_terminated_session_stops_its_running_command,
+    a_terminated_session_makes_no_more_calls_of_the_model,
     a_cancel_while_the_agent_asks_rejects_the_request,
     model_switch,
     mode_switch,

@@ -1,11 +1,15 @@
 //! A person's control of a session beside prompts: cancel a turn, change the model or mode, resume later.
 
-use omniglot_schema::{EventData, PermissionReply, QueueOnCancel, SessionPatch, StopReason, UniversalEvent};
+use omniglot_schema::{
+    CreateSessionRequest, EventData, ItemKind, PermissionReply, QueueOnCancel, SessionPatch, StopReason,
+    UniversalEvent,
+};
 
 use super::Dialect;
-use crate::daemon::{Daemon, wait_gone};
+use crate::daemon::{Daemon, Setup, wait_gone};
 use crate::fixture::Fixture;
 use crate::models::Reply;
+use crate::session_driver::SessionDriver;
 
 /// A cancelled turn ends and the next prompt works.
 pub async fn interrupt(agent: &Dialect) {
@@ -49,6 +53,33 @@ pub async fn a_terminated_session_stops_its_running_command(agent: &Dialect) {
     let EventData::TurnEnded(end) = ended.data else { panic!("the end of a turn") };
     assert_eq!(end.metadata.stop_reason, StopReason::Cancelled);
     fixture.session.history().await;
+}
+
+/// A chain of short commands that asks nobody stops between two of them: the model is not called any more.
+pub async fn a_terminated_session_makes_no_more_calls_of_the_model(agent: &Dialect) {
+    let model = (agent.script)().reply((agent.shell)("echo again").forever()).start();
+    let real = (agent.agent)(&model);
+    // Some agents skip permissions as root in a sandbox only.
+    let daemon = Setup::new(agent.program).config(format!("sandbox = true\n{}", real.toml())).start();
+    let mut request = CreateSessionRequest::new(real.name());
+    request.permission_mode = Some("bypass".to_owned());
+    let session = SessionDriver::create_with(&daemon.client, "chain", &request).await;
+    session.post("Go on for ever.").await;
+    let result = |event: &UniversalEvent| matches!(&event.data, EventData::ItemCompleted(data) if data.item.kind == ItemKind::ToolResult);
+    let first = session.wait_for(0, result).await.sequence;
+    session.wait_for(first, result).await;
+    session.client.terminate(&session.id).await.expect("the end of the session");
+    // A title is asked for without tools.
+    let calls = || model.requests().iter().filter(|request| !request.tools.is_empty()).count();
+    let before = calls();
+    model.push(Reply::text("Other."));
+    // A call of the first session would take the answer of the second.
+    let other = SessionDriver::create_with(&daemon.client, "other", &request).await;
+    let turn = other.turn("And you?", PermissionReply::Reject).await;
+    assert_eq!(turn.text(), "Other.", "{turn}");
+    assert_eq!(calls(), before + 1);
+    session.history().await;
+    drop(daemon);
 }
 
 /// Cancels a turn whose command runs; gives the command's process.
