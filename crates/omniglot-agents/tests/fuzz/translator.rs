@@ -213,7 +213,10 @@ impl<'a> Session<'a> {
                     TransportOutput::Send(shown) | TransportOutput::SendSecret { shown, .. },
                 ) => to_send.push_back(shown),
                 Output::Transport(TransportOutput::Host(ask)) => self.machine.push(ask.key),
-                Output::Transport(TransportOutput::Orphans(_)) | Output::Answer(_) => {}
+                Output::Transport(
+                    TransportOutput::Orphans(_) | TransportOutput::CloseStdin | TransportOutput::Interrupt,
+                )
+                | Output::Answer(_) => {}
             }
         }
         to_send
