@@ -4,12 +4,12 @@
 //! something of an agent reads a field here; nobody matches on which agent it is.
 
 use jiff::Timestamp;
-use omniglot_schema::{AgentCapabilities, AgentStability, CommandInfo, SessionState};
+use omniglot_schema::{AgentCapabilities, AgentStability, CommandInfo, SessionState, ToolKind};
 
 use crate::contract::{Link, Open, Refusal, SettingsPreview, SettingsRequest, Translator};
 use crate::history::History;
 use crate::http::Serving;
-use crate::launch::{LaunchSpec, Start};
+use crate::launch::{Install, LaunchSpec, Start};
 
 /// How one agent is started, spoken to and described.
 #[derive(Debug, Clone, Copy)]
@@ -24,7 +24,7 @@ pub struct Adapter {
     pub launch: fn(&LaunchSpec, &Open) -> LaunchSpec,
     /// Makes the translator of one session.
     pub translator: fn() -> Box<dyn Translator>,
-    /// The capabilities that the agent has before its handshake tells more.
+    /// Without `shared_process`, which the lifetime tells; read them by [`Adapter::capabilities()`].
     pub capabilities: AgentCapabilities,
     /// Returns what requested settings come to for a session in this state, without asking the agent.
     pub preview_settings: fn(&SessionState, &SettingsRequest) -> Result<SettingsPreview, Refusal>,
@@ -34,6 +34,39 @@ pub struct Adapter {
     pub history: Option<History>,
     /// Returns when a session that was created then may be resumed; `None` for at once.
     pub resumable_from: fn(Timestamp) -> Option<Timestamp>,
+    pub tools: ToolTable,
+    pub install: Install,
+    /// The places where the agent finds its credentials, as far as they are known; one of them is enough.
+    pub credentials: &'static [Credential],
+    pub skills: SkillsDir,
+}
+
+/// The names of an agent's own tools, by kind.
+pub type ToolTable = &'static [(ToolKind, &'static [&'static str])];
+
+/// Returns the kind of a tool, if the table has its name.
+pub(crate) fn tool_kind(tools: ToolTable, name: &str) -> Option<ToolKind> {
+    tools.iter().find(|(_, names)| names.contains(&name)).map(|(kind, _)| *kind)
+}
+
+/// A place where an agent finds its credentials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Credential {
+    /// A variable.
+    Env(&'static str),
+    /// A file; `~` is the agent's HOME.
+    File(&'static str),
+    /// A file below the directory that a variable names.
+    FileBelow { variable: &'static str, path: &'static str },
+}
+
+/// The directory from which an agent reads skills.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SkillsDir {
+    /// Below the directory of the session.
+    Project(&'static str),
+    /// It has none, or nobody knows which.
+    None,
 }
 
 /// How long a process of the agent lives.
@@ -93,6 +126,14 @@ impl Compact {
 }
 
 impl Adapter {
+    /// Returns the capabilities that the agent has before its handshake tells more.
+    pub fn capabilities(&self) -> AgentCapabilities {
+        AgentCapabilities {
+            shared_process: matches!(self.lifetime, Lifetime::Shared(_)),
+            ..self.capabilities
+        }
+    }
+
     /// Returns how the agent is started, if it is a program that somebody installs.
     pub fn start(&self) -> Option<&'static Start> {
         match self.program {
@@ -120,7 +161,7 @@ pub(crate) fn at_once(_: Timestamp) -> Option<Timestamp> {
     None
 }
 
-/// Every capability, for an agent with a process for each session.
+/// Every capability but a shared process.
 pub(crate) const EVERYTHING: AgentCapabilities = AgentCapabilities {
     plan_mode: true,
     permissions: true,

@@ -9,7 +9,7 @@
 //! by itself, when something that runs in the background ends. What it says of itself at the start of every turn
 //! (`init`) is the only sign of such a turn.
 
-mod adapter;
+pub(crate) mod adapter;
 mod background;
 mod backlog;
 mod command;
@@ -17,7 +17,7 @@ mod diff;
 mod ending;
 mod failure;
 mod history;
-mod launch;
+pub(crate) mod launch;
 mod mcp;
 mod open;
 mod output;
@@ -31,7 +31,7 @@ mod team;
 mod text;
 mod todos;
 mod tool;
-mod tool_kinds;
+pub(crate) mod tool_kinds;
 mod translate;
 mod turn;
 mod usage;

@@ -17,7 +17,7 @@
 //!   (`subagents`);
 //! - a message may come from a queue of Codex's own (`echo`).
 
-mod adapter;
+pub(crate) mod adapter;
 mod command;
 mod diff;
 mod echo;
@@ -39,7 +39,7 @@ mod subagents;
 mod text;
 mod todos;
 mod tool;
-mod tool_kinds;
+pub(crate) mod tool_kinds;
 mod translate;
 mod turn;
 mod usage;

@@ -14,7 +14,7 @@ pub struct LaunchSpec {
     pub env: IndexMap<String, String>,
 }
 
-/// The start of an installed agent, and the steps to install it and log in.
+/// The start of an installed agent, and the way to log in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Start {
     /// Program and arguments.
@@ -23,7 +23,8 @@ pub struct Start {
     pub env: &'static [(&'static str, &'static str)],
     /// Settings that the agent reads from a file only.
     pub settings: Option<SettingsFile>,
-    pub install: Install,
+    /// Variables that tell the agent that it runs in a sandbox.
+    pub sandbox_env: &'static [(&'static str, &'static str)],
     /// The instructions to log in.
     pub login: &'static str,
 }
@@ -57,6 +58,8 @@ pub struct SettingsFile {
 }
 
 impl Start {
+    pub const NONE: Self = Self { command: &[], env: &[], settings: None, sandbox_env: &[], login: "" };
+
     /// Returns the command with its switches; `None` when it names no program.
     pub fn spec(&self) -> Option<LaunchSpec> {
         let (program, args) = self.command.split_first()?;

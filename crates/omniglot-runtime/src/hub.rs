@@ -293,7 +293,7 @@ impl Hub {
         let record = self.record(id).await?;
         let mut detail = present::detail(&record)?;
         let agent = self.inner.launcher.catalog.get(&record.agent).ok();
-        detail.capabilities = detail.capabilities.or_else(|| agent.map(|agent| agent.adapter.capabilities));
+        detail.capabilities = detail.capabilities.or_else(|| agent.map(|agent| agent.adapter.capabilities()));
         Ok(detail)
     }
 

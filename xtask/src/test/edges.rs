@@ -29,7 +29,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("omniglot-testkit", &["omniglot-schema", "omniglot-timeline", "omniglot-client"]),
-    ("xtask", &[]),
+    ("xtask", &["omniglot-agents"]),
 ];
 
 /// Crates that must not wait, open or listen: no runtime may be below them.

@@ -1,70 +1,33 @@
 //! A reader knows no agent: neither an agent's id nor the name of an agent's tool or of its argument is a string
 //! literal in the faces or in the command line. Readers use the kind and the subject of a call.
 
+use std::collections::HashSet;
 use std::path::Path;
+use std::sync::LazyLock;
 
-/// The agents that we drive. `cursor` is missing, because readers of the stream have cursors; `mock` is our own.
-const AGENTS: &[&str] = &[
-    "amp",
-    "claude",
-    "claude-acp",
-    "cline",
-    "codex",
-    "codex-acp",
-    "copilot",
-    "gemini",
-    "goose",
-    "kimi",
-    "opencode",
-    "pi",
-    "qwen",
+use omniglot_agents::Registry;
+
+/// Ids of agents with other meanings: readers of the stream have cursors, and `mock` is our own.
+const OTHER_IDS: &[&str] = &["cursor", "mock"];
+
+/// Names of tools that are plain English words and have other meanings, in small letters.
+const WORDS: &[&str] = &[
+    "agent", "batch", "edit", "invalid", "list", "ls", "monitor", "patch", "question", "read", "replace",
+    "shell", "skill", "sleep", "task", "wait", "workflow", "write",
 ];
 
-/// Names of agents' tools, in small letters and without separators, so that every spelling is found. Plain English
-/// words are missing (`read`, `edit`, `write`, `list`, `replace`, `task`): they have other meanings.
-const TOOLS: &[&str] = &[
-    "applypatch",
-    "askuserquestion",
-    "bash",
-    "bashoutput",
-    "codesearch",
-    "editfile",
-    "enterplanmode",
-    "execcommand",
-    "exitplanmode",
-    "glob",
-    "googlewebsearch",
-    "grep",
-    "grepsearch",
-    "invokeagent",
-    "killshell",
-    "listdirectory",
-    "localshell",
-    "multiedit",
-    "notebookedit",
-    "notebookread",
-    "planenter",
-    "planexit",
-    "readfile",
-    "readmanyfiles",
-    "requestuserinput",
-    "runshellcommand",
-    "savememory",
-    "searchfilecontent",
-    "spawnagent",
-    "strreplace",
-    "strreplaceeditor",
-    "taskcreate",
-    "taskupdate",
-    "todowrite",
-    "updateplan",
-    "viewimage",
-    "webfetch",
-    "websearch",
-    "writefile",
-    "writestdin",
-    "writetodos",
-];
+/// The ids of the agents that we drive.
+static AGENTS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    let registry = Registry::default();
+    registry.ids().filter(|id| !OTHER_IDS.contains(id)).collect()
+});
+
+/// Names of agents' tools, in small letters and without separators, so that every spelling is found.
+static TOOLS: LazyLock<HashSet<String>> = LazyLock::new(|| {
+    let registry = Registry::default();
+    let names = registry.iter().flat_map(|agent| agent.tools).flat_map(|(_, names)| *names);
+    names.map(|name| plain(name)).filter(|name| !WORDS.contains(&&**name)).collect()
+});
 
 /// Names of the arguments of such tools, in the same form.
 const ARGUMENTS: &[&str] =
@@ -73,9 +36,8 @@ const ARGUMENTS: &[&str] =
 /// The sources of readers.
 const READERS: &[&str] = &["crates/omniglot-server/src/faces", "crates/omniglot/src"];
 
-/// The mock is an agent and no reader, and the command line's help has examples.
-const EXEMPT: &[&str] =
-    &["crates/omniglot/src/mock_agent", "crates/omniglot/src/mock_agent.rs", "crates/omniglot/src/cli.rs"];
+/// The mock is an agent and no reader.
+const EXEMPT: &[&str] = &["crates/omniglot/src/mock_agent", "crates/omniglot/src/mock_agent.rs"];
 
 /// OpenCode's names for its tools, in its face the one place for them.
 const TOOL_NAMES: &str = "crates/omniglot-server/src/faces/opencode/wire/tool_names.rs";
@@ -100,18 +62,22 @@ pub(super) fn faults(file: &Path, text: &str) -> Vec<String> {
 }
 
 fn complaint(literal: &str, in_opencode_s_face: bool) -> Option<&'static str> {
-    let plain: String = literal.chars().filter(|c| !matches!(c, '_' | '-')).collect();
-    let plain = plain.to_lowercase();
-    if AGENTS.contains(&literal) && !(in_opencode_s_face && literal == "opencode") {
+    let plain = plain(literal);
+    if AGENTS.contains(literal) && !(in_opencode_s_face && literal == "opencode") {
         return Some("a reader must not know the agent");
     }
     // OpenCode's own arguments are spelled in camel case, and stand in its face.
     let is_own = in_opencode_s_face && !literal.contains('_');
     let is_argument = ARGUMENTS.contains(&&*plain) && !is_own;
-    if TOOLS.contains(&&*plain) || is_argument || literal == "file_path" {
+    if TOOLS.contains(&plain) || is_argument || literal == "file_path" {
         return Some("use the kind and the subject of the call, not the agents' name");
     }
     None
+}
+
+/// Returns a name in small letters and without separators.
+fn plain(name: &str) -> String {
+    name.chars().filter(|c| !matches!(c, '_' | '-')).collect::<String>().to_lowercase()
 }
 
 fn is_test(file: &Path) -> bool {
@@ -213,11 +179,9 @@ mod tests {
         for literal in [
             "claude",
             "codex",
-            "pi",
             "opencode",
             "Bash",
             "run_shell_command",
-            "str_replace",
             "write_file",
             "applypatch",
             "file_path",

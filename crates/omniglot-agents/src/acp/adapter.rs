@@ -4,7 +4,10 @@ use omniglot_schema::{AgentCapabilities, AgentStability};
 
 use super::{Acp, compact_prompt, preview_settings};
 use crate::acp::quirks::NONE;
-use crate::adapter::{Adapter, Compact, EVERYTHING, Lifetime, Program, Steer, at_once, same_command};
+use crate::adapter::{
+    Adapter, Compact, EVERYTHING, Lifetime, Program, SkillsDir, Steer, at_once, same_command,
+};
+use crate::launch::Install;
 
 /// The `protocol` of an agent in the configuration.
 pub const PROTOCOL: &str = "acp";
@@ -27,6 +30,10 @@ pub const PLAIN: Adapter = Adapter {
     compact: Compact::Command(compact_prompt),
     history: None,
     resumable_from: at_once,
+    tools: &[],
+    install: Install::Unknown,
+    credentials: &[],
+    skills: SkillsDir::None,
 };
 
 /// The built-in agent.
@@ -42,6 +49,7 @@ macro_rules! with_quirks {
             translator: || Box::new($crate::acp::Acp::with(Some(&$quirks))),
             preview_settings: |state, requested| $crate::acp::preview_settings(state, requested, &$quirks),
             resumable_from: |created| $quirks.resumable_from(created),
+            tools: $quirks.tools,
             ..$crate::acp::PLAIN
         }
     };

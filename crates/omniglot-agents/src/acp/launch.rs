@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 
-use crate::launch::{Install, LaunchSpec, Start};
+use crate::launch::{LaunchSpec, Start};
 
 /// The built-in agent: a child of Omniglot's own program, which keeps its sessions in `state_dir`.
 pub fn mock(own_program: impl Into<String>, state_dir: impl Into<String>) -> LaunchSpec {
@@ -17,37 +17,17 @@ pub fn custom(command: &[String], env: IndexMap<String, String>) -> Option<Launc
 }
 
 /// Read about, never recorded: <https://block.github.io/goose/docs/guides/acp-clients>.
-pub const GOOSE: Start = Start {
-    command: &["goose", "acp"],
-    env: &[],
-    settings: None,
-    install: Install::Page("https://block.github.io/goose/docs/getting-started/installation"),
-    login: "run `goose configure`",
-};
+pub const GOOSE: Start = Start { command: &["goose", "acp"], login: "run `goose configure`", ..Start::NONE };
 
 /// Read about, never recorded: <https://cursor.com/docs/cli/acp>.
 pub const CURSOR: Start = Start {
     command: &["cursor-agent", "acp"],
-    env: &[],
-    settings: None,
-    install: Install::Page("https://cursor.com/docs/cli/installation"),
     login: "run `cursor-agent login`, or set CURSOR_API_KEY",
+    ..Start::NONE
 };
 
 /// Read about, never recorded: <https://docs.cline.bot/cline-cli/acp-editor-integrations>.
-pub const CLINE: Start = Start {
-    command: &["cline", "--acp"],
-    env: &[],
-    settings: None,
-    install: Install::Npm("cline"),
-    login: "run `cline auth`",
-};
+pub const CLINE: Start = Start { command: &["cline", "--acp"], login: "run `cline auth`", ..Start::NONE };
 
 /// Read about, never recorded: <https://moonshotai.github.io/kimi-cli/en/reference/kimi-acp.html>.
-pub const KIMI: Start = Start {
-    command: &["kimi", "acp"],
-    env: &[],
-    settings: None,
-    install: Install::Page("https://moonshotai.github.io/kimi-cli/en/guides/getting-started.html"),
-    login: "run `kimi login`",
-};
+pub const KIMI: Start = Start { command: &["kimi", "acp"], login: "run `kimi login`", ..Start::NONE };

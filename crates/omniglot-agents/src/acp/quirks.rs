@@ -21,7 +21,8 @@ pub use qwen::QWEN;
 use jiff::{SignedDuration, Timestamp};
 use omniglot_schema::{StatusLabel, ToolKind};
 
-use crate::launch::{Install, Start};
+use crate::adapter::{ToolTable, tool_kind};
+use crate::launch::Start;
 
 /// Every set that has a name.
 pub const ALL: &[&Quirks] = &[&GEMINI, &QWEN, &COPILOT, &CLAUDE_ACP, &CODEX_ACP];
@@ -30,10 +31,11 @@ pub const ALL: &[&Quirks] = &[&GEMINI, &QWEN, &COPILOT, &CLAUDE_ACP, &CODEX_ACP]
 pub const NONE: Quirks = Quirks {
     name: "none",
     calls_itself: &[],
-    start: Start { command: &[], env: &[], settings: None, install: Install::Unknown, login: "" },
+    start: Start::NONE,
     offers: Offers { read_files: true, write_files: true, terminals: true, forms: true },
     permission_modes: &[],
     resume: Resumable::Anytime,
+    tools: &[],
     repairs: Repairs::NONE,
 };
 
@@ -49,6 +51,8 @@ pub struct Quirks {
     /// Our permission modes that the agent has under another name, each with that name.
     pub permission_modes: &'static [(&'static str, &'static str)],
     pub resume: Resumable,
+    /// The kinds of its tools, as far as they are known by name: it has no word for some of them.
+    pub tools: ToolTable,
     pub repairs: Repairs,
 }
 
@@ -99,10 +103,6 @@ pub struct Repairs {
     pub own_methods: &'static [&'static str],
     /// Options of kind `allow_always` that allow more than requested, or for longer than the session.
     pub too_wide_options: &'static [&'static str],
-    /// Tools that change the mode, though their kind is another.
-    pub mode_tools: &'static [&'static str],
-    /// Kinds that the agent has no word for, by the names of its tools.
-    pub tool_kinds: &'static [(&'static str, ToolKind)],
     /// The form of the names of MCP tools.
     pub mcp_names: Option<McpNames>,
     /// The title of a command's call is the command, and it is told nowhere else.
@@ -124,8 +124,6 @@ impl Repairs {
         mcp_in_arguments: false,
         own_methods: &[],
         too_wide_options: &[],
-        mode_tools: &[],
-        tool_kinds: &[],
         mcp_names: None,
         command_in_title: false,
     };
@@ -181,7 +179,7 @@ impl Quirks {
     }
 
     pub(crate) fn switches_mode(&self, tool: &str) -> bool {
-        self.repairs.mode_tools.contains(&tool)
+        tool_kind(self.tools, tool) == Some(ToolKind::Mode)
     }
 
     pub(crate) fn announced_mode<'t>(&self, text: &'t str) -> Option<&'t str> {

@@ -4,6 +4,7 @@ use agent_client_protocol_schema::v1::ToolKind as Word;
 use omniglot_schema::ToolKind;
 
 use super::quirks::Quirks;
+use crate::adapter::tool_kind;
 
 /// Returns the kind of a call. `name` is the tool's own, if the agent tells it.
 pub(crate) fn kind(word: Word, name: Option<&str>, quirks: &Quirks) -> ToolKind {
@@ -14,10 +15,7 @@ fn by_name(name: &str, quirks: &Quirks) -> Option<ToolKind> {
     if quirks.is_mcp_tool(name) {
         return Some(ToolKind::Mcp);
     }
-    if quirks.switches_mode(name) {
-        return Some(ToolKind::Mode);
-    }
-    quirks.repairs.tool_kinds.iter().find(|(tool, _)| *tool == name).map(|(_, kind)| *kind)
+    tool_kind(quirks.tools, name)
 }
 
 fn by_word(word: Word) -> ToolKind {

@@ -5,8 +5,12 @@ use omniglot_schema::AgentStability;
 use super::history::HISTORY;
 use super::launch::{START, launch};
 use super::settings::preview_settings;
+use super::tool_kinds::TOOLS;
 use super::{COMPACT, Claude};
-use crate::adapter::{Adapter, Compact, EVERYTHING, Lifetime, Program, Steer, at_once};
+use crate::adapter::{
+    Adapter, Compact, Credential, EVERYTHING, Lifetime, Program, SkillsDir, Steer, at_once,
+};
+use crate::launch::Install;
 
 pub const ADAPTER: Adapter = Adapter {
     id: "claude",
@@ -23,4 +27,22 @@ pub const ADAPTER: Adapter = Adapter {
     compact: Compact::Prompt(COMPACT),
     history: Some(HISTORY),
     resumable_from: at_once,
+    tools: TOOLS,
+    install: Install::Npm("@anthropic-ai/claude-code"),
+    credentials: CREDENTIALS,
+    skills: SKILLS,
 };
+
+/// With another provider the CLI leaves the credentials to that provider.
+pub(crate) const CREDENTIALS: &[Credential] = &[
+    Credential::Env("ANTHROPIC_API_KEY"),
+    Credential::Env("ANTHROPIC_AUTH_TOKEN"),
+    Credential::Env("CLAUDE_CODE_OAUTH_TOKEN"),
+    Credential::Env("CLAUDE_CODE_USE_BEDROCK"),
+    Credential::Env("CLAUDE_CODE_USE_VERTEX"),
+    Credential::Env("CLAUDE_CODE_USE_FOUNDRY"),
+    Credential::File("~/.claude/.credentials.json"),
+    Credential::FileBelow { variable: "CLAUDE_CONFIG_DIR", path: ".credentials.json" },
+];
+
+pub(crate) const SKILLS: SkillsDir = SkillsDir::Project(".claude/skills");

@@ -2,7 +2,7 @@
 
 use super::settings::{EFFORTS, wanted_mode};
 use crate::contract::Open;
-use crate::launch::{Install, LaunchSpec, Start};
+use crate::launch::{LaunchSpec, Start};
 
 /// The program itself, without what a session adds.
 pub(crate) const START: Start = Start {
@@ -16,10 +16,12 @@ pub(crate) const START: Start = Start {
         // Newer versions offer no tools for what is to do without it.
         ("CLAUDE_CODE_ENABLE_TODO_TOOLS", "1"),
     ],
-    settings: None,
-    install: Install::Npm("@anthropic-ai/claude-code"),
+    sandbox_env: SANDBOX_ENV,
     login: "run `claude /login` in a terminal, or set ANTHROPIC_API_KEY",
+    ..Start::NONE
 };
+
+pub(crate) const SANDBOX_ENV: &[(&str, &str)] = &[("IS_SANDBOX", "1")];
 
 /// The whole command for a session: `base`, the protocol's switches, and the session's own.
 pub(crate) fn launch(base: &LaunchSpec, open: &Open) -> LaunchSpec {
@@ -49,7 +51,7 @@ pub(crate) fn launch(base: &LaunchSpec, open: &Open) -> LaunchSpec {
         add(&["--permission-mode", mode]);
     }
     // Without it the mode that skips permissions cannot be chosen later. Root may not give it, but in a sandbox.
-    if open.unprivileged || base.env.contains_key("IS_SANDBOX") {
+    if open.unprivileged || SANDBOX_ENV.iter().any(|(name, _)| base.env.contains_key(*name)) {
         add(&[MAY_BYPASS]);
     }
     if !open.mcp.is_empty() {

@@ -4,27 +4,33 @@ use omniglot_schema::{ToolKind, ToolSubject};
 use serde::Deserialize;
 
 use crate::about::{About, arguments, if_fitting, path, text};
+use crate::adapter::{ToolTable, tool_kind};
+
+/// The names of all tools, of older versions too.
+pub(crate) const TOOLS: ToolTable = &[
+    // The two task tools read and end what runs in the background.
+    (
+        ToolKind::Execute,
+        &["Bash", "PowerShell", "BashOutput", "KillShell", "Monitor", "TaskOutput", "TaskStop"],
+    ),
+    (ToolKind::Read, &["Read", "NotebookRead"]),
+    (ToolKind::Edit, &["Edit", "MultiEdit", "Write", "NotebookEdit"]),
+    (ToolKind::Search, &["Glob", "Grep", "LS", "LSP", "ToolSearch", "WebSearch"]),
+    (ToolKind::Fetch, &["WebFetch"]),
+    (
+        ToolKind::Agent,
+        &["Agent", "Task", "SendMessage", "ListAgents", "TeamCreate", "TeamDelete", "Workflow"],
+    ),
+    (ToolKind::Plan, &["TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet"]),
+    (ToolKind::Mode, &["EnterPlanMode", "ExitPlanMode"]),
+    (ToolKind::Mcp, &["ListMcpResourcesTool", "ReadMcpResourceTool"]),
+    (ToolKind::Other, &["AskUserQuestion", "StructuredOutput"]),
+];
 
 /// Returns the kind of the tool with this name.
 pub(crate) fn kind(name: &str) -> ToolKind {
-    match name {
-        // The two task tools read and end what runs in the background.
-        "Bash" | "PowerShell" | "BashOutput" | "KillShell" | "Monitor" | "TaskOutput" | "TaskStop" => {
-            ToolKind::Execute
-        }
-        "Read" | "NotebookRead" => ToolKind::Read,
-        "Edit" | "MultiEdit" | "Write" | "NotebookEdit" => ToolKind::Edit,
-        "Glob" | "Grep" | "LS" | "LSP" | "ToolSearch" | "WebSearch" => ToolKind::Search,
-        "WebFetch" => ToolKind::Fetch,
-        "Agent" | "Task" | "SendMessage" | "ListAgents" | "TeamCreate" | "TeamDelete" | "Workflow" => {
-            ToolKind::Agent
-        }
-        "TodoWrite" | "TaskCreate" | "TaskUpdate" | "TaskList" | "TaskGet" => ToolKind::Plan,
-        "EnterPlanMode" | "ExitPlanMode" => ToolKind::Mode,
-        "ListMcpResourcesTool" | "ReadMcpResourceTool" => ToolKind::Mcp,
-        _ if server(name).is_some() => ToolKind::Mcp,
-        _ => ToolKind::Other,
-    }
+    let of_server = || server(name).map(|_| ToolKind::Mcp);
+    tool_kind(TOOLS, name).or_else(of_server).unwrap_or(ToolKind::Other)
 }
 
 /// Returns the server of a tool that is named `mcp__server__tool`.

@@ -1,12 +1,17 @@
 //! Codex as a value.
 
-use omniglot_schema::{AgentCapabilities, AgentStability};
+use omniglot_schema::AgentStability;
 
 use super::launch::START;
 use super::link::CodexLink;
 use super::settings::preview_settings;
+use super::tool_kinds::TOOLS;
 use super::{COMPACT, Codex};
-use crate::adapter::{Adapter, Compact, EVERYTHING, Lifetime, Program, Shared, Steer, at_once, same_command};
+use crate::adapter::{
+    Adapter, Compact, Credential, EVERYTHING, Lifetime, Program, Shared, SkillsDir, Steer, at_once,
+    same_command,
+};
+use crate::launch::Install;
 
 pub const ADAPTER: Adapter = Adapter {
     id: "codex",
@@ -16,10 +21,26 @@ pub const ADAPTER: Adapter = Adapter {
     program: Program::Installed(&START),
     launch: same_command,
     translator: || Box::new(Codex::new()),
-    capabilities: AgentCapabilities { shared_process: true, ..EVERYTHING },
+    capabilities: EVERYTHING,
     preview_settings,
     steer: Steer::Native,
     compact: Compact::Prompt(COMPACT),
     history: None,
     resumable_from: at_once,
+    tools: TOOLS,
+    install: INSTALL,
+    credentials: CREDENTIALS,
+    skills: SKILLS,
 };
+
+pub(crate) const INSTALL: Install = Install::Npm("@openai/codex");
+
+pub(crate) const CREDENTIALS: &[Credential] = &[
+    Credential::Env("OPENAI_API_KEY"),
+    Credential::Env("CODEX_API_KEY"),
+    Credential::Env("CODEX_ACCESS_TOKEN"),
+    Credential::File("~/.codex/auth.json"),
+    Credential::FileBelow { variable: "CODEX_HOME", path: "auth.json" },
+];
+
+pub(crate) const SKILLS: SkillsDir = SkillsDir::Project(".agents/skills");

@@ -1,6 +1,6 @@
 //! How Codex is started, as data: one server for all sessions, quiet.
 
-use crate::launch::{Install, Start};
+use crate::launch::Start;
 
 /// The plugin catalogue, updates, analytics and feedback are calls to the vendor that no session needs. A thread
 /// that its session has left is unloaded soon, and the MCP servers that it started with it.
@@ -20,7 +20,6 @@ pub(crate) const START: Start = Start {
         "thread_unload_delay_secs=10",
     ],
     env: &[("NO_COLOR", "1")],
-    settings: None,
-    install: Install::Npm("@openai/codex"),
     login: "codex login",
+    ..Start::NONE
 };

@@ -10,7 +10,7 @@ use omniglot_schema::StderrOutput;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::launch::START;
+use super::adapter::INSTALL;
 use super::wire::{Capabilities, ClientInfo, Initialize, Initialized};
 use crate::contract::{Handshake, Link, Refusal, RefusalKind, Route, SlotId};
 use crate::rpc::{Message, RpcError, RpcId, notification, refusal, request};
@@ -265,7 +265,7 @@ fn unusable(why: String) -> Refusal {
     Refusal {
         kind: RefusalKind::Unavailable,
         message: format!("{why}; {needed} is needed"),
-        hint: Some(START.install.advice(&format!("{needed},"))),
+        hint: Some(INSTALL.advice(&format!("{needed},"))),
     }
 }
 

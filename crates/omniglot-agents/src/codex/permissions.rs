@@ -53,7 +53,7 @@ impl Codex {
         let pattern = (!paths.is_empty()).then(|| paths.join(", "));
         let action = format!("change {}", pattern.as_deref().unwrap_or("files"));
         let call = asked.map(|asked| asked.call);
-        let (about, tool) = (About::of(tool_kinds::PATCH), "apply_patch".to_owned());
+        let (about, tool) = (About::of(tool_kinds::kind("apply_patch")), "apply_patch".to_owned());
         let wanted = Wanted { action, detail: ask.reason, tool, pattern, call, files, about };
         self.ask(id, Kind::Approval, None, wanted, out);
     }

@@ -8,15 +8,24 @@ use super::wire::{
     TurnPlan, UpdateKind, WebSearch,
 };
 use crate::about::{About, file_read, path, text};
+use crate::adapter::{ToolTable, tool_kind};
 
-/// The kinds of calls whose item tells nothing about their subject.
-pub(crate) const SUBAGENT: ToolKind = ToolKind::Agent;
-pub(crate) const PATCH: ToolKind = ToolKind::Edit;
-pub(crate) const STDIN: ToolKind = ToolKind::Execute;
-pub(crate) const QUESTION: ToolKind = ToolKind::Other;
-pub(crate) const SLEEP: ToolKind = ToolKind::Other;
-/// A tool of the client, whose meaning only the client knows.
-pub(crate) const DYNAMIC: ToolKind = ToolKind::Other;
+/// The names of the calls that items are told as. Tools of the client have names of their own, whose meaning only
+/// the client knows.
+pub(crate) const TOOLS: ToolTable = &[
+    (ToolKind::Execute, &["shell", "write_stdin"]),
+    (ToolKind::Edit, &["apply_patch"]),
+    (ToolKind::Read, &["view_image"]),
+    (ToolKind::Search, &["web_search"]),
+    (ToolKind::Plan, &["update_plan"]),
+    (ToolKind::Agent, &["spawnAgent", "sendInput", "resumeAgent", "wait", "closeAgent"]),
+    (ToolKind::Other, &["image_generation", "request_user_input", "request_permissions", "sleep"]),
+];
+
+/// Returns the kind of a call with this name.
+pub(crate) fn kind(name: &str) -> ToolKind {
+    tool_kind(TOOLS, name).unwrap_or(ToolKind::Other)
+}
 
 pub(crate) fn command(item: &CommandExecution) -> About {
     let query = item.command_actions.iter().find_map(|action| action.query.clone());
@@ -27,12 +36,12 @@ pub(crate) fn command(item: &CommandExecution) -> About {
         query,
         ..ToolSubject::default()
     };
-    About { kind: ToolKind::Execute, subject }
+    About { kind: kind("shell"), subject }
 }
 
 /// A command that is asked about before its item is told.
 pub(crate) fn command_line(command: Option<String>) -> About {
-    About { kind: ToolKind::Execute, subject: ToolSubject { command, ..ToolSubject::default() } }
+    About { kind: kind("shell"), subject: ToolSubject { command, ..ToolSubject::default() } }
 }
 
 /// Returns the files that a command has read, as far as Codex understands the command.
@@ -45,7 +54,7 @@ pub(crate) fn files_read(item: &CommandExecution) -> Vec<ContentPart> {
 pub(crate) fn file_change(item: &FileChange) -> About {
     let deletes = |change: &FileUpdate| matches!(change.kind, UpdateKind::Delete);
     let only_deletes = !item.changes.is_empty() && item.changes.iter().all(deletes);
-    let kind = if only_deletes { ToolKind::Delete } else { PATCH };
+    let kind = if only_deletes { ToolKind::Delete } else { kind("apply_patch") };
     let touched = item.changes.iter().flat_map(|change| {
         let moved = match &change.kind {
             UpdateKind::Update { move_path } => move_path.as_deref(),
@@ -83,25 +92,25 @@ pub(crate) fn web_search(item: &WebSearch) -> About {
     let WebAction { kind, url, pattern } = action.and_then(Result::ok).unwrap_or_default();
     let opens = matches!(kind.as_deref(), Some("openPage" | "open_page"));
     let query = pattern.or_else(|| (!opens && !item.query.is_empty()).then(|| item.query.clone()));
-    let kind = if opens { ToolKind::Fetch } else { ToolKind::Search };
+    let kind = if opens { ToolKind::Fetch } else { self::kind("web_search") };
     About { kind, subject: ToolSubject { query, url, ..ToolSubject::default() } }
 }
 
 pub(crate) fn image_view(file: &str) -> About {
     let subject = ToolSubject { paths: path(Some(file.to_owned()), None), ..ToolSubject::default() };
-    About { kind: ToolKind::Read, subject }
+    About { kind: kind("view_image"), subject }
 }
 
 pub(crate) fn image_generation(prompt: Option<&str>) -> About {
-    described(ToolKind::Other, prompt)
+    described(kind("image_generation"), prompt)
 }
 
 pub(crate) fn plan_update(plan: &TurnPlan) -> About {
-    described(ToolKind::Plan, plan.explanation.as_deref())
+    described(kind("update_plan"), plan.explanation.as_deref())
 }
 
 pub(crate) fn permissions(ask: &PermissionsApproval) -> About {
-    described(ToolKind::Other, ask.reason.as_deref())
+    described(kind("request_permissions"), ask.reason.as_deref())
 }
 
 fn described(kind: ToolKind, words: Option<&str>) -> About {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::contract::Open;
 use crate::http::Serving;
-use crate::launch::{Install, LaunchSpec, Start};
+use crate::launch::{LaunchSpec, Start};
 
 pub(crate) const SERVING: Serving = Serving {
     port_argument: "--port",
@@ -15,13 +15,8 @@ pub(crate) const SERVING: Serving = Serving {
     events_path: "/event",
 };
 
-pub(crate) const START: Start = Start {
-    command: &["opencode"],
-    env: QUIET,
-    settings: None,
-    install: Install::Npm("opencode-ai"),
-    login: "opencode auth login",
-};
+pub(crate) const START: Start =
+    Start { command: &["opencode"], env: QUIET, login: "opencode auth login", ..Start::NONE };
 
 /// Switches against everything that is not the user's work: updates, downloads, sharing. Its plugin package
 /// comes from npm whatever they say, but npm obeys its own switch.

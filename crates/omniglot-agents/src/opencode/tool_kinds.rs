@@ -10,22 +10,19 @@ use serde_json::value::RawValue;
 
 use super::wire::PermissionMetadata;
 use crate::about::{About, arguments, if_fitting, path, text};
+use crate::adapter::{ToolTable, tool_kind};
 
-/// Returns the kind of one of OpenCode's own tools.
-fn own_kind(name: &str) -> Option<ToolKind> {
-    Some(match name {
-        "bash" => ToolKind::Execute,
-        "read" => ToolKind::Read,
-        "edit" | "write" | "multiedit" | "patch" | "apply_patch" => ToolKind::Edit,
-        "glob" | "grep" | "list" | "lsp" | "codesearch" | "websearch" => ToolKind::Search,
-        "webfetch" => ToolKind::Fetch,
-        "task" => ToolKind::Agent,
-        "todowrite" | "todoread" => ToolKind::Plan,
-        "plan_enter" | "plan_exit" => ToolKind::Mode,
-        "question" | "skill" | "batch" | "invalid" | "StructuredOutput" => ToolKind::Other,
-        _ => return None,
-    })
-}
+pub(crate) const TOOLS: ToolTable = &[
+    (ToolKind::Execute, &["bash"]),
+    (ToolKind::Read, &["read"]),
+    (ToolKind::Edit, &["edit", "write", "multiedit", "patch", "apply_patch"]),
+    (ToolKind::Search, &["glob", "grep", "list", "lsp", "codesearch", "websearch"]),
+    (ToolKind::Fetch, &["webfetch"]),
+    (ToolKind::Agent, &["task"]),
+    (ToolKind::Plan, &["todowrite", "todoread"]),
+    (ToolKind::Mode, &["plan_enter", "plan_exit"]),
+    (ToolKind::Other, &["question", "skill", "batch", "invalid", "StructuredOutput"]),
+];
 
 /// The names of the MCP servers that OpenCode is configured with.
 #[derive(Debug, Default)]
@@ -50,7 +47,7 @@ impl Servers {
 
     /// Returns the kind of a call, and its subject as far as its arguments are known.
     pub(crate) fn about(&self, tool: &str, input: Option<&RawValue>) -> About {
-        match (own_kind(tool), self.of_tool(tool)) {
+        match (tool_kind(TOOLS, tool), self.of_tool(tool)) {
             (Some(kind), _) => About { kind, subject: subject(kind, input.map_or("", RawValue::get)) },
             (None, Some(server)) => {
                 let subject = ToolSubject { server: Some(server.to_owned()), ..ToolSubject::default() };

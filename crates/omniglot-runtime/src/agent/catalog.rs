@@ -84,15 +84,12 @@ impl Entry {
     /// Returns the configured agent, which replaces the registered one. The switches of a known agent stay,
     /// where the configuration does not set the same variable.
     fn configured(registry: &Registry, name: &str, agent: &AgentConfig, data_dir: &Path) -> Option<Self> {
-        let mut launch = acp::custom(&agent.command, agent.env.clone())?;
+        let launch = acp::custom(&agent.command, agent.env.clone())?;
         let with_quirks = agent.quirks.as_deref().and_then(|quirks| registry.quirks(quirks));
         let namesake = registry.get(name).filter(|known| known.protocol == agent.protocol);
         let known = with_quirks.or(namesake);
         let start = namesake.or(with_quirks).and_then(Adapter::start);
-        for (variable, value) in start.map_or(&[][..], |start| start.env) {
-            launch.env.entry((*variable).to_owned()).or_insert_with(|| (*value).to_owned());
-        }
-        Some(Self {
+        let mut entry = Self {
             name: name.to_owned(),
             adapter: *known.or_else(|| registry.of_protocol(&agent.protocol))?,
             source: AgentSource::Configured,
@@ -100,12 +97,21 @@ impl Entry {
             settings: settings_of(start, name, data_dir)
                 .filter(|(file, _)| !launch.env.contains_key(file.variable)),
             launch,
-        })
+        };
+        entry.set_defaults(start.map_or(&[], |start| start.env));
+        Some(entry)
     }
 
-    /// Claude Code reads it, by itself and behind its ACP wrapper; to all others it says nothing.
     fn in_sandbox(&mut self) {
-        self.launch.env.entry("IS_SANDBOX".to_owned()).or_insert_with(|| "1".to_owned());
+        let start = self.adapter.start();
+        self.set_defaults(start.map_or(&[], |start| start.sandbox_env));
+    }
+
+    /// Sets the variables that are not set.
+    fn set_defaults(&mut self, env: &[(&str, &str)]) {
+        for (variable, value) in env {
+            self.launch.env.entry((*variable).to_owned()).or_insert_with(|| (*value).to_owned());
+        }
     }
 
     pub fn translator(&self) -> Box<dyn Translator> {
@@ -154,7 +160,7 @@ impl Entry {
             path: path.map(|path| path.to_string_lossy().into_owned()),
             source: Some(self.source),
             stability: Some(self.adapter.stability),
-            capabilities: self.adapter.capabilities,
+            capabilities: self.adapter.capabilities(),
             server_status: None,
         }
     }
@@ -232,14 +238,18 @@ mod tests {
     }
 
     #[test]
-    fn agents_in_a_sandbox_are_told_so() {
-        let told = |toml: &str| {
+    fn agents_in_a_sandbox_are_told_so_if_they_read_it() {
+        let told_to = |agent: &str, toml: &str| {
             let catalog = catalog(toml, Path::new("data"));
-            let launch = catalog.get("claude").unwrap().launch_for(&Open::default());
+            let launch = catalog.get(agent).unwrap().launch_for(&Open::default());
             (launch.env.get("IS_SANDBOX").cloned(), launch.args.iter().any(|arg| arg.contains("dangerously")))
         };
-        assert_eq!(told("sandbox = true"), (Some("1".to_owned()), true));
-        assert_eq!(told(""), (None, false));
+        assert_eq!(told_to("claude", "sandbox = true"), (Some("1".to_owned()), true));
+        assert_eq!(told_to("claude", ""), (None, false));
+        let own = "sandbox = true\n[agents.mine]\nprotocol = \"claude\"\ncommand = [\"x\"]\n";
+        assert_eq!(told_to("mine", own), (Some("1".to_owned()), true));
+        assert_eq!(told_to("claude-acp", "sandbox = true").0, Some("1".to_owned()));
+        assert_eq!(told_to("codex", "sandbox = true").0, None);
     }
 
     #[tokio::test(start_paused = true)]

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use omniglot_agents::adapter::{Adapter, Compact, Lifetime, Program, Steer};
+use omniglot_agents::adapter::{Adapter, Compact, Lifetime, Program, SkillsDir, Steer};
 use omniglot_agents::launch::{Install, LaunchSpec, Start};
 use omniglot_agents::{
     Command, Draft, DropReason, Input, Open, Output, Registry, SettingsPreview, Translator, replay,
@@ -39,7 +39,7 @@ const START: Start = Start {
     command: &["sh", "-c", SCRIPT, "toy"],
     env: &[],
     settings: None,
-    install: Install::Unknown,
+    sandbox_env: &[],
     login: "",
 };
 
@@ -59,6 +59,10 @@ fn toy() -> Adapter {
         compact: Compact::Command(|_| None),
         history: None,
         resumable_from: |_| None,
+        tools: &[],
+        install: Install::Unknown,
+        credentials: &[],
+        skills: SkillsDir::None,
     }
 }
 

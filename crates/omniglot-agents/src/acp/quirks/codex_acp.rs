@@ -7,19 +7,23 @@
 use super::{Offers, Quirks, Repairs, Resumable};
 use crate::acp::with_quirks;
 use crate::adapter::Adapter;
+use crate::codex;
 use crate::launch::{Install, Start};
 
-pub const ADAPTER: Adapter = with_quirks!(CODEX_ACP);
+pub const ADAPTER: Adapter = Adapter {
+    install: Install::Npm("@agentclientprotocol/codex-acp"),
+    credentials: codex::adapter::CREDENTIALS,
+    skills: codex::adapter::SKILLS,
+    ..with_quirks!(CODEX_ACP)
+};
 
 pub const CODEX_ACP: Quirks = Quirks {
     name: "codex-acp",
     calls_itself: &["@agentclientprotocol/codex-acp", "codex-acp"],
     start: Start {
         command: &["codex-acp"],
-        env: &[],
-        settings: None,
-        install: Install::Npm("@agentclientprotocol/codex-acp"),
         login: "run `codex login`, or set OPENAI_API_KEY",
+        ..Start::NONE
     },
     // The agent reads, writes and runs by itself, whatever is offered.
     offers: Offers { read_files: false, write_files: false, terminals: false, forms: true },
@@ -32,6 +36,7 @@ pub const CODEX_ACP: Quirks = Quirks {
         ("bypass", "full-access"),
     ],
     resume: Resumable::Anytime,
+    tools: &[],
     repairs: Repairs {
         thought_break: Some("\n\n"),
         notices: &["Warning: Model metadata for ", "Heads up: Long threads and multiple compactions "],

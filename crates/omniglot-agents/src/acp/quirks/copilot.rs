@@ -2,10 +2,21 @@
 
 use super::{Offers, Quirks, Repairs, Resumable};
 use crate::acp::with_quirks;
-use crate::adapter::Adapter;
+use crate::adapter::{Adapter, Credential, SkillsDir};
 use crate::launch::{Install, Start};
 
-pub const ADAPTER: Adapter = with_quirks!(COPILOT);
+pub const ADAPTER: Adapter = Adapter {
+    install: Install::Npm("@github/copilot"),
+    credentials: &[
+        Credential::Env("COPILOT_GITHUB_TOKEN"),
+        Credential::Env("GH_TOKEN"),
+        Credential::Env("GITHUB_TOKEN"),
+        Credential::File("~/.copilot/config.json"),
+        Credential::File("~/.config/gh/hosts.yml"),
+    ],
+    skills: SkillsDir::Project(".github/skills"),
+    ..with_quirks!(COPILOT)
+};
 
 pub const COPILOT: Quirks = Quirks {
     name: "copilot",
@@ -13,9 +24,8 @@ pub const COPILOT: Quirks = Quirks {
     start: Start {
         command: &["copilot", "--acp", "--no-auto-update"],
         env: &[("COPILOT_AUTO_UPDATE", "false")],
-        settings: None,
-        install: Install::Npm("@github/copilot"),
         login: "run `copilot login`",
+        ..Start::NONE
     },
     offers: Offers { read_files: true, write_files: true, terminals: true, forms: true },
     permission_modes: &[
@@ -23,5 +33,6 @@ pub const COPILOT: Quirks = Quirks {
         ("plan", "https://agentclientprotocol.com/protocol/session-modes#plan"),
     ],
     resume: Resumable::Anytime,
+    tools: &[],
     repairs: Repairs::NONE,
 };

@@ -8,10 +8,25 @@ use omniglot_schema::ToolKind;
 
 use super::{McpNames, Offers, Quirks, Repairs, Resumable};
 use crate::acp::with_quirks;
-use crate::adapter::Adapter;
+use crate::adapter::{Adapter, Credential, SkillsDir};
 use crate::launch::{Install, SettingsFile, Start};
 
-pub const ADAPTER: Adapter = with_quirks!(GEMINI);
+pub const ADAPTER: Adapter = Adapter {
+    install: Install::Npm("@google/gemini-cli"),
+    credentials: &[
+        Credential::Env("GEMINI_API_KEY"),
+        Credential::Env("GOOGLE_API_KEY"),
+        Credential::Env("GOOGLE_APPLICATION_CREDENTIALS"),
+        Credential::Env("GOOGLE_GENAI_USE_VERTEXAI"),
+        Credential::Env("GOOGLE_GENAI_USE_GCA"),
+        Credential::File("~/.gemini/oauth_creds.json"),
+        Credential::File("~/.gemini/gemini-credentials.json"),
+        Credential::File("~/.gemini/.env"),
+        Credential::FileBelow { variable: "GEMINI_CLI_HOME", path: ".gemini/oauth_creds.json" },
+    ],
+    skills: SkillsDir::Project(".gemini/skills"),
+    ..with_quirks!(GEMINI)
+};
 
 pub const GEMINI: Quirks = Quirks {
     name: "gemini",
@@ -31,8 +46,8 @@ pub const GEMINI: Quirks = Quirks {
 }
 "#,
         }),
-        install: Install::Npm("@google/gemini-cli"),
         login: "run `gemini` once and log in, or set GEMINI_API_KEY",
+        ..Start::NONE
     },
     // The agent cannot write a new file where the client reads files: it does not recognise the error of a
     // missing one. It never calls a terminal.
@@ -45,6 +60,17 @@ pub const GEMINI: Quirks = Quirks {
     ],
     // The name of its transcript has the minute of its creation; a load within it overwrites the file.
     resume: Resumable::AfterItsMinute,
+    tools: &[
+        (ToolKind::Read, &["read_file", "read_many_files"]),
+        (ToolKind::Edit, &["write_file", "replace"]),
+        (ToolKind::Search, &["list_directory", "glob", "grep_search", "google_web_search"]),
+        (ToolKind::Fetch, &["web_fetch"]),
+        (ToolKind::Execute, &["run_shell_command"]),
+        (ToolKind::Plan, &["write_todos"]),
+        (ToolKind::Agent, &["invoke_agent"]),
+        (ToolKind::Mode, &["enter_plan_mode", "exit_plan_mode"]),
+        (ToolKind::Other, &["ask_user", "activate_skill"]),
+    ],
     repairs: Repairs {
         tool_name_in_call_id: true,
         late_replay: true,
@@ -53,8 +79,6 @@ pub const GEMINI: Quirks = Quirks {
         arguments_in_request: true,
         // The agent offers the second only where its settings allow that.
         too_wide_options: &["proceed_always_server", "proceed_always_and_save"],
-        mode_tools: &["enter_plan_mode", "exit_plan_mode"],
-        tool_kinds: &[("invoke_agent", ToolKind::Agent), ("write_todos", ToolKind::Plan)],
         mcp_names: Some(McpNames::Titled),
         command_in_title: true,
         ..Repairs::NONE

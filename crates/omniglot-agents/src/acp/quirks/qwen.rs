@@ -3,10 +3,26 @@
 
 use super::{Offers, Quirks, Repairs, Resumable};
 use crate::acp::with_quirks;
-use crate::adapter::Adapter;
+use crate::adapter::{Adapter, Credential, SkillsDir};
 use crate::launch::{Install, Start};
 
-pub const ADAPTER: Adapter = with_quirks!(QWEN);
+pub const ADAPTER: Adapter = Adapter {
+    install: Install::Npm("@qwen-code/qwen-code"),
+    credentials: &[
+        Credential::Env("OPENAI_API_KEY"),
+        Credential::Env("ANTHROPIC_API_KEY"),
+        Credential::Env("GEMINI_API_KEY"),
+        Credential::Env("GOOGLE_API_KEY"),
+        Credential::Env("DASHSCOPE_API_KEY"),
+        Credential::Env("BAILIAN_CODING_PLAN_API_KEY"),
+        Credential::Env("BAILIAN_TOKEN_PLAN_API_KEY"),
+        Credential::File("~/.qwen/oauth_creds.json"),
+        Credential::File("~/.qwen/.env"),
+        Credential::FileBelow { variable: "QWEN_HOME", path: "oauth_creds.json" },
+    ],
+    skills: SkillsDir::Project(".qwen/skills"),
+    ..with_quirks!(QWEN)
+};
 
 pub const QWEN: Quirks = Quirks {
     name: "qwen",
@@ -14,9 +30,8 @@ pub const QWEN: Quirks = Quirks {
     start: Start {
         command: &["qwen", "--acp"],
         env: &[("QWEN_TELEMETRY_ENABLED", "false"), ("QWEN_USAGE_STATISTICS_ENABLED", "false")],
-        settings: None,
-        install: Install::Npm("@qwen-code/qwen-code"),
         login: "run `qwen` once and log in, or set OPENAI_API_KEY (with OPENAI_BASE_URL and OPENAI_MODEL)",
+        ..Start::NONE
     },
     // The agent is a fork of Gemini CLI, which cannot write new files through a client.
     offers: Offers { read_files: false, write_files: false, terminals: false, forms: true },
@@ -27,6 +42,7 @@ pub const QWEN: Quirks = Quirks {
         ("bypass", "yolo"),
     ],
     resume: Resumable::Anytime,
+    tools: &[],
     // The agent notifies its own clients of modes, titles and artifacts beside the protocol, and requests
     // messages that arrived while a tool ran; a refusal means that there are none.
     repairs: Repairs { own_methods: &["qwen/notify/", "craft/"], ..Repairs::NONE },

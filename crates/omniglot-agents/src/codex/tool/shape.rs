@@ -1,6 +1,6 @@
 //! Each kind of item that is a call: its name and arguments, and what came of it.
 
-use omniglot_schema::{ContentPart, FileAction};
+use omniglot_schema::{ContentPart, FileAction, ToolKind};
 use omniglot_timeline::{Outcome, inline_image};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -71,6 +71,11 @@ pub(crate) fn call(name: impl Into<String>, arguments: &impl Serialize, about: A
     }
 }
 
+/// A call of which nothing but its name tells what it is about.
+pub(crate) fn named(name: &str, arguments: &impl Serialize) -> Call {
+    call(name, arguments, About::of(tool_kinds::kind(name)))
+}
+
 pub(crate) fn command(item: CommandExecution) -> (Call, Done) {
     #[derive(Serialize)]
     struct Arguments<'a> {
@@ -133,7 +138,7 @@ pub(crate) fn dynamic(item: DynamicToolCall) -> (Call, Done) {
     let mut done = Done::of(item.status, String::new());
     done.duration_ms = item.duration_ms;
     done.add_all(item.content_items.unwrap_or_default());
-    (call(name, &item.arguments, About::of(tool_kinds::DYNAMIC)), done)
+    (call(name, &item.arguments, About::of(ToolKind::Other)), done)
 }
 
 pub(crate) fn function_output(item: FunctionCallOutput) -> (Call, Done) {
@@ -147,7 +152,7 @@ pub(crate) fn function_output(item: FunctionCallOutput) -> (Call, Done) {
         }
     }
     let arguments = Value::Object(serde_json::Map::new());
-    (call(name, &arguments, About::of(tool_kinds::DYNAMIC)), done)
+    (call(name, &arguments, About::of(ToolKind::Other)), done)
 }
 
 pub(crate) fn collab(item: &CollabAgentToolCall) -> (Call, Done) {
@@ -187,7 +192,7 @@ pub(crate) fn subagent(item: &SubAgentActivity) -> (Call, Done) {
     }
     let (model, reasoning_effort) = (item.model.as_deref(), item.reasoning_effort.as_deref());
     let arguments = Arguments { agent: &item.agent_path, model, reasoning_effort };
-    let call = call("spawnAgent", &arguments, About::of(tool_kinds::SUBAGENT));
+    let call = named("spawnAgent", &arguments);
     (call, Done::whole(item.kind.clone()))
 }
 
@@ -238,7 +243,7 @@ pub(crate) fn sleep(item: &Sleep) -> (Call, Done) {
         duration_ms: u64,
     }
     let arguments = Arguments { duration_ms: item.duration_ms };
-    (call("sleep", &arguments, About::of(tool_kinds::SLEEP)), Done::whole(String::new()))
+    (named("sleep", &arguments), Done::whole(String::new()))
 }
 
 /// A block of a tool's answer, in the spellings of MCP and of Codex.

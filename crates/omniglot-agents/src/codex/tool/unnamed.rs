@@ -3,8 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::shape::{Call, Done, call};
-use crate::about::About;
+use super::shape::{Call, Done, call, named};
 use crate::codex::tool_kinds;
 use crate::codex::wire::{PermissionsApproval, PlanStep, TurnPlan, UserQuestion};
 
@@ -14,7 +13,7 @@ pub(crate) fn typed(stdin: &str) -> (Call, Done) {
     struct Arguments<'a> {
         stdin: &'a str,
     }
-    let call = call("write_stdin", &Arguments { stdin }, About::of(tool_kinds::STDIN));
+    let call = named("write_stdin", &Arguments { stdin });
     (call, Done::whole(String::new()))
 }
 
@@ -34,8 +33,7 @@ pub(crate) fn questions(questions: &[UserQuestion]) -> Call {
     struct Arguments<'a> {
         questions: &'a [UserQuestion],
     }
-    let about = About::of(tool_kinds::QUESTION);
-    Call { runs: false, ..call("request_user_input", &Arguments { questions }, about) }
+    Call { runs: false, ..named("request_user_input", &Arguments { questions }) }
 }
 
 pub(crate) fn permissions(ask: &PermissionsApproval) -> Call {
