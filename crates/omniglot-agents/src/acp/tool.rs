@@ -442,7 +442,8 @@ impl Tool {
 }
 
 fn name_of(said: &ToolFields) -> Option<String> {
-    said.name.clone().or_else(|| said.meta.claude.tool_name.clone())
+    let told = [&said.name, &said.meta.claude.tool_name, &said.meta.tool_name];
+    told.into_iter().find_map(Clone::clone)
 }
 
 fn kind_name(kind: ToolKind) -> &'static str {

@@ -200,6 +200,9 @@ pub(crate) struct ToolFields {
 pub(crate) struct ToolMeta {
     #[serde(rename = "claudeCode")]
     pub(crate) claude: ClaudeMeta,
+    /// The tool's own name, as qwen-code tells it.
+    #[serde(rename = "toolName")]
+    pub(crate) tool_name: Option<String>,
     pub(crate) terminal_output: Option<TerminalOutput>,
     pub(crate) terminal_output_delta: Option<TerminalOutput>,
     pub(crate) terminal_exit: Option<TerminalExit>,

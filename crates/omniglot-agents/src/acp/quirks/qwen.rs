@@ -1,7 +1,12 @@
 //! Qwen Code 0.24 in ACP mode. It counts tokens in the extensions of its chunks, which the adapter reads from
 //! any agent, and lists its commands in one line of half a megabyte.
+//!
+//! The extensions of a call have its `toolName`. Its `provenance` and `serverId` are made of that name, and are
+//! missing where a subagent uses the tool of an MCP server, so the name alone is read.
 
-use super::{Offers, Quirks, Repairs, Resumable};
+use omniglot_schema::ToolKind;
+
+use super::{McpNames, Offers, Quirks, Repairs, Resumable};
 use crate::acp::with_quirks;
 use crate::adapter::{Adapter, Credential, SkillsDir};
 use crate::launch::{Install, Start};
@@ -42,8 +47,26 @@ pub const QWEN: Quirks = Quirks {
         ("bypass", "yolo"),
     ],
     resume: Resumable::Anytime,
-    tools: &[],
+    // To delegate has no word of its own, and neither have plans.
+    tools: &[
+        (ToolKind::Read, &["read_file"]),
+        (ToolKind::Edit, &["write_file", "edit", "notebook_edit"]),
+        (ToolKind::Search, &["list_directory", "glob", "grep_search", "web_search"]),
+        (ToolKind::Fetch, &["web_fetch"]),
+        (ToolKind::Execute, &["run_shell_command"]),
+        (ToolKind::Plan, &["todo_write", "task_create", "task_update", "task_list"]),
+        (
+            ToolKind::Agent,
+            &["agent", "send_message", "list_agents", "team_create", "team_delete", "workflow"],
+        ),
+        (ToolKind::Mode, &["enter_plan_mode", "exit_plan_mode"]),
+        (ToolKind::Mcp, &["read_mcp_resource"]),
+    ],
     // The agent notifies its own clients of modes, titles and artifacts beside the protocol, and requests
     // messages that arrived while a tool ran; a refusal means that there are none.
-    repairs: Repairs { own_methods: &["qwen/notify/", "craft/"], ..Repairs::NONE },
+    repairs: Repairs {
+        own_methods: &["qwen/notify/", "craft/"],
+        mcp_names: Some(McpNames::Doubled),
+        ..Repairs::NONE
+    },
 };

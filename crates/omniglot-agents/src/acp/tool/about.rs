@@ -118,7 +118,7 @@ impl Tool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::quirks::{CODEX_ACP, GEMINI, NONE, Quirks};
+    use super::super::super::quirks::{CODEX_ACP, GEMINI, NONE, QWEN, Quirks};
     use super::super::super::update::ToolFields;
     use super::super::Tool;
 
@@ -132,6 +132,11 @@ mod tests {
         let about = tool.about();
         let kind = serde_json::to_string(&about.kind).unwrap();
         format!("{kind} {}", serde_json::to_string(&about.subject).unwrap())
+    }
+
+    fn name(call: &str, quirks: &'static Quirks) -> String {
+        let call = ToolFields::parse("call", serde_json::from_str(call).unwrap(), &mut vec![]).unwrap();
+        Tool::new(&call, 1, 1, quirks).name()
     }
 
     #[test]
@@ -163,5 +168,26 @@ mod tests {
         insta::assert_snapshot!(about(codex, &CODEX_ACP), @r#""mcp" {"server":"tiny"}"#);
         let gemini = r#"{"toolCallId":"mcp_tiny_add__1","title":"add (tiny MCP Server)","kind":"other"}"#;
         insta::assert_snapshot!(about(gemini, &GEMINI), @r#""mcp" {"server":"tiny"}"#);
+    }
+
+    #[test]
+    fn qwen_names_its_tools_in_the_extensions_of_a_call() {
+        let call = |tool: &str, provenance: &str, kind: &str| {
+            format!(
+                r#"{{"toolCallId":"call_1","status":"pending","title":"a title","content":[],"locations":[],
+                "kind":"{kind}","rawInput":{{"description":"Look"}},"_meta":{{"toolName":"{tool}",{provenance}}}}}"#
+            )
+        };
+        let add = call("mcp__tiny__add", r#""provenance":"mcp","serverId":"tiny""#, "other");
+        assert_eq!(name(&add, &QWEN), "mcp__tiny__add");
+        insta::assert_snapshot!(about(&add, &QWEN), @r#""mcp" {"server":"tiny"}"#);
+        let in_subagent =
+            call("mcp__tiny__add", r#""provenance":"subagent","parentToolCallId":"c""#, "other");
+        insta::assert_snapshot!(about(&in_subagent, &QWEN), @r#""mcp" {"server":"tiny"}"#);
+        let read = call("read_file", r#""provenance":"builtin""#, "read");
+        assert_eq!(name(&read, &QWEN), "read_file");
+        insta::assert_snapshot!(about(&read, &QWEN), @r#""read" {"description":"Look"}"#);
+        let agent = call("agent", r#""provenance":"builtin","subagentSessionReady":false"#, "other");
+        insta::assert_snapshot!(about(&agent, &QWEN), @r#""agent" {"description":"Look"}"#);
     }
 }
