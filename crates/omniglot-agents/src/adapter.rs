@@ -162,23 +162,28 @@ pub(crate) fn at_once(_: Timestamp) -> Option<Timestamp> {
 }
 
 /// Every capability but a shared process.
-pub(crate) const EVERYTHING: AgentCapabilities = AgentCapabilities {
-    plan_mode: true,
-    permissions: true,
-    questions: true,
-    tool_calls: true,
-    tool_results: true,
-    text_messages: true,
-    images: true,
-    file_attachments: true,
-    session_lifecycle: true,
-    error_events: true,
-    reasoning: true,
-    status: true,
-    command_execution: true,
-    file_changes: true,
-    mcp_tools: true,
-    streaming_deltas: true,
-    item_started: true,
-    shared_process: false,
-};
+pub(crate) const EVERYTHING: AgentCapabilities = all(true);
+
+/// Returns all capabilities alike, but for a shared process.
+pub(crate) const fn all(can: bool) -> AgentCapabilities {
+    AgentCapabilities {
+        plan_mode: can,
+        permissions: can,
+        questions: can,
+        tool_calls: can,
+        tool_results: can,
+        text_messages: can,
+        images: can,
+        file_attachments: can,
+        session_lifecycle: can,
+        error_events: can,
+        reasoning: can,
+        status: can,
+        command_execution: can,
+        file_changes: can,
+        mcp_tools: can,
+        streaming_deltas: can,
+        item_started: can,
+        shared_process: false,
+    }
+}

@@ -3,9 +3,9 @@
 use omniglot_schema::{AgentCapabilities, AgentStability};
 
 use super::{Acp, compact_prompt, preview_settings};
-use crate::acp::quirks::NONE;
+use crate::acp::quirks::{NONE, Quirks};
 use crate::adapter::{
-    Adapter, Compact, EVERYTHING, Lifetime, Program, SkillsDir, Steer, at_once, same_command,
+    Adapter, Compact, EVERYTHING, Lifetime, Program, SkillsDir, Steer, all, at_once, same_command,
 };
 use crate::launch::Install;
 
@@ -13,7 +13,18 @@ use crate::launch::Install;
 pub const PROTOCOL: &str = "acp";
 
 /// Which modes an agent has, only the agent itself can tell.
-pub(crate) const CAPABILITIES: AgentCapabilities = AgentCapabilities { plan_mode: false, ..EVERYTHING };
+pub(crate) const VERIFIED: AgentCapabilities = AgentCapabilities { plan_mode: false, ..EVERYTHING };
+
+/// Every agent takes text and links to files, and answers in pieces; that is the protocol. More is not known of one
+/// that nobody has tested.
+pub(crate) const UNVERIFIED: AgentCapabilities = AgentCapabilities {
+    text_messages: true,
+    file_attachments: true,
+    streaming_deltas: true,
+    item_started: true,
+    error_events: true,
+    ..all(false)
+};
 
 /// An agent that is taken at its word: its handshake may still show quirks that are known.
 pub const PLAIN: Adapter = Adapter {
@@ -24,7 +35,7 @@ pub const PLAIN: Adapter = Adapter {
     program: Program::Own,
     launch: same_command,
     translator: || Box::new(Acp::new()),
-    capabilities: CAPABILITIES,
+    capabilities: UNVERIFIED,
     preview_settings: |state, requested| preview_settings(state, requested, &NONE),
     steer: Steer::Queued,
     compact: Compact::Command(compact_prompt),
@@ -36,9 +47,6 @@ pub const PLAIN: Adapter = Adapter {
     skills: SkillsDir::None,
 };
 
-/// The built-in agent.
-pub const MOCK: Adapter = Adapter { id: "mock", stability: AgentStability::Verified, ..PLAIN };
-
 /// An agent with recorded quirks, as a value; a function cannot be made from data, so this is a macro.
 macro_rules! with_quirks {
     ($quirks:expr) => {
@@ -46,6 +54,7 @@ macro_rules! with_quirks {
             id: $quirks.name,
             stability: omniglot_schema::AgentStability::Verified,
             program: $crate::adapter::Program::Installed(&$quirks.start),
+            capabilities: $quirks.capabilities,
             translator: || Box::new($crate::acp::Acp::with(Some(&$quirks))),
             preview_settings: |state, requested| $crate::acp::preview_settings(state, requested, &$quirks),
             resumable_from: |created| $quirks.resumable_from(created),
@@ -55,3 +64,7 @@ macro_rules! with_quirks {
     };
 }
 pub(crate) use with_quirks;
+
+/// The built-in agent keeps to the protocol.
+const MOCK_QUIRKS: Quirks = Quirks { name: "mock", capabilities: VERIFIED, ..NONE };
+pub const MOCK: Adapter = Adapter { program: Program::Own, ..with_quirks!(MOCK_QUIRKS) };

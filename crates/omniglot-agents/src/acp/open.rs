@@ -16,7 +16,7 @@ use super::mcp;
 use super::quirks::Quirks;
 use super::settings::{SessionAnswer, Settings};
 use super::wire::{entries, field};
-use super::{Acp, OutboundRequest, adapter};
+use super::{Acp, OutboundRequest};
 use crate::contract::{Draft, DropReason, Open, Output, Refusal, RefusalKind, Unparsed, decode};
 use crate::rpc::RpcError;
 
@@ -206,12 +206,13 @@ impl Acp {
 
     /// Returns the capabilities of this session, as far as the handshake and the session's lists tell them.
     fn capabilities(&self) -> omniglot_schema::AgentCapabilities {
-        let told = &self.agent.capabilities;
+        let (told, base) = (&self.agent.capabilities, self.agent.quirks.capabilities);
         omniglot_schema::AgentCapabilities {
             images: told.prompt_capabilities.image,
             session_lifecycle: told.load_session || told.session_capabilities.resume.is_some(),
             plan_mode: self.session.settings.mode.as_ref().is_some_and(|mode| mode.lists("plan")),
-            ..adapter::CAPABILITIES
+            mcp_tools: base.mcp_tools || told.mcp_capabilities.http || told.mcp_capabilities.sse,
+            ..base
         }
     }
 
@@ -284,5 +285,30 @@ impl Acp {
             _ => self.open.as_ref().and_then(|open| open.resume.as_ref()).map(|_| Resume::None),
         };
         OutboundRequest::OpenSession { resume, native }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::quirks::GEMINI;
+    use super::*;
+
+    #[test]
+    fn an_agent_that_nobody_has_tested_can_do_what_its_handshake_tells() {
+        let can = |quirks, told: &str| {
+            let mut acp = Acp::with(quirks);
+            acp.agent.capabilities = serde_json::from_str(told).unwrap();
+            acp.capabilities()
+        };
+        let silent = can(None, "{}");
+        assert!(silent.text_messages && !silent.images && !silent.session_lifecycle && !silent.mcp_tools);
+        let told =
+            r#"{"loadSession":true,"promptCapabilities":{"image":true},"mcpCapabilities":{"http":true}}"#;
+        let told = can(None, told);
+        assert!(
+            told.images && told.session_lifecycle && told.mcp_tools && !told.permissions && !told.reasoning
+        );
+        let tested = can(Some(&GEMINI), "{}");
+        assert!(tested.permissions && tested.mcp_tools && !tested.images);
     }
 }

@@ -19,8 +19,9 @@ pub use mcp_tools::McpNames;
 pub use qwen::QWEN;
 
 use jiff::{SignedDuration, Timestamp};
-use omniglot_schema::{StatusLabel, ToolKind};
+use omniglot_schema::{AgentCapabilities, StatusLabel, ToolKind};
 
+use crate::acp::adapter::UNVERIFIED;
 use crate::adapter::{ToolTable, tool_kind};
 use crate::launch::Start;
 
@@ -35,6 +36,7 @@ pub const NONE: Quirks = Quirks {
     offers: Offers { read_files: true, write_files: true, terminals: true, forms: true },
     permission_modes: &[],
     resume: Resumable::Anytime,
+    capabilities: UNVERIFIED,
     tools: &[],
     repairs: Repairs::NONE,
 };
@@ -51,6 +53,8 @@ pub struct Quirks {
     /// Our permission modes that the agent has under another name, each with that name.
     pub permission_modes: &'static [(&'static str, &'static str)],
     pub resume: Resumable,
+    /// The capabilities that no handshake tells.
+    pub capabilities: AgentCapabilities,
     /// The kinds of its tools, as far as they are known by name: it has no word for some of them.
     pub tools: ToolTable,
     pub repairs: Repairs,

@@ -1,6 +1,7 @@
 //! claude-agent-acp 0.49 and 0.99, the wrapper of the Claude Agent SDK. The agent `claude` is the native one.
 
 use super::{McpNames, Offers, Quirks, Repairs, Resumable};
+use crate::acp::adapter::VERIFIED;
 use crate::acp::with_quirks;
 use crate::adapter::Adapter;
 use crate::claude;
@@ -32,6 +33,7 @@ pub const CLAUDE_ACP: Quirks = Quirks {
     offers: Offers { read_files: false, write_files: false, terminals: false, forms: true },
     permission_modes: &[("default", "default"), ("acceptEdits", "acceptEdits"), ("plan", "plan")],
     resume: Resumable::Anytime,
+    capabilities: VERIFIED,
     tools: claude::tool_kinds::TOOLS,
     repairs: Repairs {
         // 0.49 reports it as text, 0.99 as a call.

@@ -5,6 +5,7 @@
 //! `turn` makes an error of it.
 
 use super::{Offers, Quirks, Repairs, Resumable};
+use crate::acp::adapter::VERIFIED;
 use crate::acp::with_quirks;
 use crate::adapter::Adapter;
 use crate::codex;
@@ -36,6 +37,7 @@ pub const CODEX_ACP: Quirks = Quirks {
         ("bypass", "full-access"),
     ],
     resume: Resumable::Anytime,
+    capabilities: VERIFIED,
     tools: &[],
     repairs: Repairs {
         thought_break: Some("\n\n"),

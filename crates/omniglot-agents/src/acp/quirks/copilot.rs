@@ -1,6 +1,7 @@
 //! GitHub Copilot CLI 1.0 in ACP mode. Its modes have URLs as names.
 
 use super::{Offers, Quirks, Repairs, Resumable};
+use crate::acp::adapter::VERIFIED;
 use crate::acp::with_quirks;
 use crate::adapter::{Adapter, Credential, SkillsDir};
 use crate::launch::{Install, Start};
@@ -33,6 +34,7 @@ pub const COPILOT: Quirks = Quirks {
         ("plan", "https://agentclientprotocol.com/protocol/session-modes#plan"),
     ],
     resume: Resumable::Anytime,
+    capabilities: VERIFIED,
     tools: &[],
     repairs: Repairs::NONE,
 };

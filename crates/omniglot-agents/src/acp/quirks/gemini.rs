@@ -7,6 +7,7 @@
 use omniglot_schema::ToolKind;
 
 use super::{McpNames, Offers, Quirks, Repairs, Resumable};
+use crate::acp::adapter::VERIFIED;
 use crate::acp::with_quirks;
 use crate::adapter::{Adapter, Credential, SkillsDir};
 use crate::launch::{Install, SettingsFile, Start};
@@ -60,6 +61,7 @@ pub const GEMINI: Quirks = Quirks {
     ],
     // The name of its transcript has the minute of its creation; a load within it overwrites the file.
     resume: Resumable::AfterItsMinute,
+    capabilities: VERIFIED,
     tools: &[
         (ToolKind::Read, &["read_file", "read_many_files"]),
         (ToolKind::Edit, &["write_file", "replace"]),

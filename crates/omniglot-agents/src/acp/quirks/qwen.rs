@@ -7,6 +7,7 @@
 use omniglot_schema::ToolKind;
 
 use super::{McpNames, Offers, Quirks, Repairs, Resumable};
+use crate::acp::adapter::VERIFIED;
 use crate::acp::with_quirks;
 use crate::adapter::{Adapter, Credential, SkillsDir};
 use crate::launch::{Install, Start};
@@ -47,6 +48,7 @@ pub const QWEN: Quirks = Quirks {
         ("bypass", "yolo"),
     ],
     resume: Resumable::Anytime,
+    capabilities: VERIFIED,
     // To delegate has no word of its own, and neither have plans.
     tools: &[
         (ToolKind::Read, &["read_file"]),
