@@ -200,6 +200,8 @@ pub struct Open {
     pub carryover: Carryover,
     /// The agent will run as another user than root, from whom some agents take less.
     pub unprivileged: bool,
+    /// No credentials of the agent were found; its handshake may know better.
+    pub lacks_credentials: bool,
 }
 
 /// The totals of the session's earlier processes, for agents that report only changes.

@@ -40,7 +40,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::agent::attachments;
-use crate::agent::catalog::Catalog;
+use crate::agent::catalog::{Catalog, Entry};
 use crate::agent::client_host::{ClientHost, ClientHostOffer, ClientHosts};
 use crate::agent::credentials::Credentials;
 use crate::agent::session_start::Launcher;
@@ -351,10 +351,10 @@ impl Hub {
 
     pub fn agents(&self) -> Vec<AgentInfo> {
         let probes = lock(&self.inner.probes);
-        let info = |entry: &crate::agent::catalog::Entry| {
+        let info = |entry: &Entry| {
             let known = probes.get(&entry.name);
-            let credentials = self.inner.credentials.available(&entry.name);
-            let mut info = entry.info(known.and_then(|probe| probe.version.clone()), credentials);
+            let version = known.and_then(|probe| probe.version.clone());
+            let mut info = entry.info(version, self.has_credentials(entry));
             info.server_status =
                 info.capabilities.shared_process.then(|| self.inner.launcher.servers.status(&entry.name));
             if let Some(capabilities) = known.and_then(|probe| probe.capabilities) {
@@ -363,6 +363,11 @@ impl Hub {
             info
         };
         self.inner.launcher.catalog.entries().map(info).collect()
+    }
+
+    /// Whether the agent has credentials: what its sessions have shown counts more than what can be found.
+    fn has_credentials(&self, entry: &Entry) -> bool {
+        self.inner.credentials.shown(&entry.name).unwrap_or_else(|| entry.finds_credentials())
     }
 
     pub async fn models(&self, agent: &str) -> Result<AgentModelsResponse, RuntimeError> {

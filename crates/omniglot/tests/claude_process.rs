@@ -9,10 +9,10 @@
 )]
 
 use omniglot_schema::{
-    ContentPart, CreateSessionRequest, EventData, PermissionReply, StopReason, UniversalEvent,
+    AuthStatus, ContentPart, CreateSessionRequest, EventData, PermissionReply, StopReason, UniversalEvent,
 };
 use omniglot_testkit::daemon::{Daemon, Setup};
-use omniglot_testkit::session_driver::SessionDriver;
+use omniglot_testkit::session_driver::{SessionDriver, session_id};
 
 /// Answers the handshake, then every prompt with one word. It has only new sessions.
 const SCRIPT: &str = r#"
@@ -30,9 +30,14 @@ done
 "#;
 
 fn daemon(script: &str) -> Daemon {
+    daemon_with(script, "ANTHROPIC_API_KEY = \"dummy\"")
+}
+
+fn daemon_with(script: &str, env: &str) -> Daemon {
     let script = serde_json::to_string(script).unwrap();
-    let config =
-        format!("[agents.odd]\nprotocol = \"claude\"\ncommand = [\"sh\", \"-c\", {script}, \"claude\"]\n");
+    let config = format!(
+        "[agents.odd]\nprotocol = \"claude\"\ncommand = [\"sh\", \"-c\", {script}, \"claude\"]\nenv = {{ {env} }}\n"
+    );
     Setup::new(env!("CARGO_BIN_EXE_omniglot")).config(config).start()
 }
 
@@ -49,6 +54,33 @@ async fn one_process_takes_prompt_after_prompt() {
         assert_eq!(turn.stop_reason(), StopReason::EndTurn);
     }
     session.history().await;
+}
+
+#[tokio::test]
+async fn an_agent_that_does_not_tell_its_account_lacks_credentials_until_they_are_found_or_a_turn_succeeds() {
+    let home = tempfile::tempdir().unwrap();
+    let daemon = daemon_with(SCRIPT, &format!("HOME = {:?}", home.path()));
+    let client = &daemon.client;
+    let has_credentials = async || {
+        let agents = client.agents().await.unwrap().agents;
+        agents.iter().find(|agent| agent.id == "odd").unwrap().credentials_available
+    };
+    let create = async |id: &str| {
+        client.create(&session_id(id), &CreateSessionRequest::new("odd")).await.unwrap().healthy
+    };
+    std::fs::create_dir(home.path().join(".claude")).unwrap();
+    let login = home.path().join(".claude/.credentials.json");
+    std::fs::write(&login, "{}").unwrap();
+    assert!(has_credentials().await);
+    std::fs::remove_file(&login).unwrap();
+    assert!(!has_credentials().await);
+    assert!(!create("s").await);
+    let auth = client.detail(&session_id("s")).await.unwrap().state.auth.unwrap();
+    assert_eq!(auth.state, AuthStatus::Required);
+    assert!(!has_credentials().await);
+    let turn = SessionDriver::of(client, "s").turn("hello", PermissionReply::Once).await;
+    assert_eq!(turn.stop_reason(), StopReason::EndTurn);
+    assert!(has_credentials().await && create("t").await, "what a turn has shown counts more");
 }
 
 #[tokio::test]

@@ -98,8 +98,8 @@ impl Session {
 
 impl Account {
     /// Another provider has credentials of its own kind, which the CLI does not look for. That there are none of
-    /// its own vendor it says in so many words.
-    fn status(&self) -> AuthStatus {
+    /// its own vendor it says in so many words; an older CLI says nothing, so that what was found decides.
+    fn status(&self, lacks_credentials: bool) -> AuthStatus {
         let sources = [self.token_source.as_deref(), self.api_key_source.as_deref()];
         let has_source = sources.into_iter().flatten().any(|source| source != "none");
         let has_login = self.subscription_type.is_some() || self.email.is_some();
@@ -109,12 +109,13 @@ impl Account {
         }
         match self.token_source {
             Some(_) => AuthStatus::Required,
+            None if lacks_credentials => AuthStatus::Required,
             None => AuthStatus::Unknown,
         }
     }
 
-    fn auth(&self) -> AuthState {
-        let state = self.status();
+    fn auth(&self, lacks_credentials: bool) -> AuthState {
+        let state = self.status(lacks_credentials);
         let method = |id: &str, name: &str| AuthMethodInfo {
             id: id.to_owned(),
             name: name.to_owned(),
@@ -278,7 +279,8 @@ impl Session {
     fn learn(&mut self, answer: InitializeAnswer) {
         self.version = answer.claude_code_version.or(self.version.take());
         self.settings.mode = answer.current_permission_mode.or(self.settings.mode.take());
-        self.auth = Some(answer.account.auth());
+        let lacks_credentials = self.open.as_ref().is_some_and(|open| open.lacks_credentials);
+        self.auth = Some(answer.account.auth(lacks_credentials));
         self.commands = answer.commands;
         let full_name = |model: &WireModel| Some((model.value.clone(), model.resolved_model.clone()?));
         self.settings.full_names = answer.models.iter().filter_map(full_name).collect();

@@ -14,6 +14,7 @@ use omniglot_agents::{LaunchSpec, Open, Registry, Translator, acp};
 use omniglot_schema::{AgentInfo, AgentSource};
 use omniglot_store::{private, shared};
 
+use crate::agent::credentials;
 use crate::config::{AgentConfig, Config};
 use crate::error::RuntimeError;
 use crate::process::Launch;
@@ -147,7 +148,18 @@ impl Entry {
     }
 
     pub(crate) fn install(&self) -> Install {
-        self.start.map_or(Install::Unknown, |start| start.install)
+        self.adapter.install
+    }
+
+    /// Whether the agent would find credentials in its environment or its files, or needs none that are known.
+    pub(crate) fn finds_credentials(&self) -> bool {
+        credentials::found(self.adapter.credentials, |name| self.variable(name))
+    }
+
+    /// Returns a variable that a child of this agent would have.
+    pub(crate) fn variable(&self, name: &str) -> Option<String> {
+        let inherited = || std::env::var(name).ok().filter(|_| !name.starts_with("OMNIGLOT_"));
+        self.launch.env.get(name).cloned().or_else(inherited)
     }
 
     pub fn info(&self, version: Option<String>, credentials: bool) -> AgentInfo {
@@ -155,7 +167,8 @@ impl Entry {
         AgentInfo {
             id: self.name.clone(),
             installed: path.is_some(),
-            credentials_available: credentials,
+            // Credentials are of no use to a program that is not there.
+            credentials_available: path.is_some() && credentials,
             version,
             path: path.map(|path| path.to_string_lossy().into_owned()),
             source: Some(self.source),
@@ -182,6 +195,9 @@ fn write_settings(file: &SettingsFile, path: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use omniglot_agents::adapter::Credential;
+    use omniglot_agents::claude;
+
     use super::*;
 
     fn catalog(toml: &str, data_dir: &Path) -> Catalog {
@@ -235,6 +251,32 @@ mod tests {
         assert_eq!(launch.env["GEMINI_CLI_SYSTEM_DEFAULTS_PATH"], file.to_string_lossy());
         let settings: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
         assert_eq!(settings["tools"]["shell"]["enableInteractiveShell"], false);
+    }
+
+    #[test]
+    fn an_agent_finds_the_credentials_that_its_child_would_find() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().display();
+        // Keys of the machine that the test runs on do not count.
+        let unset = claude::ADAPTER.credentials.iter().filter_map(|place| match place {
+            Credential::Env(variable) | Credential::FileBelow { variable, .. } => {
+                Some(format!("{variable} = \"\""))
+            }
+            Credential::File(_) => None,
+        });
+        let env = unset.chain([format!("HOME = \"{home}\"")]).collect::<Vec<_>>().join(", ");
+        let toml = format!(
+            "[agents.claude]\nprotocol = \"claude\"\ncommand = [\"sh\"]\nenv = {{ {env} }}\n\
+             [agents.gone]\nprotocol = \"acp\"\ncommand = [\"{home}/gone\"]\n"
+        );
+        let catalog = catalog(&toml, dir.path());
+        let claude = catalog.get("claude").unwrap();
+        assert!(!claude.finds_credentials());
+        fs::create_dir(dir.path().join(".claude")).unwrap();
+        fs::write(dir.path().join(".claude/.credentials.json"), "{}").unwrap();
+        assert!(claude.finds_credentials() && claude.info(None, true).credentials_available);
+        let gone = catalog.get("gone").unwrap();
+        assert!(gone.finds_credentials() && !gone.info(None, true).credentials_available);
     }
 
     #[test]

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use indexmap::IndexMap;
 use omniglot_agents::launch::Install;
 use omniglot_agents::{Command, CommandAnswer, Open, Refusal, RefusalKind};
 use omniglot_schema::{ErrorCode, StderrOutput};
@@ -114,7 +113,7 @@ impl Launcher {
         early: &mut EarlyOutput,
     ) -> Result<Agent, StartErrorKind> {
         let entry = self.catalog.get(agent).map_err(StartErrorKind::Unknown)?;
-        open.mcp = mcp::ready(open.mcp, |name| variable(&entry.launch.env, name)).map_err(bad_request)?;
+        open.mcp = mcp::ready(open.mcp, |name| entry.variable(name)).map_err(bad_request)?;
         entry.may_resume(&open).await;
         let launch = Launch::new(entry.launch_for(&open), open.cwd.clone());
         let (process, io) = match entry.adapter.shared() {
@@ -260,12 +259,6 @@ impl StartError {
         let details = hint.map(|hint| serde_json::Map::from_iter([("hint".to_owned(), hint.into())]).into());
         Failure { code, message: format!("agent {} did not start: {message}", self.agent), details }
     }
-}
-
-/// Returns a variable of the agent's configuration or the daemon's environment, not of the agent's own settings.
-fn variable(configured: &IndexMap<String, String>, name: &str) -> Option<String> {
-    let inherited = || std::env::var(name).ok().filter(|_| !name.starts_with("OMNIGLOT_"));
-    configured.get(name).cloned().or_else(inherited)
 }
 
 fn bad_request(message: String) -> StartErrorKind {

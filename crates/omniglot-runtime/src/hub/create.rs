@@ -50,7 +50,7 @@ impl Hub {
         &self,
         id: &SessionId,
         request: &CreateSessionRequest,
-        open: Open,
+        mut open: Open,
         origin: Option<SessionId>,
     ) -> Result<PendingSession, RuntimeError> {
         let is_copy = origin.is_some();
@@ -60,6 +60,7 @@ impl Hub {
             pending.settle(request);
             return Ok(pending);
         }
+        open.lacks_credentials = !self.has_credentials(self.inner.launcher.catalog.get(&request.agent)?);
         match self.inner.launcher.clone().open(request.agent.clone(), open).await {
             Ok(Opened { agent, early }) => {
                 pending.step.absorb_early(&mut pending.timeline, early);

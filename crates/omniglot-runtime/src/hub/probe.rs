@@ -129,7 +129,9 @@ impl Hub {
         self.check_open()?;
         let cwd = omniglot_store::shared(&self.inner.data_dir).join("probe");
         std::fs::create_dir_all(&cwd).map_err(omniglot_store::StoreError::Io)?;
-        let opening = self.inner.launcher.clone().open(agent.to_owned(), Open { cwd, ..Open::default() });
+        let lacks_credentials = !self.has_credentials(self.inner.launcher.catalog.get(agent)?);
+        let open = Open { cwd, lacks_credentials, ..Open::default() };
+        let opening = self.inner.launcher.clone().open(agent.to_owned(), open);
         let mut timeline = Timeline::new(Identity { session_id: nobody(), agent: agent.to_owned() }, "probe");
         let mut step = Step::new(0);
         let (nonsense, failed) = match opening.await {

@@ -42,12 +42,11 @@ fn table(agents: &[AgentInfo]) -> Table {
     table
 }
 
-/// An agent that has never been started has not reported whether it lacks credentials.
 fn credentials(agent: &AgentInfo) -> &'static str {
-    match (agent.credentials_available, &agent.version) {
-        (false, _) => "missing",
-        (true, Some(_)) => "yes",
-        (true, None) => "–",
+    match (agent.installed, agent.credentials_available) {
+        (false, _) => "–",
+        (true, true) => "yes",
+        (true, false) => "missing",
     }
 }
 

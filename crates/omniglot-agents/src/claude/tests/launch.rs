@@ -151,8 +151,8 @@ fn an_unknown_effort_or_mode_refuses_the_session() {
 
 #[test]
 fn the_account_of_the_handshake_says_whether_somebody_has_to_log_in() {
-    let state = |account: &str| {
-        let mut harness = opened(open());
+    let state_of = |account: &str, lacks_credentials: bool| {
+        let mut harness = opened(Open { lacks_credentials, ..open() });
         harness.hear(&format!(
             r#"{{"type":"control_response","response":{{"subtype":"success","request_id":"omniglot-1","response":{{"account":{account}}}}}}}"#
         ));
@@ -161,6 +161,7 @@ fn the_account_of_the_handshake_says_whether_somebody_has_to_log_in() {
         let state: serde_json::Value = serde_json::from_str(state).unwrap();
         state["auth"]["state"].as_str().unwrap().to_owned()
     };
+    let state = |account: &str| state_of(account, false);
     let own = r#""apiProvider":"firstParty""#;
     assert_eq!(state(&format!(r#"{{"tokenSource":"none",{own}}}"#)), "required");
     assert_eq!(
@@ -171,4 +172,6 @@ fn the_account_of_the_handshake_says_whether_somebody_has_to_log_in() {
     assert_eq!(state(&format!(r#"{{"subscriptionType":"Claude API",{own}}}"#)), "ready");
     assert_eq!(state(r#"{"apiProvider":"bedrock"}"#), "ready");
     assert_eq!(state("{}"), "unknown");
+    assert_eq!(state_of("{}", true), "required");
+    assert_eq!(state_of(r#"{"tokenSource":"keychain"}"#, true), "ready");
 }
