@@ -337,14 +337,19 @@ impl Timeline {
     fn session_started(&mut self, started: SessionStarted, stamp: Stamp, out: &mut Vec<Emitted>) {
         let SessionStarted { native_session_id, agent_version, resume, capabilities } = started;
         self.capabilities = capabilities.or(self.capabilities);
+        let natives = self.resumable().zip(native_session_id.as_deref());
+        let leaves_native = natives.is_some_and(|(old, new)| old != new);
         if native_session_id.is_some() {
             self.native_session_id = native_session_id;
             self.foreign = false;
         }
         let resume = resume.unwrap_or(Resume::None);
-        // Within a turn it is still the agent that was given the prompt, which knows its native session only now.
-        let is_new_run = self.fold.started && self.turn.is_none();
-        let forgotten = is_new_run && resume == Resume::None && (self.fold.ended || self.fold.turns > 0);
+        // Within a turn it is the agent that was given the prompt: it may know its native session only now.
+        let begins_anew = match self.turn {
+            None => self.fold.ended || self.fold.turns > 0,
+            Some(_) => leaves_native,
+        };
+        let forgotten = self.fold.started && resume == Resume::None && begins_anew;
         match (self.fold.started, self.fold.ended) {
             (false, _) => {
                 let agent = Some(self.identity.agent.clone());
