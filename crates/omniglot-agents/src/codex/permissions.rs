@@ -75,11 +75,11 @@ impl Codex {
         let asked = self.tools.asked_by_server(ask.thread_id.as_deref(), &ask.server_name);
         let tool =
             asked.as_ref().map_or_else(|| format!("mcp__{}", ask.server_name), |asked| asked.name.clone());
-        let action = ask.message.unwrap_or_else(|| format!("run {tool}"));
+        let action = format!("run {tool}");
         let persists = ask.meta.unwrap_or_default().persists();
         let (pattern, call) = (Some(tool.clone()), asked.map(|asked| asked.call));
         let about = tool_kinds::mcp(&ask.server_name);
-        let wanted = Wanted { action, detail: None, tool, pattern, call, files: vec![], about };
+        let wanted = Wanted { action, detail: ask.message, tool, pattern, call, files: vec![], about };
         self.ask(id, Kind::McpTool { persists }, None, wanted, out);
     }
 
