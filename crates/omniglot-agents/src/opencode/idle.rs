@@ -5,7 +5,7 @@
 //! (`time.completed`), ends, and tells a second `idle`, 20 to 400 ms later. A prompt that comes in between is
 //! answered 204 and never worked on, and `GET /session/status` calls the session idle in between, too. So the
 //! `idle` of a failed turn whose message is still open is not its end. An error before the first message (a
-//! model that does not exist) or after the message was closed (a content filter) has one `idle`.
+//! model that does not exist) or after the message was closed (often that of a content filter) has one `idle`.
 //!
 //! Each `idle` is two events, `session.status` and then `session.idle`.
 
@@ -49,7 +49,7 @@ impl OpenCode {
                 out.push(dropped(DropReason::Superseded));
             }
             // An idle before this turn was busy is an echo of the one before.
-            Some(turn) if !(turn.busy || turn.failure.is_some()) => {
+            Some(turn) if !(turn.busy || turn.has_failed()) => {
                 out.push(dropped(DropReason::Superseded));
             }
             Some(turn) if turn.has_failed_message_open() && !turn.halted => {

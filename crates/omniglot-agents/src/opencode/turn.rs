@@ -128,9 +128,14 @@ impl Turn {
         self.aborted
     }
 
+    /// Whether OpenCode has told an error, be it a failure or a filter of the provider.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failure.is_some() || self.filtered
+    }
+
     /// Whether its last message has failed and OpenCode has not closed it yet: then OpenCode still works.
     pub(crate) fn has_failed_message_open(&self) -> bool {
-        self.failure.is_some() && !self.newest.is_empty() && !self.complete
+        self.has_failed() && !self.newest.is_empty() && !self.complete
     }
 
     /// Whether its last messages are to be read, and nobody has asked for them.
@@ -144,10 +149,10 @@ impl Turn {
     }
 
     fn ending(&self) -> Ending {
-        match self.failure {
+        match self.has_failed() {
             _ if self.aborted => Ending::Aborted,
-            Some(_) => Ending::Failed,
-            None => Ending::Well,
+            true => Ending::Failed,
+            false => Ending::Well,
         }
     }
 

@@ -92,7 +92,7 @@ async fn a_model_that_does_not_exist_fails_the_turn_once() {
 const FATAL: [Failure; 4] = [Failure::Unauthorized, Failure::BadRequest, Failure::Server, Failure::RateLimit];
 
 /// How often each of them is followed by another message.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 7;
 
 fn failing(failure: Failure) -> String {
     format!("Fail with {failure:?}.")

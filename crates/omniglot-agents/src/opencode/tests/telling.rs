@@ -52,6 +52,16 @@ fn a_content_filter_is_a_refusal_and_no_error() {
 }
 
 #[test]
+fn a_filtered_turn_goes_on_until_its_message_is_closed() {
+    let mut session = Session::in_turn(PROMPT);
+    session.event("session.error", &error("ContentFilterError"));
+    assert_eq!(session.idle_status(), ["dropped superseded"]);
+    assert_eq!(session.idle(), ["dropped superseded"]);
+    answer(&mut session, "msg_2", r#""time":{"completed":7}"#);
+    assert!(session.idle_status()[0].starts_with(r#"turn . "refusal""#));
+}
+
+#[test]
 fn the_error_of_our_own_abort_is_no_news_after_its_turn() {
     let mut session = Session::in_turn(PROMPT);
     session.command(&Command::Cancel);
