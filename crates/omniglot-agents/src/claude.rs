@@ -117,7 +117,9 @@ impl Claude {
 
     fn started(&mut self, argv: &[String], carryover: &Carryover) {
         self.turns.account = Account::having_spent(carryover.cost_usd);
-        self.todos = Todos::left(&carryover.todos);
+        self.todos = Todos::left(carryover);
+        self.members = Members::left(carryover);
+        self.team.clone_from(&carryover.team);
         self.session.started_with(argv);
     }
 

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use omniglot_schema::{
     Listed, McpServers, MessageAttachment, MessageId, PermissionReply, SessionState, StatePatch,
-    StderrOutput, Todo,
+    StderrOutput, Team, Todo,
 };
 pub use omniglot_timeline::{Draft, DropReason, RequestKey, Unparsed};
 use omniglot_timeline::{Emitted, Stamp, Timeline};
@@ -209,13 +209,14 @@ pub struct Open {
 pub struct Carryover {
     pub cost_usd: f64,
     pub todos: Vec<Todo>,
+    pub team: Option<Team>,
 }
 
 impl Carryover {
     /// A list that was too long to stand in the state is not carried on.
     pub fn of(state: &SessionState) -> Self {
         let todos = state.todos.as_ref().and_then(Listed::inline).unwrap_or_default().to_vec();
-        Self { cost_usd: state.cost_usd.unwrap_or(0.0), todos }
+        Self { cost_usd: state.cost_usd.unwrap_or(0.0), todos, team: state.team.clone() }
     }
 }
 

@@ -181,13 +181,23 @@ pub struct Team {
     pub tasks: Vec<TeamTask>,
 }
 
+impl Team {
+    /// The team while its agent's process does not run: nobody works.
+    #[must_use]
+    pub fn at_rest(mut self) -> Self {
+        let working = self.members.iter_mut().filter(|member| member.status == MemberStatus::Working);
+        working.for_each(|member| member.status = MemberStatus::Idle);
+        self
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TeamMember {
     /// The agent's own id of it.
     pub id: String,
     pub name: String,
     pub status: MemberStatus,
-    /// The native id of the call that began it.
+    /// The item of the call that began it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_item: Option<String>,
 }

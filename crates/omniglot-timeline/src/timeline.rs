@@ -26,7 +26,7 @@ use jiff::Timestamp;
 use omniglot_schema::{
     AgentCapabilities, AgentUnparsedData, EventData, EventId, EventSource, MessageId, ResolvedBy, Resume,
     SessionEndReason, SessionEndedData, SessionId, SessionStartedData, SessionStartedMetadata, SessionStats,
-    StatePatch, StatusLabel, StderrOutput, StopReason, TerminatedBy, UniversalEvent,
+    StatePatch, StatusLabel, StderrOutput, StopReason, TeamMember, TerminatedBy, UniversalEvent,
 };
 
 use crate::draft::{
@@ -323,7 +323,7 @@ impl Timeline {
                 let over = StatePatch {
                     activity: Some(None),
                     subagents: Some(None),
-                    team: Some(None),
+                    team: self.fold.state.team.clone().map(|team| Some(team.at_rest())),
                     ..StatePatch::default()
                 };
                 self.state(over, stamp.synthetic(), out);
@@ -404,6 +404,7 @@ impl Timeline {
             // A person's title stays.
             patch.title = None;
         }
+        self.resolve_team(&mut patch);
         let blobs = self.shelve_lists(&mut patch);
         let changed = self.fold.state.clone().apply(patch);
         if changed.is_empty() {
@@ -415,6 +416,17 @@ impl Timeline {
         }
         self.keep(blobs);
         self.emit(EventData::SessionUpdated(changed), stamp, out);
+    }
+
+    /// An adapter names the item that began a member by its key, which is forgotten before the member is.
+    fn resolve_team(&self, patch: &mut StatePatch) {
+        let Some(Some(team)) = &mut patch.team else { return };
+        let known = self.fold.state.team.as_ref();
+        for TeamMember { id, parent_item, .. } in &mut team.members {
+            let item = parent_item.take().and_then(|key| self.fates.item(&ItemKey(key)));
+            let before = || known?.members.iter().find(|known| known.id == *id)?.parent_item.clone();
+            *parent_item = item.map(|item| item.0.clone()).or_else(before);
+        }
     }
 
     /// The only place where an envelope is built.

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::Claude;
 use super::todos::typed;
-use crate::contract::Output;
+use crate::contract::{Carryover, Output};
 
 /// The members of the team, by the CLI's ids of them.
 #[derive(Debug, Default)]
@@ -35,6 +35,12 @@ struct Delivered {
 }
 
 impl Members {
+    /// The members that an earlier process of the session has left.
+    pub(crate) fn left(carryover: &Carryover) -> Self {
+        let members = carryover.team.iter().flat_map(|team| &team.members);
+        Self(members.map(|member| (member.id.clone(), member.clone())).collect())
+    }
+
     /// Returns whether the status of a member has changed.
     fn set(&mut self, is_it: impl Fn(&TeamMember) -> bool, status: MemberStatus) -> bool {
         let member = self.0.values_mut().find(|member| is_it(member) && member.status != status);
@@ -48,7 +54,8 @@ impl Claude {
         let is_known = self.members.0.contains_key(task);
         let named: Option<Named> = call.and_then(|call| typed(self.tools.input_of(call)));
         if let Some(Named { name }) = named.filter(|_| !is_known) {
-            let (id, parent_item) = (task.to_owned(), call.map(str::to_owned));
+            let parent = call.and_then(|call| self.tools.call_of(call));
+            let (id, parent_item) = (task.to_owned(), parent.map(|key| key.0));
             let member = TeamMember { id, name, status: MemberStatus::Working, parent_item };
             self.members.0.insert(task.to_owned(), member);
             self.show_team(out);

@@ -7,6 +7,8 @@ use omniglot_schema::{Listed, TeamTask, Todo, TodoStatus};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::contract::Carryover;
+
 #[derive(Debug, Default)]
 pub(crate) struct Todos {
     tasks: IndexMap<String, Task>,
@@ -17,7 +19,7 @@ struct Task {
     todo: Todo,
     /// The member of the team that has it.
     owner: Option<String>,
-    /// It is from an earlier process, and its id is what it would be if no task was ever deleted.
+    /// It is from an earlier process. Outside of a team its id is what it would be if no task was ever deleted.
     guessed: bool,
 }
 
@@ -78,11 +80,18 @@ struct StatusChange {
 
 impl Todos {
     /// The list that an earlier process of the session has left.
-    pub(crate) fn left(todos: &[Todo]) -> Self {
-        let task = |(place, todo): (usize, &Todo)| {
-            ((place + 1).to_string(), Task { todo: todo.clone(), owner: None, guessed: true })
-        };
-        Self { tasks: todos.iter().enumerate().map(task).collect() }
+    pub(crate) fn left(carryover: &Carryover) -> Self {
+        let left = |todo: Todo, owner| Task { todo, owner, guessed: true };
+        let of_team = carryover.team.iter().flat_map(|team| &team.tasks).map(|task| {
+            let todo = Todo { text: task.text.clone(), status: task.status };
+            (task.id.clone(), left(todo, task.owner.clone()))
+        });
+        let tasks: IndexMap<_, _> = of_team.collect();
+        if !tasks.is_empty() {
+            return Self { tasks };
+        }
+        let counted = carryover.todos.iter().zip(1_u64..);
+        Self { tasks: counted.map(|(todo, id)| (id.to_string(), left(todo.clone(), None))).collect() }
     }
 
     /// The list as it is after a tool has succeeded, if it is one that changes it. `None` inside means empty.

@@ -7,7 +7,7 @@ use crate::contract::{Carryover, Command, Input, Open};
 
 impl Harness {
     /// A session that goes on in a new process.
-    fn resumed(carryover: Carryover) -> Self {
+    pub(super) fn resumed(carryover: Carryover) -> Self {
         let mut harness = Self::default();
         let argv = ["claude".into(), "--resume".into(), "s".into()];
         harness.step(Input::Started { argv: &argv, carryover: &carryover });
@@ -38,7 +38,7 @@ fn todos() -> Vec<Todo> {
 
 #[test]
 fn the_cost_of_a_session_goes_on_in_its_next_process() {
-    let mut harness = Harness::resumed(Carryover { cost_usd: 0.5, todos: vec![] });
+    let mut harness = Harness::resumed(Carryover { cost_usd: 0.5, ..Carryover::default() });
     harness.result(r#","total_cost_usd":0.25"#);
     insta::assert_snapshot!(harness.states(), @r#"state {"cost_usd":0.75}"#);
 }
@@ -58,7 +58,7 @@ fn a_sum_that_falls_has_begun_anew_and_the_session_has_still_cost_what_it_has() 
 
 #[test]
 fn todos_of_an_earlier_process_stay_when_one_of_them_changes() {
-    let mut harness = Harness::resumed(Carryover { cost_usd: 0.0, todos: todos() });
+    let mut harness = Harness::resumed(Carryover { todos: todos(), ..Carryover::default() });
     let done = r#"{"success":true,"taskId":"2","statusChange":{"from":"pending","to":"completed"}}"#;
     harness.uses("t1", "TaskUpdate", r#"{"taskId":"2","status":"completed"}"#, done);
     harness.uses("t2", "TaskCreate", "{}", r#"{"task":{"id":"3","subject":"Test"}}"#);
@@ -70,7 +70,7 @@ fn todos_of_an_earlier_process_stay_when_one_of_them_changes() {
 
 #[test]
 fn a_change_of_a_todo_that_is_not_known_changes_nothing() {
-    let mut harness = Harness::resumed(Carryover { cost_usd: 0.0, todos: todos() });
+    let mut harness = Harness::resumed(Carryover { todos: todos(), ..Carryover::default() });
     harness.uses("t1", "TaskUpdate", r#"{"taskId":"7","status":"completed"}"#, "{}");
     // After a deletion the ids are others than we think, which the old status may show.
     let done = r#"{"success":true,"taskId":"2","statusChange":{"from":"in_progress","to":"completed"}}"#;

@@ -1,5 +1,7 @@
 //! The team of a session, as its members and tasks change.
 
+use omniglot_schema::{MemberStatus, Team, TeamMember, TeamTask, TodoStatus};
+
 use super::*;
 
 const STARTED: &str = r#"{"type":"system","subtype":"task_started","task_id":"k","tool_use_id":"a1","task_type":"local_agent"}"#;
@@ -16,7 +18,7 @@ fn call(harness: &mut Harness, id: &str, input: &str) {
 }
 
 fn member(status: &str) -> String {
-    format!(r#"{{"id":"k","name":"scout","status":"{status}","parent_item":"a1"}}"#)
+    format!(r#"{{"id":"k","name":"scout","status":"{status}","parent_item":"call:2:a1"}}"#)
 }
 
 #[test]
@@ -53,4 +55,27 @@ fn tasks_are_of_the_team_once_there_is_one() {
     assert_eq!(teams(&mut harness), [team(task("completed"))]);
     harness.uses("t4", "TaskUpdate", r#"{"taskId":"1","status":"deleted"}"#, r#"{"success":true}"#);
     assert_eq!(teams(&mut harness), [r#"state {"team":null}"#]);
+}
+
+#[test]
+fn the_team_of_an_earlier_process_goes_on() {
+    let members = vec![TeamMember {
+        id: "k".into(),
+        name: "scout".into(),
+        status: MemberStatus::Idle,
+        parent_item: Some("itm_1".into()),
+    }];
+    let owner = Some("scout".to_owned());
+    let tasks = vec![TeamTask { id: "7".into(), text: "Look".into(), status: TodoStatus::Pending, owner }];
+    let team = Some(Team { members, tasks });
+    let mut harness = Harness::resumed(Carryover { team, ..Carryover::default() });
+    harness.uses("m1", "SendMessage", r#"{"to":"scout","message":"more"}"#, r#"{"success":true}"#);
+    let done = r#"{"taskId":"7","status":"completed"}"#;
+    harness.uses("t1", "TaskUpdate", done, r#"{"success":true,"taskId":"7"}"#);
+    let told = |status: &str| {
+        let member = r#"{"id":"k","name":"scout","status":"working","parent_item":"itm_1"}"#;
+        let task = format!(r#"{{"id":"7","text":"Look","status":"{status}","owner":"scout"}}"#);
+        format!(r#"state {{"team":{{"members":[{member}],"tasks":[{task}]}}}}"#)
+    };
+    assert_eq!(teams(&mut harness), [told("pending"), told("completed")]);
 }

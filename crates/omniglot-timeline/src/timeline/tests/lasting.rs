@@ -1,7 +1,9 @@
 //! Tests of items that last as long as an agent's process, and of those that end with it.
 
 use jiff::Timestamp;
-use omniglot_schema::{Activity, EventData, ItemId, SessionId, StatePatch, StopReason};
+use omniglot_schema::{
+    Activity, EventData, ItemId, MemberStatus, SessionId, StatePatch, StopReason, Team, TeamMember,
+};
 
 use crate::draft::{
     Body, CallEnd, CallStart, Draft, ItemKey, ItemStart, Origin, Outcome, ToolCall, ToolResult, TurnEnd,
@@ -101,4 +103,30 @@ fn what_an_agent_was_busy_with_is_over_when_the_daemon_has_died() {
     harness.timeline.recover(stamp(), &mut harness.out);
     let state = &harness.timeline.fold().state;
     assert_eq!((state.activity, &state.subagents), (None, &None));
+}
+
+/// A team of one member, as an adapter tells it.
+fn team(status: MemberStatus) -> Draft {
+    let (id, name, parent_item) = ("k".to_owned(), "scout".to_owned(), Some("call".to_owned()));
+    let members = vec![TeamMember { id, name, status, parent_item }];
+    let team = Some(Some(Team { members, tasks: vec![] }));
+    Draft::State(Box::new(StatePatch { team, ..StatePatch::default() }))
+}
+
+#[test]
+fn a_team_rests_with_its_process_and_knows_the_items_of_its_members() {
+    let mut harness = Harness::new();
+    let mut call = None;
+    harness.turn(|harness| {
+        let (key, begun) = (ItemKey::from("call"), ToolCall::new("Agent", "{}"));
+        harness.apply(Draft::CallStarted(CallStart { key, native_id: None, parent: None, call: begun }));
+        call = Some(harness.last_item().0.0);
+        harness.apply(team(MemberStatus::Working));
+    });
+    harness.timeline.forget_run(stamp(), &mut harness.out);
+    let member = |harness: &Harness| harness.timeline.fold().state.team.as_ref().unwrap().members[0].clone();
+    let resting = member(&harness);
+    assert_eq!((resting.status, &resting.parent_item), (MemberStatus::Idle, &call));
+    harness.apply(team(MemberStatus::Working));
+    assert_eq!(member(&harness).parent_item, call, "the key is forgotten, the item is not");
 }
