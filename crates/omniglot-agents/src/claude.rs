@@ -16,6 +16,7 @@ mod command;
 mod diff;
 mod ending;
 mod failure;
+mod files;
 mod history;
 pub(crate) mod launch;
 mod mcp;
@@ -52,6 +53,7 @@ use crate::conversation::requests::OutboundRequests;
 use crate::fault::garbage;
 use background::Background;
 use backlog::EarlyFrames;
+use files::KnownFiles;
 use open::Session;
 use requests::Requests;
 use settings::Configuring;
@@ -75,6 +77,7 @@ pub struct Claude {
     turns: Turns,
     blocks: Blocks,
     tools: Tools,
+    files: KnownFiles,
     todos: Todos,
     members: Members,
     /// The team as it was told.

@@ -88,7 +88,7 @@ impl FileChange {
 }
 
 /// An edit as the CLI makes it: lines that are removed go with their line breaks.
-fn edited(before: &str, old: &str, new: &str, replace_all: bool) -> Option<String> {
+pub(crate) fn edited(before: &str, old: &str, new: &str, replace_all: bool) -> Option<String> {
     if old.is_empty() {
         return before.is_empty().then(|| new.to_owned());
     }
@@ -134,9 +134,11 @@ fn render(path: &str, hunks: &[Hunk]) -> String {
 }
 
 #[derive(Deserialize)]
-struct Replacement {
-    old_string: String,
-    new_string: String,
+pub(crate) struct Replacement {
+    pub(crate) old_string: String,
+    pub(crate) new_string: String,
+    #[serde(default)]
+    pub(crate) replace_all: bool,
 }
 
 #[derive(Deserialize)]
@@ -144,7 +146,7 @@ struct Edits {
     edits: Vec<Replacement>,
 }
 
-/// Returns the changes of an edit whose result is only text, as those of subagents are.
+/// Returns the changes of an edit whose result is only text, as those of subagents are; `files` may know better.
 pub(crate) fn made(tool: &str, input: &Map<String, Value>, words: &str) -> Vec<ContentPart> {
     let mut parts = asked(tool, input);
     // What was in the file, or in the rest of a notebook, is not known.

@@ -89,6 +89,7 @@ impl Claude {
         self.turns.running = None;
         self.blocks.turn_ended();
         self.backlog.turn_ended();
+        self.files.turn_ended();
         self.tasks_cut(out);
         out.push(Draft::TurnEnded(end).into());
     }

@@ -180,6 +180,9 @@ impl Claude {
         let input = call.input.take();
         let mut result = output::read(&call.name, input.as_deref(), result, line.tool_use_result, faults);
         let failed = result.is_error == Some(true);
+        if let Some(subagent) = line.parent_tool_use_id.as_deref().filter(|_| !failed) {
+            self.files.learn(subagent, &call.name, input.as_deref(), &mut result);
+        }
         if let Some(input) = input.as_deref().filter(|_| !failed) {
             result.parts.extend(tool_kinds::about(&call.name, input.get()).files_read());
         }

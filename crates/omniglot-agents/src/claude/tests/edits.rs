@@ -3,6 +3,7 @@
 use omniglot_schema::{ContentPart, FileAction};
 use serde_json::{Value, json};
 
+use super::Harness;
 use crate::claude::diff::{FileChange, made};
 
 /// Action and diff of a change that is told so.
@@ -130,4 +131,42 @@ fn a_notebook_is_compared_with_what_it_was() {
     +"a": 2
      }
     "#);
+}
+
+/// The diffs that a subagent's calls are told with: each is a tool, its input and the words of its result.
+fn subagent(calls: &[(&str, Value, &str)]) -> Vec<String> {
+    let mut harness = Harness::prompted();
+    harness.says("a0", r#"{"type":"tool_use","id":"a1","name":"Agent","input":{"prompt":"go"}}"#);
+    for (number, (tool, input, words)) in calls.iter().enumerate() {
+        let id = format!("t{number}");
+        let call = json!({"type": "tool_use", "id": id, "name": tool, "input": input});
+        let called = json!({"type": "assistant", "parent_tool_use_id": "a1",
+            "message": {"id": format!("m{number}"), "model": "m", "content": [call]}});
+        let result = json!({"type": "tool_result", "tool_use_id": id, "content": words});
+        let done = json!({"type": "user", "parent_tool_use_id": "a1",
+            "message": {"role": "user", "content": [result]}});
+        harness.hear(&called.to_string()).hear(&done.to_string());
+    }
+    let said = harness.said();
+    let diffs = said.lines().filter_map(|line| line.split_once("--- a/").map(|(_, diff)| diff.to_owned()));
+    diffs.collect()
+}
+
+#[test]
+fn the_edits_of_a_subagent_have_the_line_numbers_of_the_file_that_it_has_read() {
+    let edit = json!({"file_path": "/a", "old_string": "five", "new_string": "FIVE"});
+    let write = json!({"file_path": "/a", "content": "one\ntwo\n"});
+    let read = "1\tone\n2\ttwo\n3\tthree\n4\tfour\n5\tfive\n6\t";
+    let updated = "The file /a has been updated successfully.";
+    let known = subagent(&[
+        ("Read", json!({"file_path": "/a"}), read),
+        ("Edit", edit.clone(), updated),
+        ("Write", write, updated),
+    ]);
+    assert_eq!(known.len(), 2, "{known:?}");
+    assert!(known[0].contains(r"@@ -2,4 +2,4 @@\n two\n three\n four\n-five\n+FIVE"), "{known:?}");
+    assert!(known[1].contains(r"@@ -1,5 +1,2 @@\n one\n two\n-three\n-four\n-FIVE"), "{known:?}");
+    let part = json!({"file_path": "/a", "offset": 5, "limit": 1});
+    let unknown = subagent(&[("Read", part, "5\tfive"), ("Edit", edit, updated)]);
+    assert!(unknown[0].contains("@@ -1 +1 @@"), "{unknown:?}");
 }
