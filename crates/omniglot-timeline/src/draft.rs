@@ -38,8 +38,10 @@ pub enum Draft {
     /// The agent is ready, with this session of its own.
     SessionStarted(SessionStarted),
     TurnStarted(Origin),
-    /// The agent repeats the message that began the turn, under its own id; see [`Origin::Echoed`].
+    /// The agent repeats a user's message under its own id, and completes it: that of `item`, or else the one that
+    /// began the turn; see [`Origin::Echoed`].
     UserEcho {
+        item: Option<ItemKey>,
         native_id: String,
     },
     TurnEnded(TurnEnd),

@@ -227,7 +227,7 @@ impl Timeline {
         }
         match draft {
             Draft::TurnStarted(origin) => self.turn_started(origin, stamp, out),
-            Draft::UserEcho { native_id } => self.user_echo(native_id, stamp, out),
+            Draft::UserEcho { item, native_id } => self.user_echo(item, native_id, stamp, out),
             Draft::TurnEnded(end) => self.turn_ended(end, stamp, out),
             Draft::ItemStarted(start) => self.item_started(start, stamp, out),
             Draft::ItemDelta { key, delta } => self.item_delta(&key, delta, stamp, out),

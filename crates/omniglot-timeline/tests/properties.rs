@@ -168,7 +168,9 @@ fn draft() -> impl Strategy<Value = Draft> {
             Draft::SessionStarted(SessionStarted { native_session_id, resume, ..SessionStarted::default() })
         }),
         4 => origin.prop_map(Draft::TurnStarted),
-        2 => Just(Draft::UserEcho { native_id: "native".into() }),
+        2 => proptest::option::of(key()).prop_map(|item| {
+            Draft::UserEcho { item, native_id: "native".into() }
+        }),
         3 => turn_end().prop_map(Draft::TurnEnded),
         8 => (key(), proptest::option::of(key()), body()).prop_map(|(key, parent, body)| {
             Draft::ItemStarted(ItemStart { key, native_id: Some("native".into()), parent, body })

@@ -1,9 +1,8 @@
-//! Codex repeats a user's message as an item: the echo of one that was sent here adds nothing but the id
-//! of the message that began the turn.
+//! Codex repeats a user's message as an item: the echo of one that was sent here adds nothing but its id.
 //!
-//! A steering message stands in the turn when it is sent; its echo comes when the model gets it, long after its item
-//! was completed, so that the native id of such a message is not told.
+//! A steering message stands in the turn when it is sent. Its echo comes when the model gets it, and completes it.
 
+use omniglot_timeline::ItemKey;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -16,12 +15,22 @@ pub(crate) struct Echoes {
 }
 
 /// The sent message that a user item of Codex repeats.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum Echo {
     /// The message that began the turn.
     Opening,
-    /// One that was said to a running turn.
-    Steering,
+    /// One that was said to a running turn, and its item.
+    Steering(ItemKey),
+}
+
+impl Echo {
+    /// Returns the item of the message; the Timeline knows that of the opening one.
+    pub(crate) fn item(self) -> Option<ItemKey> {
+        match self {
+            Self::Opening => None,
+            Self::Steering(item) => Some(item),
+        }
+    }
 }
 
 #[derive(Debug)]

@@ -5,7 +5,6 @@
 use omniglot_schema::{Activity, ContentPart, ItemRole, Plan, StatePatch, StatusLabel};
 use omniglot_timeline::{Body, ItemKey, ItemStart};
 
-use super::echo::Echo;
 use super::text::Spot;
 use super::tool::{Call, Done, shape, unnamed};
 use super::wire::{Item, ItemBody, ItemNotice, TerminalInteraction, UserMessage};
@@ -127,12 +126,15 @@ impl Codex {
             Phase::Completed => self.turns.echoes.take(&message),
         };
         match echo {
-            Some(Echo::Opening) => return out.push(Draft::UserEcho { native_id: spot.id.clone() }.into()),
-            Some(Echo::Steering) => return out.push(Output::dropped(DropReason::Echo)),
-            None => {}
+            Some(echo) => {
+                let (item, native_id) = (echo.item(), spot.id.clone());
+                out.push(Draft::UserEcho { item, native_id }.into());
+            }
+            None => {
+                let parts = input::from_wire(message.content);
+                self.whole(spot, Body::Message { role: ItemRole::User, parts }, phase, out);
+            }
         }
-        let parts = input::from_wire(message.content);
-        self.whole(spot, Body::Message { role: ItemRole::User, parts }, phase, out);
     }
 
     /// The plan of the plan mode is what Codex says; it is also what the session is at.

@@ -350,11 +350,14 @@ fn trap_a_prompt_during_a_turn_steers_it_and_one_that_comes_too_late_begins_the_
     let mut session = Session::open(SettingsRequest::default());
     session.turn();
     let told = session.prompt("more");
-    insta::assert_snapshot!(told.join("\n"), @r#"item . steer:1 message "user" [{"type":"text","text":"more"}]"#);
+    insta::assert_snapshot!(told.join("\n"), @r#"item + steer:1 native=null message "user" [{"type":"text","text":"more"}]"#);
     insta::assert_snapshot!(session.sent.join("\n"), @r#"{"jsonrpc":"2.0","id":"s.5","method":"turn/steer","params":{"threadId":"t","expectedTurnId":"n","input":[{"type":"text","text":"more"}]}}"#);
     session.hear(r#"{"id":"s.5","result":{"turnId":"n"}}"#);
+    let echo = r#"{"type":"userMessage","id":"u2","content":[{"type":"text","text":"more"}]}"#;
+    let told = session.notice("item/completed", &format!(r#"{{"threadId":"t","turnId":"n","item":{echo}}}"#));
+    assert_eq!(told, [r#"item . steer:1 native="u2""#]);
     let told = session.prompt("late");
-    insta::assert_snapshot!(told.join("\n"), @r#"item . steer:2 message "user" [{"type":"text","text":"late"}]"#);
+    insta::assert_snapshot!(told.join("\n"), @r#"item + steer:2 native=null message "user" [{"type":"text","text":"late"}]"#);
     session.hear(r#"{"error":{"code":-32600,"message":"no active turn to steer"},"id":"s.6"}"#);
     let told = session.end_turn("completed");
     insta::assert_snapshot!(told.join("\n"), @r#"

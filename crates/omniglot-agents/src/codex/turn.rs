@@ -5,7 +5,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use omniglot_schema::{Activity, ContentPart, ErrorCode, ItemRole, StopReason};
-use omniglot_timeline::{Body, Failure, ItemEnd, ItemKey, Origin, Outcome, TurnEnd};
+use omniglot_timeline::{Body, Failure, ItemEnd, ItemKey, ItemStart, Origin, Outcome, TurnEnd};
 use serde_json::value::RawValue;
 
 use super::echo::{Echo, Echoes};
@@ -138,8 +138,7 @@ impl Codex {
         let commanded = self.turns.commanded.remove(&id);
         if self.turns.is_running() && !self.turns.is_cancelled() {
             // Codex takes this as a word to the turn that runs.
-            self.turns.echoes.sent(Echo::Steering, method, params);
-            self.tell_steering(content, out);
+            self.tell_steering(method, params, content, out);
             return OutboundRequest::Steer(None);
         }
         let message_id = commanded.and_then(|prompt| prompt.message_id);
@@ -160,17 +159,28 @@ impl Codex {
         params: &RawValue,
         out: &mut Vec<Output>,
     ) -> OutboundRequest {
-        self.turns.echoes.sent(Echo::Steering, "turn/steer", params);
         let steer: Steer = serde_json::from_str(params.get()).unwrap_or_default();
-        self.tell_steering(input::from_wire(steer.input), out);
+        self.tell_steering("turn/steer", params, input::from_wire(steer.input), out);
         OutboundRequest::Steer(self.turns.commanded.remove(id))
     }
 
-    fn tell_steering(&mut self, parts: Vec<ContentPart>, out: &mut Vec<Output>) {
+    /// Adds what was said to a running turn; its echo completes it, if it has one.
+    fn tell_steering(
+        &mut self,
+        method: &str,
+        params: &RawValue,
+        parts: Vec<ContentPart>,
+        out: &mut Vec<Output>,
+    ) {
         self.turns.steered += 1;
         let key = ItemKey(format!("steer:{}", self.turns.steered));
-        let body = Some(Body::Message { role: ItemRole::User, parts });
-        out.push(Draft::ItemCompleted(ItemEnd { key, outcome: Outcome::Completed, body }).into());
+        let comes_back = self.turns.echoes.sent(Echo::Steering(key.clone()), method, params);
+        let body = Body::Message { role: ItemRole::User, parts };
+        let start = ItemStart { key: key.clone(), native_id: None, parent: None, body };
+        out.push(Draft::ItemStarted(start).into());
+        if !comes_back {
+            out.push(Draft::ItemCompleted(ItemEnd { key, outcome: Outcome::Completed, body: None }).into());
+        }
     }
 
     pub(crate) fn turn_answered(

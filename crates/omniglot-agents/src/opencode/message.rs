@@ -43,7 +43,7 @@ impl OpenCode {
     }
 
     fn user(&mut self, id: String, whose: &Whose, user: User, out: &mut Vec<Output>) {
-        self.authors.insert(id.clone(), Author::User);
+        let is_new = self.authors.insert(id.clone(), Author::User).is_none();
         if self.is_copy(whose, &user.time) {
             self.copied.insert(id);
             return out.push(dropped(DropReason::Replay));
@@ -51,8 +51,9 @@ impl OpenCode {
         if *whose == Whose::Mine && id > self.floor {
             let is_prompt = self.turn.as_mut().is_some_and(|turn| turn.was_prompted_by(&id));
             self.addressed.extend(user.agent.map(|agent| (id.clone(), agent)));
-            if is_prompt {
-                return out.push(Draft::UserEcho { native_id: id }.into());
+            let steered = self.turn.as_mut().filter(|_| is_new && !is_prompt).and_then(Turn::next_steered);
+            if is_prompt || steered.is_some() {
+                return out.push(Draft::UserEcho { item: steered, native_id: id }.into());
             }
         }
         out.push(dropped(DropReason::Echo));

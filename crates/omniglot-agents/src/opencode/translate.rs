@@ -1,7 +1,7 @@
 //! Dispatches messages from and to the server: one method for each kind.
 
 use omniglot_schema::StatusLabel;
-use omniglot_schema::{Connection, FileChanges, ItemRole, Resume, StatePatch, Todo, TodoStatus};
+use omniglot_schema::{Connection, FileChanges, Resume, StatePatch, Todo, TodoStatus};
 use omniglot_timeline::{Body, ItemKey, ItemStart};
 use serde_json::value::RawValue;
 
@@ -237,11 +237,6 @@ impl OpenCode {
         out: &mut Vec<Output>,
     ) {
         whole(ItemStart { parent, ..self.statuses.status(label, Some(detail)) }, true, out);
-    }
-
-    /// Adds a message that the user sent while a turn ran.
-    pub(crate) fn user_item(&mut self, parts: Vec<omniglot_schema::ContentPart>, out: &mut Vec<Output>) {
-        whole(self.statuses.item("steer", Body::Message { role: ItemRole::User, parts }), true, out);
     }
 }
 

@@ -1,10 +1,10 @@
 //! Turns: begun by a prompt that was really sent, ended by an `idle` after it was `busy` (T4). Which `idle`
 //! that is, `idle` says.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 
-use omniglot_schema::{ContentPart, StatusLabel, StopReason};
-use omniglot_timeline::{Failure, Origin, TurnEnd};
+use omniglot_schema::{ContentPart, ItemRole, StatusLabel, StopReason};
+use omniglot_timeline::{Body, Failure, ItemKey, Origin, TurnEnd};
 
 use super::failure::{failure, refused, unheard};
 use super::said::user_content;
@@ -35,6 +35,8 @@ pub(crate) struct Turn {
     pub(crate) doubted: Option<String>,
     /// The messages that hold words of the user's.
     of_user: HashSet<String>,
+    /// The items of messages that were sent into it and have no id yet, by their requests.
+    steered: VecDeque<(String, ItemKey)>,
     /// The agent that has it.
     mode: Option<String>,
     /// The newest message is whole.
@@ -95,6 +97,11 @@ impl Turn {
             self.is_told_by(message);
         }
         is_prompt
+    }
+
+    /// Takes the item of the next message that was sent into the turn: the server tells them in their order.
+    pub(crate) fn next_steered(&mut self) -> Option<ItemKey> {
+        self.steered.pop_front().map(|(_, item)| item)
     }
 
     pub(crate) fn is_told_by(&mut self, message: &str) {
@@ -191,9 +198,12 @@ impl OpenCode {
     pub(crate) fn prompt_sent(&mut self, request: &Request, out: &mut Vec<Output>) {
         let message_id = self.commanded.remove(&request.id);
         let content = user_content(request);
-        if self.turn.as_ref().is_some_and(|turn| !turn.is_aborted()) {
+        if let Some(turn) = self.turn.as_mut().filter(|turn| !turn.is_aborted()) {
             // The running turn takes it up after its next step.
-            return self.user_item(content, out);
+            let body = Body::Message { role: ItemRole::User, parts: content };
+            let start = self.statuses.item("steer", body);
+            turn.steered.push_back((request.id.clone(), start.key.clone()));
+            return out.push(Draft::ItemStarted(start).into());
         }
         self.end_turn(out);
         out.push(Draft::TurnStarted(Origin::Echoed { message_id, content }).into());
@@ -231,6 +241,9 @@ impl OpenCode {
     fn added_words_answered(&mut self, answer: &Answer, out: &mut Vec<Output>) {
         if answer.is_success() {
             return out.push(dropped(DropReason::Echo));
+        }
+        if let Some(turn) = &mut self.turn {
+            turn.steered.retain(|(request, _)| *request != answer.id);
         }
         let why = format!("the message did not reach the running turn: {}", refused(answer).message);
         self.told(StatusLabel::Warning, why, None, out);

@@ -80,7 +80,10 @@ fn show_draft(draft: &Draft) -> String {
         Draft::TurnStarted(Origin::User { message_id, content } | Origin::Echoed { message_id, content }) => {
             format!("turn + user {} {}", short(message_id), short(content))
         }
-        Draft::UserEcho { native_id } => format!("turn = user native={}", short(native_id)),
+        Draft::UserEcho { item: None, native_id } => format!("turn = user native={}", short(native_id)),
+        Draft::UserEcho { item: Some(key), native_id } => {
+            format!("item . {} native={}", key.0, short(native_id))
+        }
         Draft::TurnStarted(Origin::Agent) => "turn + agent".to_owned(),
         Draft::TurnEnded(end) => show_end(end),
         Draft::ItemStarted(start) => show_start(start),

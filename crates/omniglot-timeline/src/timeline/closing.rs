@@ -1,11 +1,9 @@
 //! The end of a turn for its items: what is open fails, and every call gets its one result (T5).
 
-use omniglot_schema::ItemRole;
-
 use super::bodies::Content;
 use super::fates::{Call, Half, OpenItem, Slot};
 use super::{Emitted, Stamp, Timeline};
-use crate::draft::{Body, ItemKey, Outcome, ToolResult};
+use crate::draft::{ItemKey, Outcome, ToolResult};
 
 const NO_RESULT: &str = "the turn ended before this call had a result";
 
@@ -45,8 +43,7 @@ impl Timeline {
 
 /// Returns the outcome of an item that its turn leaves open: a user's message is always complete.
 fn left_open(open: &OpenItem) -> Outcome {
-    let is_user = matches!(open.body, Content::Plain(Body::Message { role: ItemRole::User, .. }));
-    if is_user { Outcome::Completed } else { Outcome::Failed }
+    if open.is_of_user() { Outcome::Completed } else { Outcome::Failed }
 }
 
 /// A result that will not be whole: what there is of it, and why there is no more.

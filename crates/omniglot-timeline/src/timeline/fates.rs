@@ -21,10 +21,10 @@
 
 use std::collections::HashMap;
 
-use omniglot_schema::{CallId, ItemId};
+use omniglot_schema::{CallId, ItemId, ItemRole};
 
 use super::bodies::Content;
-use crate::draft::ItemKey;
+use crate::draft::{Body, ItemKey};
 
 /// One of the items of a key.
 #[derive(Debug, Clone, Copy)]
@@ -85,6 +85,12 @@ pub(super) struct OpenItem {
     pub(super) body: Content,
     /// The deltas so far.
     pub(super) streamed: String,
+}
+
+impl OpenItem {
+    pub(super) fn is_of_user(&self) -> bool {
+        matches!(self.body, Content::Plain(Body::Message { role: ItemRole::User, .. }))
+    }
 }
 
 /// An item that has ended, or that had no turn to begin in.

@@ -9,7 +9,7 @@ use omniglot_schema::{
 
 use super::fates::Slot;
 use super::{Emitted, Stamp, Timeline};
-use crate::draft::{Body, Draft, DropReason, Failure, ItemKey, Origin, TurnEnd};
+use crate::draft::{Body, Draft, DropReason, Failure, ItemKey, Origin, Outcome, TurnEnd};
 
 #[derive(Debug)]
 pub(super) struct Turn {
@@ -73,14 +73,24 @@ impl Timeline {
         }
     }
 
-    /// The agent's own id of the message that began the turn.
-    pub(super) fn user_echo(&mut self, native_id: String, stamp: Stamp, out: &mut Vec<Emitted>) {
-        let key = self.turn.as_ref().and_then(|turn| turn.user_item.as_ref());
-        let Some(open) = key.and_then(|key| self.fates.open_mut(Slot::item(key))) else {
+    /// Completes a message of the user under the agent's own id of it.
+    pub(super) fn user_echo(
+        &mut self,
+        item: Option<ItemKey>,
+        native_id: String,
+        stamp: Stamp,
+        out: &mut Vec<Emitted>,
+    ) {
+        let opening = self.turn.as_ref().and_then(|turn| turn.user_item.as_ref());
+        let open = item.as_ref().or(opening).and_then(|key| self.fates.open_mut(Slot::item(key)));
+        let Some(open) = open.filter(|open| open.is_of_user()) else {
             return self.dropped(DropReason::Echo);
         };
         open.native_id = Some(native_id);
-        self.complete_user_item(stamp, out);
+        match item {
+            Some(key) => self.completed(&key, Outcome::Completed, None, stamp, out),
+            None => self.complete_user_item(stamp, out),
+        }
     }
 
     /// Returns whether this draft leaves the user's item open: its echo does, and so does a status item, which is no
@@ -90,7 +100,7 @@ impl Timeline {
         let is_open_status =
             |key| self.fates.open(Slot::item(key)).is_some_and(|open| open.body.kind() == ItemKind::Status);
         match draft {
-            Draft::UserEcho { .. } => true,
+            Draft::UserEcho { item, .. } => item.is_none(),
             Draft::ItemStarted(start) => is_status(&start.body),
             Draft::ItemDelta { key, .. } => is_open_status(key),
             Draft::ItemCompleted(end) => {

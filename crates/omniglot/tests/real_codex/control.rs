@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use omniglot_schema::{
     ContentPart, CreateSessionRequest, Delivered, Delivery, ErrorCode, EventData, ItemKind, ItemRole,
-    PermissionReply, QueueOnCancel, ServerStatus, SessionPatch, StopReason, UniversalEvent,
+    PermissionReply, QueueOnCancel, ServerStatus, SessionPatch, StopReason, UniversalEvent, UniversalItem,
 };
 use omniglot_testkit::agents::{RealAgent, mcp_server};
 use omniglot_testkit::daemon::Daemon;
@@ -180,17 +180,18 @@ async fn steering_a_running_turn() {
     steer.delivery = Some(Delivery::Steer);
     let receipt = fixture.session.client.post(&fixture.session.id, &steer, None).await.unwrap();
     assert_eq!(receipt.delivered, Delivered::Steered);
-    fixture
-        .session
-        .wait_for(begun.sequence, |event| match &event.data {
-            EventData::ItemCompleted(data) => {
-                data.item.role == Some(ItemRole::User)
-                    && data.item.content == [ContentPart::text("Do the second thing as well.")]
-            }
-            _ => false,
-        })
-        .await;
+    let is_steering = |item: &UniversalItem| {
+        item.role == Some(ItemRole::User)
+            && item.content == [ContentPart::text("Do the second thing as well.")]
+    };
+    let said = |event: &UniversalEvent| matches!(&event.data, EventData::ItemStarted(data) if data.item.role == Some(ItemRole::User));
+    fixture.session.wait_for(begun.sequence, said).await;
     gate.open();
+    let named = |event: &UniversalEvent| match &event.data {
+        EventData::ItemCompleted(data) => is_steering(&data.item) && data.item.native_item_id.is_some(),
+        _ => false,
+    };
+    fixture.session.wait_for(begun.sequence, named).await;
     fixture.session.wait_for(begun.sequence, ended_so(StopReason::EndTurn)).await;
     assert!(fixture.model.last().text().contains("Do the second thing as well."));
     let events = fixture.session.history().await;

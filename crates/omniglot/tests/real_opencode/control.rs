@@ -126,6 +126,7 @@ async fn steering_a_running_turn() {
     let said = |event: &omniglot_schema::UniversalEvent| match &event.data {
         EventData::ItemCompleted(data) => {
             data.item.role == Some(ItemRole::User)
+                && data.item.native_item_id.is_some()
                 && data.item.content == [ContentPart::text("Do the second thing as well.")]
         }
         _ => false,

@@ -62,6 +62,18 @@ fn a_filtered_turn_goes_on_until_its_message_is_closed() {
 }
 
 #[test]
+fn a_message_into_a_running_turn_gets_the_servers_id() {
+    let mut session = Session::in_turn(PROMPT);
+    assert_eq!(user(&mut session, "msg_3", "build"), [r#"turn = user native="msg_3""#]);
+    let told = session.prompt("And more.");
+    let item = r#"item + steer:1 native=null message "user" [{"type":"text","text":"And more."}]"#;
+    assert_eq!(told, [item]);
+    assert_eq!(user(&mut session, "msg_3", "build"), ["dropped echo"]);
+    assert_eq!(user(&mut session, "msg_4", "build"), [r#"item . steer:1 native="msg_4""#]);
+    assert_eq!(user(&mut session, "msg_4", "build"), ["dropped echo"]);
+}
+
+#[test]
 fn the_error_of_our_own_abort_is_no_news_after_its_turn() {
     let mut session = Session::in_turn(PROMPT);
     session.command(&Command::Cancel);
@@ -259,7 +271,7 @@ fn the_prompt_has_the_id_of_its_message_and_no_later_message_takes_its_place() {
     session.busy();
     answer(&mut session, "msg_2", r#""agent":"build","parentID":"msg_1""#);
     session.prompt("Louder.");
-    assert_eq!(user(&mut session, "msg_3", "build"), ["dropped echo"]);
+    assert_eq!(user(&mut session, "msg_3", "build"), [r#"item . steer:1 native="msg_3""#]);
     session.idle();
     session.prompt("/compact");
     assert_eq!(user(&mut session, "msg_4", "build"), [r#"turn = user native="msg_4""#]);

@@ -16,7 +16,7 @@ impl Session {
     }
 
     fn echo(&mut self) {
-        self.draft(Draft::UserEcho { native_id: "n-1".into() });
+        self.draft(Draft::UserEcho { item: None, native_id: "n-1".into() });
     }
 
     /// The types of the events of the turn, and the user's item as it ended.
@@ -78,4 +78,16 @@ fn the_users_item_is_complete_also_when_the_turn_ends_or_the_daemon_dies_before_
     session.timeline = Timeline::restore(identity, snapshot, &open);
     session.timeline.recover(Stamp::daemon(Timestamp::UNIX_EPOCH), &mut session.said);
     assert_eq!(session.turn_of().1.status, ItemStatus::Completed);
+}
+
+#[test]
+fn a_message_into_a_running_turn_is_complete_when_it_is_repeated() {
+    let mut session = Session::echoed();
+    session.echo();
+    session.said.clear();
+    let (key, body) = (ItemKey::from("steer"), Body::Message { role: ItemRole::User, parts: vec![] });
+    session.draft(Draft::ItemStarted(ItemStart { key: key.clone(), native_id: None, parent: None, body }));
+    session.draft(Draft::UserEcho { item: Some(key), native_id: "n-2".into() });
+    let EventData::ItemCompleted(data) = &session.said[1].event.data else { panic!("{:?}", session.said) };
+    assert_eq!((data.item.native_item_id.as_deref(), data.item.status), (Some("n-2"), ItemStatus::Completed));
 }

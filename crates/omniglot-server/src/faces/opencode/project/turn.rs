@@ -1,6 +1,8 @@
 //! Turns: busy once, one assistant message, idle once, however the turn ends.
 
-use omniglot_schema::{ErrorData, MessageId, SessionStartedData, StopReason, TurnEndedMetadata, Usage};
+use omniglot_schema::{
+    ErrorData, ItemId, MessageId, SessionStartedData, StopReason, TurnEndedMetadata, Usage,
+};
 use omniglot_timeline::view;
 
 use super::diffs::Diffs;
@@ -19,6 +21,8 @@ pub(super) struct Turn {
     /// The client's own ids of that message and its parts.
     pub(super) client_ids: Vec<String>,
     pub(super) user: Option<Id>,
+    /// The items of the user's messages: one that steers may be completed after the next has begun.
+    pub(super) user_items: Vec<(ItemId, Id)>,
     pub(super) assistant: Option<Id>,
     pub(super) diffs: Diffs,
     pub(super) retries: u64,

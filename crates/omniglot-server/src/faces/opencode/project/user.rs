@@ -87,6 +87,7 @@ impl Projector {
         self.user = Some(id.clone());
         if let Some(turn) = &mut self.turn {
             turn.user = Some(id.clone());
+            turn.user_items.push((message.item.item_id.clone(), id.clone()));
         }
         // An agent may take its time to name the message, and its words are here already.
         self.say_parts(&id, message.item.content.iter().filter_map(said).collect(), &client_ids);
@@ -97,11 +98,10 @@ impl Projector {
         if message.within.is_some() {
             return;
         }
-        let Some((Some(id), client_ids)) =
-            self.turn.as_ref().map(|turn| (turn.user.clone(), turn.client_ids.clone()))
-        else {
-            return;
-        };
+        let Some(turn) = &self.turn else { return };
+        let known = turn.user_items.iter().find(|(item, _)| *item == message.item.item_id);
+        let Some((_, id)) = known.cloned() else { return };
+        let client_ids = turn.client_ids.clone();
         self.say_parts(&id, message.item.content.iter().filter_map(said).collect(), &client_ids);
         self.assistant();
     }
