@@ -12,6 +12,7 @@ impl Codex {
         match command {
             Command::Open(open) => self.open(open, out),
             Command::Configure(requested) => self.configure(requested, out),
+            Command::Prompt(prompt) if prompt.text.trim() == "/new" => self.refuse_prompt(prompt, NEW, out),
             Command::Prompt(prompt) => out.push(self.prompt(prompt)),
             Command::Rename { title } => out.extend(self.rename(title).map(|(_, output)| output)),
             Command::Cancel => self.cancel(out),
@@ -28,7 +29,12 @@ impl Codex {
             return Output::refused(unavailable("a prompt came before the thread was open".to_owned(), None));
         };
         let client_user_message_id = prompt.message_id.as_ref().map(|id| id.0.clone());
-        if let Some(turn) = self.turns.steerable() {
+        let command = slash_command(&prompt.text);
+        let renaming = match command {
+            Some(("rename", title)) => self.rename(title),
+            Some(_) | None => None,
+        };
+        if let Some(turn) = self.turns.steerable().filter(|_| renaming.is_none()) {
             let input = input::to_wire(prompt, &self.thread.cwd);
             let expected_turn_id = turn.to_owned();
             let params = Steer { thread_id: thread, expected_turn_id, client_user_message_id, input };
@@ -36,11 +42,6 @@ impl Codex {
             self.turns.commanded.insert(id, prompt.clone());
             return output;
         }
-        let command = slash_command(&prompt.text);
-        let renaming = match command {
-            Some(("rename", title)) => self.rename(title),
-            Some(_) | None => None,
-        };
         let (id, output) = match (renaming, command) {
             (Some(renaming), _) => renaming,
             (None, Some(("compact", _))) => {
@@ -132,6 +133,9 @@ impl Codex {
         out.push(self.calls.request("thread/unsubscribe", &params).1);
     }
 }
+
+/// The answer to `/new`: a session is one thread of Codex, and the model has no use for the command.
+const NEW: &str = "/new is not possible here: create another session for a new conversation";
 
 /// `/name rest`, where the name is one that we list.
 fn slash_command(text: &str) -> Option<(&str, &str)> {

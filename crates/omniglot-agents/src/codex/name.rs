@@ -19,7 +19,8 @@ impl Codex {
         Some(self.calls.request("thread/name/set", &SetName { thread_id, name }))
     }
 
-    /// `/rename` is a turn, and its title is a person's. A title that came otherwise is in the state already.
+    /// `/rename` is a turn or a part of the running one, and its title is a person's. A title that came otherwise is
+    /// in the state already.
     pub(crate) fn name_sent(
         &mut self,
         id: RpcId,
@@ -30,11 +31,12 @@ impl Codex {
         if !self.turns.commanded.contains_key(&id) {
             return OutboundRequest::Name;
         }
-        self.turn_sent(id, method, params, out);
+        let asked = self.turn_sent(id, method, params, out);
         let named: Option<SetName> = serde_json::from_str(params.get()).ok();
         let title = named.map(|named| Some(named.name));
         out.push(Draft::State(Box::new(StatePatch { title, ..StatePatch::default() })).into());
-        OutboundRequest::Rename
+        let is_turn = matches!(asked, OutboundRequest::Turn);
+        if is_turn { OutboundRequest::Rename } else { OutboundRequest::Name }
     }
 
     pub(crate) fn name_answered(&mut self, result: Result<&RawValue, RpcError>, out: &mut Vec<Output>) {

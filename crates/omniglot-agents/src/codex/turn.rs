@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use omniglot_schema::{Activity, ContentPart, ErrorCode, ItemRole, StopReason};
+use omniglot_schema::{Activity, ContentPart, ErrorCode, ItemRole, StatusLabel, StopReason};
 use omniglot_timeline::{Body, Failure, ItemEnd, ItemKey, ItemStart, Origin, Outcome, TurnEnd};
 use serde_json::value::RawValue;
 
@@ -150,6 +150,17 @@ impl Codex {
         };
         out.push(Draft::TurnStarted(origin).into());
         OutboundRequest::Turn
+    }
+
+    /// Answers a prompt that Codex cannot take: with a turn that fails, or a warning in the one that runs.
+    pub(crate) fn refuse_prompt(&mut self, prompt: &Prompt, reason: &str, out: &mut Vec<Output>) {
+        if self.turns.is_running() {
+            return self.status(StatusLabel::Warning, Some(reason.to_owned()), out);
+        }
+        self.turns.begin(Running::default());
+        let content = vec![ContentPart::text(prompt.text.clone())];
+        out.push(Draft::TurnStarted(Origin::User { message_id: prompt.message_id.clone(), content }).into());
+        self.end_turn(TurnEnd::failed(Failure::new(ErrorCode::ExecutionError, reason)), out);
     }
 
     /// Adds a steering message to the running turn at once, before its sender gets the answer.

@@ -46,3 +46,31 @@ fn rename_is_a_turn_that_gives_the_session_its_title() {
     session.prompt("/rename");
     assert!(session.sent[2].contains("turn/start"), "without a title it is a prompt: {:?}", session.sent);
 }
+
+#[test]
+fn rename_during_a_turn_names_the_thread_and_says_nothing_to_the_model() {
+    let mut session = Session::open(SettingsRequest::default());
+    session.turn();
+    session.sent.clear();
+    let told = session.prompt("/rename A walrus");
+    let item = r#"item + steer:1 native=null message "user" [{"type":"text","text":"/rename A walrus"}]"#;
+    assert_eq!(told, [item, "item . steer:1", r#"state {"title":"A walrus"}"#]);
+    assert_eq!(session.sent.len(), 1, "{:?}", session.sent);
+    assert!(session.sent[0].contains(r#""method":"thread/name/set""#), "{:?}", session.sent);
+    assert_eq!(session.hear(r#"{"id":"s.5","result":{}}"#), ["dropped internal"]);
+    assert!(session.end_turn("completed")[0].starts_with(r#"turn . "end_turn""#));
+}
+
+#[test]
+fn new_is_refused_and_not_said_to_the_model() {
+    let mut session = Session::open(SettingsRequest::default());
+    session.sent.clear();
+    let told = session.prompt("/new");
+    assert_eq!(told[0], r#"turn + user null [{"type":"text","text":"/new"}]"#);
+    assert!(told[1].starts_with(r#"turn . "error""#) && told[1].contains("another session"), "{told:?}");
+    session.turn();
+    session.sent.clear();
+    let told = session.prompt(" /new ");
+    assert!(told[0].contains("warning") && told[0].contains("another session"), "{told:?}");
+    assert_eq!(session.sent, [""; 0]);
+}
