@@ -27,6 +27,7 @@ mod prompt;
 mod questions;
 mod requests;
 mod settings;
+mod step;
 mod system;
 mod team;
 mod text;

@@ -35,6 +35,7 @@ mod questions;
 mod requests;
 mod retry;
 mod settings;
+mod step;
 mod subagents;
 mod text;
 mod todos;
@@ -81,6 +82,7 @@ pub struct Codex {
     agents: Agents,
     requests: Requests,
     statuses: ItemCounter,
+    steps: ItemCounter,
 }
 
 /// A request of ours that the server has not answered.

@@ -16,7 +16,7 @@ use omniglot_agents::replay::{self, show};
 use omniglot_agents::{Adapter, Registry};
 use omniglot_schema::{
     ContentPart, EventData, FileAction, ItemStatus, SessionId, ToolKind, UniversalEvent, UniversalEventType,
-    UniversalItem,
+    UniversalItem, Usage,
 };
 use omniglot_testkit::captures::agent_of;
 use omniglot_testkit::validate::assert_lawful_but;
@@ -31,6 +31,7 @@ fn captures_replay_to_their_transcripts() {
             assert_lawful_but(&events, Allow { unparsed: true, ..Allow::default() });
             assert_reads_name_their_files(&events);
             view::assert_folds(&events);
+            assert_steps_add_up(&events);
             events
         };
         let sessions: Vec<Vec<_>> = sessions(capture).iter().map(|text| events(text)).collect();
@@ -39,6 +40,35 @@ fn captures_replay_to_their_transcripts() {
         assert_eq!(unparsed.count(), not_understood(capture), "agent.unparsed in {}", capture.display());
         insta::assert_snapshot!("events", told(sessions.iter().map(show::events)));
     });
+}
+
+/// The calls of the model that a turn tells add up to the usage of its end: those of the session's own agent to its
+/// usage, those below a call to that of subagents. A turn that dies tells no usage, and not every agent tells calls.
+fn assert_steps_add_up(events: &[UniversalEvent]) {
+    let (mut own, mut below) = (None, None);
+    for event in events {
+        match &event.data {
+            EventData::TurnStarted(_) => (own, below) = (None, None),
+            EventData::ItemCompleted(data) => {
+                let sum = if data.item.parent_id.is_none() { &mut own } else { &mut below };
+                for usage in data.item.content.iter().filter_map(step_usage) {
+                    *sum = Some(sum.unwrap_or(0) + usage.total_tokens.unwrap());
+                }
+            }
+            EventData::TurnEnded(data) => {
+                let told = [&data.metadata.usage, &data.metadata.usage_subagents];
+                for (steps, told) in [own, below].into_iter().zip(told) {
+                    let told = told.as_ref().and_then(|usage| usage.total_tokens);
+                    assert!(steps.is_none() || told.is_none() || steps == told, "{steps:?}, {event:?}");
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn step_usage(part: &ContentPart) -> Option<&Usage> {
+    if let ContentPart::Status { usage, .. } = part { usage.as_ref() } else { None }
 }
 
 /// The subject of every call that has read a file names it, and so does its result.

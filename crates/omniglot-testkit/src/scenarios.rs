@@ -62,6 +62,8 @@ pub struct Dialect {
     pub asking_mode: Option<&'static str>,
     /// A rejected permission ends the turn.
     pub stops_when_rejected: bool,
+    /// The agent tells each of its calls of the model.
+    pub tells_steps: bool,
 }
 
 impl Dialect {

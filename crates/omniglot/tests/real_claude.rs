@@ -54,6 +54,7 @@ const CLAUDE: Dialect = Dialect {
     },
     asking_mode: None,
     stops_when_rejected: false,
+    tells_steps: true,
 };
 
 real_agent_tests! {

@@ -28,6 +28,7 @@ const CLAUDE_ACP: Dialect = Dialect {
     },
     asking_mode: None,
     stops_when_rejected: false,
+    tells_steps: false,
 };
 
 real_agent_tests! {

@@ -48,6 +48,7 @@ const CODEX: Dialect = Dialect {
     make: |path: &Path| patch(&format!("*** Add File: {}\n+made\n", path.display())),
     asking_mode: Some("plan"),
     stops_when_rejected: false,
+    tells_steps: true,
 };
 
 real_agent_tests! {

@@ -39,6 +39,7 @@ const CODEX_ACP: Dialect = Dialect {
     },
     asking_mode: Some("plan"),
     stops_when_rejected: true,
+    tells_steps: false,
 };
 
 real_agent_tests! {

@@ -27,6 +27,7 @@ const GEMINI: Dialect = Dialect {
     },
     asking_mode: None,
     stops_when_rejected: false,
+    tells_steps: false,
 };
 
 real_agent_tests! {

@@ -45,6 +45,7 @@ const OPENCODE: Dialect = Dialect {
     make: |path: &Path| shell(&format!("touch {}", path.display())),
     asking_mode: None,
     stops_when_rejected: true,
+    tells_steps: true,
 };
 
 real_agent_tests! {

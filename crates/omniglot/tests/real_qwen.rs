@@ -26,6 +26,7 @@ const QWEN: Dialect = Dialect {
     },
     asking_mode: None,
     stops_when_rejected: true,
+    tells_steps: false,
 };
 
 real_agent_tests! {

@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, HashMap};
 use omniglot_schema::ReasoningVisibility;
 use omniglot_timeline::{Body, ItemEnd, ItemKey, ItemStart, Outcome};
 
-use super::wire::{self, Assistant, Block, Delta, Event, StartedBlock, StreamEvent};
+use super::step::Step;
+use super::wire::{self, Assistant, Block, Delta, Event, Started, StartedBlock, StreamEvent, Tokens};
 use super::{Claude, dropped};
 use crate::contract::{Draft, DropReason, Output};
 use crate::fault::unparsed;
@@ -32,6 +33,8 @@ struct Telling {
     streamed: BTreeMap<u32, Streamed>,
     /// The last text of the message, to which its calls belong.
     text: Option<ItemKey>,
+    /// The call of the model, while it goes on.
+    step: Option<Step>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,7 +54,14 @@ impl Blocks {
         let made = &mut self.made;
         self.threads.entry(thread).or_insert_with(|| {
             *made += 1;
-            Telling { id: id.to_owned(), number: *made, items: 0, streamed: BTreeMap::new(), text: None }
+            Telling {
+                id: id.to_owned(),
+                number: *made,
+                items: 0,
+                streamed: BTreeMap::new(),
+                text: None,
+                step: None,
+            }
         })
     }
 
@@ -60,6 +70,9 @@ impl Blocks {
         let Some(telling) = self.threads.remove(thread) else { return };
         for block in telling.streamed.into_values() {
             block.fail(out);
+        }
+        if let Some(step) = telling.step {
+            step.fail(out);
         }
     }
 
@@ -128,15 +141,10 @@ impl Claude {
     pub(crate) fn stream(&mut self, event: &StreamEvent<'_>, out: &mut Vec<Output>) {
         let thread = event.parent_tool_use_id.clone();
         match event.event() {
-            Ok(Event::MessageStart(started)) => {
-                self.model_speaks(out);
-                self.blocks.telling(thread.as_deref(), &started.id, out);
-                self.turns.model_is(thread.is_none(), started.model.as_deref());
-                self.turns.uses(thread.is_none(), started.usage);
-            }
+            Ok(Event::MessageStart(started)) => self.message_starts(thread, started, out),
             Ok(Event::BlockStart { index, block }) => self.block_starts(thread, index, block, out),
             Ok(Event::BlockDelta { index, delta }) => self.block_grows(thread, index, delta, out),
-            Ok(Event::MessageDelta(usage)) => self.turns.used(thread.is_none(), usage),
+            Ok(Event::MessageDelta { usage, stop_reason }) => self.message_grows(&thread, usage, stop_reason),
             Ok(Event::MessageStop) => self.message_stops(thread, event, out),
             Ok(Event::BlockStop) => dropped(DropReason::Internal, out),
             Ok(Event::Ping) => dropped(DropReason::Heartbeat, out),
@@ -144,6 +152,25 @@ impl Claude {
                 out.push(Output::unparsed(unparsed("stream_event", format!("unknown event {kind}"))));
             }
             Err(fault) => out.push(Output::unparsed(fault)),
+        }
+    }
+
+    fn message_starts(&mut self, thread: Option<String>, started: Started, out: &mut Vec<Output>) {
+        self.model_speaks(out);
+        self.turns.model_is(thread.is_none(), started.model.as_deref());
+        self.turns.uses(thread.is_none(), started.usage);
+        let parent = thread.as_deref().and_then(|id| self.tools.call_of(id));
+        let telling = self.blocks.telling(thread.as_deref(), &started.id, out);
+        if self.turns.is_running() && telling.step.is_none() {
+            telling.step = Some(Step::start(telling.number, started.id, parent, started.usage, out));
+        }
+    }
+
+    fn message_grows(&mut self, thread: &Option<String>, usage: Option<Tokens>, stop_reason: Option<String>) {
+        let step = self.blocks.threads.get_mut(thread).and_then(|telling| telling.step.as_mut());
+        if let Some(step) = step {
+            step.add(usage, stop_reason);
+            self.turns.uses(thread.is_none(), Some(step.tokens()));
         }
     }
 
@@ -218,6 +245,11 @@ impl Claude {
                 let end = ItemEnd { key, outcome: Outcome::Completed, body: None };
                 out.push(Draft::ItemCompleted(end).into());
             }
+        }
+        match telling.step.take() {
+            Some(step) if void_from.is_some() => step.fail(out),
+            Some(step) => step.complete(out),
+            None => {}
         }
     }
 

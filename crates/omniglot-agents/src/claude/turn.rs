@@ -84,17 +84,10 @@ impl Turns {
         }
     }
 
-    /// A call of the model begins, with what it uses so far.
+    /// A call of the model goes on, with what it has used so far.
     pub(crate) fn uses(&mut self, of_main_thread: bool, tokens: Option<Tokens>) {
         if let (true, Some(tokens), Some(turn)) = (of_main_thread, tokens, &mut self.running) {
             turn.last_call = Some(tokens);
-        }
-    }
-
-    /// Adds the usage of a model call, which may come in several parts.
-    pub(crate) fn used(&mut self, of_main_thread: bool, tokens: Option<Tokens>) {
-        if let (true, Some(tokens), Some(turn)) = (of_main_thread, tokens, &mut self.running) {
-            turn.last_call = Some(tokens.or(turn.last_call.unwrap_or_default()));
         }
     }
 

@@ -20,7 +20,7 @@ pub(crate) use control::{
     CanUseTool, ControlRequest, ControlResponse, Outgoing, PermissionUpdate, Request, RequestBody, UserPrompt,
 };
 pub(crate) use result::{ModelUsage, Tokens, TurnResult};
-pub(crate) use stream::{Delta, Event, StartedBlock, StreamEvent};
+pub(crate) use stream::{Delta, Event, Started, StartedBlock, StreamEvent};
 pub(crate) use system::{CommandEntry, InitLine, System, TaskLine};
 
 /// One line of the agent.

@@ -8,10 +8,10 @@ use omniglot_schema::StatePatch;
 use omniglot_timeline::ItemKey;
 use serde::Serialize;
 
+use super::Codex;
 use super::text::Spot;
 use super::usage::Meter;
 use super::wire::{CollabAgentToolCall, SubAgentActivity, TokenUsage, Turn};
-use super::{Codex, dropped};
 use crate::contract::Output;
 
 #[derive(Debug, Default)]
@@ -110,8 +110,9 @@ impl Codex {
     }
 
     pub(crate) fn child_usage(&mut self, thread: &str, usage: &TokenUsage, out: &mut Vec<Output>) {
-        self.agents.child(thread).meter.count(usage, true);
-        out.push(dropped());
+        let child = self.agents.child(thread);
+        let (call, parent) = (child.meter.count(usage, true), child.parent.clone());
+        self.step(call, parent, out);
     }
 
     /// The item of the older kind of child agents: it starts them, waits for them, ends them.

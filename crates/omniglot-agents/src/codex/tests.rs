@@ -509,6 +509,25 @@ fn a_window_that_is_full_is_no_usage() {
 }
 
 #[test]
+fn each_call_of_the_model_is_one_step_however_often_its_count_is_told() {
+    let mut session = Session::open(SettingsRequest::default());
+    session.turn();
+    let count = |input: u64| {
+        let rest =
+            r#""cachedInputTokens":0,"cacheWriteInputTokens":0,"outputTokens":5,"reasoningOutputTokens":0"#;
+        format!(r#"{{"totalTokens":{},"inputTokens":{input},{rest}}}"#, input + 5)
+    };
+    let usage = format!(r#"{{"total":{},"last":{}}}"#, count(10), count(10));
+    let usage = format!(r#"{{"threadId":"t","turnId":"n","tokenUsage":{usage}}}"#);
+    let told = session.notice("thread/tokenUsage/updated", &usage);
+    let [begun, ended, ..] = told.as_slice() else { panic!("{told:?}") };
+    assert!(begun.starts_with("item + step:1 native=null step null {"), "{told:?}");
+    assert!(begun.contains(r#""input_tokens":10,"output_tokens":5"#), "{told:?}");
+    assert_eq!(ended, "item . step:1");
+    assert_eq!(session.notice("thread/tokenUsage/updated", &usage), ["dropped internal"]);
+}
+
+#[test]
 fn a_session_that_leaves_ends_what_it_runs() {
     let mut session = Session::open(SettingsRequest::default());
     session.turn();

@@ -102,9 +102,9 @@ impl Turns {
         }
     }
 
-    pub(crate) fn count(&mut self, usage: &TokenUsage) {
+    pub(crate) fn count(&mut self, usage: &TokenUsage) -> Option<Tokens> {
         let in_turn = self.running.as_ref().is_some_and(|turn| turn.announced);
-        self.meter.count(usage, in_turn);
+        self.meter.count(usage, in_turn)
     }
 
     pub(crate) fn activity(&self) -> Option<Activity> {

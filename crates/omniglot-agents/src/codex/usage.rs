@@ -24,8 +24,9 @@ impl Meter {
         self.turn = None;
     }
 
-    /// Takes in a count. What comes between two turns is of no turn.
-    pub(crate) fn count(&mut self, usage: &TokenUsage, in_turn: bool) {
+    /// Takes in a count, and returns the tokens of the call of the model that it tells. The same count may be told
+    /// again, and what comes between two turns is of no turn.
+    pub(crate) fn count(&mut self, usage: &TokenUsage, in_turn: bool) -> Option<Tokens> {
         let used = match self.total {
             Some(before) => usage.total.minus(before).unwrap_or(usage.last),
             None => usage.last,
@@ -33,9 +34,9 @@ impl Meter {
         self.total = Some(usage.total);
         // Codex tells that the window is full as a total that no call has used.
         let is_a_call = used.input_tokens > 0 || used.output_tokens > 0;
-        if in_turn && is_a_call {
-            self.turn = Some(self.turn.unwrap_or_default().plus(used));
-        }
+        let call = Some(used).filter(|_| in_turn && is_a_call)?;
+        self.turn = Some(self.turn.unwrap_or_default().plus(call));
+        Some(call)
     }
 
     pub(crate) fn of_turn(&mut self) -> Option<Tokens> {
@@ -82,7 +83,8 @@ impl Tokens {
 impl Codex {
     pub(crate) fn token_usage(&mut self, usage: &TokenUsage, out: &mut Vec<Output>) {
         // A thread that came back tells what it had used before, perhaps when the next turn was asked for already.
-        self.turns.count(usage);
+        let call = self.turns.count(usage);
+        self.step(call, None, out);
         let fill = |window| ContextFill { used: usage.last.total_tokens, window };
         match usage.model_context_window {
             Some(window) => {

@@ -36,7 +36,8 @@ fn assert_read(agent: &Dialect, turn: &Turn, file: &Path) {
 }
 
 /// A call of a tool and its result are told, and the result reaches the model. Some agents tell a person nothing of
-/// what they have read, so the text of a result is left to `command_execution`.
+/// what they have read, so the text of a result is left to `command_execution`. Where the agent tells its calls of the
+/// model, each is a step, and they add up to the usage of the turn.
 pub async fn tool_calls_and_results(agent: &Dialect) {
     let fixture = agent.fixture([]).await;
     let file = fixture.file("notes.txt");
@@ -51,6 +52,12 @@ pub async fn tool_calls_and_results(agent: &Dialect) {
     );
     assert_read(agent, &turn, &file);
     assert!(fixture.model.last().tool_results().concat().contains("three little words"));
+    let steps = turn.steps();
+    assert_eq!(steps.len(), if agent.tells_steps { 2 } else { 0 }, "{turn}");
+    if agent.tells_steps {
+        let used: Option<u64> = steps.iter().map(|usage| usage.total_tokens).sum();
+        assert_eq!(used, turn.ended().usage.as_ref().and_then(|usage| usage.total_tokens), "{turn}");
+    }
     fixture.session.history().await;
 }
 

@@ -1,8 +1,8 @@
 //! The contents of a turn, for assertions: items, requests, thoughts, numbers.
 
 use omniglot_schema::{
-    ContentPart, EventData, FileAction, ItemKind, PermissionEventData, ToolKind, ToolSubject,
-    TurnEndedMetadata, UniversalEvent, UniversalItem,
+    ContentPart, EventData, FileAction, ItemKind, PermissionEventData, StatusLabel, ToolKind, ToolSubject,
+    TurnEndedMetadata, UniversalEvent, UniversalItem, Usage,
 };
 
 use super::Turn;
@@ -58,6 +58,26 @@ impl Turn {
             _ => None,
         });
         outputs.collect()
+    }
+
+    /// Returns what commands wrote to stderr, where it is told apart.
+    pub fn stderr(&self) -> String {
+        let written = self.parts(ItemKind::ToolResult).filter_map(|part| match part {
+            ContentPart::ToolResult { stderr, .. } => stderr.as_deref(),
+            _ => None,
+        });
+        written.collect()
+    }
+
+    /// Returns the usage of each call of the model that is told.
+    pub fn steps(&self) -> Vec<&Usage> {
+        let steps = self.parts(ItemKind::Status).filter_map(|part| match part {
+            ContentPart::Status { label, usage, .. } => {
+                usage.as_ref().filter(|_| StatusLabel::of_label(label) == Some(StatusLabel::Step))
+            }
+            _ => None,
+        });
+        steps.collect()
     }
 
     /// Returns the changes of files, as unified diffs.

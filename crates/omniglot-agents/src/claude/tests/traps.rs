@@ -44,9 +44,11 @@ fn orphan_partials_after_a_broken_stream_fail_and_the_reply_is_told_once() {
     ]);
     harness.says("m2", r#"{"type":"text","text":"Hello!"}"#);
     insta::assert_snapshot!(harness.said(), @r#"
+    item + step:1 native="m1" step null null
     item + message:1:1 native="m1" message "assistant" []
     item ~ message:1:1 "Hel"
     item ! message:1:1
+    item ! step:1
     item + message:2:1 native="m2" message "assistant" []
     item . message:2:1 message "assistant" [{"type":"text","text":"Hello!"}]
     "#);
@@ -64,12 +66,31 @@ fn the_end_of_a_stream_does_not_mean_that_its_blocks_are_whole() {
     harness.hear(r#"{"type":"stream_event","event":{"type":"message_stop"},"abandoned_blocks":{"api_message_id":"m1","from_block_index":0}}"#);
     harness.says("m2", r#"{"type":"text","text":"Hello!"}"#);
     insta::assert_snapshot!(harness.said(), @r#"
+    item + step:1 native="m1" step null null
     item + message:1:1 native="m1" message "assistant" []
     item ~ message:1:1 "Hel"
     item ! message:1:1
+    item ! step:1
     item + message:2:1 native="m2" message "assistant" []
     item . message:2:1 message "assistant" [{"type":"text","text":"Hello!"}]
     "#);
+}
+
+#[test]
+fn each_call_of_the_model_is_a_step_with_its_tokens() {
+    let mut harness = Harness::prompted();
+    harness.stream(&[
+        r#"{"type":"message_start","message":{"id":"m1","usage":{"input_tokens":9,"output_tokens":1}}}"#,
+        r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":5}}"#,
+        r#"{"type":"message_stop"}"#,
+    ]);
+    insta::assert_snapshot!(harness.said(), @r#"
+    item + step:1 native="m1" step null null
+    item . step:1 step "end_turn" {"input_tokens":9,"output_tokens":5,"total_tokens":14}
+    "#);
+    harness.result("");
+    harness.stream(&[r#"{"type":"message_start","message":{"id":"m2"}}"#]);
+    assert!(!harness.said().contains("step"), "outside of a turn there is none");
 }
 
 #[test]
@@ -104,6 +125,7 @@ fn the_final_arguments_of_a_call_may_differ_from_those_streamed() {
         r#"{"type":"tool_use","id":"t1","name":"Edit","input":{"file_path":"/a","replace_all":false}}"#,
     );
     insta::assert_snapshot!(harness.said(), @r#"
+    item + step:1 native="m1" step null null
     call + call:1:t1 native="t1" Edit  kind="edit"
     call ~ call:1:t1 "{\"file_path\":\"/a\"}"
     call = call:1:t1 Edit {"file_path":"/a","replace_all":false} kind="edit" {"paths":[{"path":"/a"}]}

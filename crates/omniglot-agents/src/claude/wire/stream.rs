@@ -30,7 +30,7 @@ pub(crate) enum Event {
     BlockStart { index: u32, block: StartedBlock },
     BlockDelta { index: u32, delta: Delta },
     BlockStop,
-    MessageDelta(Option<Tokens>),
+    MessageDelta { usage: Option<Tokens>, stop_reason: Option<String> },
     MessageStop,
     Ping,
     Unknown { kind: String },
@@ -95,6 +95,14 @@ struct BlockDelta<'a> {
 struct MessageDelta {
     #[serde(default)]
     usage: Option<Tokens>,
+    #[serde(default)]
+    delta: Stop,
+}
+
+#[derive(Default, Deserialize)]
+struct Stop {
+    #[serde(default)]
+    stop_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -125,7 +133,10 @@ impl StreamEvent<'_> {
                 Event::BlockDelta { index, delta: Delta::parse(&location, delta)? }
             }
             "content_block_stop" => Event::BlockStop,
-            "message_delta" => Event::MessageDelta(decode::<MessageDelta>(&location, self.event)?.usage),
+            "message_delta" => {
+                let MessageDelta { usage, delta } = decode(&location, self.event)?;
+                Event::MessageDelta { usage, stop_reason: delta.stop_reason }
+            }
             "message_stop" => Event::MessageStop,
             "ping" => Event::Ping,
             _ => Event::Unknown { kind: kind.into_owned() },
