@@ -61,10 +61,10 @@ pub async fn tool_calls_and_results(agent: &Dialect) {
     fixture.session.history().await;
 }
 
-/// A shell command runs.
+/// A shell command runs. Where the agent tells its two streams apart, they stay apart.
 pub async fn command_execution(agent: &Dialect) {
-    let fixture =
-        agent.fixture([(agent.shell)("touch made && echo shell-works"), Reply::text("Done.")]).await;
+    let command = "touch made && echo shell-works && printf 'complaint-%s\\n' heard >&2";
+    let fixture = agent.fixture([(agent.shell)(command), Reply::text("Done.")]).await;
     let turn = fixture.turn("Run it.").await;
     assert_eq!((turn.text().as_str(), turn.stop_reason()), ("Done.", StopReason::EndTurn), "{turn}");
     assert!(fixture.file("made").exists(), "{turn}");
@@ -76,7 +76,9 @@ pub async fn command_execution(agent: &Dialect) {
         matches!(subjects.as_slice(), [(Some(ToolKind::Execute), subject)] if runs(subject)),
         "{subjects:?}"
     );
-    assert!(turn.outputs().concat().contains("shell-works"), "{turn}");
+    let (output, stderr) = (turn.outputs().concat(), turn.stderr());
+    assert!(output.contains("shell-works") && !stderr.contains("shell-works"), "{turn}");
+    assert_ne!(output.contains("complaint-heard"), stderr.contains("complaint-heard"), "{turn}");
     assert!(fixture.model.last().tool_results().concat().contains("shell-works"));
     fixture.session.history().await;
 }
