@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn groups_are_read_branch_by_branch() {
         assert_eq!(faults("use crate::{error, hub};"), [1]);
-        assert_eq!(faults("use crate::{\n    error::{A, B},\n    session::{self, Session},\n};"), [1]);
+        assert_eq!(faults("use crate::{\n    error::{A, B},\n    session::{self, Session},\n};"), [1, 1]);
         assert_eq!(faults("use crate::{agent::{hub, session}, error};"), [0; 0]);
     }
 
