@@ -106,6 +106,8 @@ pub enum CommandAnswer {
     Refused(Refusal),
     /// The end of a [`Command::Configure`]: what it changed was told before, as drafts.
     Configured(Result<(), Refusal>),
+    /// The agent did not take the reply to this request, and still waits for one.
+    ReplyRefused { key: RequestKey, message: String },
     /// The end of a [`Command::Close`]: the process may be ended.
     Closed,
 }
@@ -416,6 +418,10 @@ impl Output {
 
     pub fn configured(outcome: Result<(), Refusal>) -> Self {
         Self::Answer(CommandAnswer::Configured(outcome))
+    }
+
+    pub fn reply_refused(key: RequestKey, message: String) -> Self {
+        Self::Answer(CommandAnswer::ReplyRefused { key, message })
     }
 
     pub fn closed() -> Self {

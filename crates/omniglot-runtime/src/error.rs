@@ -32,7 +32,7 @@ pub enum RuntimeError {
     #[error("request {id} was already resolved at {at}: `{status}` by `{}`", wire_word(by))]
     AlreadyResolved { id: String, status: String, by: ResolvedBy, at: jiff::Timestamp },
     #[error("the reply to request {id} was not taken: {why}")]
-    ReplyNotTaken { id: String, why: &'static str },
+    ReplyNotTaken { id: String, why: String },
     #[error("no queued message {0}")]
     MessageNotFound(String),
     #[error("no blob {0}")]

@@ -4,6 +4,7 @@
 //! of its events. Talks to the store by appending, to the agent by its pipes, to nobody else.
 
 mod cancel;
+mod client_replies;
 mod commands;
 mod configure;
 mod delivery;
@@ -39,6 +40,7 @@ use crate::deadlines::Deadlines;
 use crate::error::RuntimeError;
 use crate::process::lines::Line;
 use cancel::Ladder;
+use client_replies::ClientReply;
 use configure::Configuring;
 pub(crate) use idle::Activity;
 pub(crate) use step::{Step, record_of};
@@ -176,6 +178,7 @@ pub(crate) struct Session {
     cancelling: Option<Ladder>,
     configuring: Configuring,
     undelivered: Vec<Undelivered>,
+    client_replies: Vec<ClientReply>,
     step: Step,
     in_flight: VecDeque<InFlight>,
     activity: Activity,
@@ -263,6 +266,7 @@ impl Session {
             cancelling: None,
             configuring: Configuring::default(),
             undelivered: vec![],
+            client_replies: vec![],
             step,
             in_flight: VecDeque::new(),
             activity: activity.clone(),

@@ -1,5 +1,6 @@
 // Stands between a client and an OpenCode server that it starts: `node cutting_proxy.mjs PROGRAM … --port N`.
-// As long as the file `cut` is in HOME, event streams are cut and none is opened; everything else passes.
+// As long as the file `cut` is in HOME, event streams are cut and none is opened; as long as the file `deny` is
+// there, replies to requests are answered with 500; everything else passes.
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { connect, createServer } from "node:net";
@@ -8,6 +9,8 @@ const line = process.argv.slice(2);
 const at = line.indexOf("--port") + 1;
 const port = Number(line[at]);
 const isCut = () => existsSync(`${process.env.HOME}/cut`);
+const isDenied = () => existsSync(`${process.env.HOME}/deny`);
+const denial = "HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 const streams = new Set();
 
 const free = createServer().listen(0, "127.0.0.1", () => {
@@ -40,8 +43,15 @@ function listen(inner) {
 function pass(client, inner) {
   const server = connect(inner, "127.0.0.1");
   const end = () => (client.destroy(), server.destroy(), streams.delete(client));
+  let denied = false;
   client.on("data", (bytes) => {
-    if (bytes.toString("latin1").startsWith("GET /event")) {
+    const text = bytes.toString("latin1");
+    if (denied) return;
+    if (isDenied() && /^POST \/(permission|question)\//.test(text)) {
+      denied = true;
+      return client.end(denial);
+    }
+    if (text.startsWith("GET /event")) {
       if (isCut()) return end();
       streams.add(client);
     }

@@ -258,6 +258,34 @@ async fn a_request_that_somebody_else_answers_is_taken_back() {
     assert!(!told(&stream));
 }
 
+/// An agent that asks for a permission and reads nothing any more.
+const DEAF: &str = r#"read l; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{}}}'
+read l; echo '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"x"}}'
+read l; exec <&-
+echo '{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":"x","toolCall":{"toolCallId":"t1","title":"do it","kind":"execute"},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"}]}}'
+exec sleep 600"#;
+
+#[tokio::test]
+async fn a_client_is_told_that_its_answer_was_not_taken() {
+    let command = serde_json::to_string(DEAF).unwrap();
+    let config = format!("[agents.deaf]\nprotocol = \"acp\"\ncommand = [\"sh\", \"-c\", {command}]\n");
+    let daemon = Setup::new(env!("CARGO_BIN_EXE_omniglot")).config(config).start();
+    let mut wire = Wire::new(&daemon, "c");
+    wire.agent = "deaf";
+    let session = wire.session(&daemon).await;
+    let mut stream = wire.stream(None).await;
+    let prompt = wire.begin_prompt(&session, "hello");
+    let asked = stream.find(asks).await;
+    assert_eq!(wire.allow(&asked.message).await, 202);
+    let told = stream.find(|message| is_update(message, "agent_thought_chunk")).await;
+    let text = told.message["params"]["update"]["content"]["text"].as_str().unwrap();
+    assert!(
+        text.ends_with("was not taken: the agent reads nothing any more, and its process is ended"),
+        "{text}"
+    );
+    prompt.abort();
+}
+
 #[tokio::test]
 async fn loading_tells_the_whole_story_before_the_answer() {
     let daemon = daemon();

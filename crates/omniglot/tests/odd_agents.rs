@@ -118,6 +118,7 @@ async fn a_program_that_writes_for_ever_is_refused_and_its_output_is_discarded_a
         let discarded = hint.strip_prefix("discarded ").and_then(|rest| rest.split_once(" lines ("));
         let lines: u64 = discarded.unwrap_or_else(|| panic!("{protocol}: {hint}")).0.parse().unwrap();
         assert!(hint.contains(&format!(" lines ({lines} bytes) of its output")), "{protocol}: {hint}");
+        assert!(daemon.rss() < MOST_MEMORY, "{protocol}: {}", daemon.rss());
     }
 }
 
@@ -232,18 +233,86 @@ async fn a_reply_that_the_agent_cannot_read_is_409_and_its_request_is_resolved_b
     session.history().await;
 }
 
-#[tokio::test]
-async fn of_two_replies_behind_a_full_pipe_one_waits_until_it_is_read_and_the_other_is_409() {
-    // The refusals of what we do not serve repeat its ids, and are more than its pipe has room for.
+const WAIT: &str = "while [ ! -e go ]; do sleep 0.02; done;";
+
+/// Fills the pipe of the agent: the refusals of what we do not serve repeat its ids, and are more than there is room
+/// for.
+fn fill() -> String {
     let id = "x".repeat(5000);
-    let fill = format!(
+    format!(
         r#"for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
 echo '{{"jsonrpc":"2.0","id":"{id}'$i'","method":"no/such","params":{{}}}}'; done
 "#
-    );
-    let wait = "while [ ! -e go ]; do sleep 0.02; done";
+    )
+}
+
+#[tokio::test]
+async fn a_reply_that_waits_when_its_request_is_resolved_is_409_and_never_read() {
+    let fill = fill();
+    let answers = r#"while read -r l; do case "$l" in *'"id":7'*) echo "$l" >> answers;; *session/cancel*) break;; esac; done"#;
+    let end = r#"echo '{"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}'
+"#;
+    let script = format!("{OPEN} read l; {fill} {ASK} {WAIT} {answers}; {end} read l");
+    let daemon = daemon(&script, "");
+    let session = odd(&daemon).await;
+    session.post("hello").await;
+    let asked = session.wait_for(0, is(UniversalEventType::PermissionRequested)).await;
+    let EventData::PermissionRequested(ask) = asked.data else { unreachable!() };
+    let reply = || Box::pin(session.reply(ask.permission_id.as_str(), PermissionReply::Once));
+    // The second reply is refused because the first one waits.
+    let (first, waiting) = match futures_util::future::select(reply(), reply()).await {
+        futures_util::future::Either::Left(done) | futures_util::future::Either::Right(done) => done,
+    };
+    assert_eq!(status_of(first), 409);
+    daemon.client.cancel(&session.id, QueueOnCancel::Keep).await.unwrap();
+    let problem = waiting.await.unwrap_err().problem().unwrap().clone();
+    assert_eq!(problem.status, 409, "{problem:?}");
+    let detail = problem.detail.unwrap();
+    assert!(detail.ends_with("the request was resolved before the agent had the reply"), "{detail}");
+    std::fs::write(daemon.work().join("go"), "").unwrap();
+    session.wait_for(0, is(UniversalEventType::TurnEnded)).await;
+    let answers = std::fs::read_to_string(daemon.work().join("answers")).unwrap();
+    assert!(answers.contains("cancelled") && !answers.contains("selected"), "{answers}");
+    session.history_with(Allow { unparsed: true, ..Allow::default() }).await;
+}
+
+/// The most memory that a daemon may take whose agent writes for ever.
+const MOST_MEMORY: u64 = 300 * 1024 * 1024;
+
+#[tokio::test]
+async fn a_session_whose_agent_writes_for_ever_ends_promptly_and_takes_little_memory() {
+    let flood = says("again and again").replace("echo", "yes");
+    for end in ["", r#"read l; "#] {
+        let daemon = daemon(&format!("{OPEN} read l; {end} {flood}"), "");
+        let session = odd(&daemon).await;
+        session.post("hello").await;
+        if end.is_empty() {
+            session.wait_for(0, is(UniversalEventType::ItemDelta)).await;
+        }
+        let began = std::time::Instant::now();
+        daemon.client.terminate(&session.id).await.unwrap();
+        assert!(began.elapsed().as_secs() < 15, "{:?}", began.elapsed());
+        assert!(daemon.rss() < MOST_MEMORY, "{}", daemon.rss());
+        session.wait_for(0, is(UniversalEventType::SessionEnded)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_handshake_in_which_the_agent_only_says_other_things_has_an_end() {
+    let flood = says("wait").replace("echo", "yes");
+    let daemon = daemon(&flood, "[limits]\nhandshake_seconds = 1");
+    let refused = daemon.client.create(&session_id("s"), &CreateSessionRequest::new("odd")).await;
+    let problem = refused.unwrap_err().problem().unwrap().clone();
+    assert_eq!(problem.status, 504, "{problem:?}");
+    assert!(problem.detail.unwrap().ends_with("within 10 s"));
+    assert!(daemon.rss() < MOST_MEMORY, "{}", daemon.rss());
+}
+
+#[tokio::test]
+async fn of_two_replies_behind_a_full_pipe_one_waits_until_it_is_read_and_the_other_is_409() {
+    let fill = fill();
     let answer = r#"while read -r l; do case "$l" in *'"id":7'*) break;; esac; done"#;
-    let daemon = daemon(&format!("{OPEN} read l; {fill} {ASK} {wait}; {answer}; {END} read l"), "");
+    let daemon = daemon(&format!("{OPEN} read l; {fill} {ASK} {WAIT} {answer}; {END} read l"), "");
     let session = odd(&daemon).await;
     session.post("hello").await;
     let asked = session.wait_for(0, is(UniversalEventType::PermissionRequested)).await;

@@ -127,6 +127,20 @@ impl<Id: Display, T: RequestDetails> InboundRequests<Id, T> {
         Some(open)
     }
 
+    pub(crate) fn get_mut<Q: ?Sized>(&mut self, id: &Q) -> Option<&mut InboundRequest<Id, T>>
+    where
+        Id: PartialEq<Q>,
+    {
+        self.open.iter_mut().find(|open| open.id == *id)
+    }
+
+    pub(crate) fn is_open<Q: ?Sized>(&self, id: &Q) -> bool
+    where
+        Id: PartialEq<Q>,
+    {
+        self.open.iter().any(|open| open.id == *id)
+    }
+
     /// Removes a request that was answered, or needs no answer any more.
     pub(crate) fn take<Q: ?Sized>(&mut self, id: &Q) -> Option<InboundRequest<Id, T>>
     where

@@ -6,6 +6,7 @@ use omniglot_schema::{PermissionStatus, ResolvedBy};
 use omniglot_timeline::PermissionAsk;
 
 use super::diff::file_change;
+use super::outbound::OutboundRequest;
 use super::requests::{Details, Kind};
 use super::translate::Whose;
 use super::wire::{PermissionAsked, PermissionReplied, Reply};
@@ -50,7 +51,7 @@ impl OpenCode {
         out.push(Draft::PermissionRequested(ask).into());
     }
 
-    /// An answer went to the server: the request is resolved.
+    /// The server has taken our reply: the request is resolved.
     pub(crate) fn permission_answered(
         &mut self,
         id: &str,
@@ -63,8 +64,20 @@ impl OpenCode {
         out.push(open.permission(status, open.answered_by(), message).into());
     }
 
-    /// Handles a permission's resolution: the echo of our own answer, or the answer of another client.
+    /// Handles a permission's resolution: by our reply, whose answer is still to come or has come, or by that of
+    /// another client.
     pub(crate) fn permission_replied(&mut self, event: &PermissionReplied, out: &mut Vec<Output>) {
+        let ours = self.outbound.purposes().find_map(|sent| match sent {
+            OutboundRequest::PermissionReply { id, reply, message }
+                if *id == event.request && *reply == Some(event.reply) =>
+            {
+                Some(message.clone())
+            }
+            _ => None,
+        });
+        if let Some(message) = ours.filter(|_| self.requests.is_open(&event.request)) {
+            return self.permission_answered(&event.request, Some(event.reply), message, out);
+        }
         out.push(match self.requests.take(&event.request) {
             Some(open) => open.permission(status(event.reply), ResolvedBy::Agent, None).into(),
             None => dropped(DropReason::Echo),

@@ -3,6 +3,7 @@
 use omniglot_schema::{QuestionInfo, QuestionOption, ResolvedBy};
 use omniglot_timeline::QuestionAsk;
 
+use super::outbound::OutboundRequest;
 use super::plan::HANDS_IN;
 use super::requests::{Details, Kind};
 use super::translate::Whose;
@@ -30,7 +31,7 @@ impl OpenCode {
         out.push(Draft::QuestionRequested(ask).into());
     }
 
-    /// An answer went to the server: the request is resolved.
+    /// The server has taken our reply: the request is resolved.
     pub(crate) fn question_answered(
         &mut self,
         id: &str,
@@ -42,14 +43,21 @@ impl OpenCode {
         }
     }
 
-    pub(crate) fn question_resolved(
+    /// As [`permission_replied`](Self::permission_replied).
+    pub(crate) fn question_replied(
         &mut self,
         id: &str,
         answers: Option<Vec<Vec<String>>>,
         out: &mut Vec<Output>,
     ) {
+        let reply = OutboundRequest::QuestionReply { id: id.to_owned(), answers: answers.clone() };
+        let by = if self.outbound.purposes().any(|sent| *sent == reply) {
+            ResolvedBy::Person
+        } else {
+            ResolvedBy::Agent
+        };
         out.push(match self.requests.take(id) {
-            Some(open) => open.question(answers, ResolvedBy::Agent).into(),
+            Some(open) => open.question(answers, by).into(),
             None => dropped(DropReason::Echo),
         });
     }

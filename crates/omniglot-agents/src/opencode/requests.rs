@@ -10,12 +10,13 @@ use omniglot_schema::{PermissionReply, PermissionStatus, ResolvedBy};
 use omniglot_timeline::ItemKey;
 use serde_json::json;
 
+use super::failure::refused;
 use super::plan::HANDS_IN;
 use super::tool::Call;
 use super::{OpenCode, json};
 use crate::contract::{Command, Output};
 use crate::conversation::requests::{InboundRequests, Reply, RequestDetails};
-use crate::http::Method;
+use crate::http::{Answer, Method};
 
 pub(crate) type Requests = InboundRequests<String, Details>;
 
@@ -69,6 +70,22 @@ impl OpenCode {
             (Kind::Question, _) => (format!("/question/{}/reject", open.id), None),
         };
         self.ask(Method::Post, &path, body, out);
+    }
+
+    /// The request that we withdraw is resolved already; the server may not even have it any more.
+    pub(crate) fn withdrawal_sent(&mut self, id: &str) {
+        if self.requests.get_mut(id).is_some_and(|open| open.reply == Some(Reply::Withdrawal)) {
+            self.requests.take(id);
+        }
+    }
+
+    /// Whether the server has taken the reply to an open request; if not, it still waits for one.
+    pub(crate) fn is_taken(&mut self, id: &str, answer: &Answer, out: &mut Vec<Output>) -> bool {
+        if let Some(open) = self.requests.get_mut(id).filter(|_| !answer.is_success()) {
+            open.reply = None;
+            out.push(Output::reply_refused(open.key.clone(), refused(answer).message));
+        }
+        answer.is_success()
     }
 
     /// The turn is stopped: nobody will answer.

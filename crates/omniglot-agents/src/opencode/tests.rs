@@ -5,10 +5,11 @@ mod resync;
 mod session;
 mod telling;
 
+use omniglot_schema::PermissionReply;
 use session::{Session, raw};
 
 use super::link::OpenCodeLink;
-use crate::contract::{Command, Link as _, Route, SettingsRequest, SlotId};
+use crate::contract::{Command, Link as _, RequestKey, Route, SettingsRequest, SlotId};
 
 const PROMPT: &str = "Speak.";
 
@@ -155,6 +156,65 @@ fn a_permission_that_another_client_answered_is_resolved_by_the_agent() {
     let told = session.event("permission.replied", replied);
     assert_eq!(told, [r#"permission . 1:per_1 "accept" by "agent" null"#]);
     assert_eq!(session.event("permission.replied", replied), ["dropped echo"]);
+}
+
+const PERMISSION: &str =
+    r#"{"id":"per_1","sessionID":"ses_1","permission":"bash","patterns":["ls"],"metadata":{"command":"ls"}}"#;
+
+impl Session {
+    /// The server asks for a permission, and a person gives it.
+    fn allowed(&mut self) {
+        self.event("permission.asked", PERMISSION);
+        let (key, reply) = (RequestKey("1:per_1".into()), PermissionReply::Once);
+        let told = self.command(&Command::ReplyPermission { key, reply, message: None });
+        assert_eq!(told, [""; 0], "the server has not taken it yet");
+    }
+}
+
+const ALLOWED: &str = r#"permission . 1:per_1 "accept" by "person" null"#;
+
+#[test]
+fn a_reply_resolves_its_request_when_the_server_has_taken_it() {
+    let mut session = Session::in_turn(PROMPT);
+    session.allowed();
+    assert_eq!(session.answer_to("/permission/per_1/reply", "true"), [ALLOWED]);
+    let replied = r#"{"sessionID":"ses_1","requestID":"per_1","reply":"once"}"#;
+    assert_eq!(session.event("permission.replied", replied), ["dropped echo"]);
+}
+
+#[test]
+fn the_event_of_a_reply_may_overtake_the_answer_to_it() {
+    let mut session = Session::in_turn(PROMPT);
+    session.allowed();
+    let replied = r#"{"sessionID":"ses_1","requestID":"per_1","reply":"once"}"#;
+    assert_eq!(session.event("permission.replied", replied), [ALLOWED]);
+    assert_eq!(session.answer_to("/permission/per_1/reply", "true"), ["dropped internal"]);
+}
+
+#[test]
+fn a_reply_that_the_server_does_not_take_resolves_nothing_and_another_may() {
+    let mut session = Session::in_turn(PROMPT);
+    session.allowed();
+    let told = session.unanswered("/permission/per_1/reply", "connection refused");
+    let why = "OpenCode did not answer: connection refused";
+    assert_eq!(told, [format!("reply to 1:per_1 refused {why}")]);
+    let (key, reply) = (RequestKey("1:per_1".into()), PermissionReply::Once);
+    session.command(&Command::ReplyPermission { key, reply, message: None });
+    assert_eq!(session.answer_to("/permission/per_1/reply", "true"), [ALLOWED]);
+}
+
+#[test]
+fn an_answer_to_a_question_resolves_it_when_the_server_has_taken_it() {
+    let mut session = Session::in_turn(PROMPT);
+    let asked = r#"{"id":"que_1","sessionID":"ses_1","questions":[{"question":"Which?","header":"Which","options":[{"label":"a","description":"A"}]}]}"#;
+    session.event("question.asked", asked);
+    let reply = |answers| Command::ReplyQuestion { key: RequestKey("1:que_1".into()), answers };
+    assert_eq!(session.command(&reply(None)), [""; 0]);
+    let told = session.unanswered("/question/que_1/reject", "connection refused");
+    assert!(told[0].starts_with("reply to 1:que_1 refused"), "{told:?}");
+    assert_eq!(session.command(&reply(Some(vec![vec!["a".into()]]))), [""; 0]);
+    let told = session.answer_to("/question/que_1/reply", "true");
+    assert!(told[0].starts_with("question . 1:que_1") && told[0].contains("person"), "{told:?}");
 }
 
 #[test]

@@ -58,13 +58,10 @@ impl OpenCode {
             OutboundRequest::Compact => self.compact_sent(&request, out),
             OutboundRequest::Abort => self.abort_sent(out),
             OutboundRequest::Messages(_) => self.read_sent(&request.id),
-            OutboundRequest::PermissionReply { id, reply, message } => {
-                self.permission_answered(id, *reply, message.clone(), out);
-            }
-            OutboundRequest::QuestionReply { id, answers } => {
-                self.question_answered(id, answers.clone(), out)
-            }
             OutboundRequest::AddMcp(name) => self.servers.learn([name.clone()]),
+            OutboundRequest::PermissionReply { id, .. } | OutboundRequest::QuestionReply { id, .. } => {
+                self.withdrawal_sent(id);
+            }
             OutboundRequest::Create
             | OutboundRequest::Session(_)
             | OutboundRequest::Fork
@@ -102,10 +99,17 @@ impl OpenCode {
             OutboundRequest::Questions => self.questions_read(answer),
             OutboundRequest::Revert => self.revert_answered(answer, out),
             OutboundRequest::Change => self.changed(answer, out),
-            OutboundRequest::PermissionReply { .. }
-            | OutboundRequest::QuestionReply { .. }
-            | OutboundRequest::AddMcp(_)
-            | OutboundRequest::Other => {}
+            OutboundRequest::PermissionReply { id, reply, message } => {
+                if self.is_taken(&id, answer, out) {
+                    self.permission_answered(&id, reply, message, out);
+                }
+            }
+            OutboundRequest::QuestionReply { id, answers } => {
+                if self.is_taken(&id, answer, out) {
+                    self.question_answered(&id, answers, out);
+                }
+            }
+            OutboundRequest::AddMcp(_) | OutboundRequest::Other => {}
         }
     }
 
@@ -126,9 +130,9 @@ impl OpenCode {
             Event::PermissionReplied(event) => self.permission_replied(&event, out),
             Event::QuestionAsked(event) => self.question_asked(event, out),
             Event::QuestionReplied(event) => {
-                self.question_resolved(&event.request, Some(event.answers), out);
+                self.question_replied(&event.request, Some(event.answers), out);
             }
-            Event::QuestionRejected(event) => self.question_resolved(&event.request, None, out),
+            Event::QuestionRejected(event) => self.question_replied(&event.request, None, out),
             Event::TodoUpdated(event) => {
                 if self.whose(&event.session) == Whose::Mine {
                     self.todos(event.todos, out);

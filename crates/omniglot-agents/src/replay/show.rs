@@ -60,6 +60,9 @@ fn show_answer(answer: &CommandAnswer) -> String {
     match answer {
         CommandAnswer::Configured(Ok(())) => "configured".to_owned(),
         CommandAnswer::Closed => "closed".to_owned(),
+        CommandAnswer::ReplyRefused { key, message } => {
+            format!("reply to {} refused {}", key.0, cut(message))
+        }
         CommandAnswer::Refused(refusal) | CommandAnswer::Configured(Err(refusal)) => {
             let Refusal { kind, message, hint } = refusal;
             format!("refused {kind:?} {} {}", cut(message), short(hint))

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use omniglot_agents::{
-    Carryover, Command, CommandAnswer, Draft, HostAsk, HostOutcome, Input, LineFault, Output, StreamOutput,
+    Carryover, Command, CommandAnswer, HostAsk, HostOutcome, Input, LineFault, Output, StreamOutput,
     Translator, TransportOutput,
 };
 use omniglot_schema::{EventSource, StderrOutput};
@@ -86,7 +86,7 @@ pub(crate) enum Sending {
 }
 
 /// Names a message to the agent by the number of messages before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Ticket(u64);
 
 pub(crate) struct Agent {
@@ -100,7 +100,7 @@ pub(crate) struct Agent {
     /// The translator wants it closed when everything is sent.
     closes_stdin: bool,
     /// The messages that are not in the pipe yet, as everybody else sees them.
-    unsent: VecDeque<Box<RawValue>>,
+    unsent: VecDeque<Unsent>,
     /// How many messages there were, and how many of them the translator knows to be sent.
     messages: u64,
     sent: u64,
@@ -109,6 +109,9 @@ pub(crate) struct Agent {
     /// When it is ended, once it has closed its stdin: an agent that cannot hear answers nothing.
     deaf: Option<Instant>,
 }
+
+/// A message that is not in the pipe yet; `None` when it was called back.
+type Unsent = Option<Box<RawValue>>;
 
 /// How much is taken from the agent before it is committed.
 const STEP_LINES: usize = 512;
@@ -206,6 +209,22 @@ impl Agent {
         self.sending_of(Ticket(self.messages))
     }
 
+    /// Names the last message so far.
+    pub(crate) fn ticket(&self) -> Ticket {
+        Ticket(self.messages)
+    }
+
+    /// Calls back the messages behind `before`, up to `last`, of which the agent has nothing yet.
+    pub(crate) fn recall(&mut self, before: Ticket, last: Ticket) {
+        let Some(frames) = &self.frames else { return };
+        for (nth, message) in self.unsent.iter_mut().enumerate() {
+            let number = self.sent + 1 + nth as u64;
+            if before.0 < number && number <= last.0 && frames.recall(nth) {
+                *message = None;
+            }
+        }
+    }
+
     pub(crate) fn sending_of(&self, ticket: Ticket) -> Sending {
         match (self.sent >= ticket.0, self.reads()) {
             (true, _) => Sending::Sent,
@@ -278,52 +297,13 @@ impl Agent {
         self.handle(Input::Host { key, news: &news }, None)
     }
 
-    /// Tells it that its session is left, and waits a moment for its answer.
-    pub(crate) async fn close(&mut self, timeout: Duration) -> Vec<Translated> {
-        let news = self.command(&Command::Close);
-        let closes = |answer: &CommandAnswer| matches!(answer, CommandAnswer::Closed);
-        self.hear_until(|heard| heard.answers.iter().any(closes), news, timeout).await.0
-    }
-
-    /// Interrupts its turn and waits a moment for the end of it. Returns what was heard meanwhile, and whether the
-    /// turn has ended.
-    pub(crate) async fn interrupt(&mut self, timeout: Duration) -> (Vec<Translated>, bool) {
-        let news = self.command(&Command::Cancel);
-        self.turn_end(news, timeout).await
-    }
-
-    /// As [`interrupt`](Self::interrupt), for a turn that was interrupted before.
-    pub(crate) async fn interrupted(&mut self, timeout: Duration) -> (Vec<Translated>, bool) {
-        self.turn_end(vec![], timeout).await
-    }
-
-    async fn turn_end(&mut self, news: Vec<Translated>, timeout: Duration) -> (Vec<Translated>, bool) {
-        let ends = |output: &StreamOutput| matches!(output, StreamOutput::Draft(Draft::TurnEnded(_)));
-        self.hear_until(|heard| heard.stream.iter().any(ends), news, timeout).await
-    }
-
-    /// Hears the agent until it has said such a thing, or the agent has exited, or for so long.
-    async fn hear_until(
-        &mut self,
-        wanted: impl Fn(&Translated) -> bool,
-        mut news: Vec<Translated>,
-        timeout: Duration,
-    ) -> (Vec<Translated>, bool) {
-        let deadline = Instant::now() + timeout;
-        let mut all = vec![];
-        loop {
-            let is_over = news.iter().any(&wanted);
-            all.append(&mut news);
-            if is_over {
-                return (all, true);
-            }
-            news = match timeout_at(deadline, self.next()).await {
-                Ok(AgentEvent::Lines(lines)) => lines.into_iter().flat_map(|line| self.hear(line)).collect(),
-                Ok(AgentEvent::Sent) => self.settle(),
-                Ok(AgentEvent::Host(news)) => self.host_news(news),
-                Ok(AgentEvent::Exited(_)) => return (all, true),
-                Err(_) => return (all, false),
-            };
+    /// Translates one thing that came of it; an exit is left to [`exited`](Self::exited).
+    pub(crate) fn event(&mut self, event: AgentEvent) -> Option<Vec<Translated>> {
+        match event {
+            AgentEvent::Lines(lines) => Some(lines.into_iter().flat_map(|line| self.hear(line)).collect()),
+            AgentEvent::Sent => Some(self.settle()),
+            AgentEvent::Host(news) => Some(self.host_news(news)),
+            AgentEvent::Exited(_) => None,
         }
     }
 
@@ -351,7 +331,7 @@ impl Agent {
             // What belongs together goes out together: an agent must not act between the two halves of a cancel.
             let frames = to_send.iter().map(|outgoing| bytes_of(&outgoing.message)).collect();
             self.messages += to_send.len() as u64;
-            let shown = to_send.drain(..).map(|Outgoing { message, shown }| shown.unwrap_or(message));
+            let shown = to_send.drain(..).map(|Outgoing { message, shown }| Some(shown.unwrap_or(message)));
             self.unsent.extend(shown);
             if let Some(sender) = &self.frames {
                 sender.send(frames);
@@ -369,6 +349,7 @@ impl Agent {
         let written = self.frames.as_ref().map_or(0, FrameSender::take_written);
         for shown in self.unsent.drain(..written.min(self.unsent.len())).collect::<Vec<_>>() {
             self.sent += 1;
+            let Some(shown) = shown else { continue };
             let frame = self.mask.bytes(bytes_of(&shown));
             let masked = serde_json::from_slice::<&RawValue>(&frame);
             let mut outputs = Vec::new();

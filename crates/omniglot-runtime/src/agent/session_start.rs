@@ -35,6 +35,9 @@ pub(crate) struct Launcher {
     pub(crate) timeout: Duration,
 }
 
+/// How many timeouts a handshake may take altogether, whatever an agent says: it may replay a long session.
+const HANDSHAKE_TIMEOUTS: u32 = 10;
+
 pub(crate) struct Opened {
     pub(crate) agent: Agent,
     pub(crate) early: EarlyOutput,
@@ -140,6 +143,7 @@ impl Launcher {
         let mut progress = Progress::default();
         progress.take(live.started(&launch.argv(), &open.carryover), early);
         progress.take(live.command(&Command::Open(open)), early);
+        let last_deadline = Instant::now() + self.timeout * HANDSHAKE_TIMEOUTS;
         let mut deadline = Instant::now() + self.timeout;
         loop {
             match progress.verdict {
@@ -149,7 +153,7 @@ impl Launcher {
             }
             // Only what makes sense is progress: a banner that never ends must not renew the deadline.
             if std::mem::take(&mut progress.understood) {
-                deadline = Instant::now() + self.timeout;
+                deadline = last_deadline.min(Instant::now() + self.timeout);
             }
             // A timeout looks at the clock only when there is nothing to read, and a flood always is.
             let next = match Instant::now() < deadline {
@@ -166,11 +170,9 @@ impl Launcher {
                 Some(AgentEvent::Exited(exit)) => return Err(ended(&mut live, exit, early.discarded)),
                 None => {
                     let (stderr, discarded) = (live.stderr(), early.discarded);
-                    return Err(StartErrorKind::Silent {
-                        seconds: self.timeout.as_secs(),
-                        stderr,
-                        discarded,
-                    });
+                    let timeouts = if deadline == last_deadline { HANDSHAKE_TIMEOUTS } else { 1 };
+                    let seconds = (self.timeout * timeouts).as_secs();
+                    return Err(StartErrorKind::Silent { seconds, stderr, discarded });
                 }
             }
         }
@@ -214,7 +216,7 @@ enum Verdict {
 fn verdict(heard: &Translated) -> Option<Verdict> {
     let refused = heard.answers.iter().find_map(|answer| match answer {
         CommandAnswer::Refused(refusal) => Some(Verdict::Refused(refusal.clone())),
-        CommandAnswer::Configured(_) | CommandAnswer::Closed => None,
+        CommandAnswer::Configured(_) | CommandAnswer::ReplyRefused { .. } | CommandAnswer::Closed => None,
     });
     refused.or_else(|| heard.opens_session().then_some(Verdict::Open))
 }

@@ -70,6 +70,8 @@ enum Sink {
 struct Waiting {
     rest: Bytes,
     sender: Arc<Progress>,
+    /// Whether a part of it is written.
+    begun: bool,
 }
 
 #[derive(Debug)]
@@ -174,6 +176,7 @@ impl State {
     fn advance(&mut self, mut written: usize) {
         while let Some(frame) = self.waiting.front_mut() {
             if frame.rest.len() > written {
+                frame.begun |= written > 0;
                 return frame.rest.advance(written);
             }
             written -= frame.rest.len();
@@ -201,7 +204,8 @@ impl FrameSender {
         }
         self.mine.waiting.fetch_add(frames.len(), Relaxed);
         for frame in frames {
-            state.waiting.push_back(Waiting { rest: line(&frame), sender: self.mine.clone() });
+            let (rest, sender) = (line(&frame), self.mine.clone());
+            state.waiting.push_back(Waiting { rest, sender, begun: false });
         }
         self.stdin.flush(&mut state);
         if !state.waiting.is_empty() {
@@ -214,6 +218,17 @@ impl FrameSender {
         // A write that is just being made is waited for: its answer may be here already.
         let _state = self.stdin.lock();
         self.mine.written.swap(0, Relaxed)
+    }
+
+    /// Calls back one of its frames, the nth that [`take_written`](Self::take_written) has not counted: nothing
+    /// of it is written, though it is counted in its turn. Returns whether none of it was written before.
+    pub(crate) fn recall(&self, nth: usize) -> bool {
+        let mut state = self.stdin.lock();
+        let Some(place) = nth.checked_sub(self.mine.written.load(Relaxed)) else { return false };
+        let mut mine = state.waiting.iter_mut().filter(|frame| Arc::ptr_eq(&frame.sender, &self.mine));
+        let Some(frame) = mine.nth(place).filter(|frame| !frame.begun) else { return false };
+        frame.rest.clear();
+        true
     }
 
     /// Waits until [`take_written`](Self::take_written) has something to tell. Cancel-safe.
@@ -308,6 +323,21 @@ mod tests {
         let mut text = String::new();
         agent.read_to_string(&mut text).await.unwrap();
         assert_eq!(text, "{\"id\":1}\n{\"id\":2}\n{}\n");
+        pump.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_frame_is_called_back_unless_a_part_of_it_is_written() {
+        let (stdin, frames, mut agent) = stdin();
+        frames.send(vec![Bytes::from("{}"), Bytes::from(vec![b'x'; 1024 * 1024])]);
+        frames.send(vec![Bytes::from("no"), Bytes::from("yes")]);
+        let pump = tokio::spawn(stdin.pump());
+        assert_eq!([0, 1, 2, 4].map(|nth| frames.recall(nth)), [false, false, true, false]);
+        assert_eq!(frames.take_written(), 1);
+        drop(frames);
+        let mut text = String::new();
+        agent.read_to_string(&mut text).await.unwrap();
+        assert!(text.starts_with("{}\nxxx") && text.ends_with("xxx\nyes\n"));
         pump.await.unwrap();
     }
 

@@ -1,12 +1,13 @@
 //! The commands of clients to a session, one function each; a refused command changes nothing.
 
-use omniglot_agents::Command;
+use omniglot_agents::{Command, CommandAnswer, StreamOutput};
 use omniglot_schema::{ErrorCode, ResolvedBy};
-use omniglot_timeline::{Failure, SessionEnd, TurnEnd};
+use omniglot_timeline::{Draft, Failure, SessionEnd, TurnEnd};
+use tokio::time::{Instant, timeout_at};
 
 use super::undelivered::Effect;
-use super::{Answer, Flow, Request, Session, SessionCommand, answer};
-use crate::agent::AgentEvent;
+use super::{Answer, Flow, IN_FLIGHT, Request, Session, SessionCommand, answer, committed, next_of};
+use crate::agent::{AgentEvent, Translated};
 use crate::error::RuntimeError;
 
 impl Session {
@@ -77,8 +78,10 @@ impl Session {
 
     /// Resolves every open request as rejected, and tells the agent so.
     pub(super) fn withdraw_requests(&mut self) {
+        self.recall_client_replies();
         let timeline = &mut self.timeline;
         self.step.with(|stamp, out| timeline.withdraw_requests(ResolvedBy::Cancel, stamp, out));
+        self.settle_client_replies();
         self.send_replies();
     }
 
@@ -92,10 +95,7 @@ impl Session {
         self.drop_queue();
         self.withdraw_requests();
         self.stop_work(self.has_open_turn()).await;
-        if let Some(agent) = &mut self.agent {
-            let heard = agent.close(self.spec.deadlines.stop).await;
-            self.absorb(heard);
-        }
+        self.close_agent().await;
         self.stop_agent().await;
         let timeline = &mut self.timeline;
         self.step.with(|stamp, out| timeline.end_session(SessionEnd::Terminated, stamp, out));
@@ -109,8 +109,8 @@ impl Session {
         self.in_flight.clear();
         self.withdraw_requests();
         self.stop_work(self.has_open_turn()).await;
+        self.close_agent().await;
         if let Some(mut agent) = self.agent.take() {
-            agent.close(self.spec.deadlines.stop).await;
             agent.process.kill();
             agent.host.end().await;
             agent.process.gone().await;
@@ -136,13 +136,10 @@ impl Session {
     /// it, since nobody would hear what it does.
     async fn stop_work(&mut self, turn_runs: bool) {
         self.send_replies();
-        let timeout = self.spec.deadlines.stop;
+        let interrupt = self.cancelling.is_none().then_some(Command::Cancel);
+        let ends = |output: &StreamOutput| matches!(output, StreamOutput::Draft(Draft::TurnEnded(_)));
+        let stopped = !turn_runs || self.hear_until(|heard| heard.stream.iter().any(ends), interrupt).await;
         let Some(agent) = &mut self.agent else { return };
-        let (heard, stopped) = match (turn_runs, &self.cancelling) {
-            (false, _) => (vec![], true),
-            (true, None) => agent.interrupt(timeout).await,
-            (true, Some(_)) => agent.interrupted(timeout).await,
-        };
         if !stopped {
             agent.process.abandon();
             agent.process.gone().await;
@@ -150,8 +147,12 @@ impl Session {
             agent.process.kill();
             agent.process.gone().await;
         }
-        self.step.begin();
-        self.absorb(heard);
+    }
+
+    /// Tells the agent that its session is left, and waits a moment for its answer.
+    pub(super) async fn close_agent(&mut self) {
+        let closes = |answer: &CommandAnswer| matches!(answer, CommandAnswer::Closed);
+        self.hear_until(|heard| heard.answers.iter().any(closes), Some(Command::Close)).await;
     }
 
     fn has_open_turn(&self) -> bool {
@@ -168,7 +169,6 @@ impl Session {
         self.opening = None;
         let Some(agent) = &mut self.agent else { return };
         agent.close_stdin();
-        let timeout = self.spec.deadlines.stop;
         for push in [None, Some(Push::Terminate), Some(Push::Kill)] {
             let Some(agent) = &self.agent else { return };
             match push {
@@ -176,7 +176,7 @@ impl Session {
                 Some(Push::Terminate) => agent.process.terminate(),
                 Some(Push::Kill) => agent.process.kill(),
             }
-            if tokio::time::timeout(timeout, self.hear_until_exit()).await.is_ok() {
+            if self.hear_until(|_| false, None).await {
                 break;
             }
         }
@@ -189,26 +189,37 @@ impl Session {
         }
     }
 
-    async fn hear_until_exit(&mut self) {
-        while let Some(agent) = &mut self.agent {
-            match agent.next().await {
-                AgentEvent::Lines(lines) => {
-                    self.step.begin();
-                    self.hear_lines(lines);
-                    self.commit_in_flight();
-                }
-                AgentEvent::Sent => {
-                    self.step.begin();
-                    self.hear_sent();
-                    self.commit_in_flight();
-                }
-                AgentEvent::Host(news) => {
-                    self.step.begin();
-                    self.hear_host(news);
-                    self.commit_in_flight();
-                }
-                AgentEvent::Exited(_) => return,
+    /// Tells the agent something and hears it until it has said such a thing or has exited, or for so long as it
+    /// may take to stop; returns which.
+    async fn hear_until(&mut self, wanted: impl Fn(&Translated) -> bool, command: Option<Command>) -> bool {
+        let deadline = Instant::now() + self.spec.deadlines.stop;
+        self.step.begin();
+        let Some(agent) = &mut self.agent else { return true };
+        let mut heard = command.map(|command| agent.command(&command)).unwrap_or_default();
+        loop {
+            let is_over = heard.iter().any(&wanted);
+            self.absorb(heard);
+            self.commit_in_flight();
+            if is_over {
+                return true;
             }
+            let Some(event) = self.next_until(deadline).await else { return false };
+            self.step.begin();
+            let Some(next) = self.agent.as_mut().and_then(|agent| agent.event(event)) else { return true };
+            heard = next;
+        }
+    }
+
+    /// Returns the next event of the agent once few enough appends wait for their commit.
+    async fn next_until(&mut self, deadline: Instant) -> Option<AgentEvent> {
+        while self.in_flight.len() >= IN_FLIGHT {
+            let result = timeout_at(deadline, committed(&mut self.in_flight)).await.ok()?;
+            self.committed(result);
+        }
+        // A timeout looks at the clock only when there is nothing to read, and a flood always is.
+        match Instant::now() < deadline {
+            true => timeout_at(deadline, next_of(&mut self.agent)).await.ok(),
+            false => None,
         }
     }
 }

@@ -95,11 +95,9 @@ impl Session {
             return Err(RuntimeError::Busy);
         }
         tracing::info!(session = %self.spec.id, "ending a process that rests");
-        let timeout = self.spec.deadlines.stop;
-        if let Some(agent) = self.agent.as_mut().filter(|agent| agent.process.is_shared()) {
+        if self.agent.as_ref().is_some_and(|agent| agent.process.is_shared()) {
             // A server that lives on must not keep what nobody uses.
-            let heard = agent.close(timeout).await;
-            self.absorb(heard);
+            self.close_agent().await;
         }
         self.stop_agent().await;
         // One that it began while it left: nobody will hear its end.

@@ -6,7 +6,8 @@ use omniglot_agents::{Command, RequestKey};
 use omniglot_schema::{AnswerFormat, PendingRequest, PermissionReply, QuestionInfo};
 
 use super::Session;
-use super::undelivered::{Effect, not_taken};
+use super::client_replies::not_taken;
+use super::undelivered::Effect;
 use crate::error::RuntimeError;
 
 impl Session {
@@ -20,8 +21,8 @@ impl Session {
             Some(PendingRequest::Permission(_)) => self.open_request(id)?,
             Some(PendingRequest::Question(_)) | None => return Err(not_found(id)),
         };
-        self.tell_agent(&Command::ReplyPermission { key, reply, message });
-        Ok(Effect::Replied(id.to_owned()))
+        self.send_client_reply(id, &key, &Command::ReplyPermission { key: key.clone(), reply, message });
+        Ok(Effect::Replied)
     }
 
     pub(super) fn reply_question(
@@ -38,8 +39,8 @@ impl Session {
             }
             Some(PendingRequest::Permission(_)) | None => return Err(not_found(id)),
         };
-        self.tell_agent(&Command::ReplyQuestion { key, answers });
-        Ok(Effect::Replied(id.to_owned()))
+        self.send_client_reply(id, &key, &Command::ReplyQuestion { key: key.clone(), answers });
+        Ok(Effect::Replied)
     }
 
     fn open_request(&self, id: &str) -> Result<RequestKey, RuntimeError> {

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use jiff::Timestamp;
-use omniglot_agents::{Command, CommandAnswer, StreamOutput, Unparsed};
+use omniglot_agents::{Command, CommandAnswer, Refusal, StreamOutput, Unparsed};
 use omniglot_schema::{ErrorCode, EventData, PermissionReply, StatusLabel, StopReason, UniversalEventType};
 use omniglot_store::{Batch, Blob, Durability, Frame, NewEvent, QueueOp, Receipt, RecordUpdate};
 use omniglot_timeline::{Draft, DropReason, Effect, Emitted, Stamp, Timeline};
@@ -68,8 +68,12 @@ impl Step {
             }
             for answer in answers {
                 match answer {
-                    CommandAnswer::Refused(refusal) => {
-                        timeline.status(StatusLabel::Warning, refusal.message, stamp, &mut self.events);
+                    CommandAnswer::Refused(Refusal { message, .. }) => {
+                        timeline.status(StatusLabel::Warning, message, stamp, &mut self.events);
+                    }
+                    CommandAnswer::ReplyRefused { message, .. } => {
+                        let detail = format!("the agent did not take a reply: {message}");
+                        timeline.status(StatusLabel::Warning, detail, stamp, &mut self.events);
                     }
                     // The session itself looks out for the end of its settings, and `close` for its own.
                     CommandAnswer::Configured(_) | CommandAnswer::Closed => {}
@@ -146,6 +150,7 @@ impl Step {
 impl Session {
     pub(super) fn absorb(&mut self, heard: Vec<Translated>) {
         self.configuring.hear(&heard);
+        self.note_client_replies(&heard);
         self.step.absorb(&mut self.timeline, heard);
     }
 
@@ -205,9 +210,12 @@ impl Session {
         }
     }
 
-    /// Appends the step, if there is anything in it, without waiting.
+    /// Appends the step, if there is anything in it, without waiting. The log takes nothing more of a session
+    /// whose append it has refused, nor of one that is to be deleted.
     pub(super) fn commit_in_flight(&mut self) {
-        if !self.step.is_empty() {
+        if self.broken {
+            self.step = Step::new(self.step.last_frame);
+        } else if !self.step.is_empty() {
             let commit = self.commit(Durability::Crash);
             self.in_flight.push_back(InFlight { commit, waiting: None });
         }

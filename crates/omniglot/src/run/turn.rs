@@ -7,7 +7,9 @@ use std::time::Duration;
 use anyhow::bail;
 use futures_util::StreamExt as _;
 use omniglot_client::{Client, SseItem, StreamFrom};
-use omniglot_schema::{EventData, MessageId, QueueOnCancel, SessionId, StopReason, TurnId, UniversalEvent};
+use omniglot_schema::{
+    EventData, MessageId, QueueOnCancel, SessionId, StatePatch, StopReason, TurnId, UniversalEvent,
+};
 use tokio::time::timeout;
 
 use super::answer::Answering;
@@ -33,6 +35,8 @@ pub(crate) struct Turn {
     /// Answers that were sent, but not seen in the stream yet: to be repeated over another connection.
     unconfirmed: Vec<Answer>,
     id: Option<TurnId>,
+    /// Whether the message was seen in the queue.
+    queued: bool,
     stop_requests: StopRequests,
 }
 
@@ -69,6 +73,7 @@ impl Turn {
             answering,
             unconfirmed: vec![],
             id: None,
+            queued: false,
             stop_requests: StopRequests::None,
         }
     }
@@ -150,6 +155,7 @@ impl Turn {
         self.from = StreamFrom::Id(id);
         self.seen = event.sequence;
         self.recognise(&event);
+        self.check_queue(&event)?;
         if self.id.is_none() && !self.prelude {
             return Ok(None);
         }
@@ -171,6 +177,21 @@ impl Turn {
         {
             self.id = Some(data.turn_id.clone());
         }
+    }
+
+    /// Fails when the message has left the queue without a turn, which begins before that.
+    fn check_queue(&mut self, event: &UniversalEvent) -> anyhow::Result<()> {
+        let EventData::SessionUpdated(StatePatch { queue: Some(queue), .. }) = &event.data else {
+            return Ok(());
+        };
+        let waits = queue.as_ref().is_some_and(|queue| {
+            queue.inline().is_none_or(|queue| queue.iter().any(|queued| queued.message_id == self.message))
+        });
+        if self.queued && !waits && self.id.is_none() {
+            bail!("no turn answers the message: it was removed from the queue, or its session was ended");
+        }
+        self.queued = waits;
+        Ok(())
     }
 
     fn show(&mut self, event: &UniversalEvent, json: &str, output: &mut Output) {

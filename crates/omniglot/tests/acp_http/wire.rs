@@ -18,6 +18,7 @@ pub(crate) struct Wire {
     base: String,
     token: String,
     id: String,
+    pub(crate) agent: &'static str,
 }
 
 static CALLS: AtomicU64 = AtomicU64::new(0);
@@ -32,11 +33,12 @@ impl Wire {
             base,
             token: daemon.token.clone(),
             id: id.to_owned(),
+            agent: "mock",
         }
     }
 
     pub(crate) async fn post(&self, message: &Value) -> (u16, Value) {
-        self.post_to("mock", message).await
+        self.post_to(self.agent, message).await
     }
 
     pub(crate) async fn post_to(&self, agent: &str, message: &Value) -> (u16, Value) {

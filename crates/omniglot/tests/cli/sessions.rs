@@ -237,6 +237,20 @@ fn a_message_that_waits_for_a_daemon_can_be_dropped() {
 }
 
 #[test]
+fn a_run_whose_message_is_removed_from_the_queue_says_so_and_ends() {
+    for end in [&["terminate", "s"][..], &["cancel", "s", "--drop-queue"]] {
+        let harness = Harness::new();
+        let daemon = busy(&harness);
+        let mut run = harness.start(&["run", "--session", "s", "[[text:1]]"]);
+        run.wait_for_stderr("another turn runs in this session");
+        sessions(&harness, end).exited(0);
+        let finished = run.finish();
+        assert!(finished.exited(1).stderr.contains("no turn answers the message"), "{finished:?}");
+        daemon.stop().exited(0);
+    }
+}
+
+#[test]
 fn a_message_is_sent_and_its_turn_watched() {
     let harness = Harness::new();
     harness.run(&["--session", "colours", "my favourite colour is teal [[text:1]]"]).exited(0);

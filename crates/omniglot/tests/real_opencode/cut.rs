@@ -78,6 +78,24 @@ async fn a_permission_that_was_asked_unheard_can_be_answered() {
     fixture.session.history().await;
 }
 
+#[tokio::test]
+async fn a_reply_that_the_server_does_not_take_is_409_and_its_request_stays_open() {
+    let fixture = CUTTING.fixture([shell("touch made"), Reply::text("Made.")]).await;
+    fixture.session.post("Make a file.").await;
+    let asked = fixture.session.wait_for(0, is(UniversalEventType::PermissionRequested)).await;
+    let EventData::PermissionRequested(ask) = asked.data else { panic!("a permission") };
+    let reply = || fixture.session.reply(ask.permission_id.as_str(), PermissionReply::Once);
+    std::fs::write(fixture.agent.home().join("deny"), "").unwrap();
+    let problem = reply().await.unwrap_err().problem().unwrap().clone();
+    assert_eq!(problem.status, 409, "{problem:?}");
+    assert!(problem.detail.unwrap().ends_with("was not taken: OpenCode answered 500"));
+    std::fs::remove_file(fixture.agent.home().join("deny")).unwrap();
+    reply().await.unwrap();
+    fixture.session.wait_for(0, ended_so(StopReason::EndTurn)).await;
+    assert!(fixture.file("made").exists());
+    fixture.session.history().await;
+}
+
 /// Cuts the event stream before anything is emitted.
 async fn deafen(fixture: &Fixture) -> u64 {
     std::fs::write(fixture.agent.home().join("cut"), "").unwrap();

@@ -214,6 +214,29 @@ fn a_kind_and_subject_that_come_with_the_arguments_are_told_as_an_update() {
 }
 
 #[test]
+fn a_call_that_failed_before_it_ran_is_never_in_progress() {
+    let mut session = Session::new(Audience::default(), Echo::All);
+    let item = call(json!({ "name": "t", "arguments": "{}" }));
+    let mut told = session.updates("item.started", json!({ "item": item }));
+    let failed = |mut item: Value| {
+        item["status"] = json!("failed");
+        json!({ "item": item })
+    };
+    told.extend(session.updates("item.completed", failed(item)));
+    let part = json!({ "type": "tool_result", "call_id": "call_1", "output": "no result" });
+    let result = json!({ "item_id": "itm_2", "kind": "tool_result", "role": "tool", "status": "in_progress",
+        "content": [part] });
+    told.extend(session.updates("item.started", json!({ "item": result })));
+    told.extend(session.updates("item.completed", failed(result)));
+    let status = |update: &SessionUpdate| match update {
+        SessionUpdate::ToolCallUpdate(update) => update.fields.status,
+        _ => None,
+    };
+    let told: Vec<_> = told.iter().filter_map(status).collect();
+    assert_eq!(told, [ToolCallStatus::Failed, ToolCallStatus::Failed]);
+}
+
+#[test]
 fn a_permission_shows_the_kind_and_files_of_the_call_that_waits() {
     let mut session = Session::new(Audience::default(), Echo::All);
     let subject = json!({ "paths": [{ "path": "/w/a.rs" }] });

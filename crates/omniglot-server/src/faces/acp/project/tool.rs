@@ -48,6 +48,10 @@ pub(super) fn ready(call: &view::Call, before: Option<&view::Call>, out: &mut Ou
 }
 
 pub(super) fn running(call: &view::Call, out: &mut Out<'_>) {
+    // A call that failed before it ran has a result of ours, which says why.
+    if call.status == CallStatus::Failed {
+        return;
+    }
     let fields = ToolCallUpdateFields::new().status(ToolCallStatus::InProgress);
     out.update(updated(call, fields, result_notes(call.result.as_ref())));
 }

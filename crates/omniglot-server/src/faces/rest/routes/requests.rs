@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use http::StatusCode;
-use omniglot_schema::{PermissionReplyRequest, QuestionReplyRequest, SessionId};
+use omniglot_schema::{PermissionReplyRequest, ProblemDetails, QuestionReplyRequest, SessionId};
 
 use crate::app::{App, complete};
 use crate::http::body::JsonBody;
@@ -19,7 +19,12 @@ use crate::http::refusals::Refusals;
         ("permission_id" = String, Path, description = "Permission id"),
     ),
     request_body = PermissionReplyRequest,
-    responses((status = 204, description = "Permission reply accepted"), Refusals))]
+    responses(
+        (status = 204, description = "Permission reply accepted"),
+        (status = 409, description = "Resolved before, or the agent does not take the reply", body = ProblemDetails,
+            content_type = "application/problem+json"),
+        Refusals,
+    ))]
 pub(crate) async fn reply_permission(
     State(app): State<App>,
     PathOf((id, permission)): PathOf<(SessionId, String)>,
@@ -44,7 +49,12 @@ pub(crate) async fn reply_permission(
         ("question_id" = String, Path, description = "Question id"),
     ),
     request_body = QuestionReplyRequest,
-    responses((status = 204, description = "Question answered"), Refusals))]
+    responses(
+        (status = 204, description = "Question answered"),
+        (status = 409, description = "Resolved before, or the agent does not take the reply", body = ProblemDetails,
+            content_type = "application/problem+json"),
+        Refusals,
+    ))]
 pub(crate) async fn reply_question(
     State(app): State<App>,
     PathOf((id, question)): PathOf<(SessionId, String)>,
@@ -62,7 +72,12 @@ pub(crate) async fn reply_question(
         ("session_id" = String, Path, description = "Session id"),
         ("question_id" = String, Path, description = "Question id"),
     ),
-    responses((status = 204, description = "Question rejected"), Refusals))]
+    responses(
+        (status = 204, description = "Question rejected"),
+        (status = 409, description = "Resolved before, or the agent does not take the reply", body = ProblemDetails,
+            content_type = "application/problem+json"),
+        Refusals,
+    ))]
 pub(crate) async fn reject_question(
     State(app): State<App>,
     PathOf((id, question)): PathOf<(SessionId, String)>,

@@ -40,6 +40,13 @@ pub(crate) async fn answered(app: &App, connection: &Shared, id: RequestId, resu
         }
     };
     if let Err(error) = replied {
-        tracing::debug!(%session, request = name.as_str(), %error, "an answer of an ACP client came too late");
+        tracing::info!(%session, request = name.as_str(), %error, "an answer of an ACP client was not taken");
+        connection.tell(session, &error.to_string());
+        let is_over =
+            matches!(error, RuntimeError::RequestNotFound(_) | RuntimeError::AlreadyResolved { .. });
+        if !is_over {
+            // The agent may still wait: this client can answer again, or its next stream asks it.
+            connection.put_back(inquired);
+        }
     }
 }

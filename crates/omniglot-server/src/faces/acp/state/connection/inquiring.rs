@@ -1,7 +1,9 @@
 //! Requests of agents that are pending at the client: sent when a stream reaches them, withdrawn when another
 //! client has answered. The log has the requests; this module has only the client's progress with them.
 
-use agent_client_protocol_schema::v1::{CancelRequestNotification, RequestId};
+use agent_client_protocol_schema::v1::{
+    CancelRequestNotification, ContentChunk, RequestId, SessionNotification, SessionUpdate,
+};
 use bytes::Bytes;
 use omniglot_schema::SessionId;
 
@@ -35,9 +37,17 @@ impl Connection {
         inquiries.remove(&name)
     }
 
-    /// Puts back an inquiry that the client declined to answer. Its next stream asks again.
+    /// Puts back an inquiry that the client declined to answer, or whose answer was not taken. Its next stream asks
+    /// again.
     pub(crate) fn put_back(&self, inquired: Inquired) {
         lock(&self.inquiries).insert(inquired.inquiry.name().as_str().to_owned(), inquired);
+    }
+
+    /// Tells the client about its answer, as thought: the one text that is no part of the agent's message.
+    pub(crate) fn tell(&self, session: &SessionId, text: &str) {
+        let told = SessionUpdate::AgentThoughtChunk(ContentChunk::new(text.into()));
+        let told = SessionNotification::new(session.as_str().to_owned(), told);
+        self.outbox.push(What::Copy(rpc::notification("session/update", &told)), None);
     }
 
     /// Asks the next of several questions.
