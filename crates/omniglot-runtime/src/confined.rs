@@ -589,7 +589,12 @@ mod tests {
                 refused(root.remove(way));
                 refused(root.rename(way, Path::new("stolen")));
                 refused(root.rename(upload, way));
-                refused(root.write(way).map(drop));
+                let written = root.write(way).map(drop);
+                // A directory is refused as such.
+                refused(written.or_else(|error| match error {
+                    OpenError::NotAFile(path) => Err(OpenError::Private(path)),
+                    error => Err(error),
+                }));
             }
             for (from, to) in [("data", "moved"), ("data/shared", "data")] {
                 let moved = root.rename(Path::new(from), Path::new(to));
