@@ -242,7 +242,7 @@ fn a_run_whose_message_is_removed_from_the_queue_says_so_and_ends() {
         let harness = Harness::new();
         let daemon = busy(&harness);
         let mut run = harness.start(&["run", "--session", "s", "[[text:1]]"]);
-        run.wait_for_stderr("another turn runs in this session");
+        while !run.next_line().contains("another turn runs in this session") {}
         sessions(&harness, end).exited(0);
         let finished = run.finish();
         assert!(finished.exited(1).stderr.contains("no turn answers the message"), "{finished:?}");
