@@ -591,9 +591,9 @@ mod tests {
                 refused(root.rename(upload, way));
                 let written = root.write(way).map(drop);
                 // A directory is refused as such.
-                refused(written.or_else(|error| match error {
-                    OpenError::NotAFile(path) => Err(OpenError::Private(path)),
-                    error => Err(error),
+                refused(written.map_err(|error| match error {
+                    OpenError::NotAFile(path) => OpenError::Private(path),
+                    error => error,
                 }));
             }
             for (from, to) in [("data", "moved"), ("data/shared", "data")] {

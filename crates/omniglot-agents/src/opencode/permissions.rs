@@ -67,13 +67,9 @@ impl OpenCode {
     /// Handles a permission's resolution: by our reply, whose answer is still to come or has come, or by that of
     /// another client.
     pub(crate) fn permission_replied(&mut self, event: &PermissionReplied, out: &mut Vec<Output>) {
-        let ours = self.outbound.purposes().find_map(|sent| match sent {
-            OutboundRequest::PermissionReply { id, reply, message }
-                if *id == event.request && *reply == Some(event.reply) =>
-            {
-                Some(message.clone())
-            }
-            _ => None,
+        let ours = self.outbound.purposes().find_map(|sent| {
+            let OutboundRequest::PermissionReply { id, reply, message } = sent else { return None };
+            (*id == event.request && *reply == Some(event.reply)).then(|| message.clone())
         });
         if let Some(message) = ours.filter(|_| self.requests.is_open(&event.request)) {
             return self.permission_answered(&event.request, Some(event.reply), message, out);

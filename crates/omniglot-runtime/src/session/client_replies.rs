@@ -25,13 +25,13 @@ pub(super) struct ClientReply {
     key: RequestKey,
     /// Its messages to the agent are those behind the first ticket, up to the second.
     messages: (Ticket, Ticket),
-    fate: Fate,
+    status: ReplyStatus,
     /// `None` within the command.
     client: Option<oneshot::Sender<Answer>>,
 }
 
 #[derive(Debug)]
-enum Fate {
+enum ReplyStatus {
     Waits,
     Taken,
     Refused(String),
@@ -42,13 +42,13 @@ impl Session {
     pub(super) fn send_client_reply(&mut self, id: &str, key: &RequestKey, command: &Command) {
         let before = self.last_ticket();
         let (id, key, messages) = (id.to_owned(), key.clone(), (before, before));
-        self.client_replies.push(ClientReply { id, key, messages, fate: Fate::Waits, client: None });
+        self.client_replies.push(ClientReply { id, key, messages, status: ReplyStatus::Waits, client: None });
         self.tell_agent(command);
         let last = self.last_ticket();
         for reply in self.client_replies.iter_mut().filter(|reply| reply.client.is_none()) {
             reply.messages = (before, last);
-            if before == last && matches!(reply.fate, Fate::Waits) {
-                reply.fate = Fate::Refused("the agent does not wait for it any more".to_owned());
+            if before == last && matches!(reply.status, ReplyStatus::Waits) {
+                reply.status = ReplyStatus::Refused("the agent does not wait for it any more".to_owned());
             }
         }
     }
@@ -72,18 +72,19 @@ impl Session {
     /// Notes which replies have resolved their requests, and which the agent has refused.
     pub(super) fn note_client_replies(&mut self, heard: &[Translated]) {
         let pending = &self.timeline.fold().pending;
-        let waits =
-            |reply: &&mut ClientReply| matches!(reply.fate, Fate::Waits) && pending.contains_key(&reply.id);
+        let waits = |reply: &&mut ClientReply| {
+            matches!(reply.status, ReplyStatus::Waits) && pending.contains_key(&reply.id)
+        };
         for reply in self.client_replies.iter_mut().filter(waits) {
             for Translated { stream, answers, .. } in heard {
                 if stream.iter().any(|output| resolves(output, &reply.key)) {
-                    reply.fate = Fate::Taken;
+                    reply.status = ReplyStatus::Taken;
                 }
                 for answer in answers {
                     if let CommandAnswer::ReplyRefused { key, message } = answer
                         && *key == reply.key
                     {
-                        reply.fate = Fate::Refused(message.clone());
+                        reply.status = ReplyStatus::Refused(message.clone());
                     }
                 }
             }
@@ -106,27 +107,27 @@ impl Session {
                 continue;
             };
             match self.fate_of(&reply) {
-                Fate::Waits => self.client_replies.push(ClientReply { client: Some(client), ..reply }),
-                Fate::Taken => self.done(Effect::Replied, client),
-                Fate::Refused(why) => answer(client, Answer::Refused(not_taken(reply.id, why))),
+                ReplyStatus::Waits => self.client_replies.push(ClientReply { client: Some(client), ..reply }),
+                ReplyStatus::Taken => self.done(Effect::Replied, client),
+                ReplyStatus::Refused(why) => answer(client, Answer::Refused(not_taken(reply.id, why))),
             }
         }
     }
 
-    fn fate_of(&mut self, reply: &ClientReply) -> Fate {
+    fn fate_of(&mut self, reply: &ClientReply) -> ReplyStatus {
         let (before, last) = reply.messages;
-        match (&reply.fate, &mut self.agent) {
-            (Fate::Taken, _) => Fate::Taken,
-            (Fate::Refused(why), _) => Fate::Refused(why.clone()),
-            (Fate::Waits, Some(agent)) if agent.sending_of(last) != Sending::Lost => {
+        match (&reply.status, &mut self.agent) {
+            (ReplyStatus::Taken, _) => ReplyStatus::Taken,
+            (ReplyStatus::Refused(why), _) => ReplyStatus::Refused(why.clone()),
+            (ReplyStatus::Waits, Some(agent)) if agent.sending_of(last) != Sending::Lost => {
                 if self.timeline.fold().pending.contains_key(&reply.id) {
-                    return Fate::Waits;
+                    return ReplyStatus::Waits;
                 }
                 agent.recall(before, last);
-                Fate::Refused("the request was resolved before the agent had the reply".to_owned())
+                ReplyStatus::Refused("the request was resolved before the agent had the reply".to_owned())
             }
-            (Fate::Waits, _) => {
-                Fate::Refused("the agent reads nothing any more, and its process is ended".to_owned())
+            (ReplyStatus::Waits, _) => {
+                ReplyStatus::Refused("the agent reads nothing any more, and its process is ended".to_owned())
             }
         }
     }
