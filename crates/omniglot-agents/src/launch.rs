@@ -54,6 +54,7 @@ impl Install {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SettingsFile {
     pub variable: &'static str,
+    pub name: &'static str,
     pub content: &'static str,
 }
 

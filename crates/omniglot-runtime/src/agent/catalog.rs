@@ -121,14 +121,14 @@ impl Entry {
 
     /// Returns the command that starts it for this session.
     pub(crate) fn launch_for(&self, open: &Open) -> LaunchSpec {
-        let mut launch = (self.adapter.launch)(&self.launch, open);
+        let mut base = self.launch.clone();
         if let Some((file, path)) = &self.settings {
             match write_settings(file, path) {
-                Ok(()) => drop(launch.env.insert(file.variable.to_owned(), path.to_string_lossy().into())),
+                Ok(()) => drop(base.env.insert(file.variable.to_owned(), path.to_string_lossy().into())),
                 Err(error) => tracing::warn!(agent = self.name, %error, "the agent's settings"),
             }
         }
-        launch
+        (self.adapter.launch)(&base, open)
     }
 
     /// Waits until the agent can continue the session without harm to it.
@@ -182,7 +182,7 @@ impl Entry {
 /// Where the file of settings is kept. One that the user already points at is the user's.
 fn settings_of(start: Option<&Start>, name: &str, data_dir: &Path) -> Option<(SettingsFile, PathBuf)> {
     let file = start?.settings.filter(|file| std::env::var_os(file.variable).is_none())?;
-    Some((file, private(data_dir).join("agents").join(format!("{name}.json"))))
+    Some((file, private(data_dir).join("agents").join(name).join(file.name)))
 }
 
 fn write_settings(file: &SettingsFile, path: &Path) -> io::Result<()> {
@@ -245,7 +245,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let catalog = catalog("", dir.path());
         let gemini = catalog.get("gemini").unwrap();
-        let file = dir.path().join("private/agents/gemini.json");
+        let file = dir.path().join("private/agents/gemini/settings.json");
         assert!(!file.exists());
         let launch = gemini.launch_for(&Open::default());
         assert_eq!(launch.env["GEMINI_CLI_SYSTEM_DEFAULTS_PATH"], file.to_string_lossy());

@@ -40,6 +40,7 @@ pub const GEMINI: Quirks = Quirks {
         // interactive shell the output of a command never reaches the client.
         settings: Some(SettingsFile {
             variable: "GEMINI_CLI_SYSTEM_DEFAULTS_PATH",
+            name: "settings.json",
             content: r#"{
   "tools": { "shell": { "enableInteractiveShell": false } },
   "general": { "enableAutoUpdate": false, "enableAutoUpdateNotification": false },
