@@ -20,6 +20,7 @@ pub mod host;
 pub mod http;
 pub mod launch;
 pub mod opencode;
+pub mod pi;
 pub mod registry;
 pub mod replay;
 mod rpc;

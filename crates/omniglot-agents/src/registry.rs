@@ -6,13 +6,14 @@
 use crate::acp::quirks::{claude_acp, codex_acp, copilot, gemini, qwen};
 use crate::acp::{self, unverified};
 use crate::adapter::Adapter;
-use crate::{claude, codex, opencode};
+use crate::{claude, codex, opencode, pi};
 
 const ADAPTERS: &[Adapter] = &[
     acp::MOCK,
     claude::ADAPTER,
     codex::ADAPTER,
     opencode::ADAPTER,
+    pi::ADAPTER,
     gemini::ADAPTER,
     qwen::ADAPTER,
     copilot::ADAPTER,

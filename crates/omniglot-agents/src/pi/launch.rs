@@ -1,0 +1,44 @@
+//! How Pi is started, as data.
+
+use super::settings::levels;
+use crate::contract::Open;
+use crate::launch::{LaunchSpec, SettingsFile, Start};
+
+/// The program itself, without what a session adds.
+pub(crate) const START: Start = Start {
+    command: &["pi"],
+    env: &[("PI_OFFLINE", "1"), ("PI_TELEMETRY", "0"), ("PI_SKIP_VERSION_CHECK", "1")],
+    // The file is written anew before each start, so nothing that an agent does to it lasts.
+    settings: Some(SettingsFile { variable: GATE_PATH, name: "gate.ts", content: include_str!("gate.ts") }),
+    sandbox_env: &[],
+    login: "run `pi` in a terminal and `/login`, or set the key of a provider, such as ANTHROPIC_API_KEY",
+};
+
+/// The variable with the path of the gate.
+const GATE_PATH: &str = "PI_OMNIGLOT_GATE";
+
+/// The whole command for a session: `base`, the protocol's switches, and the session's own.
+pub(crate) fn launch(base: &LaunchSpec, open: &Open) -> LaunchSpec {
+    let mut spec = base.clone();
+    for (name, value) in START.env {
+        spec.env.entry((*name).to_owned()).or_insert_with(|| (*value).to_owned());
+    }
+    let mut add = |words: &[&str]| spec.args.extend(words.iter().map(|word| (*word).to_owned()));
+    add(&["--mode", "rpc", "--offline"]);
+    match (&open.resume, open.fork) {
+        (Some(native), true) => add(&["--fork", native]),
+        (Some(native), false) => add(&["--session", native]),
+        (None, _) => {}
+    }
+    if let Some(gate) = base.env.get(GATE_PATH) {
+        add(&["-e", gate]);
+    }
+    if let Some(model) = &open.requested.model {
+        add(&["--model", model]);
+    }
+    // Pi clamps what its model does not have, and refuses words that are no level.
+    if let Some(level) = open.requested.variant.as_ref().filter(|level| levels(true).contains(level)) {
+        add(&["--thinking", level]);
+    }
+    spec
+}

@@ -1,0 +1,169 @@
+//! The opening of a session: what is being opened stands on the command line, the rest `get_state` tells.
+//!
+//! The session is open when its state, models and commands are there, and our gate has said that it is in place.
+
+use omniglot_schema::{AgentModelInfo, CommandInfo, Resume, StatePatch, StderrOutput};
+use omniglot_timeline::SessionStarted;
+
+use super::outgoing::Outgoing;
+use super::settings::{self, model_id};
+use super::wire::{Commands, Model, Models, Response, State};
+use super::{COMPACT, Pi, dropped};
+use crate::contract::{Draft, DropReason, Open, Output, Refusal, RefusalKind, decode};
+
+#[derive(Debug, Default)]
+pub(crate) struct Session {
+    /// The request to open the session, until it is open.
+    pub(crate) open: Option<Open>,
+    native: Option<String>,
+    resume: Option<Resume>,
+    told: bool,
+    /// The gate has said that it is in place.
+    pub(crate) gate_is_ready: bool,
+    /// Another session of Pi's own is about to take the place of this one; whether it remembers.
+    changing: Option<bool>,
+}
+
+impl Session {
+    pub(crate) fn started_with(&mut self, argv: &[String]) {
+        let has = |flag: &str| argv.iter().any(|arg| arg == flag);
+        let returns = has("--session") || has("--continue") || has("--fork");
+        self.resume = returns.then_some(Resume::Native);
+    }
+
+    pub(crate) fn is_opening(&self) -> bool {
+        self.open.is_some()
+    }
+
+    pub(crate) fn changes(&mut self, remembers: bool) {
+        self.changing = Some(remembers);
+    }
+}
+
+impl Pi {
+    pub(crate) fn open(&mut self, open: &Open, out: &mut Vec<Output>) {
+        if let Err(refusal) = settings::check_mode(&open.requested) {
+            return out.push(Output::refused(refusal));
+        }
+        if !open.mcp.is_empty() {
+            let message = "Pi takes MCP servers from its own configuration only".to_owned();
+            let hint = Some("list them in mcp.json of Pi's configuration directory".to_owned());
+            return out.push(Output::refused(Refusal { kind: RefusalKind::BadRequest, message, hint }));
+        }
+        self.settings.permission_mode.clone_from(&open.requested.permission_mode);
+        self.session.open = Some(open.clone());
+        for request in [Outgoing::GetAvailableModels, Outgoing::GetCommands, Outgoing::GetState] {
+            self.send(request, out);
+        }
+    }
+
+    pub(crate) fn models_answered(&mut self, _: &str, response: &Response<'_>, out: &mut Vec<Output>) {
+        match response.data.map(|data| decode::<Models>("get_available_models", data)) {
+            Some(Ok(list)) => {
+                self.settings.models = list.models.into_iter().map(model_info).collect();
+                let models = Some(Some(self.settings.models.clone().into()));
+                self.state(StatePatch { models, ..StatePatch::default() }, out);
+            }
+            Some(Err(fault)) => out.push(Output::unparsed(fault)),
+            None => dropped(DropReason::Internal, out),
+        }
+    }
+
+    pub(crate) fn commands_answered(&mut self, _: &str, response: &Response<'_>, out: &mut Vec<Output>) {
+        match response.data.map(|data| decode::<Commands>("get_commands", data)) {
+            Some(Ok(list)) => {
+                let own = CommandInfo {
+                    name: COMPACT.trim_start_matches('/').to_owned(),
+                    description: "Summarise the conversation to make room".to_owned(),
+                    hint: Some("instructions".to_owned()),
+                };
+                let theirs = list.commands.into_iter().map(|command| CommandInfo {
+                    name: command.name,
+                    description: command.description.unwrap_or_default(),
+                    hint: None,
+                });
+                let commands: Vec<_> = std::iter::once(own).chain(theirs).collect();
+                let commands = Some(Some(commands.into()));
+                self.state(StatePatch { commands, ..StatePatch::default() }, out);
+            }
+            Some(Err(fault)) => out.push(Output::unparsed(fault)),
+            None => dropped(DropReason::Internal, out),
+        }
+    }
+
+    pub(crate) fn state_answered(&mut self, response: &Response<'_>, out: &mut Vec<Output>) {
+        let state = match response.data.map(|data| decode::<State>("get_state", data)) {
+            Some(Ok(state)) => state,
+            Some(Err(fault)) => return out.push(Output::unparsed(fault)),
+            None => return self.not_opened(response.words(), out),
+        };
+        if self.session.is_opening() && !self.session.gate_is_ready {
+            let message = "Omniglot's gate did not load, so nobody would be asked before Pi acts".to_owned();
+            return self.not_opened(message, out);
+        }
+        if !self.session.told || self.session.changing.is_some() {
+            self.opened(&state, out);
+        }
+        self.session_is(state, out);
+        self.settings_told(out);
+    }
+
+    fn not_opened(&mut self, message: String, out: &mut Vec<Output>) {
+        if self.session.open.take().is_none() {
+            return dropped(DropReason::Internal, out);
+        }
+        let refusal = Refusal { kind: RefusalKind::Unavailable, message, hint: None };
+        out.push(Output::refused(refusal));
+    }
+
+    fn opened(&mut self, state: &State, out: &mut Vec<Output>) {
+        let changed = self.session.changing.take().map(|remembers| remembers.then_some(Resume::Native));
+        self.session.native.clone_from(&state.session_id);
+        self.session.open = None;
+        let started = SessionStarted {
+            native_session_id: state.session_id.clone(),
+            resume: changed.unwrap_or_else(|| {
+                // It may be told late, and then the turns before were of this session.
+                self.session.resume.or_else(|| (self.turns.begun > 0).then_some(Resume::Native))
+            }),
+            ..SessionStarted::default()
+        };
+        out.push(Draft::SessionStarted(started).into());
+        if !std::mem::replace(&mut self.session.told, true) {
+            self.state(self.settings.offers(), out);
+        }
+    }
+
+    fn session_is(&mut self, state: State, out: &mut Vec<Output>) {
+        let known = state.model.filter(|model| model.provider != "unknown");
+        self.settings.window = known.as_ref().and_then(|model| model.context_window);
+        self.settings.model = known.map(|model| model_id(&model));
+        self.settings.variant = state.thinking_level;
+        let patch = StatePatch {
+            model: Some(self.settings.model.clone()),
+            variant: Some(self.settings.variant.clone()),
+            title: state.session_name.map(Some),
+            ..StatePatch::default()
+        };
+        self.state(patch, out);
+    }
+
+    /// An end before the session was open, as far as it can be explained.
+    pub(crate) fn refused_by_exit(&self, stderr: &StderrOutput) -> Option<Refusal> {
+        self.session.open.as_ref()?;
+        let words = stderr.tail.as_deref().or(stderr.head.as_deref())?;
+        let line = |sign: &str| words.lines().find(|line| line.contains(sign)).map(str::to_owned);
+        if let Some(message) = line("No session found") {
+            return Some(Refusal { kind: RefusalKind::Forgotten, message, hint: None });
+        }
+        let message = line("not found")?;
+        let hint = Some("`pi --list-models` lists the models".to_owned());
+        Some(Refusal { kind: RefusalKind::BadMode, message, hint })
+    }
+}
+
+fn model_info(model: Model) -> AgentModelInfo {
+    let id = model_id(&model);
+    let variants = settings::levels(model.reasoning);
+    AgentModelInfo { id, name: model.name, variants: Some(variants), default_variant: None }
+}
