@@ -8,6 +8,7 @@ mod claude;
 mod codex;
 mod gemini;
 mod opencode;
+mod pi;
 mod qwen;
 
 use std::fmt::Write as _;

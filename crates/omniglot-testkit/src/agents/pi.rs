@@ -1,0 +1,35 @@
+//! Pi, with a model behind Anthropic's API.
+
+use serde_json::json;
+
+use super::{RealAgent, script};
+use crate::models::Model;
+
+const PROGRAM: &str = "node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js";
+
+impl RealAgent {
+    pub fn pi(model: &Model) -> Self {
+        let agent = Self::new("pi", "pi", script("pi", PROGRAM));
+        let known = |id: &str| {
+            json!({
+                "id": id, "name": id, "reasoning": true, "input": ["text", "image"],
+                "contextWindow": 200_000, "maxTokens": 8_000,
+                "cost": {"input": 3, "output": 15, "cacheRead": 0.3, "cacheWrite": 3.75},
+            })
+        };
+        let models = json!({"providers": {"scripted": {
+            "baseUrl": model.url(), "api": "anthropic-messages", "apiKey": "dummy",
+            "models": [known("scripted-model"), known("other-model")],
+        }}});
+        let settings = json!({
+            "defaultProvider": "scripted",
+            "defaultModel": "scripted-model",
+            "enableInstallTelemetry": false,
+            // A failure is told at once instead of after three tries.
+            "retry": {"enabled": false, "provider": {"maxRetries": 0}},
+        });
+        agent.file(".pi/agent/models.json", &models.to_string());
+        agent.file(".pi/agent/settings.json", &settings.to_string());
+        agent.env("PI_OFFLINE", "1").env("PI_TELEMETRY", "0").env("PI_SKIP_VERSION_CHECK", "1")
+    }
+}

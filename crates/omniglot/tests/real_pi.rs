@@ -1,0 +1,62 @@
+//! The real Pi in its RPC mode, behind our gate, driven by the daemon against a scripted model.
+
+use std::path::Path;
+
+use omniglot_testkit::agents::RealAgent;
+use omniglot_testkit::models::{Model, Reply};
+use omniglot_testkit::real_agent_tests;
+use omniglot_testkit::scenarios::Dialect;
+use serde_json::json;
+
+const PI: Dialect = Dialect {
+    program: env!("CARGO_BIN_EXE_omniglot"),
+    script: Model::anthropic,
+    agent: RealAgent::pi,
+    shell,
+    read: |path: &Path| Reply::tool("read", json!({"path": path})),
+    write: |path: &Path, content| Reply::tool("write", json!({"path": path, "content": content})),
+    edit: |path: &Path, old, new| {
+        Reply::tool("edit", json!({"path": path, "edits": [{"oldText": old, "newText": new}]}))
+    },
+    mcp_tool: "mcp__tiny__add",
+    other_model: ("scripted/other-model", "other-model"),
+    make: |path: &Path| shell(&format!("touch {}", path.display())),
+    asking_mode: None,
+    stops_when_rejected: false,
+    tells_steps: true,
+};
+
+fn shell(command: &str) -> Reply {
+    Reply::tool("bash", json!({"command": command}))
+}
+
+real_agent_tests! {
+    PI;
+    text_messages,
+    streaming_deltas,
+    reasoning,
+    several_turns,
+    images,
+    tool_calls_and_results,
+    command_execution,
+    file_changes_as_diffs,
+    parallel_tools,
+    permissions_once,
+    permissions_for_the_session,
+    permissions_reject,
+    errors_rate_limit,
+    errors_credentials,
+    a_code_block_keeps_its_fences_and_blanks,
+    a_refused_request_is_an_api_error,
+    errors_context_overflow,
+    a_failing_server_is_an_api_error,
+    errors_provider,
+    an_empty_answer_ends_the_turn,
+    interrupt,
+    interrupt_ends_a_running_command,
+    a_terminated_session_stops_its_running_command,
+    a_cancel_while_the_agent_asks_rejects_the_request,
+    model_switch,
+    mode_switch,
+    resume_after_a_restart,
+}
