@@ -209,6 +209,16 @@ const AGENTS: &[Agent] = &[
         version: "1.5.0",
         inner: None,
     },
+    // A version that does not say when a turn is over; it writes `--version` to stderr.
+    Agent {
+        name: "pi-0.73",
+        packages: &["@mariozechner/pi-coding-agent@0.73.1"],
+        bundle: None,
+        program: "node_modules/@mariozechner/pi-coding-agent/package.json",
+        runs_on: RunsOn::Nothing,
+        version: "0.73.1",
+        inner: None,
+    },
 ];
 
 /// The server that the benchmark compares us with; not an agent, but installed alike.

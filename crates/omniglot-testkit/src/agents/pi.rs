@@ -7,9 +7,20 @@ use crate::models::Model;
 
 const PROGRAM: &str = "node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js";
 
+/// A version that does not say when a turn is over.
+const OLDER_PROGRAM: &str = "node_modules/@mariozechner/pi-coding-agent/dist/cli.js";
+
 impl RealAgent {
     pub fn pi(model: &Model) -> Self {
-        let agent = Self::new("pi", "pi", script("pi", PROGRAM));
+        Self::pi_with(model, script("pi", PROGRAM))
+    }
+
+    pub fn older_pi(model: &Model) -> Self {
+        Self::pi_with(model, script("pi-0.73", OLDER_PROGRAM))
+    }
+
+    fn pi_with(model: &Model, command: Vec<String>) -> Self {
+        let agent = Self::new("pi", "pi", command);
         let known = |id: &str| {
             json!({
                 "id": id, "name": id, "reasoning": true, "input": ["text", "image"],
