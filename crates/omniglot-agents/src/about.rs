@@ -47,6 +47,12 @@ pub(crate) fn path(path: Option<String>, line: Option<u64>) -> Vec<ToolPath> {
     path.map(|path| ToolPath { path, line: line.filter(|line| *line > 0) }).into_iter().collect()
 }
 
+/// Returns the server of a tool that is named `mcp__server__tool`.
+pub(crate) fn mcp_server(name: &str) -> Option<&str> {
+    let (server, _) = name.strip_prefix("mcp__")?.split_once("__")?;
+    (!server.is_empty()).then_some(server)
+}
+
 /// Reads the arguments of a call. A list is none, although serde would read it as an object.
 pub(crate) fn arguments<T: DeserializeOwned + Default>(json: &str) -> T {
     let object = json.trim_start().starts_with('{');

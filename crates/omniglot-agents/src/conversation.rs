@@ -5,3 +5,4 @@
 pub(crate) mod cost;
 pub(crate) mod items;
 pub(crate) mod requests;
+pub(crate) mod usage;

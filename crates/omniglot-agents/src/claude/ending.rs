@@ -9,11 +9,12 @@ use omniglot_timeline::{Body, TurnEnd};
 
 use super::failure::failure;
 use super::turn::Running;
-use super::usage::{Share, plus};
+use super::usage::Share;
 use super::wire::{Tokens, TurnResult};
 use super::{Claude, dropped};
 use crate::contract::{Draft, DropReason, Output};
 use crate::conversation::cost::rounded;
+use crate::conversation::usage::plus;
 
 impl Claude {
     pub(crate) fn result(&mut self, result: TurnResult, out: &mut Vec<Output>) {

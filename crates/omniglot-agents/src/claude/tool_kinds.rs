@@ -3,7 +3,7 @@
 use omniglot_schema::{ToolKind, ToolSubject};
 use serde::Deserialize;
 
-use crate::about::{About, arguments, if_fitting, path, text};
+use crate::about::{About, arguments, if_fitting, mcp_server, path, text};
 use crate::adapter::{ToolTable, tool_kind};
 
 /// The names of all tools, of older versions too.
@@ -29,14 +29,8 @@ pub(crate) const TOOLS: ToolTable = &[
 
 /// Returns the kind of the tool with this name.
 pub(crate) fn kind(name: &str) -> ToolKind {
-    let of_server = || server(name).map(|_| ToolKind::Mcp);
+    let of_server = || mcp_server(name).map(|_| ToolKind::Mcp);
     tool_kind(TOOLS, name).or_else(of_server).unwrap_or(ToolKind::Other)
-}
-
-/// Returns the server of a tool that is named `mcp__server__tool`.
-fn server(name: &str) -> Option<&str> {
-    let (server, _) = name.strip_prefix("mcp__")?.split_once("__")?;
-    (!server.is_empty()).then_some(server)
 }
 
 /// The arguments of all tools that tell what a call is about.
@@ -88,7 +82,7 @@ pub(crate) fn about(name: &str, input: &str) -> About {
         ToolKind::Fetch => ToolSubject { url: input.url, ..none },
         ToolKind::Agent => ToolSubject { description: input.description.or(input.summary), ..none },
         ToolKind::Plan => ToolSubject { description: input.subject, ..none },
-        ToolKind::Mcp => ToolSubject { server: server(name).map(str::to_owned).or(input.server), ..none },
+        ToolKind::Mcp => ToolSubject { server: mcp_server(name).map(str::to_owned).or(input.server), ..none },
         ToolKind::Delete | ToolKind::Move | ToolKind::Think | ToolKind::Mode | ToolKind::Other => none,
     };
     About { kind, subject }

@@ -3,7 +3,7 @@
 use omniglot_schema::{ToolKind, ToolSubject};
 use serde::Deserialize;
 
-use crate::about::{About, arguments, if_fitting, path, text};
+use crate::about::{About, arguments, if_fitting, mcp_server, path, text};
 use crate::adapter::{ToolTable, tool_kind};
 
 pub(crate) const TOOLS: ToolTable = &[
@@ -15,14 +15,8 @@ pub(crate) const TOOLS: ToolTable = &[
 
 /// Returns the kind of the tool with this name.
 pub(crate) fn kind(name: &str) -> ToolKind {
-    let of_server = || server(name).map(|_| ToolKind::Mcp);
+    let of_server = || mcp_server(name).map(|_| ToolKind::Mcp);
     tool_kind(TOOLS, name).or_else(of_server).unwrap_or(ToolKind::Other)
-}
-
-/// Returns the server of a tool that is named `mcp__server__tool`.
-fn server(name: &str) -> Option<&str> {
-    let (server, _) = name.strip_prefix("mcp__")?.split_once("__")?;
-    (!server.is_empty()).then_some(server)
 }
 
 #[derive(Default, Deserialize)]
@@ -48,7 +42,7 @@ pub(crate) fn about(name: &str, input: &str) -> About {
         ToolKind::Read => ToolSubject { paths: path(input.path, input.offset), ..none },
         ToolKind::Edit => ToolSubject { paths: path(input.path, None), ..none },
         ToolKind::Search => ToolSubject { query: input.pattern, paths: path(input.path, None), ..none },
-        ToolKind::Mcp => ToolSubject { server: server(name).map(str::to_owned), ..none },
+        ToolKind::Mcp => ToolSubject { server: mcp_server(name).map(str::to_owned), ..none },
         ToolKind::Delete
         | ToolKind::Move
         | ToolKind::Fetch

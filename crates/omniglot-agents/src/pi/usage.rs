@@ -6,6 +6,7 @@ use super::Pi;
 use super::wire::Tokens;
 use crate::contract::Output;
 use crate::conversation::cost::rounded;
+use crate::conversation::usage::plus;
 
 /// Returns the usage of one call; a call that failed tells zeros.
 pub(crate) fn of_tokens(tokens: Tokens) -> Option<Usage> {
@@ -20,31 +21,12 @@ pub(crate) fn of_tokens(tokens: Tokens) -> Option<Usage> {
     (tokens.total_tokens > 0).then(|| usage.with_total())
 }
 
-fn plus(one: Usage, other: &Usage) -> Usage {
-    let sum = |one: Option<u64>, other: Option<u64>| match (one, other) {
-        (Some(one), Some(other)) => Some(one.saturating_add(other)),
-        (one, other) => one.or(other),
-    };
-    Usage {
-        input_tokens: sum(one.input_tokens, other.input_tokens),
-        output_tokens: sum(one.output_tokens, other.output_tokens),
-        reasoning_tokens: sum(one.reasoning_tokens, other.reasoning_tokens),
-        cache_read_tokens: sum(one.cache_read_tokens, other.cache_read_tokens),
-        cache_write_tokens: sum(one.cache_write_tokens, other.cache_write_tokens),
-        total_tokens: None,
-    }
-    .with_total()
-}
-
 impl Pi {
     /// Adds a call of the model to its turn and its session.
     pub(crate) fn used(&mut self, tokens: Option<Tokens>, out: &mut Vec<Output>) {
         let Some(tokens) = tokens.filter(|tokens| tokens.total_tokens > 0) else { return };
         if let (Some(turn), Some(usage)) = (self.turns.running_mut(), of_tokens(tokens)) {
-            turn.usage = Some(match turn.usage.take() {
-                Some(before) => plus(before, &usage),
-                None => usage,
-            });
+            turn.usage = plus(turn.usage.take(), Some(usage));
             turn.cost = Some(turn.cost.unwrap_or(0.0) + tokens.cost.total);
         }
         self.spent += tokens.cost.total;
