@@ -64,6 +64,8 @@ pub struct Dialect {
     pub stops_when_rejected: bool,
     /// The agent tells each of its calls of the model.
     pub tells_steps: bool,
+    /// The agent may answer for a command before it has read all of its output, and then its model never gets it.
+    pub may_lose_output: bool,
 }
 
 impl Dialect {

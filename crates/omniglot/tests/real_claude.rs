@@ -55,6 +55,7 @@ const CLAUDE: Dialect = Dialect {
     asking_mode: None,
     stops_when_rejected: false,
     tells_steps: true,
+    may_lose_output: false,
 };
 
 real_agent_tests! {

@@ -29,6 +29,7 @@ const CLAUDE_ACP: Dialect = Dialect {
     asking_mode: None,
     stops_when_rejected: false,
     tells_steps: false,
+    may_lose_output: false,
 };
 
 real_agent_tests! {

@@ -49,6 +49,7 @@ const CODEX: Dialect = Dialect {
     asking_mode: Some("plan"),
     stops_when_rejected: false,
     tells_steps: true,
+    may_lose_output: false,
 };
 
 real_agent_tests! {

@@ -40,6 +40,7 @@ const CODEX_ACP: Dialect = Dialect {
     asking_mode: Some("plan"),
     stops_when_rejected: true,
     tells_steps: false,
+    may_lose_output: false,
 };
 
 real_agent_tests! {

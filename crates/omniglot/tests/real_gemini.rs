@@ -28,6 +28,7 @@ const GEMINI: Dialect = Dialect {
     asking_mode: None,
     stops_when_rejected: false,
     tells_steps: false,
+    may_lose_output: false,
 };
 
 real_agent_tests! {

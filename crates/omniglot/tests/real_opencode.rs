@@ -46,6 +46,7 @@ const OPENCODE: Dialect = Dialect {
     asking_mode: None,
     stops_when_rejected: true,
     tells_steps: true,
+    may_lose_output: false,
 };
 
 real_agent_tests! {

@@ -29,6 +29,7 @@ const PI: Dialect = Dialect {
     asking_mode: None,
     stops_when_rejected: false,
     tells_steps: true,
+    may_lose_output: false,
 };
 
 fn shell(command: &str) -> Reply {

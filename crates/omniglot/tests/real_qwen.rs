@@ -27,6 +27,7 @@ const QWEN: Dialect = Dialect {
     asking_mode: None,
     stops_when_rejected: true,
     tells_steps: false,
+    may_lose_output: true,
 };
 
 real_agent_tests! {
