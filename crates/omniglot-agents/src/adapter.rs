@@ -10,6 +10,7 @@ use crate::contract::{Link, Open, Refusal, SettingsPreview, SettingsRequest, Tra
 use crate::history::History;
 use crate::http::Serving;
 use crate::launch::{Install, LaunchSpec, Start};
+use crate::prepare::Prepare;
 
 /// How one agent is started, spoken to and described.
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +23,8 @@ pub struct Adapter {
     pub program: Program,
     /// Makes the command for one session of the base command.
     pub launch: fn(&LaunchSpec, &Open) -> LaunchSpec,
+    /// Prepares the files of a process, for an agent that needs some.
+    pub prepare: Option<Prepare>,
     /// Makes the translator of one session.
     pub translator: fn() -> Box<dyn Translator>,
     /// Without `shared_process`, which the lifetime tells; read them by [`Adapter::capabilities()`].

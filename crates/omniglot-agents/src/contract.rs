@@ -204,6 +204,8 @@ pub struct Open {
     pub unprivileged: bool,
     /// No credentials of the agent were found; its handshake may know better.
     pub lacks_credentials: bool,
+    /// A message waits for it. An agent with a process for each turn is not started without.
+    pub has_prompt: bool,
 }
 
 /// The totals of the session's earlier processes, for agents that report only changes.

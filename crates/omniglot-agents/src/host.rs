@@ -1,4 +1,5 @@
-//! An agent's requests to the machine that it works on: files and commands of its session's directory.
+//! An agent's requests to the machine that it works on: files and commands of its session's directory, and
+//! the questions of its helpers (see [`prepare`](crate::prepare)).
 //!
 //! Only describes requests and results; the runtime carries them out, inside that directory. An adapter that
 //! serves such requests stays pure.
@@ -29,6 +30,8 @@ pub enum HostRequest {
     StartTerminal(TerminalStart),
     /// Kills the command of the terminal with this key and its children; its end is reported as usual.
     EndTerminal,
+    /// Answers the helper that has asked with this key.
+    AnswerHelper(String),
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -57,6 +60,10 @@ pub enum HostOutcome {
     Said(TerminalText),
     /// The last message about a terminal; all its output came before.
     Ended(Exit),
+    /// A helper asks, in one line, and waits for [`HostRequest::AnswerHelper`]. The runtime chose the key.
+    HelperAsked(String),
+    /// A helper that has asked waits no more.
+    HelperLeft,
 }
 
 /// The output of a command.

@@ -7,6 +7,7 @@
 mod about;
 pub mod acp;
 pub mod adapter;
+pub mod amp;
 pub mod claude;
 pub mod codex;
 pub mod contract;
@@ -21,6 +22,7 @@ pub mod http;
 pub mod launch;
 pub mod opencode;
 pub mod pi;
+pub mod prepare;
 pub mod registry;
 pub mod replay;
 mod rpc;

@@ -6,7 +6,7 @@
 use crate::acp::quirks::{claude_acp, codex_acp, copilot, gemini, qwen};
 use crate::acp::{self, unverified};
 use crate::adapter::Adapter;
-use crate::{claude, codex, opencode, pi};
+use crate::{amp, claude, codex, opencode, pi};
 
 const ADAPTERS: &[Adapter] = &[
     acp::MOCK,
@@ -14,6 +14,7 @@ const ADAPTERS: &[Adapter] = &[
     codex::ADAPTER,
     opencode::ADAPTER,
     pi::ADAPTER,
+    amp::ADAPTER,
     gemini::ADAPTER,
     qwen::ADAPTER,
     copilot::ADAPTER,

@@ -110,6 +110,11 @@ fn not_understood(capture: &Path) -> usize {
         ("claude-2.1.325/mcp_sdk.jsonl", 4),
         // The client offers tools of its own, which we never do: calls of them are refused.
         ("codex/dynamic_tools.jsonl", 4),
+        // The program is started without its JSON lines, without a login or with wrong flags, which we never do: it
+        // prints words for people.
+        ("amp/error_no_login.jsonl", 6),
+        ("amp/text_plain.jsonl", 1),
+        ("amp/version.jsonl", 6),
     ];
     ON_PURPOSE.iter().find(|(name, _)| capture.ends_with(name)).map_or(0, |(_, count)| *count)
 }

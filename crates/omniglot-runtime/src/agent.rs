@@ -13,6 +13,7 @@ mod http;
 mod live;
 mod mask;
 mod mcp;
+pub(crate) mod prepared;
 pub(crate) mod session_start;
 pub(crate) mod shared_server;
 

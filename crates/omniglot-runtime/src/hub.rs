@@ -130,6 +130,7 @@ impl Hub {
         let HubConfig { data_dir, program, config, registry, store, deadlines, backlog } = config;
         let run_dir = private(&data_dir).join("run");
         let swept = crate::process::sweep::sweep(&run_dir);
+        crate::agent::prepared::sweep(&run_dir);
         if !swept.is_empty() {
             tracing::warn!(?swept, "ended processes that an earlier daemon had left");
         }

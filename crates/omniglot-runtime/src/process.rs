@@ -199,10 +199,7 @@ async fn start<P>(
     launch: &Launch,
     pipes: fn() -> io::Result<(P, AgentStdio)>,
 ) -> Result<(Started<P>, u32), SpawnError> {
-    if !launch.cwd.is_dir() {
-        return Err(SpawnError::Directory(launch.cwd.clone()));
-    }
-    let program = launch.resolve()?;
+    let program = launch.check()?;
     let failed = |source| SpawnError::Guard { guard: supervisor.guard.clone(), source };
     let started = pipes().and_then(|pipes| Started::new(supervisor, launch, &program, pipes));
     let mut started = started.map_err(failed)?;

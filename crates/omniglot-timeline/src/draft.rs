@@ -37,6 +37,8 @@ impl From<&str> for RequestKey {
 pub enum Draft {
     /// The agent is ready, with this session of its own.
     SessionStarted(SessionStarted),
+    /// The agent's own session is not there any more: the next process begins a new one.
+    SessionForgotten,
     TurnStarted(Origin),
     /// The agent repeats a user's message under its own id, and completes it: that of `item`, or else the one that
     /// began the turn; see [`Origin::Echoed`].

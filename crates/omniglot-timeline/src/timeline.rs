@@ -209,6 +209,7 @@ impl Timeline {
         self.shelve_images(&mut draft, stamp, out);
         match draft {
             Draft::SessionStarted(started) => self.session_started(started, stamp, out),
+            Draft::SessionForgotten => self.foreign = true,
             Draft::State(patch) => self.state(*patch, stamp, out),
             draft if self.fold.ended => {
                 drop(draft);
@@ -246,7 +247,7 @@ impl Timeline {
                 self.question_resolved(&key, answers, by, stamp, out)
             }
             Draft::Error(failure) => self.error(failure, stamp, out),
-            Draft::SessionStarted(_) | Draft::State(_) => {}
+            Draft::SessionStarted(_) | Draft::SessionForgotten | Draft::State(_) => {}
         }
     }
 
@@ -339,7 +340,8 @@ impl Timeline {
         self.capabilities = capabilities.or(self.capabilities);
         let natives = self.resumable().zip(native_session_id.as_deref());
         let leaves_native = natives.is_some_and(|(old, new)| old != new);
-        if native_session_id.is_some() {
+        let tells_native = native_session_id.is_some();
+        if tells_native {
             self.native_session_id = native_session_id;
             self.foreign = false;
         }
@@ -366,6 +368,8 @@ impl Timeline {
             (true, false) => self.dropped(DropReason::Internal),
         }
         if forgotten {
+            // The native session that it will tell later is no news then.
+            self.foreign |= !tells_native;
             let detail = "the agent was started anew and does not remember what was said before";
             self.status(StatusLabel::MemoryLost, detail, stamp.synthetic(), out);
         }

@@ -2,6 +2,7 @@
 
 mod acp_command;
 mod agents;
+mod amp_delegate;
 mod cli;
 mod completions;
 mod config_command;
@@ -38,7 +39,11 @@ use logging::Verbosity;
 use usage::UsageError;
 
 fn main() -> ExitCode {
-    let mut args = std::env::args_os().skip(1).peekable();
+    let mut args = std::env::args_os();
+    if amp_delegate::is_called(args.next().as_deref()) {
+        return amp_delegate::run();
+    }
+    let mut args = args.peekable();
     // A guard must be a single small thread, so it starts before anything else of the program does.
     if args.next_if(|first| first == "guard").is_some() {
         return omniglot_runtime::process::guard::run(args);

@@ -34,6 +34,7 @@ pub const PLAIN: Adapter = Adapter {
     lifetime: Lifetime::Session,
     program: Program::Own,
     launch: same_command,
+    prepare: None,
     translator: || Box::new(Acp::new()),
     capabilities: UNVERIFIED,
     preview_settings: |state, requested| preview_settings(state, requested, &NONE),

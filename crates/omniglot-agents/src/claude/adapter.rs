@@ -19,6 +19,7 @@ pub const ADAPTER: Adapter = Adapter {
     lifetime: Lifetime::Session,
     program: Program::Installed(&START),
     launch,
+    prepare: None,
     translator: || Box::new(Claude::new()),
     capabilities: EVERYTHING,
     preview_settings,

@@ -20,6 +20,7 @@ pub const ADAPTER: Adapter = Adapter {
     lifetime: Lifetime::Shared(|| Shared { link: Box::new(CodexLink::default()), serving: None }),
     program: Program::Installed(&START),
     launch: same_command,
+    prepare: None,
     translator: || Box::new(Codex::new()),
     capabilities: EVERYTHING,
     preview_settings,

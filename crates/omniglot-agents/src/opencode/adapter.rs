@@ -19,6 +19,7 @@ pub const ADAPTER: Adapter = Adapter {
     lifetime: Lifetime::Shared(|| Shared { link: Box::new(OpenCodeLink::default()), serving: Some(SERVING) }),
     program: Program::Installed(&START),
     launch,
+    prepare: None,
     translator: || Box::new(OpenCode::new()),
     capabilities: EVERYTHING,
     preview_settings,

@@ -18,6 +18,7 @@ pub const ADAPTER: Adapter = Adapter {
     lifetime: Lifetime::Session,
     program: Program::Installed(&START),
     launch,
+    prepare: None,
     translator: || Box::new(Pi::new()),
     capabilities: AgentCapabilities { plan_mode: false, mcp_tools: false, ..EVERYTHING },
     preview_settings,

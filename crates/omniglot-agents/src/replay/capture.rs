@@ -84,7 +84,16 @@ struct Process {
     #[serde(default)]
     argv: Vec<String>,
     #[serde(default)]
-    code: Option<i32>,
+    code: Option<Code>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Code {
+    /// A negative one is the signal that ended the process.
+    Number(i32),
+    /// The recorder's words for a process that had to be killed.
+    Killed(#[expect(dead_code, reason = "words for a reader of the recording")] String),
 }
 
 /// Reads a whole recording.
@@ -148,8 +157,12 @@ impl ProcessState {
         })
     }
 
-    /// A negative code is the signal that ended the process.
-    fn ending(self, code: Option<i32>) -> Ending {
+    fn ending(self, code: Option<Code>) -> Ending {
+        const KILLED: i32 = -9;
+        let code = code.map(|code| match code {
+            Code::Number(number) => number,
+            Code::Killed(_) => KILLED,
+        });
         let exit = Exit {
             code: code.filter(|code| *code >= 0),
             signal: code.filter(|code| *code < 0).map(i32::wrapping_neg),

@@ -80,6 +80,7 @@ fn show_draft(draft: &Draft) -> String {
                 short(resume)
             )
         }
+        Draft::SessionForgotten => "session forgotten".to_owned(),
         Draft::TurnStarted(Origin::User { message_id, content } | Origin::Echoed { message_id, content }) => {
             format!("turn + user {} {}", short(message_id), short(content))
         }

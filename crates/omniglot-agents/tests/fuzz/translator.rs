@@ -147,12 +147,17 @@ impl<'a> Session<'a> {
     fn host(&mut self, choice: u8) {
         let key = choose(&self.machine, choice).copied().unwrap_or(HostKey(7));
         let error = || HostError::new(HostErrorKind::Failed, "no");
-        let news = match choice % 5 {
+        let news = match choice % 8 {
             0 => HostOutcome::Read(Ok("text".into())),
             1 => HostOutcome::Written(Err(error())),
             2 => HostOutcome::Started(Ok(())),
             3 => HostOutcome::Said(TerminalText { text: "out".into(), masked: None }),
-            _ => HostOutcome::Ended(Exit { code: Some(1), signal: None }),
+            4 => HostOutcome::Ended(Exit { code: Some(1), signal: None }),
+            5 => {
+                HostOutcome::HelperAsked(r#"{"tool":"shell_command","input":"{\"command\":\"ls\"}"}"#.into())
+            }
+            6 => HostOutcome::HelperAsked("nothing".into()),
+            _ => HostOutcome::HelperLeft,
         };
         self.handle(Input::Host { key, news: &news });
     }

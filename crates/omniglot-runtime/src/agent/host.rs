@@ -1,4 +1,4 @@
-//! Host duties for an agent: files and commands, inside its session's directory.
+//! Host duties for an agent: files and commands, inside its session's directory, and its helpers.
 //!
 //! Works beside the session's loop and within bounds: the loop hands a request over and hears what came
 //! of it. A client that offers its own machine is asked first. Knows no protocol; answers are the adapter's.
@@ -6,6 +6,7 @@
 
 mod client_side;
 mod files;
+mod helpers;
 mod terminal;
 
 use std::collections::HashMap;
@@ -21,10 +22,12 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::client_host::ClientHostOffer;
+use crate::agent::prepared::PreparedFiles;
 use crate::confined::{OpenError, Private, Root};
 use crate::process::Supervisor;
 pub(crate) use client_side::ClientHostLookup;
 use client_side::{ClientCommand, ClientHostSender};
+use helpers::Helpers;
 use terminal::Terminal;
 
 /// The context of a host.
@@ -83,6 +86,9 @@ pub(crate) struct Host {
     requests: JoinSet<()>,
     /// Commands that run.
     commands: JoinSet<()>,
+    helpers: Option<Helpers>,
+    /// The files of the agent's process, which last as long as it.
+    _files: Option<PreparedFiles>,
 }
 
 /// HostEvent that may wait; over it commands wait.
@@ -93,11 +99,14 @@ const MAX_FILE_REQUESTS: usize = 256;
 const MAX_TERMINALS: usize = 32;
 
 impl Host {
-    pub(crate) fn new(context: HostContext) -> Self {
+    pub(crate) fn new(context: HostContext, mut files: Option<PreparedFiles>) -> Self {
         let (news, inbox) = mpsc::channel(MAX_EVENTS);
+        let listener = files.as_mut().and_then(PreparedFiles::take_listener);
         Self {
             context: Arc::new(context),
             client_hosts: None,
+            helpers: listener.map(|listener| Helpers::listen(listener, news.clone())),
+            _files: files,
             news,
             inbox,
             files: Arc::new(Semaphore::new(FILES_AT_ONCE)),
@@ -118,7 +127,8 @@ impl Host {
         while self.requests.try_join_next().is_some() {}
         while self.commands.try_join_next().is_some() {}
         let HostAsk { key, request } = ask;
-        if self.requests.len() >= MAX_FILE_REQUESTS && request != HostRequest::EndTerminal {
+        let takes_room = !matches!(request, HostRequest::EndTerminal | HostRequest::AnswerHelper(_));
+        if takes_room && self.requests.len() >= MAX_FILE_REQUESTS {
             return self.refuse(key, &request, "too many requests at once; wait for some answers first");
         }
         match request {
@@ -128,6 +138,11 @@ impl Host {
             HostRequest::EndTerminal => {
                 if let Some(end) = self.terminals.get(&key) {
                     end.cancel();
+                }
+            }
+            HostRequest::AnswerHelper(line) => {
+                if let Some(helpers) = &mut self.helpers {
+                    helpers.answer(key, line);
                 }
             }
         }
@@ -140,7 +155,7 @@ impl Host {
             HostRequest::ReadFile(_) => HostOutcome::Read(Err(error)),
             HostRequest::WriteFile { .. } => HostOutcome::Written(Err(error)),
             HostRequest::StartTerminal(_) => HostOutcome::Started(Err(error)),
-            HostRequest::EndTerminal => return,
+            HostRequest::EndTerminal | HostRequest::AnswerHelper(_) => return,
         };
         self.refused.push((key, news));
     }

@@ -38,6 +38,19 @@ pub(crate) struct Translated {
 }
 
 impl Translated {
+    /// Returns what came of a command that no process has got. There is nobody to whom its messages could go.
+    pub(crate) fn of_daemon(outputs: Vec<Output>) -> Self {
+        let (mut stream, mut answers) = (vec![], vec![]);
+        for output in outputs {
+            match output {
+                Output::Stream(output) => stream.push(output),
+                Output::Answer(answer) => answers.push(answer),
+                Output::Transport(_) => {}
+            }
+        }
+        Self { frame: None, source: EventSource::Daemon, stream, answers }
+    }
+
     /// Whether the agent said something that its translator knows. A message that only had us send something
     /// has no outputs left.
     pub(crate) fn is_understood(&self) -> bool {
@@ -290,11 +303,23 @@ impl Agent {
     }
 
     pub(crate) fn host_news(&mut self, (key, mut news): HostEvent) -> Vec<Translated> {
-        if let HostOutcome::Said(said) = &mut news {
-            let masked = self.mask.text(said.text.clone());
-            said.masked = (masked != said.text).then_some(masked);
-        }
-        self.handle(Input::Host { key, news: &news }, None)
+        let frame = match &mut news {
+            HostOutcome::Said(said) => {
+                let masked = self.mask.text(said.text.clone());
+                said.masked = (masked != said.text).then_some(masked);
+                None
+            }
+            HostOutcome::HelperAsked(question) => {
+                *question = self.mask.text(std::mem::take(question));
+                Some(Bytes::copy_from_slice(question.trim_end().as_bytes()))
+            }
+            HostOutcome::Read(_)
+            | HostOutcome::Written(_)
+            | HostOutcome::Started(_)
+            | HostOutcome::Ended(_)
+            | HostOutcome::HelperLeft => None,
+        };
+        self.handle(Input::Host { key, news: &news }, frame)
     }
 
     /// Translates one thing that came of it; an exit is left to [`exited`](Self::exited).
@@ -314,7 +339,11 @@ impl Agent {
     /// Lets the translator handle one thing, then everything that it wants sent because of it.
     fn handle_said(&mut self, input: Input<'_>, frame: Option<Bytes>, trust: Trust) -> Vec<Translated> {
         let source = match input {
-            Input::Frame(_) | Input::Garbage { .. } => EventSource::Agent,
+            Input::Frame(_)
+            | Input::Garbage { .. }
+            | Input::Host { news: HostOutcome::HelperAsked(_) | HostOutcome::HelperLeft, .. } => {
+                EventSource::Agent
+            }
             _ => EventSource::Daemon,
         };
         let mut outputs = Vec::new();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omniglot_agents::launch::Install;
-use omniglot_agents::{Command, CommandAnswer, Open, Refusal, RefusalKind};
+use omniglot_agents::{Command, CommandAnswer, Input, Lifetime, Open, Refusal, RefusalKind};
 use omniglot_schema::{ErrorCode, StderrOutput};
 use omniglot_timeline::Failure;
 use tokio::time::{Instant, timeout_at};
@@ -17,6 +17,7 @@ use crate::agent::early::{Discarded, EarlyOutput};
 use crate::agent::host::{Host, HostContext};
 use crate::agent::mask::Mask;
 use crate::agent::mcp;
+use crate::agent::prepared::PreparedFiles;
 use crate::agent::shared_server::Servers;
 use crate::agent::{Agent, AgentEvent, Translated};
 use crate::confined::Private;
@@ -39,7 +40,8 @@ pub(crate) struct Launcher {
 const HANDSHAKE_TIMEOUTS: u32 = 10;
 
 pub(crate) struct Opened {
-    pub(crate) agent: Agent,
+    /// `None` for an agent with a process for each turn while there is no turn.
+    pub(crate) agent: Option<Agent>,
     pub(crate) early: EarlyOutput,
 }
 
@@ -114,11 +116,17 @@ impl Launcher {
         agent: &str,
         mut open: Open,
         early: &mut EarlyOutput,
-    ) -> Result<Agent, StartErrorKind> {
+    ) -> Result<Option<Agent>, StartErrorKind> {
         let entry = self.catalog.get(agent).map_err(StartErrorKind::Unknown)?;
         open.mcp = mcp::ready(open.mcp, |name| entry.variable(name)).map_err(bad_request)?;
         entry.may_resume(&open).await;
-        let launch = Launch::new(entry.launch_for(&open), open.cwd.clone());
+        let mut spec = entry.launch_for(&open);
+        let files = PreparedFiles::write(entry, &self.supervisor, &open, &mut spec);
+        let files = files.map_err(StartErrorKind::Refused)?;
+        let launch = Launch::new(spec.clone(), open.cwd.clone());
+        if matches!(entry.adapter.lifetime, Lifetime::Turn) && !open.has_prompt {
+            return rehearse(entry, &launch, open, early).map(|()| None);
+        }
         let (process, io) = match entry.adapter.shared() {
             None => {
                 let spawned = Process::spawn(&self.supervisor, &launch).await;
@@ -127,18 +135,19 @@ impl Launcher {
                     .map_err(StartErrorKind::Spawn)?
             }
             Some(shared) => {
-                let joined = self.servers.join(agent, entry.launch_for(&open), shared).await;
+                let joined = self.servers.join(agent, spec, shared).await;
                 joined.map(|(lease, io)| (ProcessHandle::Shared(lease), io))?
             }
         };
         let mask = Mask::of(&launch.env, &open.mcp);
-        let host = Host::new(HostContext {
+        let context = HostContext {
             root: open.cwd.clone(),
             private: self.private.clone(),
             env: launch.env.clone(),
             supervisor: self.supervisor.clone(),
             whole_lines: !mask.is_empty(),
-        });
+        };
+        let host = Host::new(context, files);
         let mut live = Agent::new(entry.translator(), mask, (process, io), host);
         let mut progress = Progress::default();
         progress.take(live.started(&launch.argv(), &open.carryover), early);
@@ -147,7 +156,7 @@ impl Launcher {
         let mut deadline = Instant::now() + self.timeout;
         loop {
             match progress.verdict {
-                Some(Verdict::Open) => return Ok(live),
+                Some(Verdict::Open) => return Ok(Some(live)),
                 Some(Verdict::Refused(refusal)) => return Err(StartErrorKind::Refused(refusal)),
                 None => {}
             }
@@ -176,6 +185,26 @@ impl Launcher {
                 }
             }
         }
+    }
+}
+
+/// Lets the adapter open a session without a process, which the first message will start. Its program must be there.
+fn rehearse(
+    entry: &Entry,
+    launch: &Launch,
+    open: Open,
+    early: &mut EarlyOutput,
+) -> Result<(), StartErrorKind> {
+    launch.check().map_err(StartErrorKind::Spawn)?;
+    let mut translator = entry.translator();
+    let mut outputs = Vec::new();
+    translator.handle(Input::Started { argv: &launch.argv(), carryover: &open.carryover }, &mut outputs);
+    translator.handle(Input::Command(&Command::Open(open)), &mut outputs);
+    let mut progress = Progress::default();
+    progress.take(vec![Translated::of_daemon(outputs)], early);
+    match progress.verdict {
+        Some(Verdict::Refused(refusal)) => Err(StartErrorKind::Refused(refusal)),
+        Some(Verdict::Open) | None => Ok(()),
     }
 }
 

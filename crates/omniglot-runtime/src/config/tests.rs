@@ -61,7 +61,7 @@ fn an_unknown_protocol_is_refused_with_the_known_ones() {
     refused(
         "[agents.a]\nprotocol = \"http\"\ncommand = [\"x\"]\n",
         "2:12",
-        "known: acp, claude, codex, opencode",
+        "known: acp, amp, claude, codex, opencode",
     );
 }
 

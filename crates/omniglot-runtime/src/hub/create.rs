@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use omniglot_agents::{Lifetime, Open, RefusalKind, SettingsRequest};
+use omniglot_agents::{Open, RefusalKind, SettingsRequest};
 use omniglot_schema::{
     AgentError, AuthState, AuthStatus, Connection, CreateSessionRequest, CreateSessionResponse, ErrorType,
     MessageRequest, QuestionPolicy, SessionId, StatePatch,
@@ -55,16 +55,13 @@ impl Hub {
     ) -> Result<PendingSession, RuntimeError> {
         let is_copy = origin.is_some();
         let mut pending = PendingSession::new(id, request, origin);
-        if !is_copy && self.starts_with_its_turn(&request.agent)? {
-            pending.step.draft(&mut pending.timeline, Draft::SessionStarted(SessionStarted::default()));
-            pending.settle(request);
-            return Ok(pending);
-        }
         open.lacks_credentials = !self.has_credentials(self.inner.launcher.catalog.get(&request.agent)?);
-        match self.inner.launcher.clone().open(request.agent.clone(), open).await {
+        let opening = self.inner.launcher.clone().open(request.agent.clone(), open).await;
+        let is_open = opening.is_ok();
+        match opening {
             Ok(Opened { agent, early }) => {
                 pending.step.absorb_early(&mut pending.timeline, early);
-                pending.opened = Some(agent);
+                pending.opened = agent;
                 pending.refused = pending.logged_out(self.login(&request.agent));
             }
             Err(start_error) if is_copy => return Err(start_error.into_error()),
@@ -72,23 +69,8 @@ impl Hub {
         }
         pending.settle(request);
         self.check_open()?;
-        self.learn(request, &pending.timeline, pending.opened.is_some());
+        self.learn(request, &pending.timeline, is_open);
         Ok(pending)
-    }
-
-    /// Whether the agent has a process for each turn, and so none before the first; its program must be there.
-    fn starts_with_its_turn(&self, agent: &str) -> Result<bool, RuntimeError> {
-        let entry = self.inner.launcher.catalog.get(agent)?;
-        if !matches!(entry.adapter.lifetime, Lifetime::Turn) {
-            return Ok(false);
-        }
-        match entry.path() {
-            Some(_) => Ok(true),
-            None => {
-                let program = entry.launch.program.clone();
-                Err(RuntimeError::not_installed(agent.to_owned(), program, entry.install()))
-            }
-        }
     }
 
     /// How one logs in to an agent, where that is known.

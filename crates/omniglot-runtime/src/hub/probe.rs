@@ -140,8 +140,10 @@ impl Hub {
                 // Said first, it would begin the session in place of the agent's own word.
                 let heard = early.heard.into_iter().map(Translated::without_nonsense).collect();
                 step.absorb(&mut timeline, heard);
-                agent.process.kill();
-                agent.process.gone().await;
+                if let Some(agent) = agent {
+                    agent.process.kill();
+                    agent.process.gone().await;
+                }
                 (nonsense, None)
             }
             Err(mut failed) => {

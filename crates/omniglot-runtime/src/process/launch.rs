@@ -38,6 +38,14 @@ impl Launch {
         std::iter::once(&self.program).chain(&self.args).cloned().collect()
     }
 
+    /// Checks that the program could be started there.
+    pub(crate) fn check(&self) -> Result<PathBuf, SpawnError> {
+        if !self.cwd.is_dir() {
+            return Err(SpawnError::Directory(self.cwd.clone()));
+        }
+        self.resolve()
+    }
+
     /// Where the program is. Asked before anything is started, so that "not installed" is told apart.
     pub(crate) fn resolve(&self) -> Result<PathBuf, SpawnError> {
         let name = Path::new(&self.program);

@@ -24,6 +24,7 @@ impl Session {
             return Flow::Done;
         }
         if let SessionCommand::Configure(patch) = ask {
+            self.make_way_for_settings(&patch).await;
             self.configure(patch, reply);
             self.drive();
             self.commit_in_flight();

@@ -3,7 +3,9 @@
 
 use std::future::pending;
 
-use omniglot_agents::{Command, CommandAnswer, Refusal, SettingsPreview, SettingsRequest, StreamOutput};
+use omniglot_agents::{
+    Command, CommandAnswer, Lifetime, Refusal, SettingsPreview, SettingsRequest, StreamOutput,
+};
 use omniglot_schema::{ErrorCode, SessionPatch, SessionState, StatePatch, StatusLabel};
 use omniglot_timeline::{Draft, Failure};
 use tokio::sync::oneshot;
@@ -127,7 +129,10 @@ impl Session {
     /// Returns the expected result of the settings request; an agent that was never open has no lists to check.
     fn preview_settings(&self, requested: &SettingsRequest) -> Result<SettingsPreview, RuntimeError> {
         let fold = self.timeline.fold();
-        if requested.is_empty() || fold.native_session_id.is_none() {
+        // An agent with a process for each turn has a native session only from its first turn on.
+        let was_open =
+            fold.native_session_id.is_some() || matches!(self.spec.lifetime(), Some(Lifetime::Turn));
+        if requested.is_empty() || !was_open {
             return Ok(SettingsPreview { patch: as_requested(requested), warnings: vec![] });
         }
         let entry = self.spec.launcher.catalog.get(&self.spec.agent)?;
@@ -136,7 +141,8 @@ impl Session {
 
     fn is_free(&self) -> bool {
         let turn_runs = self.timeline.fold().open_turn.is_some() || self.cancelling.is_some();
-        self.agent.is_some() && !turn_runs && self.queue.is_empty() && !self.configuring.is_pending()
+        let listens = self.agent.is_some() && !self.turn_process.is_used();
+        listens && !turn_runs && self.queue.is_empty() && !self.configuring.is_pending()
     }
 
     fn put_off(&mut self, requested: SettingsRequest, preview: SettingsPreview) {

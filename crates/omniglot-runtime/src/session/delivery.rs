@@ -207,6 +207,7 @@ impl Session {
             return;
         }
         let mut open = self.spec.open.clone();
+        open.has_prompt = true;
         let fold = self.timeline.fold();
         open.resume = self.timeline.resumable().map(str::to_owned);
         open.resume_since = fold.native_since;
@@ -221,8 +222,11 @@ impl Session {
         self.step.begin();
         match result {
             Ok(Opened { agent, early }) => {
-                tracing::info!(session = %self.spec.id, agent = self.spec.agent, pid = agent.process.pid(), "started");
-                self.take_agent(agent);
+                if let Some(agent) = agent {
+                    let pid = agent.process.pid();
+                    tracing::info!(session = %self.spec.id, agent = self.spec.agent, pid, "started");
+                    self.take_agent(agent);
+                }
                 self.absorb_early(early);
                 self.connection(Some(Connection::Connected));
             }

@@ -5,7 +5,7 @@
 //! A message that comes while the process leaves waits for its exit; then the next process is started for it.
 
 use omniglot_agents::Lifetime;
-use omniglot_schema::{ResolvedBy, StderrOutput};
+use omniglot_schema::{ResolvedBy, SessionPatch, StderrOutput};
 use omniglot_timeline::{Failure, TurnEnd};
 use tokio::time::Instant;
 
@@ -59,6 +59,17 @@ impl Session {
             agent.close_stdin();
         }
         self.turn_process = TurnProcess::Leaving(Instant::now() + self.spec.deadlines.stop);
+    }
+
+    /// New settings are for the next process, so one that still waits for its prompt is stopped.
+    pub(super) async fn make_way_for_settings(&mut self, patch: &SessionPatch) {
+        let sets = patch.model.is_some()
+            || patch.variant.is_some()
+            || patch.agent_mode.is_some()
+            || patch.permission_mode.is_some();
+        if sets && matches!(self.spec.lifetime(), Some(Lifetime::Turn)) && !self.turn_process.is_used() {
+            self.stop_agent().await;
+        }
     }
 
     /// Stops a process that has not exited in time after its turn.

@@ -23,9 +23,8 @@ use serde_json::value::RawValue;
 use crate::support::{guard_program, within};
 
 /// Reads its prompt to the end of stdin; then tells its thread and, in one line, its pid, the thread that it was
-/// started with, and the prompt. A process that copies a thread exits without any prompt.
+/// started with, and the prompt.
 const SCRIPT: &str = r#"
-[ "$2" = copy ] && exit 0
 prompt=$(cat)
 case "$prompt" in
     *die*) echo dying >&2; kill -9 $$ ;;
@@ -47,6 +46,7 @@ fn toy() -> Adapter {
         lifetime: Lifetime::Turn,
         program: Program::Installed(&START),
         launch,
+        prepare: None,
         translator: || Box::new(Toy),
         capabilities: AgentCapabilities::default(),
         preview_settings: |_, _| Ok(SettingsPreview::default()),
@@ -303,15 +303,14 @@ async fn a_process_that_dies_in_its_turn_ends_the_turn_and_not_the_session() {
 }
 
 #[tokio::test]
-async fn a_process_that_exits_without_a_prompt_ends_nothing() {
+async fn a_copy_of_a_session_has_no_process_before_its_first_turn() {
     let mut toys = Toys::start().await;
     toys.post("one").await;
     let events = toys.until_turns(1).await;
     let copy = SessionId::parse("copy").unwrap();
     toys.hub.fork(&toys.id, copy.clone()).await.unwrap();
     toys.id = copy;
-    let exits = |event: &UniversalEvent| matches!(&event.data, EventData::SessionUpdated(patch) if patch.connection == Some(None));
-    toys.until(1, exits).await;
+    assert_eq!(toys.hub.detail(&toys.id).await.unwrap().state.connection, None);
     toys.post("two").await;
     let events_of_copy = toys.until_turns(1).await;
     assert_goes_on(&events_of_copy);
