@@ -1,8 +1,9 @@
 //! Scripted model servers on loopback: the test writes the answers that an agent gets from its model.
 //!
-//! A script is a queue of [`Reply`]s in a provider-neutral form. `server.rs` serves it, one file per provider
-//! (`gemini`, `anthropic`, `responses`, `chat`) encodes its wire. Side requests of an agent (titles, token
-//! counts, checks) are answered without touching the queue; an unexpected request fails the test.
+//! A script is a queue of [`Reply`]s in a provider-neutral form, played by `play.rs`. `http.rs` serves it to agents
+//! that call a model, and one file per provider (`gemini`, `anthropic`, `responses`, `chat`) encodes its wire.
+//! Side requests of an agent (titles, token counts, checks) are answered without touching the queue; an
+//! unexpected request fails the test.
 //!
 //! ```ignore
 //! let model = Model::gemini().reply(Reply::tool("read_file", json!({"file_path": "a"}))).reply(Reply::text("done")).start();
@@ -15,7 +16,9 @@ mod anthropic;
 mod chat;
 mod gate;
 mod gemini;
+mod http;
 mod openai;
+mod play;
 mod provider;
 mod reply;
 mod request;
@@ -25,24 +28,30 @@ mod server;
 mod tests;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
+
+use axum::Router;
 
 pub use self::gate::Gate;
 pub use self::reply::{Failure, Reply, Stop, Usage};
 pub use self::request::{Message, Part, Purpose, Request, Role};
 
-use self::provider::Provider;
-use self::server::{Server, Side};
+use self::play::{Play, Side};
+use self::server::Server;
+
+/// Makes the routes that serve a script.
+type Routes = fn(Arc<Play>) -> Router;
 
 /// The script of a model, under construction.
 pub struct Script {
-    provider: &'static dyn Provider,
+    routes: Routes,
     replies: VecDeque<Reply>,
     sides: Vec<Side>,
 }
 
 impl Script {
-    fn new(provider: &'static dyn Provider) -> Self {
-        Self { provider, replies: VecDeque::new(), sides: vec![] }
+    fn new(routes: Routes) -> Self {
+        Self { routes, replies: VecDeque::new(), sides: vec![] }
     }
 
     /// Adds the answer to the next request of the conversation.
@@ -58,34 +67,36 @@ impl Script {
     }
 
     pub fn start(self) -> Model {
-        Model { server: Server::start(self.provider, self.replies, self.sides) }
+        let play = Arc::new(Play::new(self.replies, self.sides));
+        Model { server: Server::start((self.routes)(play.clone())), play }
     }
 }
 
 /// A running scripted model. When dropped it fails the test if a request came that no script has.
 pub struct Model {
     server: Server,
+    play: Arc<Play>,
 }
 
 impl Model {
     /// The Gemini API: `generateContent`, `streamGenerateContent`, `countTokens`.
     pub fn gemini() -> Script {
-        Script::new(&gemini::Gemini)
+        Script::new(|play| http::routes(&gemini::Gemini, play))
     }
 
     /// The Anthropic Messages API, streaming and not, and `count_tokens`.
     pub fn anthropic() -> Script {
-        Script::new(&anthropic::Anthropic)
+        Script::new(|play| http::routes(&anthropic::Anthropic, play))
     }
 
     /// The OpenAI Responses API.
     pub fn responses() -> Script {
-        Script::new(&responses::Responses)
+        Script::new(|play| http::routes(&responses::Responses, play))
     }
 
     /// The OpenAI chat completions API.
     pub fn chat() -> Script {
-        Script::new(&chat::Chat)
+        Script::new(|play| http::routes(&chat::Chat, play))
     }
 
     /// `http://127.0.0.1:PORT`, without a path.
@@ -95,12 +106,12 @@ impl Model {
 
     /// Extends the script; a reply that lasts forever ends here.
     pub fn push(&self, reply: Reply) {
-        self.server.push(reply);
+        self.play.push(reply);
     }
 
     /// Returns all requests, in order.
     pub fn requests(&self) -> Vec<Request> {
-        self.server.requests()
+        self.play.requests()
     }
 
     /// Returns the requests that took a reply of the script, in order.
@@ -123,7 +134,7 @@ impl Model {
 
     /// Waits until the conversation has this many requests.
     pub async fn wait_for(&self, count: usize) -> Vec<Request> {
-        let mut news = self.server.news();
+        let mut news = self.play.news();
         loop {
             let conversation = self.conversation();
             if conversation.len() >= count {
@@ -149,7 +160,7 @@ impl Drop for Model {
             lines(unexpected),
             lines(self.requests())
         );
-        let left = self.server.left();
+        let left = self.play.left();
         let asked = lines(self.requests());
         assert!(left.is_empty(), "replies that nobody asked for: {left:?}\nof all requests:\n  {asked}");
     }
