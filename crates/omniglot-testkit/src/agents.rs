@@ -4,6 +4,7 @@
 //! `cargo xtask agents` installs them; a missing agent fails the test with that hint. Each agent's needs are
 //! in its own file.
 
+mod amp;
 mod claude;
 mod codex;
 mod gemini;
@@ -62,6 +63,15 @@ impl RealAgent {
 
     pub fn variables(&self) -> &[(String, String)] {
         &self.env
+    }
+
+    /// Returns its command in its own environment, to run it without a daemon.
+    pub fn process(&self) -> tokio::process::Command {
+        let (program, arguments) = self.command.split_first().expect("a program");
+        let mut process = tokio::process::Command::new(program);
+        let variables = self.env.iter().map(|(name, value)| (name, value));
+        process.args(arguments).env_clear().envs(variables).current_dir(self.home()).kill_on_drop(true);
+        process
     }
 
     /// Makes a folder with a program of the agent's name, as an installer leaves one on the PATH.

@@ -1,7 +1,8 @@
 //! Scripted model servers on loopback: the test writes the answers that an agent gets from its model.
 //!
 //! A script is a queue of [`Reply`]s in a provider-neutral form, played by `play.rs`. `http.rs` serves it to agents
-//! that call a model, and one file per provider (`gemini`, `anthropic`, `responses`, `chat`) encodes its wire.
+//! that call a model, and one file per provider (`gemini`, `anthropic`, `responses`, `chat`) encodes its wire. The
+//! loop of Amp runs on its server, so `amp` plays that server and takes the replies itself.
 //! Side requests of an agent (titles, token counts, checks) are answered without touching the queue; an
 //! unexpected request fails the test.
 //!
@@ -12,6 +13,7 @@
 //! ```
 #![allow(clippy::indexing_slicing, reason = "members of JSON that was written here")]
 
+mod amp;
 mod anthropic;
 mod chat;
 mod gate;
@@ -99,6 +101,11 @@ impl Model {
         Script::new(|play| http::routes(&chat::Chat, play))
     }
 
+    /// Amp's server, which runs the agent loop: a reply answers each call that the loop makes of its model.
+    pub fn amp() -> Script {
+        Script::new(amp::routes)
+    }
+
     /// `http://127.0.0.1:PORT`, without a path.
     pub fn url(&self) -> String {
         self.server.url()
@@ -134,12 +141,14 @@ impl Model {
 
     /// Waits until the conversation has this many requests.
     pub async fn wait_for(&self, count: usize) -> Vec<Request> {
+        self.wait_until(|_| self.conversation().len() >= count).await;
+        self.conversation()
+    }
+
+    /// Waits until the requests are such.
+    pub async fn wait_until(&self, wanted: impl Fn(&[Request]) -> bool) {
         let mut news = self.play.news();
-        loop {
-            let conversation = self.conversation();
-            if conversation.len() >= count {
-                return conversation;
-            }
+        while !wanted(&self.requests()) {
             news.changed().await.expect("the server runs");
         }
     }
