@@ -149,7 +149,8 @@ async fn a_thread_goes_on_in_another_process_and_an_unknown_or_archived_one_does
     assert_eq!(model.last().text(), "Remember the walrus.\nI will.\nWhich word?");
 
     let unknown = next_turn(&agent, "T-00000000-0000-4000-8000-999999999999", "And here?").await;
-    assert!(!unknown.status.success() && unknown.stdout.is_empty(), "{unknown:?}");
+    assert_eq!((unknown.status.code(), unknown.stdout.len()), (Some(1), 0), "{unknown:?}");
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("does not exist"), "{unknown:?}");
 
     model.push(Reply::text("Once."));
     let mut command = agent.process();

@@ -28,7 +28,7 @@ pub(super) fn refusal(path: &str, failure: Failure) -> (u16, Value) {
         Failure::BadRequest | Failure::Overflow => (400, "invalid-argument"),
         Failure::Unauthorized => (401, "auth-required"),
         Failure::Forbidden => (402, "out-of-credits"),
-        Failure::UnknownModel => (404, "not-found"),
+        Failure::UnknownModel => (404, "thread-not-found"),
         Failure::RateLimit => (429, "rate-limit-exceeded"),
         Failure::Server => (500, "internal-error"),
         Failure::Overloaded => (503, "overloaded"),
