@@ -207,10 +207,12 @@ async fn a_signal_cancels_the_turn_and_the_thread_goes_on() {
     assert_eq!(model.last().text(), "Wait.\nOne moment.\nStill there?");
 }
 
+/// One pixel.
+const DOT: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
 #[tokio::test]
 async fn an_image_reaches_the_model_and_a_queued_message_waits_for_its_turn() {
-    const DOT: &str =
-        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
     let (held, gate) = Reply::empty().hold();
     let model = Model::amp().reply(held.and_text("A dot.")).reply(Reply::text("Yes.")).start();
     let agent = RealAgent::amp(&model);
@@ -223,6 +225,18 @@ async fn an_image_reaches_the_model_and_a_queued_message_waits_for_its_turn() {
     queued(&model).await;
     gate.open();
     assert_eq!(told(child).await.texts(), ["What is it?", "A dot.", "Sure?", "Yes."]);
+    assert_eq!(model.last().images(), ["image/png"]);
+}
+
+#[tokio::test]
+async fn an_image_that_a_tool_reads_reaches_the_model() {
+    let model = Model::amp().start();
+    let agent = RealAgent::amp(&model);
+    let make = format!("echo {DOT} | base64 -d > dot.png");
+    model.push(Reply::tool("shell_command", json!({"command": make})));
+    model.push(Reply::tool("Read", json!({"path": agent.home().join("dot.png")})));
+    model.push(Reply::text("A dot."));
+    turn(&agent, "Look at it.").await;
     assert_eq!(model.last().images(), ["image/png"]);
 }
 

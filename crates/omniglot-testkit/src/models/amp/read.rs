@@ -9,7 +9,7 @@ pub(super) fn message(message: &Value) -> Message {
     let role = if message["role"] == "assistant" { Role::Assistant } else { Role::User };
     let blocks = message["content"].as_array().into_iter().flatten();
     let known = blocks.filter_map(|block| Block::deserialize(block).ok());
-    Message::new(role, known.map(Block::part).collect())
+    Message::new(role, known.flat_map(Block::parts).collect())
 }
 
 #[derive(Deserialize)]
@@ -38,25 +38,29 @@ struct Run {
 }
 
 impl Block {
-    fn part(self) -> Part {
+    fn parts(self) -> Vec<Part> {
         match self {
-            Self::Text { text } => Part::Text(text),
-            Self::Thinking { thinking } => Part::Thinking(thinking),
-            Self::Image { source } => Part::Image { mime: source.media_type },
-            Self::ToolUse { name, input } => Part::ToolCall { name, args: input },
-            Self::ToolResult { run } => run.part(),
+            Self::Text { text } => vec![Part::Text(text)],
+            Self::Thinking { thinking } => vec![Part::Thinking(thinking)],
+            Self::Image { source } => vec![Part::Image { mime: source.media_type }],
+            Self::ToolUse { name, input } => vec![Part::ToolCall { name, args: input }],
+            Self::ToolResult { run } => run.parts(),
         }
     }
 }
 
 impl Run {
-    fn part(self) -> Part {
+    /// An image that was read becomes a part beside the result.
+    fn parts(self) -> Vec<Part> {
         let output = match self.status.as_str() {
             "done" => text(&self.result),
             "error" => text(&self.error["message"]),
             status => status.to_owned(),
         };
-        Part::ToolResult { output, is_error: self.status != "done" }
+        let image = self.result["imageInfo"]["mimeType"].as_str();
+        let image = image.map(|mime| Part::Image { mime: mime.to_owned() });
+        let result = Part::ToolResult { output, is_error: self.status != "done" };
+        std::iter::once(result).chain(image).collect()
     }
 }
 

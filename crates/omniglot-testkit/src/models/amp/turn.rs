@@ -105,13 +105,14 @@ impl Agent<'_> {
         request
     }
 
-    /// Sends the answer, and returns its calls. What stands before a gate is a message of its own.
+    /// Sends the answer, and returns its calls. What stands before a gate is a message of its own, and not complete:
+    /// the CLI would take a complete one for the end of the turn.
     async fn say(&self, answer: &Answer, message: &str) -> Vec<Call> {
         let (mut said, mut calls) = (Message::new(message, answer), vec![]);
         for block in &answer.blocks {
             match block {
                 Block::Hold(gate) => {
-                    self.send(&mut said, "complete");
+                    self.send(&mut said, "cancelled");
                     gate.pass().await;
                 }
                 Block::Cut => {
@@ -129,7 +130,7 @@ impl Agent<'_> {
             }
         }
         // The CLI waits for ever for an answer that has no content.
-        if said.content.is_empty() && !said.sent {
+        if said.content.is_empty() {
             said.content.push(json!({"type": "text", "text": ""}));
         }
         self.send(&mut said, "complete");
