@@ -102,7 +102,7 @@ impl RealAgent {
         std::fs::write(path, content).expect("a file of the HOME");
     }
 
-    fn settings(&self, path: &str, content: &Value) {
+    pub fn settings(&self, path: &str, content: &Value) {
         self.file(path, &content.to_string());
     }
 }

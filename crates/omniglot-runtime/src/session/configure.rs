@@ -141,8 +141,12 @@ impl Session {
 
     fn is_free(&self) -> bool {
         let turn_runs = self.timeline.fold().open_turn.is_some() || self.cancelling.is_some();
-        let listens = self.agent.is_some() && !self.turn_process.is_used();
-        listens && !turn_runs && self.queue.is_empty() && !self.configuring.is_pending()
+        self.has_configurable_agent() && !turn_runs && self.queue.is_empty() && !self.configuring.is_pending()
+    }
+
+    /// Whether there is an agent that can be asked. A process that has had its one turn is about to leave.
+    fn has_configurable_agent(&self) -> bool {
+        self.agent.is_some() && !self.turn_process.is_used()
     }
 
     fn put_off(&mut self, requested: SettingsRequest, preview: SettingsPreview) {
@@ -194,7 +198,7 @@ impl Session {
     /// Asks for what was put off, and says whether prompts have to wait for an answer. Called between turns.
     pub(super) fn settings_first(&mut self) -> bool {
         if !self.configuring.is_asked()
-            && self.agent.is_some()
+            && self.has_configurable_agent()
             && let Some(later) = self.configuring.later.take()
         {
             self.ask_for(later.requested, None, later.undo);

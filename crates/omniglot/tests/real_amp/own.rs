@@ -164,3 +164,87 @@ async fn a_thread_that_amp_has_lost_is_told_as_memory_lost() {
     let events = fixture.session.history().await;
     assert!(labels(&events).iter().any(|label| label.ends_with(".memory_lost")), "{turn}");
 }
+
+/// The settings of a user stay in force beside ours: what they reject is rejected, and nobody is asked.
+#[tokio::test]
+async fn a_rule_of_the_user_to_reject_a_tool_stays_in_force() {
+    let rules = |model: &Model| {
+        let agent = RealAgent::amp(model);
+        let rule = json!({"tool": "shell_command", "action": "reject", "message": "Never."});
+        agent.settings(".config/amp/settings.json", &json!({"amp.permissions": [rule]}));
+        agent
+    };
+    let script = Model::amp().reply(shell("touch made")).reply(Reply::text("It may not."));
+    let fixture = Fixture::open(AMP.program, script, rules).await;
+    let turn = fixture.turn("Make a file.").await;
+    assert_eq!((turn.text().as_str(), turn.asked().len()), ("It may not.", 0), "{turn}");
+    assert!(turn.outputs().concat().contains("Never."), "{turn}");
+    assert!(!fixture.file("made").exists());
+    fixture.session.history().await;
+}
+
+/// Amp obeys the rules of a project before ours, so such a project would switch the asking off.
+#[tokio::test]
+async fn a_project_that_lets_tools_run_by_itself_is_refused_until_everything_is_allowed() {
+    let fixture = AMP.fixture([]).await;
+    let settings = fixture.file(".amp/settings.json");
+    std::fs::create_dir_all(settings.parent().unwrap()).unwrap();
+    let rules = json!({"amp.permissions": [{"tool": "*", "action": "allow"}]});
+    std::fs::write(&settings, rules.to_string()).unwrap();
+    let turn = fixture.turn("Make a file.").await;
+    let error = turn.error().unwrap();
+    assert_eq!(error.code, Some(ErrorCode::AgentUnavailable), "{turn}");
+    assert!(error.message.contains(".amp/settings.json"), "{turn}");
+    permission_mode(&fixture, "bypass").await;
+    let turn = fixture.answered("Then do it.", Reply::text("Done.")).await;
+    assert_eq!(turn.text(), "Done.", "{turn}");
+    fixture.session.history().await;
+}
+
+async fn permission_mode(fixture: &Fixture, mode: &str) {
+    let patch = SessionPatch { permission_mode: Some(mode.to_owned()), ..SessionPatch::default() };
+    fixture.session.client.patch(&fixture.session.id, &patch).await.unwrap();
+}
+
+/// Edits pass, the rest is asked for; nothing passes while the session plans.
+#[tokio::test]
+async fn permission_modes_hold_from_the_next_turn_on() {
+    let fixture = AMP.fixture([]).await;
+    let file = fixture.file("made");
+    let write = || (AMP.write)(&file, "one\n");
+    permission_mode(&fixture, "plan").await;
+    fixture.model.push(write());
+    let turn = fixture.answered("Write it.", Reply::text("I may not.")).await;
+    assert_eq!((turn.asked().len(), file.exists()), (0, false), "{turn}");
+    permission_mode(&fixture, "acceptEdits").await;
+    fixture.model.push(write());
+    fixture.model.push(shell("true"));
+    let turn = fixture.answered("Write it now.", Reply::text("Done.")).await;
+    assert_eq!((turn.asked().len(), file.exists()), (1, true), "{turn}");
+    assert!(turn.diffs().concat().contains("+one"), "{turn}");
+    permission_mode(&fixture, "bypass").await;
+    fixture.model.push(shell("rm made"));
+    let turn = fixture.answered("Remove it.", Reply::text("Gone.")).await;
+    assert_eq!((turn.asked().len(), file.exists()), (0, false), "{turn}");
+    fixture.session.history().await;
+}
+
+/// Whoever starts the delegate without a daemon gets a refusal: exit code 2, with the reason for the model.
+#[test]
+fn the_delegate_refuses_without_a_daemon() {
+    let dir = tempfile::tempdir().unwrap();
+    let link = dir.path().join("omniglot-amp-delegate");
+    std::os::unix::fs::symlink(AMP.program, &link).unwrap();
+    let delegate = |socket: Option<&std::path::Path>| {
+        let mut command = std::process::Command::new(&link);
+        command.env_clear().env("AGENT_TOOL_NAME", "shell_command").stdin(std::process::Stdio::null());
+        command.envs(socket.map(|socket| ("AMP_OMNIGLOT_SOCKET", socket)));
+        let done = command.output().unwrap();
+        (done.status.code(), String::from_utf8(done.stderr).unwrap())
+    };
+    let gone = dir.path().join("gone");
+    for (code, words) in [delegate(None), delegate(Some(&gone))] {
+        assert_eq!(code, Some(2));
+        assert!(words.contains("this tool was refused"), "{words}");
+    }
+}
