@@ -94,8 +94,8 @@ impl Amp {
         let thread = params["thread"].as_str().and_then(|id| self.thread(id));
         let result = match method {
             "getUserInfo" => wire::user(),
-            "loadPlugins" => json!({"plugins": []}),
-            "loadSkills" => json!({"skills": [], "repositories": []}),
+            "loadPlugins" => json!([]),
+            "loadSkills" => json!({"sources": []}),
             "getThreadProject" => json!({"project": null}),
             "getThreadTail" => match thread {
                 Some(thread) => thread.tail(),

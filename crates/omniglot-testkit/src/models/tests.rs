@@ -67,6 +67,14 @@ fn a_path_that_nobody_foresaw_fails_the_test() {
 }
 
 #[test]
+#[should_panic(expected = "/api/internal?surprise")]
+fn a_method_of_amp_that_nobody_foresaw_fails_the_test() {
+    let model = Model::amp().start();
+    assert_eq!(ask(&model, "/api/internal?getUserInfo", &json!({"method": "getUserInfo"})).0, 200);
+    assert_eq!(ask(&model, "/api/internal?surprise", &json!({"method": "surprise"})).0, 400);
+}
+
+#[test]
 #[should_panic(expected = "nobody asked for")]
 fn a_reply_that_nobody_takes_fails_the_test() {
     drop(Model::anthropic().reply(Reply::text("unheard")).start());
