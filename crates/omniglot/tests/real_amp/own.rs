@@ -31,6 +31,32 @@ async fn exit_codes() {
     fixture.session.history().await;
 }
 
+/// Amp's usual modes have no other tool to change files.
+#[tokio::test]
+async fn a_patch_shows_a_diff_of_each_file() {
+    let fixture = AMP.fixture([]).await;
+    std::fs::write(fixture.file("old.txt"), "one\ntwo\n").unwrap();
+    let patch = "*** Begin Patch\n*** Update File: old.txt\n@@\n one\n-two\n+zwei\n*** Add File: new.txt\n+hello\n*** End Patch";
+    fixture.model.push(Reply::tool("apply_patch", json!({"patchText": patch})));
+    let turn = fixture.answered("Patch them.", Reply::text("Patched.")).await;
+    assert_eq!((turn.text().as_str(), turn.asked().len()), ("Patched.", 1), "{turn}");
+    assert_eq!(std::fs::read_to_string(fixture.file("old.txt")).unwrap(), "one\nzwei\n", "{turn}");
+    let [old, new] = turn.diffs().try_into().unwrap_or_else(|diffs| panic!("two diffs: {diffs:?}\n{turn}"));
+    assert!(old.contains("-two\n+zwei") && new.contains("+hello"), "{turn}");
+    fixture.session.history().await;
+}
+
+#[tokio::test]
+async fn a_new_file_is_shown_as_a_diff() {
+    let fixture = AMP.fixture([]).await;
+    let file = fixture.file("new.txt");
+    fixture.model.push((AMP.write)(&file, "hello\n"));
+    let turn = fixture.answered("Write it.", Reply::text("Written.")).await;
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "hello\n", "{turn}");
+    assert!(turn.diffs().concat().contains("+hello"), "{turn}");
+    fixture.session.history().await;
+}
+
 #[tokio::test]
 async fn reasoning_that_is_not_shown() {
     let fixture = AMP.fixture([Reply::empty().and_redacted_thinking().and_text("I have thought.")]).await;
