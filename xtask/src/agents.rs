@@ -4,6 +4,7 @@
 //!
 //! npm succeeds when a platform package is missing from the registry, so its exit code proves nothing.
 
+pub(crate) mod newest;
 mod python;
 
 use std::fs;
@@ -263,18 +264,24 @@ impl Agent {
     }
 
     fn install(&self) -> anyhow::Result<()> {
-        let prefix = format!("{FOLDER}/{}", self.name);
-        fs::create_dir_all(&prefix)?;
         if self.runs_on == RunsOn::OurPython {
-            return python::install(&prefix, self.packages);
+            return python::install(&format!("{FOLDER}/{}", self.name), self.packages);
         }
+        let packages: Vec<_> = self.packages.iter().map(|package| (*package).to_owned()).collect();
+        self.install_at(self.name, &packages, self.bundle.map_or("", |(package, _)| package))
+    }
+
+    /// Installs packages of npm at `place` below our folder, and `bundle` if the agent is one.
+    fn install_at(&self, place: &str, packages: &[String], bundle: &str) -> anyhow::Result<()> {
+        let prefix = format!("{FOLDER}/{place}");
+        fs::create_dir_all(&prefix)?;
         let npm =
             format!("npm install --no-audit --no-fund --ignore-scripts --loglevel=error --prefix {prefix}");
-        let line = self.packages.iter().fold(Line::new(&npm), |line, package| line.arg(*package));
+        let line = packages.iter().fold(Line::new(&npm), |line, package| line.arg(package));
         quietly(&line)?;
-        if let Some((package, folder)) = self.bundle {
+        if let Some((_, folder)) = self.bundle {
             // Last, because npm removes unknown files.
-            unpack(&prefix, package, &format!("{prefix}/{folder}"))?;
+            unpack(&prefix, bundle, &format!("{prefix}/{folder}"))?;
         }
         // Some packages leave this to an install script, and we run none.
         let program = Path::new(&prefix).join(self.program);
@@ -294,10 +301,10 @@ impl Agent {
     }
 }
 
-/// Returns the version that a program reports, without the machine's environment.
-fn told(agent: &str, program: &str, runs_on: RunsOn, version: &str) -> anyhow::Result<String> {
+/// Returns the version that a program below `place` reports, without the machine's environment.
+fn told(place: &str, program: &str, runs_on: RunsOn, version: &str) -> anyhow::Result<String> {
     let folder = fs::canonicalize(FOLDER)?;
-    let program = folder.join(agent).join(program);
+    let program = folder.join(place).join(program);
     let mut command = match runs_on {
         RunsOn::Nothing => return library_version(&program, version),
         RunsOn::Itself | RunsOn::OurPython => Command::new(&program),

@@ -1,4 +1,4 @@
-//! The project's chores as one program: `cargo xtask test|fuzz|bench|openapi|matrix|agents|programs`.
+//! The project's chores as one program: `cargo xtask test|fuzz|bench|openapi|matrix|agents|drift|programs`.
 //!
 //! Only the command line is read here; each chore is a module. Everything runs in the root of the
 //! repository, needs no terminal and ends with a non-zero code when something is wrong.
@@ -6,6 +6,7 @@
 
 mod agents;
 mod bench;
+mod drift;
 mod fuzz;
 mod matrix;
 mod openapi;
@@ -47,6 +48,9 @@ enum Chore {
         /// Only these; all of them by default.
         names: Vec<String>,
     },
+    /// Install the newest published versions of the tested agents beside the pinned ones (needs npm), run the tests of
+    /// both, and print where they differ.
+    Drift(drift::Args),
     /// Find the programs of the machine that tests drive clients with, or install them.
     Programs,
 }
@@ -60,6 +64,7 @@ fn main() -> ExitCode {
         Chore::Openapi { check: false } => openapi::write(),
         Chore::Matrix(args) => matrix::run(&args),
         Chore::Agents { names } => agents::run(&names),
+        Chore::Drift(args) => drift::run(&args),
         Chore::Programs => programs::run(),
     });
     match done {

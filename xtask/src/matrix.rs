@@ -4,7 +4,7 @@
 //! binary of the agent: "Exit codes" of `codex-acp` by `exit_codes` in `real_codex_acp`. `tests_of_agents` finds the
 //! existing tests and those that have passed.
 
-mod tests_of_agents;
+pub(crate) mod tests_of_agents;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -148,9 +148,11 @@ pub(crate) fn installed(agent: &str, path: &str) -> PathBuf {
     file
 }
 
+/// The folder of the pinned version, or of the newest one for the agent that `cargo xtask drift` tries.
 fn folder(agent: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the repository");
-    root.join(".agents").join(agent)
+    let newest = std::env::var("OMNIGLOT_TEST_NEWEST").is_ok_and(|tried| tried == agent);
+    root.join(if newest { ".agents/drift" } else { ".agents" }).join(agent)
 }
 
 pub(crate) fn text(path: &Path) -> String {

@@ -66,24 +66,44 @@ pub(super) fn passed() -> anyhow::Result<BTreeSet<Test>> {
 }
 
 fn report() -> Option<PathBuf> {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
     let written = |path: &Path| fs::metadata(path).and_then(|file| file.modified()).ok();
-    let reports = ["whole", "ci"].map(|profile| target.join("nextest").join(profile).join("junit.xml"));
+    let reports = ["whole", "ci"].map(report_of);
     let newest: Option<(SystemTime, PathBuf)> =
         reports.into_iter().filter_map(|path| Some((written(&path)?, path))).max();
     newest.map(|(_, path)| path)
 }
 
+fn in_report(xml: &str) -> BTreeSet<Test> {
+    cases(xml).into_iter().filter(|case| case.passed).map(|case| Test::new(case.suite, case.path)).collect()
+}
+
+/// Returns the place of the report of a profile's last run.
+pub(crate) fn report_of(profile: &str) -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    target.join("nextest").join(profile).join("junit.xml")
+}
+
+/// One test of a report.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Case<'a> {
+    pub(crate) suite: &'a str,
+    pub(crate) path: &'a str,
+    pub(crate) passed: bool,
+}
+
 /// Reads nextest's report: one element per test, in which a failure is an element of its own. Printed output
 /// of a test is escaped, so no element is found in it.
-fn in_report(xml: &str) -> BTreeSet<Test> {
-    let passed = |case: &&str| {
+pub(crate) fn cases(xml: &str) -> Vec<Case<'_>> {
+    let passed = |case: &str| {
         let end = case.find("</testcase>").unwrap_or(case.len());
         let own = case.get(..end).unwrap_or_default();
         !["<failure", "<error", "<skipped"].iter().any(|element| own.contains(element))
     };
-    let named = |case: &str| Some(Test::new(attribute(case, "classname")?, attribute(case, "name")?));
-    xml.split("<testcase ").skip(1).filter(passed).filter_map(named).collect()
+    let case = |case| {
+        let (suite, path) = (attribute(case, "classname")?, attribute(case, "name")?);
+        Some(Case { suite, path, passed: passed(case) })
+    };
+    xml.split("<testcase ").skip(1).filter_map(case).collect()
 }
 
 fn attribute<'a>(element: &'a str, name: &str) -> Option<&'a str> {
