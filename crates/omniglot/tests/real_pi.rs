@@ -32,77 +32,54 @@ const PI: Dialect = Dialect {
     may_lose_output: false,
 };
 
+const OLDER_PI: Dialect = Dialect { agent: RealAgent::older_pi, ..PI };
+
 fn shell(command: &str) -> Reply {
     Reply::tool("bash", json!({"command": command}))
 }
 
-real_agent_tests! {
-    PI;
-    text_messages,
-    streaming_deltas,
-    reasoning,
-    several_turns,
-    images,
-    tool_calls_and_results,
-    command_execution,
-    file_changes_as_diffs,
-    parallel_tools,
-    permissions_once,
-    permissions_for_the_session,
-    permissions_reject,
-    errors_rate_limit,
-    errors_credentials,
-    a_code_block_keeps_its_fences_and_blanks,
-    a_refused_request_is_an_api_error,
-    errors_context_overflow,
-    a_failing_server_is_an_api_error,
-    errors_provider,
-    errors_broken_stream,
-    an_empty_answer_ends_the_turn,
-    interrupt,
-    interrupt_ends_a_running_command,
-    a_terminated_session_stops_its_running_command,
-    a_cancel_while_the_agent_asks_rejects_the_request,
-    model_switch,
-    mode_switch,
-    resume_after_a_restart,
+/// The scenarios of both versions.
+macro_rules! scenarios {
+    ($dialect:expr) => {
+        real_agent_tests! {
+            $dialect;
+            text_messages,
+            streaming_deltas,
+            reasoning,
+            several_turns,
+            images,
+            tool_calls_and_results,
+            command_execution,
+            file_changes_as_diffs,
+            parallel_tools,
+            permissions_once,
+            permissions_for_the_session,
+            permissions_reject,
+            errors_rate_limit,
+            errors_credentials,
+            a_code_block_keeps_its_fences_and_blanks,
+            a_refused_request_is_an_api_error,
+            errors_context_overflow,
+            a_failing_server_is_an_api_error,
+            errors_provider,
+            errors_broken_stream,
+            an_empty_answer_ends_the_turn,
+            interrupt,
+            interrupt_ends_a_running_command,
+            a_terminated_session_stops_its_running_command,
+            a_cancel_while_the_agent_asks_rejects_the_request,
+            model_switch,
+            mode_switch,
+            resume_after_a_restart,
+        }
+    };
 }
+
+scenarios!(PI);
 
 /// The same with a version whose end of a turn has to be found.
 mod version_0_73 {
     use super::*;
 
-    const OLDER_PI: Dialect = Dialect { agent: RealAgent::older_pi, ..PI };
-
-    real_agent_tests! {
-        OLDER_PI;
-        text_messages,
-        streaming_deltas,
-        reasoning,
-        several_turns,
-        images,
-        tool_calls_and_results,
-        command_execution,
-        file_changes_as_diffs,
-        parallel_tools,
-        permissions_once,
-        permissions_for_the_session,
-        permissions_reject,
-        errors_rate_limit,
-        errors_credentials,
-        a_code_block_keeps_its_fences_and_blanks,
-        a_refused_request_is_an_api_error,
-        errors_context_overflow,
-        a_failing_server_is_an_api_error,
-        errors_provider,
-        errors_broken_stream,
-        an_empty_answer_ends_the_turn,
-        interrupt,
-        interrupt_ends_a_running_command,
-        a_terminated_session_stops_its_running_command,
-        a_cancel_while_the_agent_asks_rejects_the_request,
-        model_switch,
-        mode_switch,
-        resume_after_a_restart,
-    }
+    scenarios!(OLDER_PI);
 }
