@@ -4,7 +4,7 @@
 //! One process per session. Versions recorded: 0.73.1 and 1.5.0; `tests/captures.rs` replays them.
 //!
 //! Pi has no permissions. Our extension (`gate.ts`) asks before every tool that may change something, and this
-//! adapter answers by the permission mode, or asks a person. Newer versions say `agent_settled` when a turn is
+//! adapter answers by the permission mode, or asks a person. It registers the session's MCP servers, too (`mcp`). Newer versions say `agent_settled` when a turn is
 //! over; for older ones `turn` finds the end.
 
 mod adapter;
@@ -12,6 +12,7 @@ mod command;
 mod diff;
 mod failure;
 mod launch;
+mod mcp;
 mod open;
 mod outgoing;
 mod permissions;

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
+#[path = "real_pi/mcp.rs"]
+mod mcp;
 #[path = "real_pi/own.rs"]
 mod own;
 
@@ -76,6 +78,7 @@ macro_rules! scenarios {
 }
 
 scenarios!(PI);
+real_agent_tests! { PI; mcp_tools }
 
 /// The same with a version whose end of a turn has to be found.
 mod version_0_73 {

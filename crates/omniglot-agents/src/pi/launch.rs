@@ -1,5 +1,6 @@
 //! How Pi is started, as data.
 
+use super::mcp::GATE_ASKS;
 use super::settings::levels;
 use crate::contract::Open;
 use crate::launch::{LaunchSpec, SettingsFile, Start};
@@ -22,6 +23,9 @@ pub(crate) fn launch(base: &LaunchSpec, open: &Open) -> LaunchSpec {
     let mut spec = base.clone();
     for (name, value) in START.env {
         spec.env.entry((*name).to_owned()).or_insert_with(|| (*value).to_owned());
+    }
+    if !open.mcp.is_empty() {
+        spec.env.insert(GATE_ASKS.to_owned(), "1".to_owned());
     }
     let mut add = |words: &[&str]| spec.args.extend(words.iter().map(|word| (*word).to_owned()));
     add(&["--mode", "rpc", "--offline"]);

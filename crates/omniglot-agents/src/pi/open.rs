@@ -1,14 +1,15 @@
 //! The opening of a session: what is being opened stands on the command line, the rest `get_state` tells.
 //!
-//! The session is open when its state, models and commands are there, and our gate has said that it is in place.
+//! The session is open when its state, models and commands are there, and our gate has said that it is in place and
+//! has registered the session's MCP servers.
 
-use omniglot_schema::{AgentModelInfo, CommandInfo, Resume, StatePatch, StderrOutput};
+use omniglot_schema::{AgentModelInfo, CommandInfo, McpServers, Resume, StatePatch, StderrOutput};
 use omniglot_timeline::SessionStarted;
 
 use super::outgoing::Outgoing;
 use super::settings::{self, model_id};
 use super::wire::{Commands, Model, Models, Response, State};
-use super::{COMPACT, Pi, dropped};
+use super::{COMPACT, Pi, dropped, mcp};
 use crate::contract::{Draft, DropReason, Open, Output, Refusal, RefusalKind, decode};
 
 #[derive(Debug, Default)]
@@ -20,6 +21,8 @@ pub(crate) struct Session {
     told: bool,
     /// The gate has said that it is in place.
     pub(crate) gate_is_ready: bool,
+    pub(crate) servers: McpServers,
+    pub(crate) servers_are_registered: bool,
     /// Another session of Pi's own is about to take the place of this one; whether it remembers.
     changing: Option<bool>,
 }
@@ -35,6 +38,11 @@ impl Session {
         self.open.is_some()
     }
 
+    /// Whether the state has to be asked for again, when the gate has registered the servers.
+    fn waits_for_servers(&self) -> bool {
+        !self.servers.is_empty() && !self.servers_are_registered
+    }
+
     pub(crate) fn changes(&mut self, remembers: bool) {
         self.changing = Some(remembers);
     }
@@ -42,14 +50,11 @@ impl Session {
 
 impl Pi {
     pub(crate) fn open(&mut self, open: &Open, out: &mut Vec<Output>) {
-        if let Err(refusal) = settings::check_mode(&open.requested) {
+        let usable = settings::check_mode(&open.requested).and_then(|()| mcp::to_wire(&open.mcp).map(drop));
+        if let Err(refusal) = usable {
             return out.push(Output::refused(refusal));
         }
-        if !open.mcp.is_empty() {
-            let message = "Pi takes MCP servers from its own configuration only".to_owned();
-            let hint = Some("list them in mcp.json of Pi's configuration directory".to_owned());
-            return out.push(Output::refused(Refusal { kind: RefusalKind::BadRequest, message, hint }));
-        }
+        self.session.servers.clone_from(&open.mcp);
         self.settings.permission_mode.clone_from(&open.requested.permission_mode);
         self.session.open = Some(open.clone());
         for request in [Outgoing::GetAvailableModels, Outgoing::GetCommands, Outgoing::GetState] {
@@ -100,6 +105,9 @@ impl Pi {
         if self.session.is_opening() && !self.session.gate_is_ready {
             let message = "Omniglot's gate did not load, so nobody would be asked before Pi acts".to_owned();
             return self.not_opened(message, out);
+        }
+        if self.session.is_opening() && self.session.waits_for_servers() {
+            return dropped(DropReason::Internal, out);
         }
         if !self.session.told || self.session.changing.is_some() {
             self.opened(&state, out);

@@ -9,7 +9,7 @@ use super::outgoing::{Outgoing, Sent};
 use super::requests::Details;
 use super::tool::Call;
 use super::wire::Dialog;
-use super::{Pi, diff, dropped, send};
+use super::{Pi, diff, dropped, mcp, send};
 use crate::contract::{Draft, DropReason, Output, RequestKey};
 use crate::conversation::requests::options;
 
@@ -67,6 +67,8 @@ impl Pi {
             && let Some(call) = self.tools.get_mut(&tool_call_id)
         {
             call.before = Some(before);
+        } else if let Ok(registered) = serde_json::from_str::<mcp::Registered>(words) {
+            self.servers_registered(registered, out);
         }
         dropped(DropReason::Internal, out);
     }

@@ -7,7 +7,7 @@ use super::outgoing::{Outgoing, Sent};
 use super::permissions::GATE_STATUS;
 use super::questions::Question;
 use super::wire::Dialog;
-use super::{Pi, dropped, permissions, send};
+use super::{Pi, dropped, mcp, permissions, send};
 use crate::contract::{Command, DropReason, Output};
 use crate::conversation::requests::{InboundRequests, Reply, RequestDetails};
 use crate::fault::unparsed;
@@ -29,6 +29,7 @@ impl RequestDetails for Details {
 impl Pi {
     pub(crate) fn dialog(&mut self, dialog: Dialog, out: &mut Vec<Output>) {
         match dialog.method.as_str() {
+            "input" if dialog.title == mcp::TITLE => self.gate_asks_for_servers(&dialog.id, out),
             "select" | "confirm" | "input" | "editor" => match permissions::asked(&dialog.title) {
                 Some(ask) => self.gate_asks(dialog.id, &ask, out),
                 None => self.ask_question(dialog, out),

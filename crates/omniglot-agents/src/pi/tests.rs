@@ -78,6 +78,44 @@ fn a_session_without_its_gate_is_refused() {
     assert!(has(&told, "gate did not load"), "{told:?}");
 }
 
+fn with_server() -> Command {
+    let mcp = serde_json::from_str(r#"{"a":{"type":"local","command":"run","env":{"KEY":"hush"}}}"#).unwrap();
+    Command::Open(Open { mcp, ..Open::default() })
+}
+
+fn gate_says(words: &str) -> String {
+    GATE_READY.replace("\"ready\"", &serde_json::to_string(words).unwrap())
+}
+
+#[test]
+fn a_session_with_servers_is_open_when_the_gate_has_registered_them() {
+    let mut session = Session::new();
+    session.command(&with_server());
+    session.frame(GATE_READY);
+    let asked =
+        r#"{"type":"extension_ui_request","id":"q","method":"input","title":"omniglot-gate-servers"}"#;
+    let told = session.frame(asked);
+    assert!(has(&told, r#"{\"a\":{\"command\":\"run\",\"env\":{\"KEY\":\"***\"}"#), "{told:?}");
+    let told = session.frame(STATE);
+    assert!(!has(&told, "session"), "{told:?}");
+    let told = session.frame(&gate_says(r#"{"servers":[]}"#));
+    assert!(has(&told, "get_state"), "{told:?}");
+    let told = session.frame(&STATE.replace("\"3\"", "\"4\""));
+    assert!(has(&told, "session"), "{told:?}");
+}
+
+#[test]
+fn a_server_that_pi_refuses_refuses_the_session() {
+    for (words, reason) in [(r#"{"servers":["a: no"]}"#, "a: no"), (r#"{"unsupported":true}"#, "has no MCP")]
+    {
+        let mut session = Session::new();
+        session.command(&with_server());
+        session.frame(GATE_READY);
+        let told = session.frame(&gate_says(words));
+        assert!(has(&told, reason), "{told:?}");
+    }
+}
+
 #[test]
 fn the_mode_decides_what_the_gate_is_told() {
     for (mode, wanted) in [
