@@ -185,12 +185,17 @@ fn settings_of(start: Option<&Start>, name: &str, data_dir: &Path) -> Option<(Se
     Some((file, private(data_dir).join("agents").join(name).join(file.name)))
 }
 
+/// Writes the file unless it is there as it should be. It takes the place of the old one at once, and of a link: an
+/// agent may have changed it, and another start may be reading it.
 fn write_settings(file: &SettingsFile, path: &Path) -> io::Result<()> {
-    if fs::read_to_string(path).is_ok_and(|there| there == file.content) {
+    let is_file = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
+    if is_file && fs::read_to_string(path).is_ok_and(|there| there == file.content) {
         return Ok(());
     }
     path.parent().map_or(Ok(()), fs::create_dir_all)?;
-    fs::write(path, file.content)
+    let half = path.with_file_name(format!(".{}", uuid::Uuid::now_v7().simple()));
+    fs::write(&half, file.content)?;
+    fs::rename(&half, path).inspect_err(|_| drop(fs::remove_file(&half)))
 }
 
 #[cfg(test)]
@@ -251,6 +256,25 @@ mod tests {
         assert_eq!(launch.env["GEMINI_CLI_SYSTEM_DEFAULTS_PATH"], file.to_string_lossy());
         let settings: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
         assert_eq!(settings["tools"]["shell"]["enableInteractiveShell"], false);
+    }
+
+    #[test]
+    fn settings_that_an_agent_has_changed_are_written_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let catalog = catalog("", dir.path());
+        let (pi, folder) = (catalog.get("pi").unwrap(), dir.path().join("private/agents/pi"));
+        let (gate, other) = (folder.join("gate.ts"), dir.path().join("other.ts"));
+        pi.launch_for(&Open::default());
+        let content = fs::read_to_string(&gate).unwrap();
+        fs::write(&gate, "").unwrap();
+        pi.launch_for(&Open::default());
+        assert_eq!(fs::read_to_string(&gate).unwrap(), content);
+        // A link to the very content could lead elsewhere a moment later.
+        fs::rename(&gate, &other).unwrap();
+        std::os::unix::fs::symlink(&other, &gate).unwrap();
+        pi.launch_for(&Open::default());
+        assert!(!gate.is_symlink() && fs::read_to_string(&gate).unwrap() == content);
+        assert_eq!(fs::read_dir(folder).unwrap().count(), 1);
     }
 
     #[test]
