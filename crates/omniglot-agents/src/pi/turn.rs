@@ -260,7 +260,7 @@ impl Pi {
                     // The summary is a call of the model, too.
                     self.note(Body::Step { detail: Some("compaction".to_owned()), usage: Some(usage) }, out);
                 }
-                self.used(done.usage, out);
+                self.compacted(done.usage, done.estimated_tokens_after, out);
             }
             None if end.aborted => self.status(StatusLabel::Compaction, "the compaction was cancelled", out),
             None => {

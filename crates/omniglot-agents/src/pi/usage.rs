@@ -24,17 +24,33 @@ pub(crate) fn of_tokens(tokens: Tokens) -> Option<Usage> {
 impl Pi {
     /// Adds a call of the model to its turn and its session.
     pub(crate) fn used(&mut self, tokens: Option<Tokens>, out: &mut Vec<Output>) {
-        let Some(tokens) = tokens.filter(|tokens| tokens.total_tokens > 0) else { return };
+        let Some(tokens) = told(tokens) else { return };
+        let context = self.filled(tokens.total_tokens).map(Some);
+        let spent = self.add(tokens);
+        self.state(StatePatch { context, ..spent }, out);
+    }
+
+    /// Adds the call that made a summary. The context is new, and older versions do not say how full.
+    pub(crate) fn compacted(&mut self, tokens: Option<Tokens>, after: Option<u64>, out: &mut Vec<Output>) {
+        let context = Some(after.and_then(|after| self.filled(after)));
+        let spent = told(tokens).map(|tokens| self.add(tokens)).unwrap_or_default();
+        self.state(StatePatch { context, ..spent }, out);
+    }
+
+    fn filled(&self, used: u64) -> Option<ContextFill> {
+        self.settings.window.map(|window| ContextFill { used, window })
+    }
+
+    fn add(&mut self, tokens: Tokens) -> StatePatch {
         if let (Some(turn), Some(usage)) = (self.turns.running_mut(), of_tokens(tokens)) {
             turn.usage = plus(turn.usage.take(), Some(usage));
             turn.cost = Some(turn.cost.unwrap_or(0.0) + tokens.cost.total);
         }
         self.spent += tokens.cost.total;
-        let window = self.settings.window;
-        let context = window.map(|window| Some(ContextFill { used: tokens.total_tokens, window }));
-        self.state(
-            StatePatch { context, cost_usd: Some(Some(rounded(self.spent))), ..StatePatch::default() },
-            out,
-        );
+        StatePatch { cost_usd: Some(Some(rounded(self.spent))), ..StatePatch::default() }
     }
+}
+
+fn told(tokens: Option<Tokens>) -> Option<Tokens> {
+    tokens.filter(|tokens| tokens.total_tokens > 0)
 }
