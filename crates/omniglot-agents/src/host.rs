@@ -1,10 +1,11 @@
-//! An agent's requests to the machine that it works on: files and commands of its session's directory, and
-//! the questions of its helpers (see [`prepare`](crate::prepare)).
+//! An agent's requests to the machine that it works on: files and commands of its session's directory, the time,
+//! and the questions of its helpers (see [`prepare`](crate::prepare)).
 //!
 //! Only describes requests and results; the runtime carries them out, inside that directory. An adapter that
 //! serves such requests stays pure.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::exit::Exit;
 
@@ -32,6 +33,8 @@ pub enum HostRequest {
     EndTerminal,
     /// Answers the helper that has asked with this key.
     AnswerHelper(String),
+    /// Answered by [`HostOutcome::Elapsed`] after this time: an adapter has no clock.
+    Timer(Duration),
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -64,6 +67,8 @@ pub enum HostOutcome {
     HelperAsked(String),
     /// A helper that has asked waits no more.
     HelperLeft,
+    /// The time of a timer is over.
+    Elapsed,
 }
 
 /// The output of a command.

@@ -62,6 +62,8 @@ pub struct Pi {
     blocks: Blocks,
     tools: Tools,
     requests: Requests,
+    /// How many timers were set.
+    timers: u64,
     /// The cost of the session, over all its processes.
     spent: f64,
     /// The status and system items.
@@ -116,8 +118,7 @@ impl Translator for Pi {
             Input::Sent(frame) => self.sent(frame, out),
             Input::Garbage { line, fault } => out.push(garbage(line, fault)),
             Input::Command(command) => self.command(command, out),
-            // It asks nothing of the machine.
-            Input::Host { .. } => {}
+            Input::Host { key, news } => self.timer_elapsed(key, news, out),
             Input::Exited { stderr, .. } => self.exited(stderr, out),
         }
     }

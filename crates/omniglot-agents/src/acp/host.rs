@@ -199,8 +199,8 @@ impl Acp {
             HostOutcome::Started(result) => self.terminal_started(key, result.clone(), out),
             HostOutcome::Said(said) => self.tools.terminal_said(key, said, out),
             HostOutcome::Ended(exit) => self.terminal_ended(key, *exit, out),
-            // No ACP agent is given a helper.
-            HostOutcome::HelperAsked(_) | HostOutcome::HelperLeft => {}
+            // It is given no helper and sets no timers.
+            HostOutcome::HelperAsked(_) | HostOutcome::HelperLeft | HostOutcome::Elapsed => {}
         }
     }
 

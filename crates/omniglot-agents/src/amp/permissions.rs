@@ -59,7 +59,8 @@ impl Amp {
             HostOutcome::Written(_)
             | HostOutcome::Started(_)
             | HostOutcome::Said(_)
-            | HostOutcome::Ended(_) => {}
+            | HostOutcome::Ended(_)
+            | HostOutcome::Elapsed => {}
         }
     }
 

@@ -164,6 +164,10 @@ impl Pi {
         if let Some(message) = line("No session found") {
             return Some(Refusal { kind: RefusalKind::Forgotten, message, hint: None });
         }
+        if let Some(message) = line("Failed to load extension") {
+            let hint = Some("repair the extension, or remove it from Pi's configuration".to_owned());
+            return Some(Refusal { kind: RefusalKind::Unavailable, message, hint });
+        }
         let message = line("not found")?;
         let hint = Some("`pi --list-models` lists the models".to_owned());
         Some(Refusal { kind: RefusalKind::BadMode, message, hint })

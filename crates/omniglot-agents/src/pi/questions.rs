@@ -21,7 +21,7 @@ const NO: &str = "No";
 
 impl Pi {
     pub(crate) fn ask_question(&mut self, dialog: Dialog, out: &mut Vec<Output>) {
-        let Dialog { id, method, title, message, options, placeholder, prefill, .. } = dialog;
+        let Dialog { id, method, title, message, options, placeholder, prefill, timeout, .. } = dialog;
         let question = match method.as_str() {
             "select" => Question::Choice,
             "confirm" => Question::Confirmation,
@@ -41,7 +41,8 @@ impl Pi {
             ..QuestionInfo::default()
         };
         let native_id = Some(id.clone().into());
-        let key = self.requests.add(id, Details::Question(question));
+        let timer = self.start_timer(timeout, out);
+        let key = self.requests.add(id, Details::Question(question, timer));
         let ask = QuestionAsk { key, native_id, call: None, questions: vec![info] };
         out.push(Draft::QuestionRequested(ask).into());
     }

@@ -1,13 +1,14 @@
 //! Single frames and commands, and the traps of Pi: one test each, named after it. Whole recordings are in
 //! `tests/captures.rs`.
 
-use omniglot_schema::PermissionReply;
+use omniglot_schema::{PermissionReply, StderrOutput};
 use serde_json::value::RawValue;
 
 use super::{Pi, permissions};
 use crate::contract::{
     Carryover, Command, Input, Open, Output, Prompt, RequestKey, SettingsRequest, Translator as _,
 };
+use crate::host::{HostKey, HostOutcome};
 use crate::replay::show;
 
 struct Session(Pi);
@@ -76,6 +77,17 @@ fn a_session_without_its_gate_is_refused() {
     session.command(&Command::Open(Open::default()));
     let told = session.frame(STATE);
     assert!(has(&told, "gate did not load"), "{told:?}");
+}
+
+/// The reason may have words that mean something else where they stand alone.
+#[test]
+fn an_extension_that_does_not_load_is_named() {
+    let mut session = Session::new();
+    session.command(&Command::Open(Open::default()));
+    let words = "Error: Failed to load extension \"/x.ts\": module not found\n";
+    let stderr = StderrOutput { tail: Some(words.to_owned()), ..StderrOutput::default() };
+    let told = session.handle(Input::Exited { code: Some(1), signal: None, stderr: &stderr });
+    assert!(has(&told, "Unavailable") && has(&told, "/x.ts"), "{told:?}");
 }
 
 fn with_server() -> Command {
@@ -163,6 +175,32 @@ fn a_dialog_that_is_withdrawn_is_dismissed() {
     session.frame(ASK);
     let told = session.command(&Command::Withdraw { key: RequestKey("1:d".to_owned()) });
     assert!(has(&told, r#""cancelled":true"#), "{told:?}");
+}
+
+const QUESTION: &str = r#"{"type":"extension_ui_request","id":"q","method":"select","title":"Which?","options":["a","b"],"timeout":1500}"#;
+
+#[test]
+fn a_question_expires_when_pi_gives_it_up() {
+    let mut session = Session::open("default");
+    session.prompt("Go.");
+    let told = session.frame(QUESTION);
+    assert!(has(&told, "host 1 Timer(1.5s)"), "{told:?}");
+    let elapsed = Input::Host { key: HostKey(1), news: &HostOutcome::Elapsed };
+    let told = session.handle(elapsed);
+    assert!(has(&told, "expiry") && !has(&told, "send"), "{told:?}");
+    let late = Command::ReplyQuestion { key: RequestKey("1:q".to_owned()), answers: None };
+    assert!(session.command(&late).is_empty());
+}
+
+#[test]
+fn a_question_that_was_answered_does_not_expire() {
+    let mut session = Session::open("default");
+    session.prompt("Go.");
+    session.frame(QUESTION);
+    let answers = Some(vec![vec!["a".to_owned()]]);
+    session.command(&Command::ReplyQuestion { key: RequestKey("1:q".to_owned()), answers });
+    let told = session.handle(Input::Host { key: HostKey(1), news: &HostOutcome::Elapsed });
+    assert!(told.is_empty(), "{told:?}");
 }
 
 #[test]

@@ -109,6 +109,9 @@ pub(crate) struct Dialog {
     pub(crate) placeholder: Option<String>,
     #[serde(default)]
     pub(crate) prefill: Option<String>,
+    /// The milliseconds after which Pi takes no answer any more.
+    #[serde(default)]
+    pub(crate) timeout: Option<f64>,
     #[serde(default, rename = "statusKey")]
     pub(crate) status_key: Option<String>,
     #[serde(default, rename = "statusText")]

@@ -147,7 +147,7 @@ impl<'a> Session<'a> {
     fn host(&mut self, choice: u8) {
         let key = choose(&self.machine, choice).copied().unwrap_or(HostKey(7));
         let error = || HostError::new(HostErrorKind::Failed, "no");
-        let news = match choice % 8 {
+        let news = match choice % 9 {
             0 => HostOutcome::Read(Ok("text".into())),
             1 => HostOutcome::Written(Err(error())),
             2 => HostOutcome::Started(Ok(())),
@@ -157,6 +157,7 @@ impl<'a> Session<'a> {
                 HostOutcome::HelperAsked(r#"{"tool":"shell_command","input":"{\"command\":\"ls\"}"}"#.into())
             }
             6 => HostOutcome::HelperAsked("nothing".into()),
+            7 => HostOutcome::Elapsed,
             _ => HostOutcome::HelperLeft,
         };
         self.handle(Input::Host { key, news: &news });
@@ -262,7 +263,7 @@ fn command(choice: u8, requests: &[RequestKey]) -> Command {
         permission_mode: Some("bypass".into()),
     };
     let resume = (choice > 127).then(|| "native".to_owned());
-    match choice % 11 {
+    match choice % 9 {
         0 => Command::Open(Open { cwd: "/".into(), new_id: "n".into(), resume, ..Open::default() }),
         1 => Command::Open(Open { requested, resume, fork: true, ..Open::default() }),
         2 => Command::Configure(requested),

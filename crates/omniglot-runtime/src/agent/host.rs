@@ -1,4 +1,4 @@
-//! Host duties for an agent: files and commands, inside its session's directory, and its helpers.
+//! Host duties for an agent: files and commands, inside its session's directory, timers, and its helpers.
 //!
 //! Works beside the session's loop and within bounds: the loop hands a request over and hears what came
 //! of it. A client that offers its own machine is asked first. Knows no protocol; answers are the adapter's.
@@ -12,6 +12,7 @@ mod terminal;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use indexmap::IndexMap;
 use omniglot_agents::{
@@ -82,7 +83,7 @@ pub(crate) struct Host {
     terminals: HashMap<HostKey, CancellationToken>,
     /// The requests that were refused at once.
     refused: Vec<HostEvent>,
-    /// Work with files.
+    /// Work with files, and timers.
     requests: JoinSet<()>,
     /// Commands that run.
     commands: JoinSet<()>,
@@ -145,6 +146,7 @@ impl Host {
                     helpers.answer(key, line);
                 }
             }
+            HostRequest::Timer(time) => self.start_timer(key, time),
         }
     }
 
@@ -155,7 +157,8 @@ impl Host {
             HostRequest::ReadFile(_) => HostOutcome::Read(Err(error)),
             HostRequest::WriteFile { .. } => HostOutcome::Written(Err(error)),
             HostRequest::StartTerminal(_) => HostOutcome::Started(Err(error)),
-            HostRequest::EndTerminal | HostRequest::AnswerHelper(_) => return,
+            // A timer that was not set never elapses.
+            HostRequest::EndTerminal | HostRequest::Timer(_) | HostRequest::AnswerHelper(_) => return,
         };
         self.refused.push((key, news));
     }
@@ -221,6 +224,14 @@ impl Host {
                 None => blocking(move || files::write(context.confined(), &path, &content)).await,
             };
             tell(&news, key, HostOutcome::Written(written)).await;
+        });
+    }
+
+    fn start_timer(&mut self, key: HostKey, time: Duration) {
+        let news = self.news.clone();
+        self.requests.spawn(async move {
+            tokio::time::sleep(time).await;
+            tell(&news, key, HostOutcome::Elapsed).await;
         });
     }
 

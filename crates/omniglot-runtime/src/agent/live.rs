@@ -317,6 +317,7 @@ impl Agent {
             | HostOutcome::Written(_)
             | HostOutcome::Started(_)
             | HostOutcome::Ended(_)
+            | HostOutcome::Elapsed
             | HostOutcome::HelperLeft => None,
         };
         self.handle(Input::Host { key, news: &news }, frame)
