@@ -2,10 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
+#[path = "real_pi/extensions.rs"]
+mod extensions;
+#[path = "real_pi/gate.rs"]
+mod gate;
 #[path = "real_pi/mcp.rs"]
 mod mcp;
 #[path = "real_pi/own.rs"]
 mod own;
+#[path = "real_pi/process.rs"]
+mod process;
 
 use std::path::Path;
 
@@ -40,7 +46,7 @@ fn shell(command: &str) -> Reply {
     Reply::tool("bash", json!({"command": command}))
 }
 
-/// The scenarios of both versions.
+/// The tests of both versions.
 macro_rules! scenarios {
     ($dialect:expr) => {
         real_agent_tests! {
@@ -74,6 +80,34 @@ macro_rules! scenarios {
             mode_switch,
             resume_after_a_restart,
         }
+        own_tests! {
+            $dialect;
+            own::exit_codes,
+            own::file_attachments,
+            own::steering_a_running_turn,
+            own::variants_effort,
+            own::permissions_reject_with_words,
+            own::fork,
+            own::compaction,
+            extensions::questions,
+            extensions::a_question_that_pi_gives_up_is_withdrawn,
+            extensions::an_extension_that_fails_is_told_and_the_turn_goes_on,
+            extensions::an_extension_that_does_not_load_is_named,
+            gate::a_changed_or_deleted_gate_is_written_anew_before_the_next_start,
+            gate::a_gate_that_is_deleted_while_pi_runs_still_asks,
+            gate::a_gate_that_cannot_be_written_refuses_the_turn,
+            process::resume_after_a_crash,
+        }
+    };
+}
+
+/// Makes each named function a test of this version.
+macro_rules! own_tests {
+    ($dialect:expr; $($module:ident::$test:ident),* $(,)?) => {
+        $(#[tokio::test]
+        async fn $test() {
+            $module::$test(&$dialect).await;
+        })*
     };
 }
 

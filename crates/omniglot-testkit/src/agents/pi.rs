@@ -36,6 +36,8 @@ impl RealAgent {
             "defaultProvider": "scripted",
             "defaultModel": "scripted-model",
             "enableInstallTelemetry": false,
+            // A short conversation can be compacted, too.
+            "compaction": {"keepRecentTokens": 1},
             // A failure is told at once instead of after three tries.
             "retry": {"enabled": false, "provider": {"maxRetries": 0}},
         });

@@ -1,4 +1,4 @@
-//! Pi beyond the scenarios of all agents: exit codes, files, steering, compaction, levels, forks, and its gate.
+//! Pi beyond the scenarios of all agents: exit codes, files, steering, compaction, levels and forks.
 
 use omniglot_schema::{
     ContentPart, Delivered, Delivery, EventData, ItemRole, MessageAttachment, PermissionReply,
@@ -6,22 +6,28 @@ use omniglot_schema::{
 };
 use omniglot_testkit::fixture::Fixture;
 use omniglot_testkit::models::Reply;
-use omniglot_testkit::session_driver::{SessionDriver, message, session_id, text_of};
+use omniglot_testkit::scenarios::Dialect;
+use omniglot_testkit::session_driver::{SessionDriver, labels, message, session_id, text_of};
 
-use crate::{PI, shell};
+use crate::shell;
 
-fn is(kind: UniversalEventType) -> impl Fn(&UniversalEvent) -> bool {
+pub(crate) fn is(kind: UniversalEventType) -> impl Fn(&UniversalEvent) -> bool {
     move |event| event.kind() == kind
 }
 
-async fn bypass(fixture: &Fixture) {
+pub(crate) async fn bypass(fixture: &Fixture) {
     let patch = SessionPatch { permission_mode: Some("bypass".to_owned()), ..SessionPatch::default() };
     fixture.session.client.patch(&fixture.session.id, &patch).await.unwrap();
 }
 
-#[tokio::test]
-async fn exit_codes() {
-    let fixture = PI.fixture([shell("echo out; exit 3"), Reply::text("It failed.")]).await;
+/// Returns how many tokens are in the context, if that is known.
+async fn context(fixture: &Fixture) -> Option<u64> {
+    let detail = fixture.session.client.detail(&fixture.session.id).await.unwrap();
+    detail.state.context.map(|context| context.used)
+}
+
+pub(crate) async fn exit_codes(pi: &Dialect) {
+    let fixture = pi.fixture([shell("echo out; exit 3"), Reply::text("It failed.")]).await;
     let turn = fixture.turn("Run it.").await;
     let results = turn.items().into_iter().flat_map(|item| &item.content).filter_map(|part| match part {
         ContentPart::ToolResult { exit_code, is_error, .. } => Some((*exit_code, *is_error)),
@@ -32,9 +38,8 @@ async fn exit_codes() {
 }
 
 /// A text file that is attached reaches the model.
-#[tokio::test]
-async fn file_attachments() {
-    let fixture = PI.fixture([Reply::text("A walrus.")]).await;
+pub(crate) async fn file_attachments(pi: &Dialect) {
+    let fixture = pi.fixture([Reply::text("A walrus.")]).await;
     std::fs::write(fixture.file("animal.txt"), "the walrus sleeps\n").unwrap();
     let mut question = message("Which animal?");
     question.attachments = vec![MessageAttachment { path: "animal.txt".into(), mime: None, filename: None }];
@@ -45,10 +50,9 @@ async fn file_attachments() {
 }
 
 /// A message that steers becomes part of the running turn.
-#[tokio::test]
-async fn steering_a_running_turn() {
+pub(crate) async fn steering_a_running_turn(pi: &Dialect) {
     let (working, gate) = Reply::text("Working.").hold();
-    let fixture = PI.fixture([working.with(shell("true")), Reply::text("Both are done.")]).await;
+    let fixture = pi.fixture([working.with(shell("true")), Reply::text("Both are done.")]).await;
     bypass(&fixture).await;
     fixture.session.post("Do the first thing.").await;
     gate.reached().await;
@@ -73,9 +77,8 @@ async fn steering_a_running_turn() {
 }
 
 /// A level that is chosen reaches the model, and one that does not exist is refused.
-#[tokio::test]
-async fn variants_effort() {
-    let fixture = PI.fixture([Reply::text("One.")]).await;
+pub(crate) async fn variants_effort(pi: &Dialect) {
+    let fixture = pi.fixture([Reply::text("One.")]).await;
     let patch = |level: &str| SessionPatch { variant: Some(level.to_owned()), ..SessionPatch::default() };
     let client = &fixture.session.client;
     let detail = client.patch(&fixture.session.id, &patch("high")).await.unwrap();
@@ -87,9 +90,8 @@ async fn variants_effort() {
     fixture.session.history().await;
 }
 
-#[tokio::test]
-async fn permissions_reject_with_words() {
-    let fixture = PI.fixture([shell("touch made"), Reply::text("Then with cat.")]).await;
+pub(crate) async fn permissions_reject_with_words(pi: &Dialect) {
+    let fixture = pi.fixture([shell("touch made"), Reply::text("Then with cat.")]).await;
     fixture.session.post("Make a file.").await;
     let asked = fixture.session.wait_for(0, is(UniversalEventType::PermissionRequested)).await;
     let EventData::PermissionRequested(permission) = asked.data else { panic!("a permission") };
@@ -104,9 +106,8 @@ async fn permissions_reject_with_words() {
 }
 
 /// A fork knows what was said and does not tell it again.
-#[tokio::test]
-async fn fork() {
-    let fixture = PI.fixture([Reply::text("Noted."), Reply::text("The apple.")]).await;
+pub(crate) async fn fork(pi: &Dialect) {
+    let fixture = pi.fixture([Reply::text("Noted."), Reply::text("The apple.")]).await;
     fixture.turn("Remember the apple.").await;
     fixture.session.client.fork(&fixture.session.id, &session_id("fork")).await.unwrap();
     let fork = SessionDriver::of(&fixture.daemon.client, "fork");
@@ -117,16 +118,22 @@ async fn fork() {
     assert_eq!(text_of(&fixture.session.history().await), "Noted.");
 }
 
-/// The agent may do what it likes to the file of its gate: the next process has the true one.
-#[tokio::test]
-async fn a_gate_that_was_changed_is_written_anew_before_the_next_start() {
-    let fixture = PI.fixture([Reply::text("One."), shell("touch made"), Reply::text("Rejected.")]).await;
-    fixture.turn("The first.").await;
-    let gate = fixture.daemon.data().join("private/agents/pi/gate.ts");
-    std::fs::write(&gate, "export default function () {}\n").unwrap();
-    fixture.session.client.terminate(&fixture.session.id).await.unwrap();
-    let turn = fixture.session.turn("Make a file.", PermissionReply::Reject).await;
-    assert_eq!(turn.asked().len(), 1, "{turn}");
-    assert!(!fixture.file("made").exists(), "{turn}");
-    assert!(std::fs::read_to_string(gate).unwrap().contains("omniglot-gate"));
+/// The model hears the summary in place of what was said.
+pub(crate) async fn compaction(pi: &Dialect) {
+    let fixture = pi.fixture([Reply::text("A long story."), Reply::text("And its end.")]).await;
+    fixture.turn("Tell me a story.").await;
+    let seen = fixture.turn("Go on.").await.last_sequence();
+    let full = context(&fixture).await;
+    assert!(full.is_some());
+    fixture.session.client.compact(&fixture.session.id).await.unwrap();
+    fixture.session.wait_for(seen, is(UniversalEventType::TurnEnded)).await;
+    let events = fixture.session.history().await;
+    let told = labels(&events).iter().filter(|label| **label == "pi.compaction").count();
+    assert_eq!(told, 1, "{:?}", labels(&events));
+    assert_ne!(context(&fixture).await, full);
+    let turn = fixture.answered("What do you know?", Reply::text("I know the gist.")).await;
+    assert_eq!(turn.text(), "I know the gist.", "{turn}");
+    let heard = fixture.model.last().text();
+    assert!(heard.contains("<summary>") && !heard.contains("A long story."), "{heard}");
+    fixture.session.history().await;
 }
