@@ -64,6 +64,7 @@ real_agent_tests! {
     interrupt_ends_a_running_command,
     a_terminated_session_stops_its_running_command,
     a_cancel_while_the_agent_asks_rejects_the_request,
+    a_terminated_session_makes_no_more_calls_of_the_model,
     mode_switch,
     resume_after_a_restart,
 }
