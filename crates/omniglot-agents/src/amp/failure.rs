@@ -56,7 +56,8 @@ pub(crate) fn of_exit(words: &str) -> Failure {
 /// Amp's server does not have the thread any more, or does not continue it.
 pub(crate) fn is_unknown_thread(words: &str) -> bool {
     let lower = words.to_lowercase();
-    lower.contains("thread") && (lower.contains("does not exist") || lower.contains("is archived"))
+    let signs = ["does not exist", "is archived", "thread not found"];
+    lower.contains("thread") && signs.iter().any(|sign| lower.contains(sign))
 }
 
 pub(crate) fn is_cancel(words: &str) -> bool {

@@ -78,7 +78,7 @@ impl Sent {
     /// Returns all text, as Amp repeats it.
     pub(crate) fn text(&self) -> String {
         let text = |block: &Block| match block {
-            Block::Text { text } => Some(text.as_str()).map(str::to_owned),
+            Block::Text { text } => Some(text.clone()),
             Block::Image { .. } => None,
         };
         self.message.content.iter().filter_map(text).collect()

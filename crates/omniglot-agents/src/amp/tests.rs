@@ -60,7 +60,9 @@ impl Session {
                 Output::Transport(TransportOutput::Send(message)) => {
                     told.extend(self.handle(Input::Sent(&message)));
                 }
-                output => told.push(show::show_output(&output)),
+                output @ (Output::Stream(_) | Output::Transport(_) | Output::Answer(_)) => {
+                    told.push(show::show_output(&output));
+                }
             }
         }
         told
@@ -200,6 +202,21 @@ fn a_file_is_read_before_it_is_written_so_that_its_diff_is_true() {
     assert!(made.contains("/dev/null"), "{made}");
     let unknown = written(Err(HostError::new(HostErrorKind::Refused, "no")));
     assert!(!unknown.contains("+new"), "{unknown}");
+}
+
+#[test]
+fn an_image_that_was_read_is_an_image_and_an_empty_list_is_a_list() {
+    let result = |tool: &str, input: &str, content: Value| {
+        let mut session = Session::in_turn("bypass");
+        session.calls("TU-1", tool, input);
+        let result = json!({"type": "tool_result", "tool_use_id": "TU-1", "content": content.to_string()});
+        session.frame(&json!({"type": "user", "message": {"content": [result]}}).to_string()).concat()
+    };
+    let picture = json!({"isImage": true, "imageInfo": {"mimeType": "image/png"}, "content": "aGk="});
+    let read = result("Read", r#"{"path":"/w/a.png"}"#, picture);
+    assert!(read.contains("image/png") && !read.contains("isImage"), "{read}");
+    let found = result("glob", r#"{"filePattern":"*"}"#, json!([]));
+    assert!(found.contains("[]"), "{found}");
 }
 
 /// A machine with these variables and files.

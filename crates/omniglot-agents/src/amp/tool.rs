@@ -47,11 +47,18 @@ struct OwnResult {
     output: Option<String>,
     exit_code: Option<i64>,
     stop_reason: Option<String>,
-    /// Of a file that was read, with numbered lines.
+    /// Of a file that was read: numbered lines, or an image in base64.
     content: Option<String>,
+    image_info: Option<ImageInfo>,
     /// In a fence.
     diff: Option<String>,
     files: Vec<PatchedFile>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ImageInfo {
+    mime_type: String,
 }
 
 #[derive(Default, Deserialize)]
@@ -180,11 +187,13 @@ fn result_of(call: Option<&Call>, about: Option<About>, end: CallResult) -> Tool
     if end.is_error {
         return ToolResult { output: end.content, is_error: Some(true), ..ToolResult::default() };
     }
-    if let Ok(parts) = serde_json::from_str::<Vec<McpPart>>(&end.content) {
+    let kind = about.as_ref().map(|about| about.kind);
+    if kind == Some(ToolKind::Mcp)
+        && let Ok(parts) = serde_json::from_str::<Vec<McpPart>>(&end.content)
+    {
         return of_mcp(parts);
     }
     let own: OwnResult = arguments(&end.content);
-    let kind = about.as_ref().map(|about| about.kind);
     let mut parts = match (call, own.diff) {
         (Some(call), Some(fenced)) => {
             let path = call.about(None).subject.paths.into_iter().next().map(|file| file.path);
@@ -197,9 +206,13 @@ fn result_of(call: Option<&Call>, about: Option<About>, end: CallResult) -> Tool
     }
     parts.extend(about.into_iter().flat_map(About::files_read));
     let stopped = own.stop_reason.map(|reason| format!("\n[{reason}]")).unwrap_or_default();
-    let output = match (kind, own.output, own.content) {
-        (Some(ToolKind::Execute), Some(output), _) => output + &stopped,
-        (Some(ToolKind::Read), _, Some(content)) => content,
+    let output = match (kind, own.output, own.content, own.image_info) {
+        (Some(ToolKind::Execute), Some(output), ..) => output + &stopped,
+        (Some(ToolKind::Read), _, Some(image), Some(info)) => {
+            parts.push(inline_image(&info.mime_type, &image));
+            String::new()
+        }
+        (Some(ToolKind::Read), _, Some(content), None) => content,
         _ => end.content,
     };
     ToolResult { output, is_error: Some(false), exit_code: own.exit_code, parts, ..ToolResult::default() }
