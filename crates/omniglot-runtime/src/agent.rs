@@ -16,5 +16,6 @@ mod mcp;
 pub(crate) mod prepared;
 pub(crate) mod session_start;
 pub(crate) mod shared_server;
+mod version;
 
 pub(crate) use live::{Agent, AgentEvent, Sending, Ticket, Translated, is_unparsed};

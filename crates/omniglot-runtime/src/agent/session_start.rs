@@ -2,7 +2,7 @@
 //!
 //! Runs beside the session's loop, so that a session answers while its agent starts.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::agent::mask::Mask;
 use crate::agent::mcp;
 use crate::agent::prepared::PreparedFiles;
 use crate::agent::shared_server::Servers;
-use crate::agent::{Agent, AgentEvent, Translated};
+use crate::agent::{Agent, AgentEvent, Translated, version};
 use crate::confined::Private;
 use crate::error::RuntimeError;
 use crate::process::handle::ProcessHandle;
@@ -74,6 +74,21 @@ pub(crate) enum StartErrorKind {
 }
 
 impl Launcher {
+    /// Returns the version of an agent that has no process of its own before its first turn.
+    pub(crate) async fn version(&self, agent: &str, cwd: PathBuf) -> Result<Option<String>, StartError> {
+        let entry = self.catalog.get(agent).map_err(StartErrorKind::Unknown);
+        let asked = match entry {
+            Ok(entry) => version::ask(entry, &self.supervisor, cwd, self.timeout).await,
+            Err(why) => Err(why),
+        };
+        asked.map_err(|why| self.start_error(agent.to_owned(), why, EarlyOutput::default()))
+    }
+
+    fn start_error(&self, agent: String, why: StartErrorKind, early: EarlyOutput) -> StartError {
+        let install = self.catalog.get(&agent).map_or(Install::Unknown, Entry::install);
+        StartError { why, agent, install, early }
+    }
+
     /// Starts `agent` and opens a session. Dropping the future ends what was started.
     pub(crate) async fn open(self, agent: String, mut open: Open) -> Result<Opened, StartError> {
         open.new_id = uuid::Uuid::new_v4().to_string();
@@ -104,10 +119,7 @@ impl Launcher {
         }
         match outcome {
             Ok(live) => Ok(Opened { agent: live, early: early.with_warning() }),
-            Err(why) => {
-                let install = self.catalog.get(&agent).map_or(Install::Unknown, Entry::install);
-                Err(StartError { why, agent, install, early })
-            }
+            Err(why) => Err(self.start_error(agent, why, early)),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The models and modes of an agent, learnt from its sessions, or by asking it once.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use omniglot_agents::{Open, RefusalKind};
@@ -125,14 +126,14 @@ impl Hub {
     }
 
     /// Opens a session that nobody uses, in an empty directory, and ends it.
-    pub(super) async fn try_agent(&self, agent: &str) -> Result<Tried, RuntimeError> {
+    pub(super) async fn try_agent(&self, name: &str) -> Result<Tried, RuntimeError> {
         self.check_open()?;
         let cwd = omniglot_store::shared(&self.inner.data_dir).join("probe");
         std::fs::create_dir_all(&cwd).map_err(omniglot_store::StoreError::Io)?;
-        let lacks_credentials = !self.has_credentials(self.inner.launcher.catalog.get(agent)?);
-        let open = Open { cwd, lacks_credentials, ..Open::default() };
-        let opening = self.inner.launcher.clone().open(agent.to_owned(), open);
-        let mut timeline = Timeline::new(Identity { session_id: nobody(), agent: agent.to_owned() }, "probe");
+        let lacks_credentials = !self.has_credentials(self.inner.launcher.catalog.get(name)?);
+        let open = Open { cwd: cwd.clone(), lacks_credentials, ..Open::default() };
+        let opening = self.inner.launcher.clone().open(name.to_owned(), open);
+        let mut timeline = Timeline::new(Identity { session_id: nobody(), agent: name.to_owned() }, "probe");
         let mut step = Step::new(0);
         let (nonsense, failed) = match opening.await {
             Ok(Opened { agent, early }) => {
@@ -140,11 +141,19 @@ impl Hub {
                 // Said first, it would begin the session in place of the agent's own word.
                 let heard = early.heard.into_iter().map(Translated::without_nonsense).collect();
                 step.absorb(&mut timeline, heard);
-                if let Some(agent) = agent {
-                    agent.process.kill();
-                    agent.process.gone().await;
-                }
-                (nonsense, None)
+                let failed = match agent {
+                    Some(agent) => {
+                        agent.process.kill();
+                        agent.process.gone().await;
+                        None
+                    }
+                    // Nothing was started yet.
+                    None if timeline.fold().agent_version.is_none() => {
+                        self.ask_version(name, cwd).await.err()
+                    }
+                    None => None,
+                };
+                (nonsense, failed)
             }
             Err(mut failed) => {
                 let early = std::mem::take(&mut failed.early);
@@ -156,9 +165,15 @@ impl Hub {
         };
         let logged_out = failed.as_ref().is_some_and(StartError::is_logged_out);
         if failed.is_none() || logged_out {
-            self.learn(&CreateSessionRequest::new(agent), &timeline, !logged_out);
+            self.learn(&CreateSessionRequest::new(name), &timeline, !logged_out);
         }
         Ok(Tried { timeline, nonsense, failed })
+    }
+
+    async fn ask_version(&self, agent: &str, cwd: PathBuf) -> Result<(), StartError> {
+        let version = self.inner.launcher.version(agent, cwd).await?;
+        lock(&self.inner.probes).entry(agent.to_owned()).or_default().version = version;
+        Ok(())
     }
 }
 

@@ -274,3 +274,12 @@ fn the_delegate_refuses_without_a_daemon() {
         assert!(words.contains("this tool was refused"), "{words}");
     }
 }
+
+/// Amp is started only for a turn, so it is asked for its version.
+#[tokio::test]
+async fn the_doctor_tells_the_version_of_amp() {
+    let fixture = AMP.fixture([]).await;
+    let check = fixture.session.client.check_agent("amp").await.unwrap();
+    assert!(check.healthy, "{check:?}");
+    assert_eq!(check.agent.version.as_deref(), Some("0.0.1790142911-g7618fb"));
+}
