@@ -227,8 +227,8 @@ impl Thread {
 
     fn publish(&mut self, change: Change, done: &Done) {
         match (change, done) {
-            (Change::Append { batch, .. }, _) => {
-                self.tidy.note(&batch);
+            (Change::Append { batch, pack }, _) => {
+                self.tidy.note(&batch, pack.map_or(0, |pack| pack.data.len()));
                 if self.feeds.publish(batch.session, batch.events) {
                     self.next_sweep.get_or_insert_with(|| Instant::now() + RING_IDLE);
                 }

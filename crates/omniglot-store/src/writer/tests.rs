@@ -11,6 +11,7 @@ use tokio::sync::oneshot::{self, error::TryRecvError};
 use super::*;
 use crate::engine::Progress;
 use crate::feed::Known;
+use crate::pack::Pack;
 use crate::retention::{EndedSession, PackFacts};
 use crate::types::*;
 
@@ -174,8 +175,12 @@ impl Harness {
     }
 
     fn send(&self, batch: Batch) -> oneshot::Receiver<Result<(), StoreError>> {
+        self.send_with(batch, None)
+    }
+
+    fn send_with(&self, batch: Batch, pack: Option<Pack>) -> oneshot::Receiver<Result<(), StoreError>> {
         let (answer, receiver) = Answer::unit();
-        self.writer.send(Op::Change(Change::Append { batch: Box::new(batch), pack: None }, answer));
+        self.writer.send(Op::Change(Change::Append { batch: Box::new(batch), pack }, answer));
         receiver
     }
 
@@ -262,6 +267,22 @@ async fn an_ended_turn_is_packed_again_when_nothing_else_waits() {
     let groups = ["commit [append 1]", "commit [append 2, append 1, append 3]"];
     assert_eq!(calls[..2], groups);
     assert_eq!(calls[2..], ["repack 1", "repack 1", "repack 3", "mark clean"]);
+}
+
+#[tokio::test]
+async fn a_turn_that_says_much_is_packed_before_it_ends() {
+    let mut harness = Harness::new();
+    harness.open_gate();
+    let said = |first| Some(Pack { first, count: 1, data: vec![0; 1 << 20] });
+    for (session, first) in [(1, 1), (2, 1), (1, 2)] {
+        harness.send_with(Batch::new(SessionNo(session)), said(first)).await.unwrap().unwrap();
+    }
+    let (answer, closed) = Answer::unit();
+    harness.writer.send(Op::Close(answer));
+    closed.await.unwrap().unwrap();
+    let packed: Vec<_> =
+        harness.notes.calls().into_iter().filter(|call| call.starts_with("repack")).collect();
+    assert_eq!(packed, ["repack 1"]);
 }
 
 #[tokio::test]

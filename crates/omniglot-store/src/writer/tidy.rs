@@ -1,9 +1,9 @@
-//! Work for idle times, in small pieces: packing the frames of ended turns, removing the rows of deleted
-//! sessions.
+//! Work for idle times, in small pieces: packing the frames of ended turns, and of turns that say much; removing the
+//! rows of deleted sessions.
 //!
 //! The writer decides when there is time for a piece, the engine does the work.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use omniglot_schema::UniversalEventType;
@@ -15,53 +15,68 @@ use crate::types::{Batch, SessionNo, StoreError};
 /// next turn, rows not removed then after the next start.
 const AT_THE_END: Duration = Duration::from_secs(1);
 
+/// A turn that has stored this many bytes is packed before it ends: an agent may repeat all that it has said with every
+/// word, and what a long answer has stored by its end, the file keeps as free pages.
+const LONG_TURN: usize = 2 << 20;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Chore {
     Repack(SessionNo),
     Clear(SessionNo),
 }
 
-pub(super) struct Tidy(VecDeque<Chore>);
+pub(super) struct Tidy {
+    chores: VecDeque<Chore>,
+    /// The bytes of frames that were stored since a repacking was queued, by session.
+    unpacked: HashMap<SessionNo, usize>,
+}
 
 impl Tidy {
     /// Begins with the deletions that an earlier run has not finished.
     pub(super) fn new(pending_deletes: Vec<SessionNo>) -> Self {
-        Self(pending_deletes.into_iter().map(Chore::Clear).collect())
+        let chores = pending_deletes.into_iter().map(Chore::Clear).collect();
+        Self { chores, unpacked: HashMap::new() }
     }
 
     pub(super) fn is_needed(&self) -> bool {
-        !self.0.is_empty()
+        !self.chores.is_empty()
     }
 
-    /// Queues a repacking if the committed batch ends a turn.
-    pub(super) fn note(&mut self, batch: &Batch) {
+    /// Queues a repacking if the committed batch, whose frames took `stored` bytes, ends a turn or a piece of a long one.
+    pub(super) fn note(&mut self, batch: &Batch, stored: usize) {
         let ends = batch.events.iter().any(|event| event.kind == UniversalEventType::TurnEnded);
-        // The first chore may be half done, without the turn that ended now.
-        if ends && !self.0.iter().skip(1).any(|chore| *chore == Chore::Repack(batch.session)) {
-            self.0.push_back(Chore::Repack(batch.session));
+        let unpacked = self.unpacked.remove(&batch.session).unwrap_or_default() + stored;
+        if !ends && unpacked < LONG_TURN {
+            self.unpacked.insert(batch.session, unpacked);
+            return;
+        }
+        // The first chore may be half done, without what was said now.
+        if !self.chores.iter().skip(1).any(|chore| *chore == Chore::Repack(batch.session)) {
+            self.chores.push_back(Chore::Repack(batch.session));
         }
     }
 
     pub(super) fn deleted(&mut self, session: SessionNo) {
-        self.0.retain(|chore| *chore != Chore::Repack(session));
-        self.0.push_back(Chore::Clear(session));
+        self.unpacked.remove(&session);
+        self.chores.retain(|chore| *chore != Chore::Repack(session));
+        self.chores.push_back(Chore::Clear(session));
     }
 
     pub(super) fn step(&mut self, engine: &dyn Engine) {
-        let Some(chore) = self.0.front().copied() else { return };
+        let Some(chore) = self.chores.front().copied() else { return };
         match chore.step(engine) {
             Ok(Progress::More) => return,
             Ok(Progress::Finished) | Err(StoreError::NoSession) => {}
             Err(error) => chore.complain(&error),
         }
-        self.0.pop_front();
+        self.chores.pop_front();
     }
 
     /// Removes all rows of deleted sessions; returns whether a deletion was finished.
     pub(super) fn clear(&mut self, engine: &dyn Engine) -> bool {
-        let before = self.0.len();
-        self.0.retain(|chore| matches!(chore, Chore::Repack(_)) || !chore.is_finished_now(engine));
-        self.0.len() < before
+        let before = self.chores.len();
+        self.chores.retain(|chore| matches!(chore, Chore::Repack(_)) || !chore.is_finished_now(engine));
+        self.chores.len() < before
     }
 
     pub(super) fn finish(&mut self, engine: &dyn Engine) {
