@@ -34,6 +34,7 @@ enum Chore {
     /// nightly are not used.
     Fuzz(fuzz::Args),
     /// Build for release, measure, and print the numbers beside their targets.
+    #[command(name = "bench")]
     Harness(bench::Args),
     /// Write docs/openapi.json as the code generates it.
     Openapi {

@@ -10,6 +10,7 @@ mod idle;
 mod latency;
 mod ours;
 mod peer;
+mod pi_answer;
 mod process;
 mod replay;
 mod shared_sessions;
@@ -33,16 +34,21 @@ struct Loads {
     replayed: u64,
     idle: usize,
     deltas: usize,
+    /// The deltas of one answer of Pi; what it says grows with their square.
+    answer: u64,
 }
 
-const FULL: Loads = Loads { chunks: 100_000, replayed: 1_000_000, idle: 1_000, deltas: 2_000 };
-const QUICK: Loads = Loads { chunks: 10_000, replayed: 20_000, idle: 100, deltas: 200 };
+const FULL: Loads = Loads { chunks: 100_000, replayed: 1_000_000, idle: 1_000, deltas: 2_000, answer: 4_000 };
+const QUICK: Loads = Loads { chunks: 10_000, replayed: 20_000, idle: 100, deltas: 200, answer: 500 };
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let mut args = std::env::args().skip(1).peekable();
-    if args.peek().is_some_and(|first| first == "agent") {
-        return agent::run();
+    match args.peek().map(String::as_str) {
+        Some("agent") => return agent::run(),
+        Some("pi") => return pi_answer::agent(true),
+        Some("pi-plain") => return pi_answer::agent(false),
+        _ => {}
     }
     let usage = "usage: bench PATH-OF-OMNIGLOT [--quick] [--before PATH-OF-AN-EARLIER-OMNIGLOT] \
                  [--peer PATH-OF-SANDBOX-AGENT]";
@@ -74,6 +80,8 @@ async fn measure_omniglot(programs: &Programs, loads: Loads) -> anyhow::Result<T
     measure::<Ours>(programs, loads, &mut table).await?;
     replay::replay(programs, loads.replayed, &mut table).await?;
     progress("replay measured");
+    pi_answer::measure(programs, loads.answer, &mut table).await?;
+    progress("a long answer of Pi measured");
     shared_sessions::measure(programs, &mut table).await?;
     Ok(table)
 }

@@ -10,7 +10,7 @@ use crate::subscriber::Subscriber;
 pub(crate) struct Programs {
     pub(crate) omniglot: PathBuf,
     pub(crate) peer: Option<PathBuf>,
-    /// This program, which is also the agent with a clock.
+    /// This program, which is also the agent with a clock, and Pi.
     pub(crate) bench: PathBuf,
 }
 
