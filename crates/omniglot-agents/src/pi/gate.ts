@@ -52,8 +52,9 @@ async function registerServers(pi: any, ctx: any) {
 export default function (pi: any) {
   pi.on("session_start", async (_event: any, ctx: any) => {
     ctx.ui.setStatus(GATE, "ready");
-    // Not awaited: Pi reads no answer before this handler has returned.
-    if (process.env.PI_OMNIGLOT_MCP) void registerServers(pi, ctx);
+    // Not awaited: Pi reads no answer before this handler has returned. It fails when another session of Pi's takes the
+    // place of this one, which asks again; an error that nobody catches would end Pi.
+    if (process.env.PI_OMNIGLOT_MCP) registerServers(pi, ctx).catch(() => undefined);
   });
 
   pi.on("tool_call", async (event: any, ctx: any) => {
