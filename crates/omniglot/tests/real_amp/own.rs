@@ -255,7 +255,7 @@ async fn permission_modes_hold_from_the_next_turn_on() {
     fixture.session.history().await;
 }
 
-/// Whoever starts the delegate without a daemon gets a refusal: exit code 2, with the reason for the model.
+/// Without a daemon the delegate refuses: exit code 2, with the reason for the model.
 #[test]
 fn the_delegate_refuses_without_a_daemon() {
     let dir = tempfile::tempdir().unwrap();
