@@ -5,11 +5,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::TryStream;
 use omniglot_schema::{
-    AgentCheck, AgentListResponse, AgentModelsResponse, AgentModesResponse, CancelRequest,
-    CreateSessionRequest, CreateSessionResponse, DaemonStatus, Delivered, EventsResponse, ForkRequest,
-    HealthResponse, ImportResponse, MessageId, MessageRequest, PermissionReplyRequest, ProblemDetails,
-    QuestionReplyRequest, QueueOnCancel, SessionDetail, SessionId, SessionInfo, SessionListResponse,
-    SessionPatch, UniversalEventType,
+    AgentCheck, AgentListResponse, AgentModelsResponse, AgentModesResponse, AuditResponse, CancelRequest,
+    CreateSessionRequest, CreateSessionResponse, CreateTokenRequest, CreatedToken, DaemonStatus, Delivered,
+    EventsResponse, ForkRequest, HealthResponse, ImportResponse, Label, MessageId, MessageRequest,
+    PermissionReplyRequest, ProblemDetails, QuestionReplyRequest, QueueOnCancel, SessionDetail, SessionId,
+    SessionInfo, SessionListResponse, SessionPatch, TokenInfo, TokenListResponse, UniversalEventType,
 };
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use reqwest::{Method, RequestBuilder, Response, Url};
@@ -44,6 +44,8 @@ pub struct SessionFilter {
     pub after: Option<SessionId>,
     pub agent: Option<String>,
     pub ended: Option<bool>,
+    /// Only sessions with all of these labels.
+    pub labels: Vec<Label>,
 }
 
 /// The filter of a read of events.
@@ -113,14 +115,39 @@ impl Client {
     }
 
     pub async fn list(&self, filter: &SessionFilter) -> Result<Vec<SessionInfo>, ClientError> {
+        let label = |label: &Label| format!("{}:{}", label.key, label.value);
+        let labels: Vec<String> = filter.labels.iter().map(label).collect();
         let query = [
             ("limit", filter.limit.map(|limit| limit.to_string())),
             ("after", filter.after.as_ref().map(ToString::to_string)),
             ("agent", filter.agent.clone()),
             ("ended", filter.ended.map(|ended| ended.to_string())),
+            ("label", (!labels.is_empty()).then(|| labels.join(","))),
         ];
         let request = self.request(Method::GET, &["v1", "sessions"], &query);
         Ok(read::<SessionListResponse>(request.send().await?).await?.sessions)
+    }
+
+    /// Makes a named token. Only this answer has its secret.
+    pub async fn create_token(&self, request: &CreateTokenRequest) -> Result<CreatedToken, ClientError> {
+        read(self.request(Method::POST, &["v1", "tokens"], &[]).json(request).send().await?).await
+    }
+
+    /// Returns all named tokens, oldest first.
+    pub async fn tokens(&self) -> Result<Vec<TokenInfo>, ClientError> {
+        let response = self.get(&["v1", "tokens"]).send().await?;
+        Ok(read::<TokenListResponse>(response).await?.tokens)
+    }
+
+    pub async fn revoke_token(&self, id: &str) -> Result<(), ClientError> {
+        let request = self.request(Method::DELETE, &["v1", "tokens", id], &[]);
+        accepted(request.send().await?).await.map(drop)
+    }
+
+    /// Returns a page of the audit: entries after this number and since this time, in milliseconds since 1970.
+    pub async fn audit(&self, after: u64, since: Option<i64>) -> Result<AuditResponse, ClientError> {
+        let query = [("after", Some(after.to_string())), ("since", since.map(|since| since.to_string()))];
+        read(self.request(Method::GET, &["v1", "audit"], &query).send().await?).await
     }
 
     pub async fn create(

@@ -37,6 +37,12 @@ pub enum RuntimeError {
     MessageNotFound(String),
     #[error("no blob {0}")]
     BlobNotFound(String),
+    #[error("no token {0}")]
+    TokenNotFound(String),
+    #[error("there is a token with the name {0}")]
+    TokenExists(String),
+    #[error("{0}")]
+    Forbidden(String),
     #[error("a turn is running")]
     Busy,
     #[error("the idempotency key was used with another body")]
@@ -100,12 +106,16 @@ impl RuntimeError {
             Self::AgentFailed { .. } => ErrorType::AgentProcessExited,
             Self::AgentUnavailable { .. } => ErrorType::AgentUnavailable,
             Self::AgentSilent { .. } => ErrorType::Timeout,
-            Self::RequestNotFound(_) | Self::MessageNotFound(_) | Self::BlobNotFound(_) => {
-                ErrorType::NotFound
-            }
-            Self::AlreadyResolved { .. } | Self::ReplyNotTaken { .. } | Self::Busy | Self::KeyReused => {
-                ErrorType::Conflict
-            }
+            Self::RequestNotFound(_)
+            | Self::MessageNotFound(_)
+            | Self::BlobNotFound(_)
+            | Self::TokenNotFound(_) => ErrorType::NotFound,
+            Self::Forbidden(_) => ErrorType::PermissionDenied,
+            Self::AlreadyResolved { .. }
+            | Self::ReplyNotTaken { .. }
+            | Self::Busy
+            | Self::KeyReused
+            | Self::TokenExists(_) => ErrorType::Conflict,
             Self::QueueFull(_) | Self::Overloaded(_) | Self::Stopping => ErrorType::Overloaded,
             Self::Gone(_) => ErrorType::Gone,
             Self::Store(_) => ErrorType::Internal,
@@ -150,6 +160,7 @@ impl RuntimeError {
             Self::UnsupportedAgent { .. } => {
                 Some("add others under [agents.NAME] in omniglot.toml; GET /v1/agents lists all".into())
             }
+            Self::TokenExists(_) => Some("choose another name, or revoke that token first".into()),
             Self::KeyReused => Some("give every message an Idempotency-Key of its own".into()),
             Self::Busy => Some("send it with delivery `queue`, or cancel the turn first".into()),
             Self::ReplyNotTaken { .. } => Some(

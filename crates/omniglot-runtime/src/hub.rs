@@ -10,6 +10,7 @@ mod create;
 mod follow_turn;
 mod import;
 pub mod importer;
+mod limits;
 mod live_limit;
 mod lookup;
 mod overview;
@@ -19,6 +20,7 @@ mod reassign;
 mod recover;
 mod retention;
 mod session_locks;
+mod tokens;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -33,7 +35,8 @@ use omniglot_schema::{
     UniversalEventType,
 };
 use omniglot_store::{
-    ListFilter, Page, ReadQuery, SessionNo, SessionRecord, Store, StoredFrame, Subscription, private, shared,
+    ListFilter, Page, ReadQuery, SessionNo, SessionRecord, Store, StoreError, StoredFrame, Subscription,
+    private, shared,
 };
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -45,6 +48,7 @@ use crate::agent::client_host::{ClientHost, ClientHostOffer, ClientHosts};
 use crate::agent::credentials::Credentials;
 use crate::agent::session_start::Launcher;
 use crate::agent::shared_server::{Servers, Terms};
+use crate::caller::Caller;
 use crate::config::Config;
 use crate::confined::{OpenError, Private, Root};
 use crate::deadlines::Deadlines;
@@ -55,6 +59,7 @@ use crate::session::{IdempotencyKey, Posted, Retired, Session, SessionCommand, S
 pub use follow_turn::{Followed, FollowedTurn, TurnOutcome};
 use probe::Probe;
 pub use reassign::{NewAgent, Reassigned};
+use tokens::Tokens;
 
 /// The most bytes of events that one page holds.
 const PAGE_BYTES: usize = 8 * 1024 * 1024;
@@ -86,10 +91,12 @@ pub enum Backlog {
     Keep,
 }
 
-/// The daemon's sessions. Cheap to clone.
+/// The daemon's sessions, as its caller sees them. Cheap to clone.
 #[derive(Clone)]
 pub struct Hub {
     inner: Arc<Inner>,
+    /// The author of the calls.
+    caller: Caller,
 }
 
 struct Inner {
@@ -108,6 +115,7 @@ struct Inner {
     client_hosts: ClientHosts,
     /// Held while an agent is asked what it offers: one question at a time for each.
     probing: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
+    tokens: Tokens,
     tasks: TaskTracker,
     stopping: AtomicBool,
     /// Ends what works beside the sessions.
@@ -151,6 +159,7 @@ impl Hub {
             timeout: Duration::from_secs(config.limits.handshake_seconds),
         };
         let inner = Inner {
+            tokens: Tokens::load(&store).await?,
             launcher,
             data_dir,
             store,
@@ -168,11 +177,16 @@ impl Hub {
             stopping: AtomicBool::new(false),
             leaving: CancellationToken::new(),
         };
-        let hub = Self { inner: Arc::new(inner) };
+        let hub = Self::of(Arc::new(inner));
         hub.enforce_live_limit();
         hub.recover(backlog).await?;
         hub.keep_within(config.retention);
         Ok(hub)
+    }
+
+    /// The sessions as the daemon itself sees them.
+    fn of(inner: Arc<Inner>) -> Self {
+        Self { inner, caller: Caller::owner() }
     }
 
     pub async fn create(
@@ -181,6 +195,7 @@ impl Hub {
         request: CreateSessionRequest,
     ) -> Result<CreateSessionResponse, RuntimeError> {
         self.check_open()?;
+        let request = self.limited(request)?;
         self.make_room().await;
         self.create_session(id, request).await
     }
@@ -285,7 +300,11 @@ impl Hub {
         Ok(())
     }
 
-    pub async fn list(&self, filter: ListFilter) -> Result<Vec<SessionInfo>, RuntimeError> {
+    pub async fn list(&self, mut filter: ListFilter) -> Result<Vec<SessionInfo>, RuntimeError> {
+        if let Some(after) = &filter.after {
+            self.check_seen(after).await.map_err(|_| StoreError::NoSession)?;
+        }
+        filter.labels.extend(self.caller.limit().cloned());
         let records = self.inner.store.list(filter).await?;
         records.iter().map(present::info).collect()
     }
@@ -305,13 +324,13 @@ impl Hub {
 
     /// The session's row: its epoch, last sequence and number in the store.
     pub async fn record(&self, id: &SessionId) -> Result<SessionRecord, RuntimeError> {
-        let record = self.inner.store.session(id).await?;
+        let record = self.inner.store.session(id).await?.filter(|record| self.sees(record));
         record.ok_or_else(|| RuntimeError::SessionNotFound(id.to_string()))
     }
 
     /// The session of that number; numbers are never used again.
     pub async fn record_numbered(&self, no: SessionNo) -> Result<Option<SessionRecord>, RuntimeError> {
-        Ok(self.inner.store.session_numbered(no).await?)
+        Ok(self.inner.store.session_numbered(no).await?.filter(|record| self.sees(record)))
     }
 
     /// The agent of a session whose client names none.
@@ -439,6 +458,7 @@ impl Hub {
 
     /// Asks a session, waking it if it is only a row.
     async fn ask(&self, id: &SessionId, mut ask: SessionCommand) -> Result<Option<Posted>, RuntimeError> {
+        self.check_seen(id).await?;
         self.check_open()?;
         loop {
             match self.wake(id).await?.ask(ask).await {
@@ -454,6 +474,7 @@ impl Hub {
         id: &SessionId,
         ask: SessionCommand,
     ) -> Result<Option<Result<(), RuntimeError>>, RuntimeError> {
+        self.check_seen(id).await?;
         let handle = lock(&self.inner.live).get(id).cloned();
         let Some(handle) = handle else { return self.record(id).await.map(|_| None) };
         self.check_open()?;

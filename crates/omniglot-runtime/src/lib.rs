@@ -3,6 +3,7 @@
 //! Knows no HTTP, no face's wire types and no agent's wire types.
 
 pub mod agent;
+mod caller;
 pub mod config;
 pub mod confined;
 pub mod deadlines;
@@ -13,6 +14,7 @@ pub mod hub;
 pub mod process;
 mod session;
 
+pub use caller::Caller;
 pub use deadlines::Deadlines;
 pub use error::RuntimeError;
 pub use hub::{Backlog, Followed, FollowedTurn, Hub, HubConfig, Load, NewAgent, Reassigned, TurnOutcome};

@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 use crate::agent::AgentCapabilities;
 use crate::event::UniversalEvent;
 use crate::ids::SessionId;
+use crate::label::Labels;
 use crate::mcp::{McpServers, SkillsConfig};
 use crate::problem::AgentError;
 use crate::request::{PermissionEventData, QuestionEventData};
@@ -36,6 +37,9 @@ pub struct CreateSessionRequest {
     pub mcp: Option<McpServers>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skills: Option<SkillsConfig>,
+    /// At most 16, by which sessions are found and tokens are limited.
+    #[serde(default, skip_serializing_if = "Labels::is_empty")]
+    pub labels: Labels,
     /// Whether a person answers the agent's questions; `ask` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub questions: Option<QuestionPolicy>,
@@ -64,6 +68,7 @@ impl CreateSessionRequest {
             title: None,
             mcp: None,
             skills: None,
+            labels: Labels::new(),
             questions: None,
         }
     }
@@ -85,6 +90,9 @@ pub struct SessionPatch {
     pub agent_mode: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permission_mode: Option<String>,
+    /// Labels to set; `null` removes one. The others stay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub labels: Option<BTreeMap<String, Option<String>>>,
 }
 
 /// A request for a new session that begins with the memory of another session's agent.
@@ -126,6 +134,8 @@ pub struct SessionInfo {
     pub updated_at: i64,
     pub directory: Option<String>,
     pub title: Option<String>,
+    #[serde(default, skip_serializing_if = "Labels::is_empty")]
+    pub labels: Labels,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<std::collections::HashMap<String, crate::mcp::McpServerConfig>>)]
     pub mcp: Option<McpServers>,

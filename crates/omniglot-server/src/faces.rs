@@ -8,20 +8,26 @@
 pub mod acp;
 pub mod opencode;
 mod rest;
+mod scopes;
 
 use axum::Router;
 use utoipa::openapi::OpenApi;
 
-use crate::app::App;
+use crate::app::{App, Unscoped};
 use crate::http::access::FaceAccess;
 
 /// How faces read credentials and tell refusals that do so in their own way.
 pub(crate) const ACCESS: &[FaceAccess] = &[opencode::ACCESS];
 
+#[cfg(test)]
+pub(crate) use scopes::all as all_routes;
+pub(crate) use scopes::needs;
+
 /// All routes, ready to be guarded and served.
 pub(crate) fn router(app: &App) -> Router {
-    let described = rest::table().with_state(app.clone());
-    let (router, _) = described.merge(acp::table().with_state(acp::Face::new(app.clone()))).split_for_parts();
+    let described = rest::table().with_state(Unscoped::new(app.clone()));
+    let acp = acp::table().with_state(Unscoped::new(acp::Face::new(app.clone())));
+    let (router, _) = described.merge(acp).split_for_parts();
     router
         .fallback(rest::no_route)
         .method_not_allowed_fallback(rest::no_method)

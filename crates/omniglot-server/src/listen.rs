@@ -6,6 +6,7 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -99,7 +100,9 @@ impl Server {
         let stop = Stop::default();
         let limits = Limits { max_body: config.max_body, stall: config.stall, heartbeat: config.heartbeat };
         let app = App { hub, limits, started: jiff::Timestamp::now(), stop: stop.streams.clone() };
-        let router = Access::new(&config, addr, faces::ACCESS).guard(faces::router(&app));
+        let tokens = Arc::new(app.hub.clone());
+        let access = Access::new(&config, addr, faces::ACCESS, faces::needs, tokens);
+        let router = access.guard(faces::router(&app));
         Ok(Self { listener, addr, router, stop, stall: config.stall })
     }
 
@@ -208,7 +211,6 @@ fn report(ended: Result<(), tokio::task::JoinError>) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use axum::body::Body;

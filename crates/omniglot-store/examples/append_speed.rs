@@ -32,6 +32,7 @@ fn create(store: &Store, n: u64) -> Result<SessionNo, Box<dyn Error>> {
         id: SessionId::parse(&format!("speed-{n}"))?,
         agent: "mock".into(),
         request: "{}".into(),
+        labels: Default::default(),
         created_ms: 0,
         record: RecordUpdate { fold: "{}".into(), ended: false, open_from: None },
         frames: vec![],

@@ -39,6 +39,7 @@ fn create(store: &Store) -> Result<SessionNo, Box<dyn Error>> {
         id: SessionId::parse("size")?,
         agent: "mock".into(),
         request: "{}".into(),
+        labels: Default::default(),
         created_ms: 0,
         record: RecordUpdate { fold: "{}".into(), ended: false, open_from: None },
         frames: vec![],

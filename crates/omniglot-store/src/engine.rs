@@ -5,14 +5,14 @@
 
 use std::collections::HashMap;
 
-use omniglot_schema::SessionId;
+use omniglot_schema::{AuditCall, AuditEntry, Labels, SessionId};
 
 use crate::feed::Known;
 use crate::pack::Pack;
 use crate::retention::{EndedSession, PackFacts};
 use crate::types::{
-    Batch, Blob, ListFilter, NewSession, Page, QueuedRow, ReadQuery, Receipt, SessionNo, SessionRecord,
-    StoreError, StoredFrame,
+    AuditQuery, Batch, Blob, ListFilter, NewSession, Page, QueuedRow, ReadQuery, Receipt, SessionNo,
+    SessionRecord, StoreError, StoredFrame, TokenRecord,
 };
 
 /// One write. `frames` of the batch or session inside are empty: they are in the pack.
@@ -29,6 +29,14 @@ pub(crate) enum Change {
         session: SessionNo,
         to: u64,
     },
+    /// Replaces the labels of a session.
+    Label {
+        session: SessionNo,
+        labels: Labels,
+    },
+    /// Adds a token, or replaces the one of the same id.
+    Token(Box<TokenRecord>),
+    Audit(Box<AuditCall>),
 }
 
 /// A new session and the data that the store adds to it.
@@ -50,6 +58,7 @@ pub(crate) enum Done {
     /// The row before its deletion; `None` when it was damaged.
     Deleted(Option<Box<SessionRecord>>),
     Trimmed,
+    Written,
     Limited,
     Closed,
 }
@@ -109,6 +118,10 @@ pub(crate) trait Engine: Send + Sync + 'static {
     fn queue(&self, session: SessionNo) -> Result<Vec<QueuedRow>, StoreError>;
     fn receipt(&self, session: SessionNo, key: &str, now_ms: i64) -> Result<Option<Receipt>, StoreError>;
 
+    /// Returns all named tokens, oldest first.
+    fn tokens(&self) -> Result<Vec<TokenRecord>, StoreError>;
+    fn audit(&self, query: &AuditQuery) -> Result<Vec<AuditEntry>, StoreError>;
+
     /// Calls `visit` with every pack of the session, oldest first.
     fn packs(&self, session: SessionNo, visit: &mut dyn FnMut(PackFacts)) -> Result<(), StoreError>;
     /// Returns the sessions that have ended and have no queued message, the longest unchanged first.
@@ -133,7 +146,7 @@ impl Change {
                 let packs: usize = c.packs.iter().map(|pack| pack.data.len()).sum();
                 events(&c.new.events) + blobs(&c.new.blobs) + packs + c.new.request.len() + ROW
             }
-            Self::Delete(_) | Self::Trim { .. } => ROW,
+            Self::Delete(_) | Self::Trim { .. } | Self::Label { .. } | Self::Token(_) | Self::Audit(_) => ROW,
         }
     }
 
@@ -141,8 +154,8 @@ impl Change {
     pub(crate) fn needs_sync(&self) -> bool {
         match self {
             Self::Append { batch, .. } => batch.durability == crate::Durability::Power,
-            Self::Create(_) | Self::Delete(_) => true,
-            Self::Trim { .. } => false,
+            Self::Create(_) | Self::Delete(_) | Self::Label { .. } | Self::Token(_) => true,
+            Self::Trim { .. } | Self::Audit(_) => false,
         }
     }
 
@@ -151,7 +164,11 @@ impl Change {
         match self {
             Self::Delete(session) => Some(*session),
             Self::Create(creation) => creation.replaces,
-            Self::Append { .. } | Self::Trim { .. } => None,
+            Self::Append { .. }
+            | Self::Trim { .. }
+            | Self::Label { .. }
+            | Self::Token(_)
+            | Self::Audit(_) => None,
         }
     }
 

@@ -18,6 +18,7 @@ mod rows;
 mod schema;
 mod session_row;
 mod sessions;
+mod tokens;
 mod trouble;
 mod wal;
 mod write;
@@ -26,14 +27,15 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use omniglot_schema::SessionId;
+use omniglot_schema::{AuditEntry, SessionId};
 use rusqlite::Connection;
 
 use crate::engine::{Change, Engine, Outcomes, Progress};
 use crate::feed::Known;
 use crate::retention::{EndedSession, PackFacts};
 use crate::types::{
-    Blob, ListFilter, Page, QueuedRow, ReadQuery, Receipt, SessionNo, SessionRecord, StoreError, StoredFrame,
+    AuditQuery, Blob, ListFilter, Page, QueuedRow, ReadQuery, Receipt, SessionNo, SessionRecord, StoreError,
+    StoredFrame, TokenRecord,
 };
 use pool::Pool;
 use repack::Repack;
@@ -198,6 +200,18 @@ impl Engine for Sqlite {
 
     fn receipt(&self, session: SessionNo, key: &str, now_ms: i64) -> Result<Option<Receipt>, StoreError> {
         self.readers.with(|c| sessions::receipt(c, session, key, now_ms))
+    }
+
+    fn tokens(&self) -> Result<Vec<TokenRecord>, StoreError> {
+        let (valid, damaged) = self.readers.with(|c| tokens::list(c))?;
+        for id in damaged {
+            tracing::error!(id, "the row of a token is damaged; the token is not accepted");
+        }
+        Ok(valid)
+    }
+
+    fn audit(&self, query: &AuditQuery) -> Result<Vec<AuditEntry>, StoreError> {
+        self.readers.with(|c| tokens::audit(c, query))
     }
 
     fn packs(&self, session: SessionNo, visit: &mut dyn FnMut(PackFacts)) -> Result<(), StoreError> {

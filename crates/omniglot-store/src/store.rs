@@ -8,7 +8,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use omniglot_schema::SessionId;
+use omniglot_schema::{AuditCall, AuditEntry, Labels, SessionId};
 use tokio::sync::{oneshot, watch};
 
 use crate::changes::Changes;
@@ -21,8 +21,8 @@ use crate::reads::Reads;
 use crate::sqlite::Sqlite;
 use crate::subscription::Subscription;
 use crate::types::{
-    Batch, Blob, ListFilter, NewSession, Page, QueuedRow, ReadQuery, Receipt, SessionNo, SessionRecord,
-    StoreError, StoredFrame,
+    AuditQuery, Batch, Blob, ListFilter, NewSession, Page, QueuedRow, ReadQuery, Receipt, SessionNo,
+    SessionRecord, StoreError, StoredFrame, TokenRecord,
 };
 use crate::writer::{Answer, Fault, Op, Writer, now_ms};
 
@@ -155,9 +155,28 @@ impl Store {
     /// Deletes a session and everything that belongs to it; its id may be used again. Its rows are removed in
     /// small pieces, when nothing else is to be written.
     pub fn delete(&self, session: SessionNo) -> Receiver<()> {
-        let (answer, deleted) = Answer::unit();
-        self.inner.writer.send(Op::Change(Change::Delete(session), answer));
-        deleted
+        self.change(Change::Delete(session))
+    }
+
+    /// Replaces the labels of a session; the answer arrives once they survive a loss of power.
+    pub fn label(&self, session: SessionNo, labels: Labels) -> Receiver<()> {
+        self.change(Change::Label { session, labels })
+    }
+
+    /// Adds a token, or replaces the one of the same id; the answer arrives once it survives a loss of power.
+    pub fn put_token(&self, token: TokenRecord) -> Receiver<()> {
+        self.change(Change::Token(Box::new(token)))
+    }
+
+    /// Adds an entry to the audit, with the present time. Never blocks, and need not be awaited.
+    pub fn record_call(&self, call: AuditCall) -> Receiver<()> {
+        self.change(Change::Audit(Box::new(call)))
+    }
+
+    fn change(&self, change: Change) -> Receiver<()> {
+        let (answer, changed) = Answer::unit();
+        self.inner.writer.send(Op::Change(change, answer));
+        changed
     }
 
     /// Returns the number of sessions.
@@ -235,6 +254,16 @@ impl Store {
     /// Returns the queued messages, in order.
     pub async fn queue(&self, session: SessionNo) -> Result<Vec<QueuedRow>, StoreError> {
         self.inner.reads.run(move |engine| engine.queue(session)).await
+    }
+
+    /// Returns all named tokens, oldest first.
+    pub async fn tokens(&self) -> Result<Vec<TokenRecord>, StoreError> {
+        self.inner.reads.run(|engine| engine.tokens()).await
+    }
+
+    /// Returns entries of the audit, oldest first.
+    pub async fn audit(&self, query: AuditQuery) -> Result<Vec<AuditEntry>, StoreError> {
+        self.inner.reads.run(move |engine| engine.audit(&query)).await
     }
 
     /// Returns the answer to a request with this key during the last 24 hours.

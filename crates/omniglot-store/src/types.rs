@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use omniglot_schema::{MessageId, SessionId, UniversalEventType};
+use omniglot_schema::{Label, Labels, MessageId, SessionId, TokenInfo, UniversalEventType};
 
 use crate::lock::LockHolder;
 
@@ -140,6 +140,7 @@ pub struct NewSession {
     pub agent: String,
     /// The create request as JSON, secrets included; only this row has them.
     pub request: String,
+    pub labels: Labels,
     /// Milliseconds since 1970.
     pub created_ms: i64,
     pub record: RecordUpdate,
@@ -159,6 +160,7 @@ pub struct SessionRecord {
     pub epoch: String,
     pub agent: String,
     pub request: String,
+    pub labels: Labels,
     pub created_ms: i64,
     pub updated_ms: i64,
     pub fold: String,
@@ -179,9 +181,29 @@ pub struct QueuedRow {
 pub struct ListFilter {
     pub agent: Option<String>,
     pub ended: Option<bool>,
+    /// Only sessions with all of these labels.
+    pub labels: Vec<Label>,
     /// Only sessions created before this one.
     pub after: Option<SessionId>,
     pub limit: Option<usize>,
+}
+
+/// A named token as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenRecord {
+    pub info: TokenInfo,
+    /// sha256 of the secret, in hex.
+    pub hash: String,
+}
+
+/// The filter of a read of the audit, oldest first.
+#[derive(Debug, Clone, Default)]
+pub struct AuditQuery {
+    /// The number of the last entry already seen.
+    pub after: u64,
+    /// Only entries since this time, in milliseconds since 1970.
+    pub since_ms: i64,
+    pub limit: usize,
 }
 
 /// The filter of a read of events.

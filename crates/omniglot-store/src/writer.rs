@@ -244,7 +244,15 @@ impl Thread {
                 self.tidy.deleted(session);
                 self.feeds.removed(session, SessionChange::Deleted(record.clone().map(Arc::from)));
             }
-            (Change::Create(_) | Change::Delete(_) | Change::Trim { .. }, _) => {}
+            (
+                Change::Create(_)
+                | Change::Delete(_)
+                | Change::Trim { .. }
+                | Change::Label { .. }
+                | Change::Token(_)
+                | Change::Audit(_),
+                _,
+            ) => {}
         }
     }
 

@@ -5,6 +5,7 @@ mod config;
 mod daemon;
 mod opencode;
 mod sessions;
+mod tokens;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ pub(crate) use config::*;
 pub(crate) use daemon::*;
 pub(crate) use opencode::*;
 pub(crate) use sessions::*;
+pub(crate) use tokens::*;
 
 #[derive(Debug, Parser)]
 #[command(
@@ -46,6 +48,11 @@ pub(crate) enum Command {
     /// See which agents there are and whether they work
     #[command(visible_alias = "agent")]
     Agents(AgentsArgs),
+    /// Make, list and revoke tokens for other people and programs
+    #[command(visible_alias = "token")]
+    Tokens(TokensArgs),
+    /// See who has changed what
+    Audit(AuditArgs),
     /// Start, stop or look at a daemon in the background
     Daemon(DaemonArgs),
     /// Drive any agent from OpenCode's terminal interface

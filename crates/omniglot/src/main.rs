@@ -3,6 +3,7 @@
 mod acp_command;
 mod agents;
 mod amp_delegate;
+mod audit;
 mod cli;
 mod completions;
 mod config_command;
@@ -24,6 +25,7 @@ mod signals;
 mod table;
 mod times;
 mod token;
+mod tokens;
 mod usage;
 mod with_daemon;
 
@@ -55,6 +57,8 @@ fn main() -> ExitCode {
         Command::Acp(args) => block_on(Verbosity::Quiet, acp_command::run(args)),
         Command::Sessions(args) => block_on(Verbosity::Quiet, sessions::run(args)),
         Command::Agents(args) => block_on(Verbosity::Quiet, agents::run(args)),
+        Command::Tokens(args) => block_on(Verbosity::Quiet, tokens::run(args)),
+        Command::Audit(args) => block_on(Verbosity::Quiet, audit::run(args)),
         Command::Daemon(args) => block_on(Verbosity::Quiet, daemon_command::run(args)),
         Command::Opencode(args) => block_on(Verbosity::Quiet, opencode_command::run(args)),
         Command::Completions(args) => completions::run(&args),

@@ -97,8 +97,8 @@ async fn a_free_agent_takes_a_change_at_once() {
         title: Some("Renamed".into()),
         model: Some("mock-large".into()),
         variant: Some("high".into()),
-        agent_mode: None,
         permission_mode: Some("bypass".into()),
+        ..SessionPatch::default()
     };
     let info = patch(&session, changed).await.info;
     assert_eq!((info.title.as_deref(), info.model.as_deref()), (Some("Renamed"), Some("mock-large")));

@@ -21,6 +21,8 @@ mod serve;
 mod sessions;
 #[path = "cli/terminal.rs"]
 mod terminal;
+#[path = "cli/tokens.rs"]
+mod tokens;
 
 use harness::{Finished, Harness};
 use omniglot_schema::{ErrorCode, EventData, PermissionStatus, StopReason, UniversalEvent};

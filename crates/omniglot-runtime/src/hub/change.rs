@@ -20,7 +20,15 @@ impl Hub {
         patch: SessionPatch,
     ) -> Result<SessionDetail, RuntimeError> {
         check(&patch)?;
-        self.ask(id, SessionCommand::Configure(patch)).await?;
+        self.check_limited_patch(&patch)?;
+        let SessionPatch { labels, .. } = patch.clone();
+        let settings = SessionPatch { labels: None, ..patch };
+        if labels.is_none() || settings != SessionPatch::default() {
+            self.ask(id, SessionCommand::Configure(settings)).await?;
+        }
+        if let Some(labels) = labels {
+            self.relabel(id, labels).await?;
+        }
         self.detail(id).await
     }
 
@@ -69,6 +77,7 @@ impl Hub {
             agent_mode: state.agent_mode,
             permission_mode: state.permission_mode,
             title: None,
+            labels: record.labels,
             ..request
         };
         let open = Open { resume: Some(native), fork: true, ..open_of(&request) };
@@ -78,7 +87,7 @@ impl Hub {
 
 /// An empty name is no name.
 fn check(patch: &SessionPatch) -> Result<(), RuntimeError> {
-    let SessionPatch { model, variant, agent_mode, permission_mode, title: _ } = patch;
+    let SessionPatch { model, variant, agent_mode, permission_mode, title: _, labels: _ } = patch;
     let named = [
         ("model", model),
         ("variant", variant),

@@ -231,12 +231,16 @@ impl PendingSession {
     }
 
     fn row(&mut self, id: SessionId, request: &CreateSessionRequest) -> Result<NewSession, RuntimeError> {
-        let request = serde_json::to_string(request)
+        // Labels change; the row has those that count.
+        let labels = request.labels.clone();
+        let request = CreateSessionRequest { labels: Default::default(), ..request.clone() };
+        let request = serde_json::to_string(&request)
             .map_err(|error| RuntimeError::InvalidRequest(format!("the request: {error}")))?;
         Ok(NewSession {
             id,
             agent: self.agent.clone(),
             request,
+            labels,
             created_ms: Timestamp::now().as_millisecond(),
             record: record_of(&self.timeline),
             frames: self.step.take_frames(),

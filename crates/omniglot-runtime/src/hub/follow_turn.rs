@@ -333,6 +333,7 @@ mod tests {
             events: vec![stored(1, Type::SessionStarted)],
             agent: "mock".into(),
             request: json!({ "agent": "mock" }).to_string(),
+            labels: Default::default(),
             created_ms: 1,
             record: RecordUpdate { fold: row, ended: false, open_from: None },
             frames: vec![],

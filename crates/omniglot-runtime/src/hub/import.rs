@@ -97,6 +97,7 @@ fn row(
         id,
         agent: header.session.agent,
         request,
+        labels: Default::default(),
         created_ms: header.session.created_at,
         record: record_of(&timeline),
         frames,

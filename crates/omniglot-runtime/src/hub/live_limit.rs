@@ -48,6 +48,6 @@ async fn enforce(hub: Weak<Inner>, became_idle: Arc<Notify>) {
     loop {
         became_idle.notified().await;
         let Some(inner) = hub.upgrade() else { return };
-        Hub { inner }.reap_surplus(0).await;
+        Hub::of(inner).reap_surplus(0).await;
     }
 }

@@ -15,7 +15,8 @@ impl Hub {
 
     /// The sessions that something is open in, or that messages wait for.
     pub async fn unfinished(&self) -> Result<Vec<SessionDetail>, RuntimeError> {
-        self.inner.store.unfinished().await?.iter().map(present::detail).collect()
+        let unfinished = self.inner.store.unfinished().await?;
+        unfinished.iter().filter(|record| self.sees(record)).map(present::detail).collect()
     }
 
     /// The commands that the session's agent lists.

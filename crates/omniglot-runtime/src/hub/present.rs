@@ -44,6 +44,7 @@ fn info_of(record: &SessionRecord, fold: &Fold, request: CreateSessionRequest) -
         updated_at: record.updated_ms,
         directory: request.directory,
         title: state.title.clone().or(request.title),
+        labels: record.labels.clone(),
         mcp: request.mcp.map(redacted),
         skills: request.skills,
     }

@@ -99,6 +99,7 @@ fn inherited(before: &SessionRecord, new_agent: NewAgent) -> Result<CreateSessio
         model: new_agent.model,
         variant: new_agent.variant,
         title: title.or(request.title),
+        labels: before.labels.clone(),
         ..request
     })
 }

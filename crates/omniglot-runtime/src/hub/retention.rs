@@ -77,7 +77,7 @@ async fn look_again_and_again(hub: Weak<Inner>, retention: Retention) {
     loop {
         let Some(inner) = hub.upgrade() else { return };
         let began = Instant::now();
-        match (Hub { inner }).drop_surplus(&retention).await {
+        match Hub::of(inner).drop_surplus(&retention).await {
             Ok(gone) => gone.tell(began.elapsed()),
             Err(RuntimeError::Store(StoreError::Closed)) => return,
             // The next look may have more luck; what was dropped until now stays so.

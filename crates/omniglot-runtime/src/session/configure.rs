@@ -111,7 +111,7 @@ pub(super) fn requested_of_state(state: &SessionState) -> SettingsRequest {
 impl Session {
     /// Changes settings: at once where an agent is there and free, else before its next prompt.
     pub(super) fn configure(&mut self, patch: SessionPatch, reply: oneshot::Sender<Answer>) {
-        let SessionPatch { title, model, variant, agent_mode, permission_mode } = patch;
+        let SessionPatch { title, model, variant, agent_mode, permission_mode, labels: _ } = patch;
         let requested = SettingsRequest { model, variant, agent_mode, permission_mode };
         let preview = match self.preview_settings(&requested) {
             Ok(preview) => preview,

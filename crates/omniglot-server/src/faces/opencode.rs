@@ -11,10 +11,13 @@ pub mod wire;
 use axum::response::IntoResponse as _;
 
 use crate::http::access::FaceAccess;
-pub(crate) use routes::credentials::PREFIX;
+#[cfg(test)]
+pub(crate) use routes::credentials::PROBES;
+pub(crate) use routes::credentials::{PREFIX, without_agent};
 use routes::{credentials, refusal};
 pub(crate) use routes::{probes, router};
 pub(crate) use state::Face;
+pub(crate) use wire::ids::session_of;
 
 /// How clients of OpenCode show the token, and are told that it is wrong.
 pub(crate) const ACCESS: FaceAccess = FaceAccess {

@@ -15,12 +15,12 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::app::App;
+use crate::app::{App, Unscoped};
 use crate::http::problem::Problem;
-use routes::{agents, blobs, events, health, import, messages, requests, sessions};
+use routes::{agents, blobs, events, health, import, messages, requests, sessions, tokens};
 
 /// The routes of this face with their description.
-pub(crate) fn table() -> OpenApiRouter<App> {
+pub(crate) fn table() -> OpenApiRouter<Unscoped<App>> {
     OpenApiRouter::with_openapi(Described::openapi())
         .routes(routes!(sessions::list_sessions))
         .routes(routes!(
@@ -48,6 +48,9 @@ pub(crate) fn table() -> OpenApiRouter<App> {
         .routes(routes!(agents::get_agent_models))
         .routes(routes!(agents::get_agent_modes))
         .routes(routes!(agents::check_agent))
+        .routes(routes!(tokens::list_tokens, tokens::create_token))
+        .routes(routes!(tokens::revoke_token))
+        .routes(routes!(tokens::get_audit))
         .routes(routes!(health::get_health))
         .routes(routes!(health::get_daemon))
         .routes(routes!(health::get_ready))
@@ -64,6 +67,7 @@ pub(crate) fn table() -> OpenApiRouter<App> {
         (name = "meta", description = "The daemon itself"),
         (name = "agents", description = "The agents that the daemon can drive"),
         (name = "sessions", description = "Sessions, their messages, events and requests"),
+        (name = "access", description = "Named tokens, and the record of what was done with them"),
         (name = "acp", description = "The Agent Client Protocol over HTTP"),
     ),
     // What no body names but clients meet in headers, inside events and in problems.

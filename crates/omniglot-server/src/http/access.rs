@@ -1,30 +1,36 @@
 //! Access to the daemon: decided for every request, known route or not, before any handler runs.
 //!
 //! `Host` keeps out web pages that resolve their own name to our address (DNS rebinding), `Origin` keeps out
-//! other pages of the same browser, the token everybody else.
+//! other pages of the same browser, the token everybody else. The token makes the [`Caller`]: handlers see what it
+//! may see, its scope must allow the route, and its end is the end of its streams. Every call that changes something
+//! is recorded.
 
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
-use http::header::{AUTHORIZATION, HOST, ORIGIN};
+use futures_util::StreamExt as _;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN};
 use http::uri::Authority;
-use http::{HeaderMap, HeaderName, HeaderValue, Uri};
-use omniglot_schema::ErrorType;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
+use omniglot_runtime::{Caller, Hub};
+use omniglot_schema::{AuditCall, ErrorType, Scope, SessionId};
 
+use crate::app::lacking;
 use crate::config::{ServerConfig, Token};
 use crate::http::allow::{AllowedHost, AllowedOrigin, NeverMatches, bare};
 use crate::http::cors;
 use crate::http::problem::Problem;
 
-/// The routes that need no token: supervisors call them, and they reveal nothing.
-const OPEN: [&str; 2] = ["/v1/health", "/readyz"];
+/// How long a call whose token has just ended may still take: it may be the call that has ended it.
+const LAST_CALL: Duration = Duration::from_millis(500);
 
-#[derive(Debug)]
 pub(crate) struct Access {
     token: Option<Token>,
     token_hint: String,
@@ -32,6 +38,42 @@ pub(crate) struct Access {
     origins: Vec<AllowedOrigin>,
     bound: SocketAddr,
     faces: &'static [FaceAccess],
+    /// Returns what a request needs.
+    needs: fn(&Method, &Uri) -> Option<Needs>,
+    tokens: Arc<dyn NamedTokens>,
+}
+
+/// The named tokens of the daemon, and the record of what they were used for.
+pub(crate) trait NamedTokens: Send + Sync {
+    fn caller_of(&self, secret: &str) -> Option<Caller>;
+    fn record_call(&self, call: AuditCall);
+}
+
+impl NamedTokens for Hub {
+    fn caller_of(&self, secret: &str) -> Option<Caller> {
+        self.caller_of(secret)
+    }
+
+    fn record_call(&self, call: AuditCall) {
+        self.record_call(call);
+    }
+}
+
+/// The conditions of a route.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Needs {
+    /// `None` for a route that is open to all.
+    pub(crate) scope: Option<Scope>,
+    pub(crate) audited: Audited,
+    /// The session that the request is about.
+    pub(crate) session: Option<SessionId>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Audited {
+    Yes,
+    /// It changes nothing, or the face itself records it.
+    No,
 }
 
 /// A face whose clients send the token in their own way, and expect refusals in their own form.
@@ -46,7 +88,13 @@ pub(crate) struct FaceAccess {
 
 impl Access {
     /// `bound` is the address that was actually bound.
-    pub(crate) fn new(config: &ServerConfig, bound: SocketAddr, faces: &'static [FaceAccess]) -> Self {
+    pub(crate) fn new(
+        config: &ServerConfig,
+        bound: SocketAddr,
+        faces: &'static [FaceAccess],
+        needs: fn(&Method, &Uri) -> Option<Needs>,
+        tokens: Arc<dyn NamedTokens>,
+    ) -> Self {
         Self {
             token: config.token.clone(),
             token_hint: config.token_hint.clone(),
@@ -54,6 +102,8 @@ impl Access {
             origins: config.allow_origins.clone(),
             bound,
             faces,
+            needs,
+            tokens,
         }
     }
 
@@ -114,14 +164,43 @@ impl Access {
         ours || self.origins.iter().any(|allowed| allowed.matches(origin))
     }
 
-    fn token(&self, headers: &HeaderMap, uri: &Uri, peer: Peer) -> Result<(), Problem> {
-        let Some(token) = &self.token else { return Ok(()) };
-        if OPEN.contains(&uri.path()) {
-            return Ok(());
+    /// Finds the caller and holds its scope against the route. Only an `admin` learns more about an unknown route
+    /// than that it is unknown.
+    fn admit(&self, request: &Request) -> Result<(Caller, Option<Needs>), Problem> {
+        let (method, uri) = (request.method(), request.uri());
+        let needs = (self.needs)(method, uri);
+        if matches!(needs, Some(Needs { scope: None, .. })) {
+            return Ok((Caller::stranger(), needs));
         }
+        let address = request.extensions().get::<PeerAddr>().map(|PeerAddr(ip)| *ip);
+        let caller = self.caller(request.headers(), uri, Peer::of(request))?.at(address);
+        match needs.as_ref().and_then(|needs| needs.scope) {
+            Some(needed) if !caller.may(needed) => {
+                self.refused(&caller, request, needs.as_ref());
+                Err(lacking(&caller, needed, &format!("{method} {}", uri.path())))
+            }
+            None if !caller.may(Scope::Admin) => {
+                Err(Problem::new(ErrorType::NotFound, format!("no route {}", uri.path())))
+            }
+            _ => Ok((caller, needs)),
+        }
+    }
+
+    /// Records a call that was not carried out.
+    fn refused(&self, caller: &Caller, request: &Request, needs: Option<&Needs>) {
+        if let Some(Needs { audited: Audited::Yes, session, .. }) = needs {
+            self.tokens.record_call(caller.call(what(request), session.clone(), "403"));
+        }
+    }
+
+    fn caller(&self, headers: &HeaderMap, uri: &Uri, peer: Peer) -> Result<Caller, Problem> {
         let shown = self.shown(headers, uri);
+        if let Some(caller) = shown.as_deref().and_then(|shown| self.tokens.caller_of(shown)) {
+            return Ok(caller);
+        }
+        let Some(token) = &self.token else { return Ok(Caller::owner()) };
         if shown.as_deref().is_some_and(|shown| token.matches(shown)) {
-            return Ok(());
+            return Ok(Caller::owner());
         }
         let detail = if shown.is_some() { "the token is wrong" } else { "a token is required" };
         let hint = match peer {
@@ -184,12 +263,86 @@ async fn check(State(access): State<Arc<Access>>, request: Request, next: Next) 
     };
     let response = if origin.is_some() && cors::is_preflight(&request) {
         cors::preflight()
-    } else if let Err(problem) = access.token(request.headers(), request.uri(), Peer::of(&request)) {
-        access.refuse(problem, request.uri())
     } else {
-        next.run(request).await
+        match access.admit(&request) {
+            Ok((caller, needs)) => serve(&access, caller, needs, request, next).await,
+            Err(problem) => access.refuse(problem, request.uri()),
+        }
     };
     cors::admit(response, origin)
+}
+
+/// Carries a request out in the name of its caller, for as long as the caller's token is valid.
+async fn serve(
+    access: &Access,
+    caller: Caller,
+    needs: Option<Needs>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let audited = needs.filter(|needs| needs.audited == Audited::Yes);
+    let record = audited.map(|Needs { session, .. }| {
+        let call = caller.call(what(&request), session, DISCONNECTED);
+        Record { tokens: access.tokens.clone(), call: Some(call) }
+    });
+    request.extensions_mut().insert(caller.clone());
+    let uri = request.uri().clone();
+    let ended = async {
+        caller.ended().await;
+        tokio::time::sleep(LAST_CALL).await;
+    };
+    let response = tokio::select! {
+        response = next.run(request) => response,
+        () = ended => {
+            access.refuse(Problem::new(ErrorType::TokenInvalid, "the token was revoked or has expired"), &uri)
+        }
+    };
+    if let Some(record) = record {
+        record.answered(response.status().as_u16());
+    }
+    until_its_end(response, caller)
+}
+
+/// The outcome of a call whose client has not waited for the answer; the call itself is carried out.
+const DISCONNECTED: &str = "disconnected";
+
+fn what(request: &Request) -> String {
+    format!("{} {}", request.method(), request.uri().path())
+}
+
+/// An entry of the audit that is written when the call is over, also when its client hangs up.
+struct Record {
+    tokens: Arc<dyn NamedTokens>,
+    call: Option<AuditCall>,
+}
+
+impl Record {
+    fn answered(mut self, status: u16) {
+        if let Some(call) = &mut self.call {
+            call.outcome = status.to_string();
+        }
+    }
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        if let Some(call) = self.call.take() {
+            self.tokens.record_call(call);
+        }
+    }
+}
+
+/// Ends an event stream when its token does.
+fn until_its_end(response: Response, caller: Caller) -> Response {
+    let kind = response.headers().get(CONTENT_TYPE);
+    let is_stream = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+    if !is_stream || caller.token_id().is_none() {
+        return response;
+    }
+    response.map(|body| {
+        let ended = async move { caller.stream_ended().await };
+        Body::from_stream(body.into_data_stream().take_until(Box::pin(ended)))
+    })
 }
 
 fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {

@@ -9,7 +9,7 @@ use http_body_util::BodyExt as _;
 use omniglot_schema::ErrorType;
 use serde::de::DeserializeOwned;
 
-use crate::app::{App, Limits};
+use crate::app::{App, Limits, Unscoped};
 use crate::http::members;
 use crate::http::problem::Problem;
 
@@ -19,12 +19,12 @@ pub(crate) struct JsonBody<T> {
     pub(crate) bytes: Bytes,
 }
 
-impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
+impl<T: DeserializeOwned> FromRequest<Unscoped<App>> for JsonBody<T> {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+    async fn from_request(request: Request, app: &Unscoped<App>) -> Result<Self, Problem> {
         let (head, body) = request.into_parts();
-        let bytes = read(&head.headers, body, app.limits).await?;
+        let bytes = read(&head.headers, body, app.limits()).await?;
         if bytes.is_empty() {
             return Err(empty());
         }
@@ -36,12 +36,12 @@ impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
 /// A JSON body that may be left out.
 pub(crate) struct OptionalJson<T>(pub(crate) Option<T>);
 
-impl<T: DeserializeOwned> FromRequest<App> for OptionalJson<T> {
+impl<T: DeserializeOwned> FromRequest<Unscoped<App>> for OptionalJson<T> {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+    async fn from_request(request: Request, app: &Unscoped<App>) -> Result<Self, Problem> {
         let (head, body) = request.into_parts();
-        let bytes = read(&head.headers, body, app.limits).await?;
+        let bytes = read(&head.headers, body, app.limits()).await?;
         if bytes.is_empty() {
             return Ok(Self(None));
         }

@@ -15,7 +15,7 @@ impl IntoResponses for Refusals {
         let table = [
             ("400", "The request is not valid"),
             ("401", "The token is missing or wrong"),
-            ("403", "The host or origin is not allowed"),
+            ("403", "The token does not allow this, or the host or origin is not allowed"),
             ("404", "What the path names does not exist"),
             ("default", "Any other refusal"),
         ];

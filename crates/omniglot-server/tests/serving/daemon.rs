@@ -82,6 +82,7 @@ impl Daemon {
             id: id.clone(),
             agent: agent.into(),
             request: format!(r#"{{"agent":"{agent}"}}"#),
+            labels: Default::default(),
             created_ms: 1,
             record: RecordUpdate { fold, ended: false, open_from: None },
             frames: vec![],

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 
 use super::open::Meta;
-use super::{DATABASE, pending_deletes, schema};
+use super::{DATABASE, pending_deletes, schema, tokens};
 use crate::check::{CheckFault, CheckProgress, CheckSummary};
 use crate::data_dir::private_file;
 use crate::types::{SessionNo, StoreError};
@@ -27,6 +27,8 @@ pub(crate) fn run(dir: &Path, news: &mut dyn FnMut(CheckProgress<'_>)) -> Result
     findings.noting("database", None, |findings| structure(&connection, findings));
     findings.noting("meta", None, |findings| meta(&connection, findings));
     findings.noting("leftovers", None, |findings| pending_delete_rows(&connection, findings));
+    findings.noting("tokens", None, |findings| token_rows(&connection, findings));
+    findings.noting("audit", None, |findings| audit_rows(&connection, findings));
     let mut last = None;
     while let Some(no) = next_session(&connection, "sessions", "no", last)? {
         session::check(&mut connection, no, &mut findings)?;
@@ -116,6 +118,37 @@ fn pending_delete_rows(connection: &Connection, findings: &mut Findings<'_>) -> 
         if pending_deletes::pending_delete(row).is_none() {
             findings.fault("leftovers", None, None, "a row does not match its checksum");
         }
+    }
+    Ok(())
+}
+
+fn token_rows(connection: &Connection, findings: &mut Findings<'_>) -> Result<(), StoreError> {
+    let mut statement = connection.prepare("SELECT id, hash, info, crc FROM tokens")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        findings.row();
+        if tokens::token(row).is_none() {
+            findings.fault("tokens", None, None, "a row does not match its checksum; its token is refused");
+        }
+    }
+    Ok(())
+}
+
+/// Numbers are dense: nothing is ever removed from the audit.
+fn audit_rows(connection: &Connection, findings: &mut Findings<'_>) -> Result<(), StoreError> {
+    let mut statement = connection.prepare("SELECT no, time_ms, call, crc FROM audit ORDER BY no")?;
+    let mut rows = statement.query([])?;
+    let mut expected = 1;
+    while let Some(row) = rows.next()? {
+        findings.row();
+        let number = row.get::<_, i64>(0)?;
+        if number != expected {
+            findings.fault("audit", None, None, format!("entries are missing before number {number}"));
+        }
+        if tokens::entry(row).is_none() {
+            findings.fault("audit", None, None, format!("entry {number} does not match its checksum"));
+        }
+        expected = number + 1;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@
 use rusqlite::Connection;
 use rusqlite_migration::{M, Migrations};
 
-use super::{blobs, pending_deletes, retention};
+use super::{blobs, pending_deletes, retention, tokens};
 use crate::types::StoreError;
 
 /// Small columns stand before large ones: reading or overwriting them does not touch overflow pages.
@@ -77,8 +77,13 @@ CREATE TABLE meta (
 ) STRICT, WITHOUT ROWID;
 ";
 
-const ALL: &[M<'static>] =
-    &[M::up(FIRST), M::up(blobs::TABLE), M::up(retention::TABLES), M::up(pending_deletes::TABLE)];
+const ALL: &[M<'static>] = &[
+    M::up(FIRST),
+    M::up(blobs::TABLE),
+    M::up(retention::TABLES),
+    M::up(pending_deletes::TABLE),
+    M::up(tokens::TABLES),
+];
 
 /// Refuses a database that a newer program has migrated, before anything is written to it.
 pub(super) fn check_version(connection: &Connection) -> Result<(), StoreError> {

@@ -2,7 +2,7 @@
 //!
 //! `sessions` selects the rows; `write` and `repack` change them.
 
-use omniglot_schema::SessionId;
+use omniglot_schema::{Labels, SessionId};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
@@ -12,7 +12,7 @@ use crate::types::{SessionNo, SessionRecord, StoreError};
 
 /// The columns in the order in which [`SessionRow::parse`] reads them.
 pub(super) const COLUMNS: &str = "no, id, uuid, epoch, agent, created_ms, updated_ms, ended, open_from,
-    last_seq, last_frame, packed_frame, crc, fold, request";
+    last_seq, last_frame, packed_frame, crc, fold, request, labels";
 
 pub(super) struct SessionRow {
     pub(super) record: SessionRecord,
@@ -56,6 +56,7 @@ impl SessionRow {
             last_frame: count(row, 10)?,
             fold: row.get(13).ok()?,
             request: row.get(14).ok()?,
+            labels: labels(&row.get::<_, String>(15).ok()?)?,
         };
         let found = Self { record, uuid: row.get(2).ok()?, packed_frame: count(row, 11)? };
         (found.crc() == row.get::<_, u32>(12).ok()?).then_some(found)
@@ -74,15 +75,19 @@ impl SessionRow {
             int(r.last_frame),
             int(*packed_frame),
         ];
-        let texts = [r.id.as_str(), uuid, &r.epoch, &r.agent, &r.fold, &r.request].map(str::as_bytes);
+        let labels = written(&r.labels);
+        let texts = [r.id.as_str(), uuid, &r.epoch, &r.agent, &r.fold, &r.request];
+        // Rows that are older than the column of labels have none, and a checksum without them.
+        let labels = (!labels.is_empty()).then_some(labels.as_str());
+        let texts: Vec<&[u8]> = texts.into_iter().chain(labels).map(str::as_bytes).collect();
         checksum::of_row(&numbers, &texts)
     }
 
     /// Writes a new row and sets its number; `false` when the id is taken.
     pub(super) fn insert(&mut self, connection: &Connection) -> Result<bool, StoreError> {
         let sql = "INSERT INTO sessions (id, uuid, epoch, agent, created_ms, updated_ms, ended, open_from,
-                       last_seq, last_frame, packed_frame, crc, fold, request)
-                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0, ?12, ?13)
+                       last_seq, last_frame, packed_frame, crc, fold, request, labels)
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0, ?12, ?13, ?14)
                    ON CONFLICT (id) DO NOTHING";
         let Self { record: r, uuid, packed_frame } = &*self;
         let (id, open_from) = (r.id.as_str(), r.open_from.map(int));
@@ -101,6 +106,7 @@ impl SessionRow {
             packed,
             r.fold,
             r.request,
+            written(&r.labels),
         ])?;
         if rows == 0 {
             return Ok(false);
@@ -125,7 +131,7 @@ impl SessionRow {
             Extent::All => connection
                 .prepare_cached(
                     "UPDATE sessions SET updated_ms = ?2, last_seq = ?3, last_frame = ?4, packed_frame = ?5,
-                         crc = ?6, epoch = ?7, ended = ?8, open_from = ?9, fold = ?10
+                         crc = ?6, epoch = ?7, ended = ?8, open_from = ?9, fold = ?10, labels = ?11
                      WHERE no = ?1",
                 )?
                 .execute(params![
@@ -139,10 +145,20 @@ impl SessionRow {
                     r.ended,
                     r.open_from.map(int),
                     r.fold,
+                    written(&r.labels),
                 ])?,
         };
         Ok(())
     }
+}
+
+/// Returns the labels as the row has them; nothing when there are none.
+fn written(labels: &Labels) -> String {
+    if labels.is_empty() { String::new() } else { serde_json::json!(labels).to_string() }
+}
+
+fn labels(text: &str) -> Option<Labels> {
+    if text.is_empty() { Some(Labels::new()) } else { serde_json::from_str(text).ok() }
 }
 
 fn count(row: &Row<'_>, column: usize) -> Option<u64> {

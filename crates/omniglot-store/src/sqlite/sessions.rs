@@ -1,6 +1,6 @@
 //! Reads session rows, queued messages and receipts; every row is checked.
 
-use omniglot_schema::{MessageId, SessionId};
+use omniglot_schema::{Label, MessageId, SessionId};
 use rusqlite::{Connection, OptionalExtension as _, Row, Rows, params};
 
 use super::checksum;
@@ -59,7 +59,7 @@ pub(super) fn list(connection: &mut Connection, filter: &ListFilter) -> Result<L
     );
     let mut statement = transaction.prepare_cached(&sql)?;
     let rows = statement.query(params![before, filter.agent, filter.ended])?;
-    collect(rows, filter.limit.unwrap_or(usize::MAX))
+    collect(rows, filter.limit.unwrap_or(usize::MAX), &filter.labels)
 }
 
 fn number(connection: &Connection, id: &SessionId) -> Result<i64, StoreError> {
@@ -69,7 +69,7 @@ fn number(connection: &Connection, id: &SessionId) -> Result<i64, StoreError> {
 
 pub(super) fn unfinished(connection: &Connection) -> Result<Listed, StoreError> {
     let mut statement = connection.prepare(&unfinished_sql())?;
-    collect(statement.query([])?, usize::MAX)
+    collect(statement.query([])?, usize::MAX, &[])
 }
 
 pub(super) fn unfinished_sql() -> String {
@@ -80,13 +80,16 @@ pub(super) fn unfinished_sql() -> String {
     )
 }
 
-fn collect(mut rows: Rows<'_>, limit: usize) -> Result<Listed, StoreError> {
+fn collect(mut rows: Rows<'_>, limit: usize, labels: &[Label]) -> Result<Listed, StoreError> {
     let mut listed = Listed::default();
     while listed.records.len() < limit
         && let Some(row) = rows.next()?
     {
         match SessionRow::parse(row) {
-            Ok(row) => listed.records.push(row.record),
+            Ok(row) if labels.iter().all(|label| label.is_in(&row.record.labels)) => {
+                listed.records.push(row.record);
+            }
+            Ok(_) => {}
             Err(StoreError::DamagedSession { session }) => listed.damaged.push(session),
             Err(error) => return Err(error),
         }

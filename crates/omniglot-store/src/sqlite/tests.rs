@@ -10,6 +10,7 @@ fn create() -> Change {
         id: SessionId::parse("a").unwrap(),
         agent: "mock".into(),
         request: "{}".into(),
+        labels: Default::default(),
         created_ms: 0,
         record: RecordUpdate { fold: "{}".into(), ended: false, open_from: None },
         frames: vec![],

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use omniglot_schema::SessionId;
+use omniglot_schema::{Labels, SessionId};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::rows::{change_queue, insert_events, insert_pack, insert_receipt};
 use super::session_row::{Extent, SessionRow};
 use super::trouble::concerns_one_change;
-use super::{blobs, pending_deletes, retention};
+use super::{blobs, pending_deletes, retention, tokens};
 use crate::engine::{Change, Creation, Done, Outcomes};
 use crate::pack::Pack;
 use crate::types::{Batch, NewEvent, RecordUpdate, SessionNo, SessionRecord, StoreError};
@@ -76,6 +76,9 @@ fn apply(transaction: &Transaction<'_>, change: &Change, now_ms: i64) -> Result<
         Change::Create(creation) => create(transaction, creation, now_ms),
         Change::Delete(session) => delete(transaction, *session),
         Change::Trim { session, to } => retention::trim(transaction, *session, *to),
+        Change::Label { session, labels } => label(transaction, *session, labels),
+        Change::Token(token) => tokens::put(transaction, token),
+        Change::Audit(call) => tokens::record(transaction, call, now_ms),
     }
 }
 
@@ -97,6 +100,13 @@ fn append(
         insert_receipt(transaction, batch.session, receipt, now_ms)?;
     }
     Ok(Done::Appended)
+}
+
+fn label(transaction: &Transaction<'_>, session: SessionNo, labels: &Labels) -> Result<Done, StoreError> {
+    let mut row = SessionRow::load(transaction, session)?;
+    row.record.labels.clone_from(labels);
+    row.save(transaction, Extent::All)?;
+    Ok(Done::Written)
 }
 
 fn dense(events: &[NewEvent]) -> Result<(), StoreError> {
@@ -164,6 +174,7 @@ fn first_record(Creation { new, packs, epoch, .. }: &Creation) -> SessionRecord 
         epoch: epoch.clone(),
         agent: new.agent.clone(),
         request: new.request.clone(),
+        labels: new.labels.clone(),
         created_ms: new.created_ms,
         // The events may be older than the row.
         updated_ms: new.events.last().map_or(0, |e| e.time_us.div_euclid(1000)).max(new.created_ms),

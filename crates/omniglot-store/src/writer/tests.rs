@@ -50,6 +50,9 @@ fn describe(change: &Change) -> String {
         Change::Create(_) => "create".into(),
         Change::Delete(session) => format!("delete {}", session.0),
         Change::Trim { session, to } => format!("trim {} to {to}", session.0),
+        Change::Label { session, .. } => format!("label {}", session.0),
+        Change::Token(_) => "token".into(),
+        Change::Audit(_) => "audit".into(),
     }
 }
 
@@ -128,6 +131,14 @@ impl Engine for Notes {
     }
     fn receipt(&self, _: SessionNo, _: &str, _: i64) -> Result<Option<Receipt>, StoreError> {
         Err(StoreError::Closed)
+    }
+
+    fn tokens(&self) -> Result<Vec<TokenRecord>, StoreError> {
+        Ok(vec![])
+    }
+
+    fn audit(&self, _: &AuditQuery) -> Result<Vec<omniglot_schema::AuditEntry>, StoreError> {
+        Ok(vec![])
     }
 
     fn packs(&self, _: SessionNo, _: &mut dyn FnMut(PackFacts)) -> Result<(), StoreError> {

@@ -12,4 +12,5 @@ mod reopen;
 mod repack;
 mod retention;
 mod support;
+mod tokens;
 mod trouble;

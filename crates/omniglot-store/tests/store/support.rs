@@ -36,6 +36,7 @@ pub(crate) fn new_session(name: &str) -> NewSession {
         id: id(name),
         agent: "mock".into(),
         request: r#"{"agent":"mock"}"#.into(),
+        labels: Default::default(),
         created_ms: 1_000,
         record: RecordUpdate { fold: "{}".into(), ended: false, open_from: None },
         frames: vec![],

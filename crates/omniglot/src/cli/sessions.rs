@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use omniglot_schema::Label;
 
 use super::{Approve, DataDirArgs};
 
@@ -61,6 +62,9 @@ pub(crate) struct ListArgs {
     /// Only sessions that have not ended
     #[arg(long)]
     pub(crate) open: bool,
+    /// Only sessions with this label (repeatable)
+    #[arg(long = "label", value_name = "LABEL=VALUE")]
+    pub(crate) labels: Vec<Label>,
     /// At most so many
     #[arg(short = 'n', long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub(crate) limit: Option<u64>,

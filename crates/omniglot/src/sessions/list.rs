@@ -18,12 +18,13 @@ pub(crate) async fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
         after: None,
         agent: args.agent.clone(),
         ended: if args.ended { Some(true) } else { args.open.then_some(false) },
+        labels: args.labels.clone(),
     };
     let sessions = with_daemon(&args.talk.data, async |client| Ok(client.list(&filter).await?)).await?;
     if args.talk.json {
         sessions.iter().try_for_each(print::json)?;
     } else if sessions.is_empty() {
-        print::note(match filter.agent.is_some() || filter.ended.is_some() {
+        print::note(match filter.agent.is_some() || filter.ended.is_some() || !filter.labels.is_empty() {
             true => "there are no such sessions; `omniglot sessions list` shows all",
             false => "there are no sessions; `omniglot run \"…\"` makes one",
         });

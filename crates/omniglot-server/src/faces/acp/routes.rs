@@ -11,22 +11,22 @@ use std::time::Duration;
 
 use agent_client_protocol_schema::v1::Error;
 use axum::Json;
-use axum::extract::{FromRequest, Request, State};
+use axum::extract::{FromRequest, Request};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
-use omniglot_schema::ErrorType;
+use omniglot_schema::{ErrorType, Scope};
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::app::{App, Limits};
+use crate::app::{App, Limits, Unscoped};
 use crate::faces::acp::Face;
 use crate::faces::acp::state::connection::cursor::Cursor;
-use crate::faces::acp::state::connection::registry::Listed;
+use crate::faces::acp::state::connection::registry::{ClientName, Listed};
 use crate::faces::acp::state::connection::stream::Outflow;
 use crate::faces::acp::state::connection::{From, Reply, Shared};
 use crate::faces::acp::wire::rpc::{self, Incoming, Unread};
@@ -46,7 +46,7 @@ const LONGEST_MESSAGE: usize = 32 << 20;
 const FIRST_POST_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The routes of this face with their description.
-pub(crate) fn table() -> OpenApiRouter<Face> {
+pub(crate) fn table() -> OpenApiRouter<Unscoped<Face>> {
     OpenApiRouter::new().routes(routes!(list_acp_servers)).routes(routes!(post_acp, get_acp, delete_acp))
 }
 
@@ -76,12 +76,13 @@ pub(crate) struct AgentQuery {
 /// The unparsed body of a POST.
 pub(crate) struct Message(Bytes);
 
-impl FromRequest<Face> for Message {
+impl FromRequest<Unscoped<Face>> for Message {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, Face { app, .. }: &Face) -> Result<Self, Problem> {
+    async fn from_request(request: Request, face: &Unscoped<Face>) -> Result<Self, Problem> {
         let (head, body) = request.into_parts();
-        let limits = Limits { max_body: app.limits.max_body.max(LONGEST_MESSAGE), ..app.limits };
+        let limits = face.limits();
+        let limits = Limits { max_body: limits.max_body.max(LONGEST_MESSAGE), ..limits };
         let bytes = body::read(&head.headers, body, limits).await?;
         body::require_json(&head.headers)?;
         Ok(Self(bytes))
@@ -93,13 +94,15 @@ impl FromRequest<Face> for Message {
 /// Returns the clients that are connected, oldest first.
 #[utoipa::path(get, path = "/v1/acp", tag = "acp",
     responses((status = 200, description = "Connected clients", body = AcpServerList), Refusals))]
-pub(crate) async fn list_acp_servers(State(face): State<Face>, _: NoQuery) -> Json<AcpServerList> {
+pub(crate) async fn list_acp_servers(face: Face, _: NoQuery) -> Json<AcpServerList> {
     let server = |Listed { id, agent, created }| AcpServer {
         server_id: id,
         agent: agent.unwrap_or_else(|| face.app.hub.default_agent().to_owned()),
         created_at_ms: created.as_millisecond(),
     };
-    Json(AcpServerList { servers: face.connections.list().into_iter().map(server).collect() })
+    let caller = face.app.hub.caller();
+    let shown = |name: &ClientName| caller.may(Scope::Admin) || name.token.as_deref() == caller.token_id();
+    Json(AcpServerList { servers: face.connections.list(shown).into_iter().map(server).collect() })
 }
 
 /// Send ACP Message
@@ -125,7 +128,7 @@ pub(crate) async fn list_acp_servers(State(face): State<Face>, _: NoQuery) -> Js
         Refusals,
     ))]
 pub(crate) async fn post_acp(
-    State(face): State<Face>,
+    face: Face,
     PathOf(id): PathOf<String>,
     QueryOf(query): QueryOf<AgentQuery>,
     headers: HeaderMap,
@@ -206,7 +209,7 @@ async fn carry_out(work: impl Future<Output = ()> + Send + 'static) -> Result<Re
     responses((status = 200, description = "SSE event stream", content_type = "text/event-stream", body = String),
         Refusals))]
 pub(crate) async fn get_acp(
-    State(face): State<Face>,
+    face: Face,
     PathOf(id): PathOf<String>,
     _: NoQuery,
     headers: HeaderMap,
@@ -215,7 +218,10 @@ pub(crate) async fn get_acp(
     let cursor = last_event_id(&headers)?;
     let connection = match &cursor {
         Some(cursor) => revive(&face, &id, cursor).await?,
-        None => face.connections.expect(&id, FIRST_POST_TIMEOUT).await.ok_or_else(|| unknown(&id))?,
+        None => {
+            let name = face.client_name(&id);
+            face.connections.expect(&name, FIRST_POST_TIMEOUT).await.ok_or_else(|| unknown(&id))?
+        }
     };
     Ok(Outflow::new(face.app, connection, cursor).into_response())
 }
@@ -226,12 +232,8 @@ pub(crate) async fn get_acp(
 #[utoipa::path(delete, path = "/v1/acp/{server_id}", tag = "acp",
     params(("server_id" = String, Path, description = "Names the client")),
     responses((status = 204, description = "Ended, or never known"), Refusals))]
-pub(crate) async fn delete_acp(
-    State(face): State<Face>,
-    PathOf(id): PathOf<String>,
-    _: NoQuery,
-) -> StatusCode {
-    face.connections.remove(&id);
+pub(crate) async fn delete_acp(face: Face, PathOf(id): PathOf<String>, _: NoQuery) -> StatusCode {
+    face.connections.remove(&face.client_name(&id));
     StatusCode::NO_CONTENT
 }
 
@@ -251,7 +253,7 @@ fn connect(
         }
         (Err(error), Incoming::Notification { .. } | Incoming::Answer { .. }) => return Err(error.into()),
     }
-    let connection = face.connections.find_or_create(id);
+    let connection = face.connection(id);
     if let Some(agent) = agent {
         connection.choose(agent).map_err(|other| other_agent(id, other))?;
     }
@@ -268,7 +270,7 @@ async fn revive(face: &Face, id: &str, cursor: &Cursor) -> Result<Shared, Proble
             records.push((record, place));
         }
     }
-    let connection = face.connections.find_or_create(id);
+    let connection = face.connection(id);
     if !connection.outbox.knows(cursor.beside) {
         // The oldest of a client's sessions most likely has the agent that the client chose.
         if let Some((oldest, _)) = records.first() {

@@ -26,10 +26,10 @@ use tower::ServiceExt as _;
 use tower::util::MapRequest;
 
 use super::Face;
-use crate::app::App;
+use crate::app::{App, Unscoped};
 use crate::faces::opencode::wire::ids;
 use crate::http::problem::Problem;
-use credentials::PROBES;
+use credentials::{PROBES, preferred_agent};
 use refusal::Refusal;
 
 /// Builds the whole face, to be served below its prefix.
@@ -40,7 +40,7 @@ pub(crate) fn router(app: App) -> MapRequest<Router, fn(Request) -> Request> {
         .merge(request_table())
         .fallback(no_route)
         .method_not_allowed_fallback(no_method)
-        .with_state(Face::new(app));
+        .with_state(Unscoped::new(Face::new(app)));
     router.map_request(prefer as fn(Request) -> Request)
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn probes() -> Router {
 }
 
 /// The routes that a client reads when it starts.
-fn server_table() -> Router<Face> {
+fn server_table() -> Router<Unscoped<Face>> {
     Router::new()
         .route("/event", get(server::event))
         .route("/global/event", get(server::global_event))
@@ -82,7 +82,7 @@ fn server_table() -> Router<Face> {
         .route("/experimental/workspace/status", get(server::empty_list))
 }
 
-fn session_table() -> Router<Face> {
+fn session_table() -> Router<Unscoped<Face>> {
     Router::new()
         .route("/session", get(sessions::list).post(sessions::create))
         .route("/session/status", get(sessions::status))
@@ -100,7 +100,7 @@ fn session_table() -> Router<Face> {
 }
 
 /// The routes of agents' permissions and questions.
-fn request_table() -> Router<Face> {
+fn request_table() -> Router<Unscoped<Face>> {
     Router::new()
         .route("/permission", get(requests::permissions))
         .route("/permission/{id}/reply", post(requests::reply_permission))
@@ -134,11 +134,10 @@ impl<S: Send + Sync> FromRequestParts<S> for Preferred {
 /// Removes the agent from the path.
 fn prefer(mut request: Request) -> Request {
     let uri = request.uri();
-    let named = uri.path().strip_prefix("/agents/").map(|rest| rest.split_once('/').unwrap_or((rest, "")));
-    if let Some((agent, rest)) = named {
+    if let Some((agent, path)) = preferred_agent(uri.path()) {
         let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
         let agent = percent_encoding::percent_decode_str(agent).decode_utf8_lossy().into_owned();
-        if let Ok(uri) = format!("/{rest}{query}").parse() {
+        if let Ok(uri) = format!("{path}{query}").parse() {
             *request.uri_mut() = uri;
             request.extensions_mut().insert(Preferred(Some(agent)));
         }

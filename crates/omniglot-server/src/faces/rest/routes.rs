@@ -8,3 +8,4 @@ pub(crate) mod import;
 pub(crate) mod messages;
 pub(crate) mod requests;
 pub(crate) mod sessions;
+pub(crate) mod tokens;

@@ -1,14 +1,44 @@
-//! The table of P14 and P15: every route, with and without the headers that grant access.
+//! The table of P14, P15 and P19: every route of every face, with and without the headers that grant access.
 //!
-//! The routes are those of the API description; their handlers are replaced by one that always succeeds, so
-//! that an answer other than 200 can only come from the check.
+//! The handlers are replaced by one that always succeeds, so that an answer other than 200 can only come from the
+//! check.
 
-use axum::body::Body;
-use axum::routing::{MethodFilter, any, on};
+use std::sync::Mutex;
+
+use axum::routing::any;
 use http::{Method, Request, StatusCode};
+use omniglot_schema::TokenInfo;
+use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
 use super::*;
+
+/// A token for each scope, whose secret is the name of the scope.
+#[derive(Default)]
+struct Scopes {
+    revoked: CancellationToken,
+    calls: Mutex<Vec<AuditCall>>,
+}
+
+impl NamedTokens for Scopes {
+    fn caller_of(&self, secret: &str) -> Option<Caller> {
+        let scope = Scope::ALL.into_iter().find(|scope| scope.as_str() == secret)?;
+        let info = TokenInfo {
+            id: format!("tok_{secret}"),
+            name: format!("a {secret}"),
+            scope,
+            sessions: None,
+            created_at: 0,
+            expires_at: None,
+            revoked_at: None,
+        };
+        Some(Caller::of_token(info, self.revoked.clone(), CancellationToken::new()))
+    }
+
+    fn record_call(&self, call: AuditCall) {
+        self.calls.lock().unwrap().push(call);
+    }
+}
 
 fn config(bound: &str) -> (ServerConfig, SocketAddr) {
     let addr = bound.parse().unwrap();
@@ -22,29 +52,22 @@ fn config(bound: &str) -> (ServerConfig, SocketAddr) {
 
 fn access(bound: &str) -> Access {
     let (config, addr) = config(bound);
-    Access::new(&config, addr, crate::faces::ACCESS)
+    with_tokens(&config, addr, Arc::new(Scopes::default()))
 }
 
-fn routes() -> Vec<(Method, String)> {
-    let document = serde_json::to_value(crate::openapi()).unwrap();
-    let mut routes = vec![];
-    for (path, item) in document["paths"].as_object().unwrap() {
-        for method in item.as_object().unwrap().keys() {
-            if let Ok(method) = Method::from_bytes(method.to_ascii_uppercase().as_bytes()) {
-                routes.push((method, path.clone()));
-            }
-        }
-    }
-    routes
+fn with_tokens(config: &ServerConfig, addr: SocketAddr, tokens: Arc<Scopes>) -> Access {
+    Access::new(config, addr, crate::faces::ACCESS, crate::faces::needs, tokens)
+}
+
+/// The scope, method and path of every route; a test of the table holds it against the routers.
+fn routes() -> Vec<(Option<Scope>, Method, String)> {
+    crate::faces::all_routes()
+        .map(|(scope, method, path)| (scope, method, path.replace(['{', '}'], "")))
+        .collect()
 }
 
 fn guarded() -> Router {
-    let mut router = Router::new().fallback(any(|| async { "yes" }));
-    for (method, path) in routes() {
-        let filter = MethodFilter::try_from(method).unwrap();
-        router = router.route(&path, on(filter, || async { "yes" }));
-    }
-    access("127.0.0.1:2468").guard(router)
+    access("127.0.0.1:2468").guard(Router::new().fallback(any(|| async { "yes" })))
 }
 
 async fn ask(router: &Router, method: &Method, path: &str, headers: &[(&str, &str)]) -> Response {
@@ -67,11 +90,13 @@ async fn ask_from(peer: &str, router: &Router, mut request: Request<Body>) -> Re
 async fn every_route_but_health_and_readyz_wants_the_token() {
     let router = guarded();
     let mut routes = routes();
-    assert!(routes.len() > 15, "the table is read from the description");
-    routes.push((Method::GET, "/no/such/route".into()));
-    for (method, path) in routes {
-        let open = OPEN.contains(&path.as_str());
-        let refused = if open { StatusCode::OK } else { StatusCode::UNAUTHORIZED };
+    assert!(routes.len() > 80, "all faces");
+    let open: Vec<_> =
+        routes.iter().filter(|(scope, ..)| scope.is_none()).map(|(.., path)| path.as_str()).collect();
+    assert_eq!(open, ["/v1/health", "/readyz"]);
+    routes.push((Some(Scope::Admin), Method::GET, "/no/such/route".into()));
+    for (scope, method, path) in routes {
+        let refused = if scope.is_none() { StatusCode::OK } else { StatusCode::UNAUTHORIZED };
         let table = [
             (None, refused),
             (Some("Bearer bad"), refused),
@@ -87,6 +112,95 @@ async fn every_route_but_health_and_readyz_wants_the_token() {
             assert_eq!(response.status(), expected, "{method} {path} with {header:?}");
         }
     }
+}
+
+#[tokio::test]
+async fn every_route_is_served_to_the_scopes_that_allow_it_and_to_no_other() {
+    let router = guarded();
+    for (needed, method, path) in routes() {
+        for scope in Scope::ALL {
+            let bearer = format!("Bearer {scope}");
+            let response = ask(&router, &method, &path, &[("authorization", &bearer)]).await;
+            let allowed = needed.is_none_or(|needed| scope.allows(needed));
+            let expected = if allowed { StatusCode::OK } else { StatusCode::FORBIDDEN };
+            assert_eq!(response.status(), expected, "{method} {path} with {scope}");
+            if let (false, Some(needed)) = (allowed, needed) {
+                let body = axum::body::to_bytes(response.into_body(), 4096).await.unwrap();
+                let told = format!("needs the scope `{needed}`");
+                assert!(String::from_utf8_lossy(&body).contains(&told), "{method} {path}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_route_that_is_not_in_the_table_is_served_to_no_lesser_token() {
+    let router = guarded();
+    for path in ["/v2/sessions", "/v1/sess%69ons", "/opencode/agents/a/new", "/metrics"] {
+        for scope in Scope::ALL {
+            let bearer = format!("Bearer {scope}");
+            let status = ask(&router, &Method::POST, path, &[("authorization", &bearer)]).await.status();
+            let expected = if scope == Scope::Admin { StatusCode::OK } else { StatusCode::NOT_FOUND };
+            assert_eq!(status, expected, "{path} with {scope}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_call_that_changes_something_is_recorded_once_with_its_author_and_outcome() {
+    let (config, addr) = config("127.0.0.1:2468");
+    let tokens = Arc::new(Scopes::default());
+    let access = with_tokens(&config, addr, tokens.clone());
+    let router = access.guard(Router::new().fallback(any(|| async { "yes" })));
+    for (needed, method, path) in routes() {
+        for (secret, who) in [("good", "admin"), ("drive", "a drive"), ("read", "a read")] {
+            let bearer = format!("Bearer {secret}");
+            let status = ask(&router, &method, &path, &[("authorization", &bearer)]).await.status();
+            let recorded = std::mem::take(&mut *tokens.calls.lock().unwrap());
+            // The messages of ACP are recorded by its face, each by its own name.
+            let expected = method != Method::GET && path != "/v1/acp/server_id" || method == Method::DELETE;
+            assert_eq!(recorded.len(), usize::from(expected), "{method} {path} {needed:?}");
+            if let Some(call) = recorded.first() {
+                assert_eq!((call.who.as_str(), call.outcome.as_str()), (who, status.as_str()));
+                assert_eq!(call.what, format!("{method} {path}"));
+                assert_eq!(call.from.as_deref(), Some("127.0.0.1"));
+            }
+        }
+    }
+    ask(&router, &Method::POST, "/v1/tokens", &[("authorization", "Bearer wrong")]).await;
+    assert!(tokens.calls.lock().unwrap().is_empty(), "strangers do not fill the audit");
+}
+
+#[tokio::test]
+async fn a_call_whose_client_hangs_up_is_recorded() {
+    let (config, addr) = config("127.0.0.1:2468");
+    let tokens = Arc::new(Scopes::default());
+    let waits = Router::new().fallback(any(std::future::pending::<()>));
+    let router = with_tokens(&config, addr, tokens.clone()).guard(waits);
+    let call = ask(&router, &Method::POST, "/v1/tokens", &[("authorization", "Bearer good")]);
+    assert!(futures_util::FutureExt::now_or_never(call).is_none());
+    assert_eq!(tokens.calls.lock().unwrap()[0].outcome, "disconnected");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_and_a_call_end_with_their_token() {
+    let (config, addr) = config("127.0.0.1:2468");
+    let tokens = Arc::new(Scopes::default());
+    let endless =
+        || async { crate::http::event_stream::response::<std::io::Error>(futures_util::stream::pending()) };
+    let streams = Router::new().route("/v1/sessions", any(endless)).fallback(any(std::future::pending::<()>));
+    let router = with_tokens(&config, addr, tokens.clone()).guard(streams);
+    let headers = [("authorization", "Bearer read")];
+    let stream = ask(&router, &Method::GET, "/v1/sessions", &headers).await.into_body();
+    let own =
+        ask(&router, &Method::GET, "/v1/sessions", &[("authorization", "Bearer good")]).await.into_body();
+    tokens.revoked.cancel();
+    assert!(axum::body::to_bytes(stream, 1).await.unwrap().is_empty());
+    assert!(futures_util::FutureExt::now_or_never(axum::body::to_bytes(own, 1)).is_none(), "another token's");
+    let began = tokio::time::Instant::now();
+    let held = ask(&router, &Method::GET, "/v1/agents", &headers).await;
+    assert_eq!(held.status(), StatusCode::UNAUTHORIZED);
+    assert!(began.elapsed() < Duration::from_secs(1));
 }
 
 #[tokio::test]
@@ -140,7 +254,7 @@ fn a_refused_origin_is_advised_only_what_can_be_allowed() {
 #[tokio::test]
 async fn a_foreign_host_or_origin_is_refused_on_every_route() {
     let router = guarded();
-    for (method, path) in routes() {
+    for (_, method, path) in routes() {
         for wrong in [("host", "evil.example"), ("origin", "https://evil.example"), ("origin", "null")] {
             let response = ask(&router, &method, &path, &[("authorization", "Bearer good"), wrong]).await;
             assert_eq!(response.status(), StatusCode::FORBIDDEN, "{method} {path} with {wrong:?}");

@@ -19,7 +19,7 @@ use agent_client_protocol_schema::v1::{
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use omniglot_runtime::{IdempotencyKey, RuntimeError};
-use omniglot_schema::SessionId;
+use omniglot_schema::{Scope, SessionId};
 use omniglot_store::{SessionNo, SessionRecord};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -80,11 +80,56 @@ pub(crate) fn take(app: App, connection: Shared, call: Call, reply: Reply) -> Ta
     let (begun, has_begun) = oneshot::channel();
     let (answered, is_answered) = oneshot::channel();
     tokio::spawn(async move {
-        let served = unbroken(serve(&app, &connection, &call, begun)).await;
+        let served = match allowed(&app, &call.method) {
+            Ok(()) => unbroken(serve(&app, &connection, &call, begun)).await,
+            Err(refused) => Served::new::<()>(Err(refused)),
+        };
+        let born = served.then.as_ref().map(|(record, _)| record.id.clone());
+        record(&app, &call.method, born.or_else(|| named(&call.params)), served.result.is_ok());
         let reply = if answered.is_closed() { connection.reply_without_post(reply) } else { reply };
         drop(answered.send(answer(&app, &connection, &call.id, served, reply).await));
     });
     Taken { begun: has_begun, answer: is_answered }
+}
+
+/// The scope that each method needs, whatever face of it a client uses.
+fn needed(method: &str) -> Scope {
+    match method {
+        "initialize" | "authenticate" | "session/list" | "session/load" | "session/resume" => Scope::Read,
+        "session/new"
+        | "session/prompt"
+        | "session/fork"
+        | "session/close"
+        | "session/set_mode"
+        | "session/set_model"
+        | "session/set_config_option"
+        | "session/cancel"
+        | "$/cancel_request" => Scope::Drive,
+        _ => Scope::Admin,
+    }
+}
+
+fn allowed(app: &App, method: &str) -> Result<(), Error> {
+    app.need(needed(method), method).map_err(error)
+}
+
+/// Adds a message that changes something to the audit.
+fn record(app: &App, method: &str, session: Option<SessionId>, is_done: bool) {
+    if needed(method) != Scope::Read {
+        let outcome = if is_done { "ok" } else { "error" };
+        app.hub.record_call(app.hub.caller().call(format!("acp {method}"), session, outcome));
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct OfSession {
+    session_id: WireId,
+}
+
+/// Returns the session that a message is about.
+fn named(params: &Params) -> Option<SessionId> {
+    params.read::<OfSession>().ok().and_then(|of| session_id(&of.session_id).ok())
 }
 
 async fn serve(app: &App, connection: &Shared, call: &Call, begun: oneshot::Sender<()>) -> Served {
@@ -158,17 +203,11 @@ fn initialize(app: &App, connection: &Shared, params: &Params) -> Result<impl Se
 
 /// A client that continues after a restart of the daemon names a session, but no longer its agent.
 pub(crate) async fn recall(app: &App, connection: &Shared, params: &Params) {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct OfSession {
-        session_id: WireId,
-    }
     if connection.is_introduced() || connection.agent().is_some() {
         return;
     }
     // The method itself reports a session that does not exist.
-    let Ok(OfSession { session_id: id }) = params.read() else { return };
-    let Ok(id) = session_id(&id) else { return };
+    let Some(id) = named(params) else { return };
     if let Ok(record) = app.hub.record(&id).await {
         connection.recall(&record.agent);
     }
@@ -181,17 +220,19 @@ fn agent_of<'a>(app: &'a App, connection: &'a Shared) -> &'a str {
 
 /// A notification gets no answer, so a failure is logged.
 pub(crate) async fn notified(app: &App, connection: &Shared, method: &str, params: &Params) {
-    let done = match method {
-        "session/cancel" => match params.read::<CancelNotification>() {
+    let done = match (method, allowed(app, method)) {
+        (_, Err(refused)) => Err(refused),
+        ("session/cancel", _) => match params.read::<CancelNotification>() {
             Ok(cancel) => prompt::cancel(app, connection, &cancel.session_id).await,
             Err(error) => Err(error),
         },
-        "$/cancel_request" => match params.read::<CancelRequestNotification>() {
+        ("$/cancel_request", _) => match params.read::<CancelRequestNotification>() {
             Ok(cancel) => prompt::cancel_request(app, connection, &cancel.request_id).await,
             Err(error) => Err(error),
         },
         _ => Err(Error::method_not_found()),
     };
+    record(app, method, named(params), done.is_ok());
     if let Err(error) = done {
         tracing::debug!(connection = connection.id, method, %error, "a notification of an ACP client");
     }

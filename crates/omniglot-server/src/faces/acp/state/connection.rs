@@ -55,6 +55,8 @@ pub(crate) struct Connection {
     asked: Mutex<HashMap<RequestId, OutboundRequest>>,
     /// Requests of agents that were sent to the client, by their names.
     inquiries: Mutex<HashMap<String, Inquired>>,
+    /// Set once the end of the client's token is waited for.
+    watched: OnceLock<()>,
     /// Ends the streams and the client hosts.
     pub(crate) gone: CancellationToken,
 }
@@ -92,6 +94,7 @@ impl Connection {
             posting: RwLock::default(),
             asked: Mutex::default(),
             inquiries: Mutex::default(),
+            watched: OnceLock::new(),
             gone: CancellationToken::new(),
         }
     }
@@ -112,6 +115,11 @@ impl Connection {
         if !self.is_introduced() {
             self.recalled.get_or_init(|| agent.to_owned());
         }
+    }
+
+    /// Whether nobody has waited for the end of the client's token before.
+    pub(crate) fn is_first_watched(&self) -> bool {
+        self.watched.set(()).is_ok()
     }
 
     pub(crate) fn is_introduced(&self) -> bool {

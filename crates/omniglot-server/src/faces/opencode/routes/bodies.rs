@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::refusal::Refusal;
+use crate::app::Unscoped;
 use crate::faces::opencode::Face;
 use crate::faces::opencode::wire::tool_names::QUESTION;
 use crate::http::body;
@@ -13,12 +14,12 @@ use crate::http::body;
 /// A body that may be left out.
 pub(crate) struct OptionalBody<T>(pub(crate) T);
 
-impl<T: DeserializeOwned + Default> FromRequest<Face> for OptionalBody<T> {
+impl<T: DeserializeOwned + Default> FromRequest<Unscoped<Face>> for OptionalBody<T> {
     type Rejection = Refusal;
 
-    async fn from_request(request: Request, face: &Face) -> Result<Self, Refusal> {
+    async fn from_request(request: Request, face: &Unscoped<Face>) -> Result<Self, Refusal> {
         let (head, body) = request.into_parts();
-        let bytes = body::read(&head.headers, body, face.app.limits).await?;
+        let bytes = body::read(&head.headers, body, face.limits()).await?;
         if bytes.is_empty() {
             return Ok(Self(T::default()));
         }

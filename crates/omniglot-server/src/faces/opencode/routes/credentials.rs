@@ -1,6 +1,8 @@
 //! The credentials of OpenCode's clients: the token as the password of any user, in a header or in the query.
 //! `access` checks the token.
 
+use std::borrow::Cow;
+
 use axum::extract::Query;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -17,6 +19,21 @@ pub(crate) const PROBES: [&str; 2] = ["/global/health", "/api/health"];
 pub(crate) fn is_ours(uri: &Uri) -> bool {
     let below = uri.path().strip_prefix(PREFIX);
     below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) || PROBES.contains(&uri.path())
+}
+
+/// Splits the agent that a path below the prefix prefers off it: `/agents/NAME/rest` is `/rest`.
+pub(crate) fn preferred_agent(path: &str) -> Option<(&str, String)> {
+    let rest = path.strip_prefix("/agents/")?;
+    let (agent, rest) = rest.split_once('/').unwrap_or((rest, ""));
+    Some((agent, format!("/{rest}")))
+}
+
+/// Returns the path as this face's routes have it, with the prefix.
+pub(crate) fn without_agent(path: &str) -> Cow<'_, str> {
+    match path.strip_prefix(PREFIX).and_then(preferred_agent) {
+        Some((_, rest)) => format!("{PREFIX}{rest}").into(),
+        None => path.into(),
+    }
 }
 
 /// Returns the password of a request, if it carries one in OpenCode's way.

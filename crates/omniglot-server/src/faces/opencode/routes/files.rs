@@ -5,7 +5,7 @@ mod find;
 use std::path::Path;
 
 use axum::Json;
-use axum::extract::{Query, State};
+use axum::extract::Query;
 use omniglot_runtime::confined::OpenError;
 use serde::{Deserialize, Serialize};
 
@@ -45,7 +45,7 @@ struct LocationProject {
 }
 
 pub(crate) async fn api_find(
-    State(face): State<Face>,
+    face: Face,
     directory: Directory,
     Query(query): Query<FindQuery>,
 ) -> Result<Json<Found>, Refusal> {
@@ -57,7 +57,7 @@ pub(crate) async fn api_find(
 
 /// The older form: paths alone.
 pub(crate) async fn find_file(
-    State(face): State<Face>,
+    face: Face,
     directory: Directory,
     Query(query): Query<FindQuery>,
 ) -> Result<Json<Vec<String>>, Refusal> {
@@ -66,6 +66,7 @@ pub(crate) async fn find_file(
 }
 
 async fn search(face: &Face, directory: String, query: FindQuery) -> Result<Vec<Entry>, Refusal> {
+    face.app.need_no_limit("a search for files")?;
     let limit = query.limit.unwrap_or(USUAL).min(MOST);
     let hub = face.app.hub.clone();
     let work = tokio::task::spawn_blocking(move || match hub.confined(Path::new(&directory)) {

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashSet};
 
 use axum::Json;
-use axum::extract::State;
 use omniglot_store::ListFilter;
 use serde::Serialize;
 
@@ -24,7 +23,7 @@ pub(crate) struct Config {
     model: Option<String>,
 }
 
-pub(crate) async fn config(State(face): State<Face>, preferred: Preferred) -> Json<Config> {
+pub(crate) async fn config(face: Face, preferred: Preferred) -> Json<Config> {
     let offers = face.catalog.offers(preferred.0.as_deref()).await;
     let model = offers.first().map(|offer| format!("{}/{}", offer.agent.id, offer.model()));
     Json(Config { model })
@@ -36,10 +35,7 @@ pub(crate) struct ConfigProviders {
     default: BTreeMap<String, String>,
 }
 
-pub(crate) async fn config_providers(
-    State(face): State<Face>,
-    preferred: Preferred,
-) -> Json<ConfigProviders> {
+pub(crate) async fn config_providers(face: Face, preferred: Preferred) -> Json<ConfigProviders> {
     let offers = face.catalog.offers(preferred.0.as_deref()).await;
     Json(ConfigProviders {
         providers: offers.iter().map(AgentLists::provider).collect(),
@@ -54,7 +50,7 @@ pub(crate) struct Providers {
     connected: Vec<String>,
 }
 
-pub(crate) async fn providers(State(face): State<Face>, preferred: Preferred) -> Json<Providers> {
+pub(crate) async fn providers(face: Face, preferred: Preferred) -> Json<Providers> {
     let offers = face.catalog.offers(preferred.0.as_deref()).await;
     Json(Providers {
         all: offers.iter().map(AgentLists::provider).collect(),
@@ -67,15 +63,12 @@ fn defaults(offers: &[AgentLists]) -> BTreeMap<String, String> {
     offers.iter().map(|offer| (offer.agent.id.clone(), offer.model())).collect()
 }
 
-pub(crate) async fn agents(State(face): State<Face>, preferred: Preferred) -> Json<Vec<Agent>> {
+pub(crate) async fn agents(face: Face, preferred: Preferred) -> Json<Vec<Agent>> {
     Json(face.catalog.modes(preferred.0.as_deref()).await)
 }
 
 /// Agents list their commands in their sessions, so the commands of the directory's newest ones are listed.
-pub(crate) async fn commands(
-    State(face): State<Face>,
-    directory: Directory,
-) -> Result<Json<Vec<Command>>, Refusal> {
+pub(crate) async fn commands(face: Face, directory: Directory) -> Result<Json<Vec<Command>>, Refusal> {
     let sessions = face.app.hub.list(ListFilter { limit: Some(RECENT), ..ListFilter::default() }).await?;
     let mut agents = HashSet::new();
     let mut commands: Vec<Command> = vec![];

@@ -1,7 +1,7 @@
 //! The contents of a session: messages, todos, changed files.
 
 use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, Query};
 use serde::Deserialize;
 
 use super::InSession;
@@ -19,12 +19,12 @@ pub(crate) struct MessagesQuery {
 
 /// Lists the newest messages that the limit allows, oldest first.
 pub(crate) async fn list(
-    State(face): State<Face>,
+    face: Face,
     InSession(id): InSession,
     Query(query): Query<MessagesQuery>,
 ) -> Result<Json<Vec<MessageWithParts>>, Refusal> {
     let page = |live: &SessionView| newest(live.projector().messages(), &query);
-    Ok(Json(face.relay.view(&id, page).await?))
+    Ok(Json(face.view(&id, page).await?))
 }
 
 fn newest(messages: &[MessageWithParts], query: &MessagesQuery) -> Vec<MessageWithParts> {
@@ -35,19 +35,16 @@ fn newest(messages: &[MessageWithParts], query: &MessagesQuery) -> Vec<MessageWi
 }
 
 pub(crate) async fn show(
-    State(face): State<Face>,
+    face: Face,
     InSession(id): InSession,
     Path((_, message)): Path<(String, String)>,
 ) -> Result<Json<MessageWithParts>, Refusal> {
-    let found = face.relay.view(&id, |live| live.projector().message(&message).cloned()).await?;
+    let found = face.view(&id, |live| live.projector().message(&message).cloned()).await?;
     found.map(Json).ok_or_else(|| Refusal::not_found(format!("no message {message}")).session(&id))
 }
 
-pub(crate) async fn todos(
-    State(face): State<Face>,
-    InSession(id): InSession,
-) -> Result<Json<Vec<Todo>>, Refusal> {
-    Ok(Json(face.relay.view(&id, |live| live.projector().todos().to_vec()).await?))
+pub(crate) async fn todos(face: Face, InSession(id): InSession) -> Result<Json<Vec<Todo>>, Refusal> {
+    Ok(Json(face.view(&id, |live| live.projector().todos().to_vec()).await?))
 }
 
 #[derive(Deserialize)]
@@ -57,10 +54,10 @@ pub(crate) struct DiffQuery {
 }
 
 pub(crate) async fn diff(
-    State(face): State<Face>,
+    face: Face,
     InSession(id): InSession,
     Query(query): Query<DiffQuery>,
 ) -> Result<Json<Vec<FileDiff>>, Refusal> {
     let message = query.message_id.as_deref();
-    Ok(Json(face.relay.view(&id, |live| live.projector().diffs(message)).await?))
+    Ok(Json(face.view(&id, |live| live.projector().diffs(message)).await?))
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use axum::Json;
-use axum::extract::State;
 use serde::Serialize;
 
 use crate::faces::opencode::Face;
@@ -43,13 +42,13 @@ struct ProjectTime {
     updated: i64,
 }
 
-pub(crate) async fn current(State(face): State<Face>, directory: Directory) -> Json<Project> {
+pub(crate) async fn current(face: Face, directory: Directory) -> Json<Project> {
     let started = face.app.started.as_millisecond();
     Json(project(ProjectInfo::of(&directory.path()), ProjectTime { created: started, updated: started }))
 }
 
 /// Lists every project that has a session.
-pub(crate) async fn all(State(face): State<Face>) -> Result<Json<Vec<Project>>, Refusal> {
+pub(crate) async fn all(face: Face) -> Result<Json<Vec<Project>>, Refusal> {
     let mut projects: BTreeMap<String, Project> = BTreeMap::new();
     for session in face.app.hub.list(Default::default()).await? {
         let place = ProjectInfo::of(&session.directory.unwrap_or_default());

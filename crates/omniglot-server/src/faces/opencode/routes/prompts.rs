@@ -7,7 +7,6 @@ mod message;
 mod settings;
 
 use axum::Json;
-use axum::extract::State;
 use http::header::USER_AGENT;
 use http::{HeaderMap, StatusCode};
 use omniglot_runtime::{NewAgent, Posted, TurnOutcome};
@@ -26,7 +25,7 @@ use message::message;
 use settings::Wanted;
 
 pub(crate) async fn prompt(
-    State(face): State<Face>,
+    face: Face,
     InSession(id): InSession,
     headers: HeaderMap,
     OptionalBody(prompt): OptionalBody<Prompt>,
@@ -38,7 +37,7 @@ pub(crate) async fn prompt(
 }
 
 pub(crate) async fn prompt_async(
-    State(face): State<Face>,
+    face: Face,
     InSession(id): InSession,
     OptionalBody(prompt): OptionalBody<Prompt>,
 ) -> Result<StatusCode, Refusal> {
@@ -66,7 +65,7 @@ fn is_program(headers: &HeaderMap) -> bool {
 
 /// Agents accept their commands as a message that begins with a slash.
 pub(crate) async fn command(
-    State(face): State<Face>,
+    face: Face,
     InSession(id): InSession,
     headers: HeaderMap,
     OptionalBody(asked): OptionalBody<RunCommand>,
@@ -89,10 +88,7 @@ pub(crate) async fn command(
     answer(&face, &id, &name, &posted).await
 }
 
-pub(crate) async fn summarize(
-    State(face): State<Face>,
-    InSession(id): InSession,
-) -> Result<Json<bool>, Refusal> {
+pub(crate) async fn summarize(face: Face, InSession(id): InSession) -> Result<Json<bool>, Refusal> {
     let (hub, session) = (face.app.hub.clone(), id.clone());
     let posted = complete(async move { hub.compact(&session).await }).await?;
     ended(&face, &id, &posted).await?;
@@ -176,7 +172,7 @@ async fn answer(
     posted: &Posted,
 ) -> Result<Json<MessageWithParts>, Refusal> {
     ended(face, id, posted).await?;
-    let found = face.relay.view(id, |live| reply_to(live, name)).await?;
+    let found = face.view(id, |live| reply_to(live, name)).await?;
     found.map(Json).ok_or_else(|| Refusal::not_found("the turn has no answer").session(id))
 }
 

@@ -1,7 +1,7 @@
 //! The open permissions and questions of agents, and the answers to them.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use http::StatusCode;
 use omniglot_schema::{SessionDetail, SessionId};
 
@@ -16,7 +16,7 @@ use crate::faces::opencode::wire::{PermissionRequest, QuestionRequest};
 use crate::http::problem::Problem;
 
 pub(crate) async fn permissions(
-    State(face): State<Face>,
+    face: Face,
     directory: Directory,
 ) -> Result<Json<Vec<PermissionRequest>>, Refusal> {
     let open = |live: &SessionView| live.projector().permissions().into_iter().cloned().collect();
@@ -24,7 +24,7 @@ pub(crate) async fn permissions(
 }
 
 pub(crate) async fn questions(
-    State(face): State<Face>,
+    face: Face,
     directory: Directory,
 ) -> Result<Json<Vec<QuestionRequest>>, Refusal> {
     let open = |live: &SessionView| live.projector().questions().into_iter().cloned().collect();
@@ -39,14 +39,14 @@ async fn gather<T>(
     let mut all = vec![];
     for SessionDetail { info, pending, .. } in face.app.hub.unfinished().await? {
         if !pending.is_empty() && directory.shows(info.directory.as_deref()) {
-            all.extend(face.relay.view(&info.session_id, &open).await?);
+            all.extend(face.view(&info.session_id, &open).await?);
         }
     }
     Ok(Json(all))
 }
 
 pub(crate) async fn reply_permission(
-    State(face): State<Face>,
+    face: Face,
     Path(id): Path<String>,
     OptionalBody(answer): OptionalBody<PermissionAnswer>,
 ) -> Result<Json<bool>, Refusal> {
@@ -63,25 +63,22 @@ pub(crate) async fn reply_permission(
 
 /// The older route, which names the session too.
 pub(crate) async fn reply_permission_in(
-    state: State<Face>,
+    face: Face,
     Path((_, id)): Path<(String, String)>,
     answer: OptionalBody<PermissionAnswer>,
 ) -> Result<Json<bool>, Refusal> {
-    reply_permission(state, Path(id), answer).await
+    reply_permission(face, Path(id), answer).await
 }
 
 pub(crate) async fn reply_question(
-    State(face): State<Face>,
+    face: Face,
     Path(id): Path<String>,
     OptionalBody(answer): OptionalBody<QuestionAnswer>,
 ) -> Result<Json<bool>, Refusal> {
     resolve(face, id, Some(answer.answers)).await
 }
 
-pub(crate) async fn reject_question(
-    State(face): State<Face>,
-    Path(id): Path<String>,
-) -> Result<Json<bool>, Refusal> {
+pub(crate) async fn reject_question(face: Face, Path(id): Path<String>) -> Result<Json<bool>, Refusal> {
     resolve(face, id, None).await
 }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use axum::Json;
-use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
 
@@ -11,23 +10,25 @@ use crate::faces::opencode::Face;
 use crate::faces::opencode::project::VERSION;
 use crate::faces::opencode::routes::directory::Directory;
 use crate::faces::opencode::routes::refusal::Refusal;
+use crate::faces::opencode::state::seen_sessions::SeenSessions;
 use crate::faces::opencode::state::session_view::quick_record;
 use crate::faces::opencode::state::stream::{EventStream, Form};
 use crate::faces::opencode::wire::ids::Id;
 use crate::faces::opencode::wire::{Session, SessionModel, SessionTime, Tokens};
 
-pub(crate) async fn event(State(face): State<Face>, directory: Directory) -> Result<Response, Refusal> {
+pub(crate) async fn event(face: Face, directory: Directory) -> Result<Response, Refusal> {
     stream(face, Form::One(directory.path())).await
 }
 
-pub(crate) async fn global_event(State(face): State<Face>) -> Result<Response, Refusal> {
+pub(crate) async fn global_event(face: Face) -> Result<Response, Refusal> {
     stream(face, Form::Global).await
 }
 
 async fn stream(face: Face, form: Form) -> Result<Response, Refusal> {
-    let reader = face.relay.join(&form).await?;
+    let hub = face.app.hub;
+    let reader = face.relay.join(&hub, &form).await?;
     let stream = EventStream::new(reader, form, face.app.limits.heartbeat, face.app.stop);
-    Ok(stream.into_response())
+    Ok(stream.seen_by(SeenSessions::of(hub).await?).into_response())
 }
 
 #[derive(Serialize)]
@@ -89,10 +90,7 @@ impl From<Session> for ApiSession {
     }
 }
 
-pub(crate) async fn api_sessions(
-    State(face): State<Face>,
-    directory: Directory,
-) -> Result<Json<ApiSessions>, Refusal> {
+pub(crate) async fn api_sessions(face: Face, directory: Directory) -> Result<Json<ApiSessions>, Refusal> {
     let sessions = face.app.hub.list(Default::default()).await?;
     let shown = sessions.into_iter().filter(|info| directory.shows(info.directory.as_deref()));
     let data = shown.map(quick_record).map(ApiSession::from).collect();

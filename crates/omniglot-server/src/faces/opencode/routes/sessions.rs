@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::Json;
-use axum::extract::{Query, State};
+use axum::extract::Query;
 use omniglot_schema::{
     CreateSessionRequest, QuestionPolicy, QueueOnCancel, SessionId, SessionPatch, SessionStatus,
 };
@@ -30,7 +30,7 @@ pub(crate) struct ListQuery {
 
 /// Lists sessions, newest first. All our sessions are roots.
 pub(crate) async fn list(
-    State(face): State<Face>,
+    face: Face,
     directory: Directory,
     Query(query): Query<ListQuery>,
 ) -> Result<Json<Vec<Session>>, Refusal> {
@@ -46,7 +46,7 @@ pub(crate) async fn list(
 }
 
 pub(crate) async fn create(
-    State(face): State<Face>,
+    face: Face,
     directory: Directory,
     preferred: Preferred,
     OptionalBody(new): OptionalBody<NewSession>,
@@ -79,20 +79,17 @@ fn new_session_id() -> Result<SessionId, Refusal> {
     SessionId::parse(&text).map_err(|error| Refusal::invalid(error.to_string()))
 }
 
-pub(crate) async fn show(
-    State(face): State<Face>,
-    InSession(id): InSession,
-) -> Result<Json<Session>, Refusal> {
+pub(crate) async fn show(face: Face, InSession(id): InSession) -> Result<Json<Session>, Refusal> {
     record(&face, &id).await
 }
 
 async fn record(face: &Face, id: &SessionId) -> Result<Json<Session>, Refusal> {
-    let session = face.relay.view(id, |live| live.projector().session()).await;
+    let session = face.view(id, |live| live.projector().session()).await;
     session.map(Json).map_err(|error| Refusal::from(error).session(id))
 }
 
 pub(crate) async fn change(
-    State(face): State<Face>,
+    face: Face,
     InSession(id): InSession,
     OptionalBody(change): OptionalBody<Change>,
 ) -> Result<Json<Session>, Refusal> {
@@ -107,26 +104,20 @@ pub(crate) async fn change(
     record(&face, &id).await
 }
 
-pub(crate) async fn delete(
-    State(face): State<Face>,
-    InSession(id): InSession,
-) -> Result<Json<bool>, Refusal> {
+pub(crate) async fn delete(face: Face, InSession(id): InSession) -> Result<Json<bool>, Refusal> {
     let hub = face.app.hub.clone();
     complete(async move { hub.delete(&id).await }).await?;
     Ok(Json(true))
 }
 
 /// A subagent's work is part of its session, so there are no children.
-pub(crate) async fn children(
-    State(face): State<Face>,
-    InSession(id): InSession,
-) -> Result<Json<[(); 0]>, Refusal> {
+pub(crate) async fn children(face: Face, InSession(id): InSession) -> Result<Json<[(); 0]>, Refusal> {
     face.app.hub.record(&id).await?;
     Ok(Json([]))
 }
 
 pub(crate) async fn fork(
-    State(face): State<Face>,
+    face: Face,
     InSession(origin): InSession,
     OptionalBody(fork): OptionalBody<Fork>,
 ) -> Result<Json<Session>, Refusal> {
@@ -141,24 +132,21 @@ pub(crate) async fn fork(
 }
 
 /// Drops the queue as well: a person who stops the agent does not want it to continue with queued messages.
-pub(crate) async fn abort(State(face): State<Face>, InSession(id): InSession) -> Result<Json<bool>, Refusal> {
+pub(crate) async fn abort(face: Face, InSession(id): InSession) -> Result<Json<bool>, Refusal> {
     let hub = face.app.hub.clone();
     complete(async move { hub.cancel(&id, QueueOnCancel::Drop).await }).await?;
     Ok(Json(true))
 }
 
 /// The sessions that are not idle.
-pub(crate) async fn status(
-    State(face): State<Face>,
-    directory: Directory,
-) -> Result<Json<BTreeMap<Id, Status>>, Refusal> {
+pub(crate) async fn status(face: Face, directory: Directory) -> Result<Json<BTreeMap<Id, Status>>, Refusal> {
     let mut busy = BTreeMap::new();
     for session in face.app.hub.unfinished().await? {
         let shown = directory.shows(session.info.directory.as_deref());
         if shown && session.status != SessionStatus::Idle {
             let look =
                 |live: &SessionView| (live.projector().session().id, live.projector().status().clone());
-            let (id, status) = face.relay.view(&session.info.session_id, look).await?;
+            let (id, status) = face.view(&session.info.session_id, look).await?;
             busy.insert(id, status);
         }
     }

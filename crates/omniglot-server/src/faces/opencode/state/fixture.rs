@@ -46,6 +46,7 @@ impl Fixture {
             id,
             agent: "mock".into(),
             request: json!({ "agent": "mock", "directory": DIRECTORY }).to_string(),
+            labels: Default::default(),
             created_ms: 1,
             record: RecordUpdate { fold: "{}".into(), ended: false, open_from: None },
             frames: vec![],

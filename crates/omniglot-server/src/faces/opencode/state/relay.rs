@@ -162,14 +162,13 @@ impl Relay {
     /// Reads the current view of a session.
     pub(crate) async fn view<T>(
         &self,
-        id: &SessionId,
+        record: &SessionRecord,
         look: impl FnOnce(&SessionView) -> T,
     ) -> Result<T, RuntimeError> {
-        let record = self.hub.record(id).await?;
         let known = self.state().active_views.get(record.no);
         let live = match known.or_else(|| self.view_cache.find(record.no)) {
             Some(live) => live,
-            None => self.view_cache.keep(record.no, SessionView::new(&self.hub, &record)?),
+            None => self.view_cache.keep(record.no, SessionView::new(&self.hub, record)?),
         };
         let mut live = live.lock().await;
         self.tell(&mut live).await?;

@@ -198,6 +198,7 @@ mod tests {
             id: SessionId::parse("s").unwrap(),
             agent: "mock".into(),
             request: r#"{"agent":"mock"}"#.into(),
+            labels: Default::default(),
             created_ms: 0,
             record: RecordUpdate { fold: "{}".into(), ended: false, open_from: None },
             frames: vec![],

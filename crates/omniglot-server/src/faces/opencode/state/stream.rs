@@ -4,6 +4,7 @@
 //! A stream is built as fast as its client reads; the connection cuts a client that stopped reading
 //! (`stall`), and a stream that reads too slowly ends when it has lost its position.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::response::Response;
@@ -14,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::faces::opencode::state::reader::Reader;
 use crate::faces::opencode::state::ring::{Frame, Lost};
+use crate::faces::opencode::state::seen_sessions::SeenSessions;
 use crate::faces::opencode::state::session_view::encode;
 use crate::faces::opencode::wire::{OcEvent, Payload};
 use crate::http::event_stream;
@@ -50,15 +52,23 @@ pub(crate) struct EventStream {
     /// The connection was given a chunk and has not been let write since.
     unwritten: bool,
     over: bool,
+    /// Every session is shown without it.
+    seen: Option<SeenSessions>,
 }
 
 impl EventStream {
     pub(crate) fn new(reader: Reader, form: Form, heartbeat: Duration, stop: CancellationToken) -> Self {
         let beat_at = Instant::now() + heartbeat;
         let chunk = BytesMut::new();
-        let mut new = Self { reader, form, heartbeat, beat_at, stop, chunk, unwritten: false, over: false };
+        let (unwritten, over, seen) = (false, false, None);
+        let mut new = Self { reader, form, heartbeat, beat_at, stop, chunk, unwritten, over, seen };
         new.say(Payload::ServerConnected {});
         new
+    }
+
+    /// Shows only frames of these sessions.
+    pub(crate) fn seen_by(self, seen: SeenSessions) -> Self {
+        Self { seen: Some(seen), ..self }
     }
 
     pub(crate) fn into_response(self) -> Response {
@@ -95,25 +105,37 @@ impl EventStream {
     async fn fill(&mut self) -> Result<(), Lost> {
         if self.stop.is_cancelled() {
             self.reader.settle().await;
-            return self.rest();
+            return self.rest().await;
         }
         let next = tokio::select! {
             next = timeout_at(self.beat_at, self.reader.next(CHUNK)) => next,
             () = self.stop.cancelled() => return Ok(()),
         };
         match next {
-            Ok(frames) => frames?.iter().for_each(|frame| self.put(frame)),
+            Ok(frames) => self.put_seen(frames?).await,
             Err(_) => self.say(Payload::ServerHeartbeat {}),
         }
         Ok(())
     }
 
     /// Sends the available frames, and no more.
-    fn rest(&mut self) -> Result<(), Lost> {
+    async fn rest(&mut self) -> Result<(), Lost> {
         let frames = self.reader.ready(CHUNK)?;
         self.over = frames.is_empty();
-        frames.iter().for_each(|frame| self.put(frame));
+        self.put_seen(frames).await;
         Ok(())
+    }
+
+    async fn put_seen(&mut self, frames: Vec<Arc<Frame>>) {
+        for frame in frames {
+            let shown = match &mut self.seen {
+                Some(seen) => seen.shows(&frame).await,
+                None => true,
+            };
+            if shown {
+                self.put(&frame);
+            }
+        }
     }
 
     /// Sends an event of the stream itself; it belongs to no directory.

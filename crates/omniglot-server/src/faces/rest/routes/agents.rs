@@ -2,7 +2,6 @@
 
 use agent_client_protocol_schema::v1::SessionConfigOption;
 use axum::Json;
-use axum::extract::State;
 use futures_util::{StreamExt as _, stream};
 use omniglot_runtime::RuntimeError;
 use omniglot_schema::{
@@ -47,10 +46,7 @@ pub(crate) struct AgentDetails {
 /// Returns all available coding agents and their installation status.
 #[utoipa::path(get, path = "/v1/agents", tag = "agents", params(AgentQuery),
     responses((status = 200, description = "List of available agents", body = AgentListResponse), Refusals))]
-pub(crate) async fn list_agents(
-    State(app): State<App>,
-    QueryOf(query): QueryOf<AgentQuery>,
-) -> Json<AgentDetails> {
+pub(crate) async fn list_agents(app: App, QueryOf(query): QueryOf<AgentQuery>) -> Json<AgentDetails> {
     let details = app.hub.agents().into_iter().map(|info| detailed(&app, info, &query));
     Json(AgentDetails { agents: stream::iter(details).buffered(AT_ONCE).collect().await })
 }
@@ -62,7 +58,7 @@ pub(crate) async fn list_agents(
     params(("agent" = String, Path, description = "Agent id"), AgentQuery),
     responses((status = 200, description = "The agent", body = AgentDetail), Refusals))]
 pub(crate) async fn get_agent(
-    State(app): State<App>,
+    app: App,
     PathOf(agent): PathOf<String>,
     QueryOf(query): QueryOf<AgentQuery>,
 ) -> Result<Json<AgentDetail>, Problem> {
@@ -102,7 +98,7 @@ async fn options(app: &App, agent: &str) -> Result<Vec<SessionConfigOption>, Run
     params(("agent" = String, Path, description = "Agent id")),
     responses((status = 200, description = "Available models", body = AgentModelsResponse), Refusals))]
 pub(crate) async fn get_agent_models(
-    State(app): State<App>,
+    app: App,
     PathOf(agent): PathOf<String>,
     _: NoQuery,
 ) -> Result<Json<AgentModelsResponse>, Problem> {
@@ -116,7 +112,7 @@ pub(crate) async fn get_agent_models(
     params(("agent" = String, Path, description = "Agent id")),
     responses((status = 200, description = "Available modes", body = AgentModesResponse), Refusals))]
 pub(crate) async fn get_agent_modes(
-    State(app): State<App>,
+    app: App,
     PathOf(agent): PathOf<String>,
     _: NoQuery,
 ) -> Result<Json<AgentModesResponse>, Problem> {
@@ -131,7 +127,7 @@ pub(crate) async fn get_agent_modes(
     params(("agent" = String, Path, description = "Agent id")),
     responses((status = 200, description = "What was found out", body = AgentCheck), Refusals))]
 pub(crate) async fn check_agent(
-    State(app): State<App>,
+    app: App,
     PathOf(agent): PathOf<String>,
     _: NoQuery,
 ) -> Result<Json<AgentCheck>, Problem> {

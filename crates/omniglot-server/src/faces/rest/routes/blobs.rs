@@ -1,7 +1,6 @@
 //! Blobs of a session: images, other bytes and long lists that events and state name by their path.
 
 use axum::body::Body;
-use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH, X_CONTENT_TYPE_OPTIONS,
@@ -31,7 +30,7 @@ use crate::http::refusals::Refusals;
         Refusals,
     ))]
 pub(crate) async fn get_blob(
-    State(app): State<App>,
+    app: App,
     PathOf((id, name)): PathOf<(SessionId, String)>,
     _: NoQuery,
     headers: HeaderMap,

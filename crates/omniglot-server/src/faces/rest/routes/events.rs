@@ -3,13 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use bytes::{BufMut as _, Bytes, BytesMut};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue};
 use omniglot_runtime::RuntimeError;
-use omniglot_schema::{EventsResponse, ProblemDetails, SessionId};
+use omniglot_schema::{EventsResponse, ProblemDetails, Scope, SessionId};
 use omniglot_store::{Page, SessionRecord, StoredEvent, StoredFrame};
 
 use crate::app::App;
@@ -42,10 +41,11 @@ const RAW_GROUP: usize = 64;
         Refusals,
     ))]
 pub(crate) async fn get_events(
-    State(app): State<App>,
+    app: App,
     PathOf(id): PathOf<SessionId>,
     QueryOf(query): QueryOf<EventsQuery>,
 ) -> Result<Response, Problem> {
+    require_for_raw(&app, query.include_raw)?;
     let record = app.hub.record(&id).await.in_session(&id)?;
     let after = Cursor::at(query.offset.unwrap_or(0)).within(&record).in_session(&id)?;
     let raw = Raw::from(query.include_raw);
@@ -72,11 +72,12 @@ pub(crate) async fn get_events(
         Refusals,
     ))]
 pub(crate) async fn get_events_sse(
-    State(app): State<App>,
+    app: App,
     PathOf(id): PathOf<SessionId>,
     QueryOf(query): QueryOf<SseQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
+    require_for_raw(&app, query.include_raw)?;
     let cursor = Cursor::of(&headers, query.offset).in_session(&id)?;
     let record = app.hub.record(&id).await.in_session(&id)?;
     let after = cursor.within(&record).in_session(&id)?;
@@ -90,6 +91,11 @@ pub(crate) async fn get_events_sse(
     };
     let feed = HubFeed::of_log(app.hub, record.clone(), after);
     Ok(with_epoch(EventStream::new(feed, wanted, app.stop).into_response(), &record))
+}
+
+/// Native frames hold what the stream leaves out, such as an agent's system prompt.
+pub(super) fn require_for_raw(app: &App, include_raw: bool) -> Result<(), Problem> {
+    if include_raw { app.need(Scope::Admin, "`include_raw`") } else { Ok(()) }
 }
 
 /// Writes the page as JSON, by copying stored bytes.

@@ -3,7 +3,6 @@
 use std::sync::LazyLock;
 
 use axum::Json;
-use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
@@ -29,16 +28,17 @@ pub(crate) async fn get_health() -> Json<HealthResponse> {
 /// Returns the version, process id, start time and number of sessions of the daemon.
 #[utoipa::path(get, path = "/v1/daemon", tag = "meta",
     responses((status = 200, description = "The daemon", body = DaemonStatus), Refusals))]
-pub(crate) async fn get_daemon(State(app): State<App>, _: NoQuery) -> Json<DaemonStatus> {
+pub(crate) async fn get_daemon(app: App, _: NoQuery) -> Result<Json<DaemonStatus>, Problem> {
+    app.need_no_limit("the daemon's status")?;
     let Load { sessions, live, busy } = app.hub.load();
-    Json(DaemonStatus {
+    Ok(Json(DaemonStatus {
         version: env!("CARGO_PKG_VERSION").into(),
         pid: std::process::id(),
         started_at: app.started.as_millisecond(),
         sessions: sessions as u64,
         live: live as u64,
         busy: busy as u64,
-    })
+    }))
 }
 
 /// Readiness
@@ -50,7 +50,7 @@ pub(crate) async fn get_daemon(State(app): State<App>, _: NoQuery) -> Json<Daemo
         (status = 503, description = "Not yet, with the reason", body = omniglot_schema::ProblemDetails,
             content_type = "application/problem+json"),
     ))]
-pub(crate) async fn get_ready(State(app): State<App>) -> Result<Json<HealthResponse>, Problem> {
+pub(crate) async fn get_ready(app: App) -> Result<Json<HealthResponse>, Problem> {
     app.hub.ready().map_err(Problem::unavailable)?;
     Ok(Json(HealthResponse { status: "ok".into() }))
 }

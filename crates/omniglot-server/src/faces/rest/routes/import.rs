@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use bytes::BytesMut;
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
@@ -42,7 +42,7 @@ const NDJSON: &str = "application/x-ndjson";
         Refusals,
     ))]
 pub(crate) async fn import_session(
-    State(app): State<App>,
+    app: App,
     PathOf(id): PathOf<SessionId>,
     QueryOf(query): QueryOf<ImportQuery>,
     request: Request,

@@ -1,12 +1,12 @@
 //! Messages to a session: post one, post one and stream its turn, remove one from the queue.
 
-use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use omniglot_runtime::Posted;
 use omniglot_schema::{Delivered, MessageId, MessageRequest, ProblemDetails, SessionId};
 
 use crate::app::{App, complete};
+use crate::faces::rest::routes::events::require_for_raw;
 use crate::faces::rest::state::feed::HubFeed;
 use crate::faces::rest::state::sse::{EventStream, Wanted};
 use crate::faces::rest::wire::query::TurnQuery;
@@ -38,7 +38,7 @@ use crate::http::refusals::Refusals;
         Refusals,
     ))]
 pub(crate) async fn post_message(
-    State(app): State<App>,
+    app: App,
     PathOf(id): PathOf<SessionId>,
     _: NoQuery,
     headers: HeaderMap,
@@ -63,12 +63,13 @@ pub(crate) async fn post_message(
     responses((status = 200, description = "SSE event stream", content_type = "text/event-stream", body = String),
         Refusals))]
 pub(crate) async fn post_message_stream(
-    State(app): State<App>,
+    app: App,
     PathOf(id): PathOf<SessionId>,
     QueryOf(query): QueryOf<TurnQuery>,
     headers: HeaderMap,
     body: JsonBody<MessageRequest>,
 ) -> Result<Response, Problem> {
+    require_for_raw(&app, query.include_raw)?;
     let posted = post(&app, &id, &headers, body).await?;
     let record = app.hub.record(&id).await.in_session(&id)?;
     let wanted = Wanted {
@@ -97,7 +98,7 @@ pub(crate) async fn post_message_stream(
         Refusals,
     ))]
 pub(crate) async fn compact_session(
-    State(app): State<App>,
+    app: App,
     PathOf(id): PathOf<SessionId>,
     _: NoQuery,
 ) -> Result<Response, Problem> {
@@ -116,7 +117,7 @@ pub(crate) async fn compact_session(
     ),
     responses((status = 204, description = "Message removed"), Refusals))]
 pub(crate) async fn delete_message(
-    State(app): State<App>,
+    app: App,
     PathOf((id, message)): PathOf<(SessionId, MessageId)>,
     _: NoQuery,
 ) -> Result<StatusCode, Problem> {

@@ -1,6 +1,5 @@
 //! Answers of people to the permissions and questions of agents.
 
-use axum::extract::State;
 use http::StatusCode;
 use omniglot_schema::{PermissionReplyRequest, ProblemDetails, QuestionReplyRequest, SessionId};
 
@@ -26,7 +25,7 @@ use crate::http::refusals::Refusals;
         Refusals,
     ))]
 pub(crate) async fn reply_permission(
-    State(app): State<App>,
+    app: App,
     PathOf((id, permission)): PathOf<(SessionId, String)>,
     _: NoQuery,
     body: JsonBody<PermissionReplyRequest>,
@@ -56,7 +55,7 @@ pub(crate) async fn reply_permission(
         Refusals,
     ))]
 pub(crate) async fn reply_question(
-    State(app): State<App>,
+    app: App,
     PathOf((id, question)): PathOf<(SessionId, String)>,
     _: NoQuery,
     body: JsonBody<QuestionReplyRequest>,
@@ -79,7 +78,7 @@ pub(crate) async fn reply_question(
         Refusals,
     ))]
 pub(crate) async fn reject_question(
-    State(app): State<App>,
+    app: App,
     PathOf((id, question)): PathOf<(SessionId, String)>,
     _: NoQuery,
 ) -> Result<StatusCode, Problem> {

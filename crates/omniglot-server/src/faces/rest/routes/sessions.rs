@@ -1,7 +1,6 @@
 //! Sessions: create, list, show, change, fork, cancel, terminate, delete.
 
 use axum::Json;
-use axum::extract::State;
 use http::StatusCode;
 use omniglot_runtime::RuntimeError;
 use omniglot_schema::{
@@ -23,7 +22,7 @@ use crate::http::refusals::Refusals;
 #[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(ListQuery),
     responses((status = 200, description = "List of sessions", body = SessionListResponse), Refusals))]
 pub(crate) async fn list_sessions(
-    State(app): State<App>,
+    app: App,
     QueryOf(query): QueryOf<ListQuery>,
 ) -> Result<Json<SessionListResponse>, Problem> {
     let after = query.after.clone();
@@ -51,7 +50,7 @@ pub(crate) async fn list_sessions(
         Refusals,
     ))]
 pub(crate) async fn create_session(
-    State(app): State<App>,
+    app: App,
     PathOf(id): PathOf<SessionId>,
     _: NoQuery,
     body: JsonBody<CreateSessionRequest>,
@@ -67,7 +66,7 @@ pub(crate) async fn create_session(
     params(("session_id" = String, Path, description = "Session id")),
     responses((status = 200, description = "The session", body = SessionDetail), Refusals))]
 pub(crate) async fn get_session(
-    State(app): State<App>,
+    app: App,
     PathOf(id): PathOf<SessionId>,
     _: NoQuery,
 ) -> Result<Json<SessionDetail>, Problem> {
@@ -83,7 +82,7 @@ pub(crate) async fn get_session(
     request_body = SessionPatch,
     responses((status = 200, description = "The session as it is now", body = SessionDetail), Refusals))]
 pub(crate) async fn patch_session(
-    State(app): State<App>,
+    app: App,
     PathOf(id): PathOf<SessionId>,
     _: NoQuery,
     body: JsonBody<SessionPatch>,
@@ -106,7 +105,7 @@ pub(crate) async fn patch_session(
         Refusals,
     ))]
 pub(crate) async fn fork_session(
-    State(app): State<App>,
+    app: App,
     PathOf(id): PathOf<SessionId>,
     _: NoQuery,
     body: JsonBody<ForkRequest>,
@@ -125,7 +124,7 @@ pub(crate) async fn fork_session(
     params(("session_id" = String, Path, description = "Session id")),
     responses((status = 204, description = "Session deleted"), Refusals))]
 pub(crate) async fn delete_session(
-    State(app): State<App>,
+    app: App,
     PathOf(id): PathOf<SessionId>,
     _: NoQuery,
 ) -> Result<StatusCode, Problem> {
@@ -143,7 +142,7 @@ pub(crate) async fn delete_session(
     request_body = Option<CancelRequest>,
     responses((status = 204, description = "The turn is being cancelled"), Refusals))]
 pub(crate) async fn cancel_session(
-    State(app): State<App>,
+    app: App,
     PathOf(id): PathOf<SessionId>,
     _: NoQuery,
     OptionalJson(request): OptionalJson<CancelRequest>,
@@ -161,7 +160,7 @@ pub(crate) async fn cancel_session(
     params(("session_id" = String, Path, description = "Session id")),
     responses((status = 204, description = "Session terminated"), Refusals))]
 pub(crate) async fn terminate_session(
-    State(app): State<App>,
+    app: App,
     PathOf(id): PathOf<SessionId>,
     _: NoQuery,
 ) -> Result<StatusCode, Problem> {

@@ -68,6 +68,7 @@ mod tests {
             epoch: "e1".into(),
             agent: "mock".into(),
             request: String::new(),
+            labels: Default::default(),
             created_ms: 0,
             updated_ms: 0,
             fold: String::new(),

@@ -5,7 +5,7 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use omniglot_schema::{SessionId, UniversalEventType};
+use omniglot_schema::{Label, SessionId, UniversalEventType};
 use omniglot_store::ListFilter;
 use serde::{Deserialize, Deserializer, de};
 use utoipa::IntoParams;
@@ -31,11 +31,37 @@ pub(crate) struct ListQuery {
     /// Only ended sessions, or only those that are not
     #[serde(default, deserialize_with = "choice")]
     ended: Option<bool>,
+    /// Only sessions with this label, `KEY:VALUE`; several are separated by commas, and all of them count
+    #[serde(default, deserialize_with = "labels")]
+    #[param(value_type = Option<String>)]
+    label: Vec<Label>,
 }
 
 impl From<ListQuery> for ListFilter {
     fn from(query: ListQuery) -> Self {
-        Self { agent: query.agent, ended: query.ended, after: query.after, limit: query.limit }
+        let ListQuery { limit, after, agent, ended, label: labels } = query;
+        Self { agent, ended, labels, after, limit }
+    }
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct AuditListQuery {
+    /// Only entries after the one with this number
+    #[serde(default, deserialize_with = "sequence")]
+    pub(crate) after: Option<u64>,
+    /// Only entries since this time, in milliseconds since 1970
+    #[serde(default, deserialize_with = "time")]
+    pub(crate) since: Option<i64>,
+    /// Max entries to return, 1 to 10,000; 1,000 without it
+    #[serde(default, deserialize_with = "limit")]
+    #[param(value_type = Option<u64>, minimum = 1, maximum = 10_000)]
+    limit: Option<usize>,
+}
+
+impl AuditListQuery {
+    pub(crate) fn limit(&self) -> usize {
+        self.limit.unwrap_or(EventsQuery::DEFAULT_LIMIT)
     }
 }
 
@@ -116,6 +142,18 @@ pub(crate) struct AgentQuery {
 fn sequence<'de, D: Deserializer<'de>>(d: D) -> Result<Option<u64>, D::Error> {
     let number = String::deserialize(d)?.parse();
     number.map(Some).map_err(|_| must_be("a whole number from 0"))
+}
+
+fn time<'de, D: Deserializer<'de>>(d: D) -> Result<Option<i64>, D::Error> {
+    String::deserialize(d)?.parse().map(Some).map_err(|_| must_be("milliseconds since 1970"))
+}
+
+fn labels<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<Label>, D::Error> {
+    let label = |text: &str| {
+        let (key, value) = text.split_once(':').ok_or_else(|| must_be("KEY:VALUE"))?;
+        Label::new(key, value).map_err(|error| must_be(format_args!("KEY:VALUE; {error}")))
+    };
+    String::deserialize(d)?.split(',').map(label).collect()
 }
 
 fn limit<'de, D: Deserializer<'de>>(d: D) -> Result<Option<usize>, D::Error> {

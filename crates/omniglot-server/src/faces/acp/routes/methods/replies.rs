@@ -2,6 +2,7 @@
 
 use agent_client_protocol_schema::v1::{Error, RequestId};
 use omniglot_runtime::RuntimeError;
+use omniglot_schema::Scope;
 use serde_json::Value;
 
 use crate::app::App;
@@ -10,7 +11,7 @@ use crate::faces::acp::state::connection::{Inquired, Shared};
 
 /// An answer to an unknown request, and the second of two, change nothing.
 pub(crate) async fn answered(app: &App, connection: &Shared, id: RequestId, result: Result<Value, Error>) {
-    if connection.answered(&id, &result) {
+    if connection.answered(&id, &result) || !app.hub.caller().may(Scope::Answer) {
         return;
     }
     let Some(mut inquired) = connection.take_inquiry(&id) else { return };
@@ -39,6 +40,9 @@ pub(crate) async fn answered(app: &App, connection: &Shared, id: RequestId, resu
             }
         }
     };
+    let outcome = if replied.is_ok() { "ok" } else { "error" };
+    let what = format!("acp reply to {}", name.as_str());
+    app.hub.record_call(app.hub.caller().call(what, Some(session.clone()), outcome));
     if let Err(error) = replied {
         tracing::info!(%session, request = name.as_str(), %error, "an answer of an ACP client was not taken");
         connection.tell(session, &error.to_string());

@@ -29,7 +29,7 @@ pub(super) async fn new(app: &App, connection: &Shared, call: &Call) -> Served {
 async fn create(app: &App, connection: &Shared, call: &Call) -> Result<SessionId, Error> {
     let wanted: requests::NewSession = call.params.read()?;
     let request = wanted.into_request(Some(agent_of(app, connection))).map_err(unfit)?;
-    let id = name(connection, call)?;
+    let id = name(app, connection, call)?;
     let created = app.hub.create(id.clone(), request).await;
     works(app, call, id, created).await
 }
@@ -40,17 +40,19 @@ pub(super) async fn fork(app: &App, connection: &Shared, call: &Call) -> Served 
 
 async fn copy(app: &App, connection: &Shared, call: &Call) -> Result<SessionId, Error> {
     let request: ForkSessionRequest = call.params.read()?;
-    let (origin, id) = (session_id(&request.session_id)?, name(connection, call)?);
+    let (origin, id) = (session_id(&request.session_id)?, name(app, connection, call)?);
     let created = app.hub.fork(&origin, id.clone()).await;
     works(app, call, id, created).await
 }
 
 /// A request with a key gets its session id from the key, so that a repeated request finds the session: its
 /// client did not receive the first answer. A generated id fits our own rules.
-fn name(connection: &Shared, call: &Call) -> Result<SessionId, Error> {
+fn name(app: &App, connection: &Shared, call: &Call) -> Result<SessionId, Error> {
     let name = match &call.key {
         Some(IdempotencyKey { key, body_hash }) => {
-            let whole = sha256(format!("{}\n{key}\n{body_hash}", connection.id).as_bytes());
+            // The daemon's own token has made such names before there were others.
+            let owner = app.hub.caller().token_id().map(|id| format!("{id}\n")).unwrap_or_default();
+            let whole = sha256(format!("{owner}{}\n{key}\n{body_hash}", connection.id).as_bytes());
             whole.chars().take(32).collect()
         }
         None => Uuid::now_v7().simple().to_string(),

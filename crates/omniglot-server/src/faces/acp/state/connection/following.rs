@@ -2,7 +2,7 @@
 //! removed by `close`, `delete` or a disconnect. A client that offers its machine offers it to each.
 
 use omniglot_runtime::Hub;
-use omniglot_schema::SessionId;
+use omniglot_schema::{Scope, SessionId};
 use omniglot_store::{SessionNo, SessionRecord};
 use tokio::task::AbortHandle;
 
@@ -72,9 +72,10 @@ impl Connection {
         }
     }
 
+    /// An agent reads and writes the files of a client only if this client may drive it.
     fn add_client_host(self: &Shared, hub: &Hub, id: &SessionId) -> Option<AbortHandle> {
         let offer = client_host::offer(&self.client());
-        if offer.is_empty() {
+        if offer.is_empty() || !hub.caller().may(Scope::Drive) {
             return None;
         }
         let requests = client_host::serve(hub.add_client_host(id, offer), id.clone(), Asker(self.clone()));
@@ -124,6 +125,7 @@ mod tests {
             epoch: "e1".into(),
             agent: "mock".into(),
             request: String::new(),
+            labels: Default::default(),
             created_ms: 0,
             updated_ms: 0,
             fold: String::new(),

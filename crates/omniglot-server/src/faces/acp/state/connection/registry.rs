@@ -15,9 +15,24 @@ use super::{Connection, Shared, lock};
 
 const FORGOTTEN_AFTER: Duration = Duration::from_hours(24);
 
+/// The name of a client. Each token has names of its own, so that nobody reads or answers for another.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct ClientName {
+    /// The id of the client's token; `None` for the daemon's own.
+    pub(crate) token: Option<String>,
+    pub(crate) id: String,
+}
+
+#[cfg(test)]
+impl From<&str> for ClientName {
+    fn from(id: &str) -> Self {
+        Self { token: None, id: id.to_owned() }
+    }
+}
+
 #[derive(Default)]
 pub(crate) struct Connections {
-    known: Mutex<HashMap<String, Known>>,
+    known: Mutex<HashMap<ClientName, Known>>,
     arrived: Notify,
 }
 
@@ -44,35 +59,36 @@ pub(crate) struct Listed {
 }
 
 impl Connections {
-    pub(crate) fn find(&self, id: &str) -> Option<Shared> {
+    pub(crate) fn find(&self, name: &ClientName) -> Option<Shared> {
         let mut known = lock(&self.known);
-        let found = known.get_mut(id)?;
+        let found = known.get_mut(name)?;
         found.heard = Instant::now();
         Some(found.connection.clone())
     }
 
     /// Returns the client of that name, which may be new.
-    pub(crate) fn find_or_create(&self, id: &str) -> Shared {
+    pub(crate) fn find_or_create(&self, name: impl Into<ClientName>) -> Shared {
+        let name = name.into();
         let mut known = lock(&self.known);
         known.retain(|_, known| known.is_remembered());
-        let found = known.entry(id.to_owned()).or_insert_with(|| Known {
-            connection: Shared::new(Connection::new(id.to_owned())),
-            heard: Instant::now(),
-        });
+        let id = name.id.clone();
+        let found = known
+            .entry(name)
+            .or_insert_with(|| Known { connection: Shared::new(Connection::new(id)), heard: Instant::now() });
         found.heard = Instant::now();
         self.arrived.notify_waiters();
         found.connection.clone()
     }
 
     /// Waits a little for a client whose first message is on its way at the same time.
-    pub(crate) async fn expect(&self, id: &str, timeout: Duration) -> Option<Shared> {
+    pub(crate) async fn expect(&self, name: &ClientName, timeout: Duration) -> Option<Shared> {
         let found = async {
             loop {
                 let arrived = self.arrived.notified();
                 tokio::pin!(arrived);
                 // Before the lookup, so that no arrival is missed in between.
                 arrived.as_mut().enable();
-                if let Some(connection) = self.find(id) {
+                if let Some(connection) = self.find(name) {
                     return connection;
                 }
                 arrived.await;
@@ -81,19 +97,20 @@ impl Connections {
         tokio::time::timeout(timeout, found).await.ok()
     }
 
-    pub(crate) fn remove(&self, id: &str) {
-        let removed = lock(&self.known).remove(id);
+    pub(crate) fn remove(&self, name: &ClientName) {
+        let removed = lock(&self.known).remove(name);
         if let Some(known) = removed {
             known.connection.end();
         }
     }
 
-    /// Lists the clients, oldest first.
-    pub(crate) fn list(&self) -> Vec<Listed> {
+    /// Lists the clients that `shown` accepts, oldest first.
+    pub(crate) fn list(&self, shown: impl Fn(&ClientName) -> bool) -> Vec<Listed> {
         let known = lock(&self.known);
         let mut listed: Vec<_> = known
-            .values()
-            .map(|Known { connection, .. }| Listed {
+            .iter()
+            .filter(|(name, _)| shown(name))
+            .map(|(_, Known { connection, .. })| Listed {
                 id: connection.id.clone(),
                 agent: connection.agent().map(str::to_owned),
                 created: connection.created,
@@ -112,7 +129,7 @@ mod tests {
 
     #[track_caller]
     fn names(connections: &Connections) -> Vec<String> {
-        connections.list().into_iter().map(|listed| listed.id).collect()
+        connections.list(|_| true).into_iter().map(|listed| listed.id).collect()
     }
 
     #[tokio::test(start_paused = true)]
@@ -131,13 +148,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_client_is_waited_for_a_little() {
         let connections = Connections::default();
-        let timeout = Duration::from_secs(5);
-        let (found, ()) = tokio::join!(connections.expect("c", timeout), async {
+        let (timeout, name) = (Duration::from_secs(5), ClientName::from("c"));
+        let (found, ()) = tokio::join!(connections.expect(&name, timeout), async {
             tokio::time::advance(timeout / 2).await;
             connections.find_or_create("c");
         });
         assert!(found.is_some());
-        assert!(connections.expect("nobody", timeout).await.is_none());
+        assert!(connections.expect(&"nobody".into(), timeout).await.is_none());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use omniglot_runtime::RuntimeError;
+use omniglot_runtime::{Hub, RuntimeError};
 use omniglot_schema::SessionId;
 use omniglot_store::SessionNo;
 use tokio::sync::watch;
@@ -34,10 +34,10 @@ impl Listener {
 }
 
 impl Relay {
-    /// Opens a stream. It first hears what is open in the middle of things.
-    pub(crate) async fn join(self: &Arc<Self>, form: &Form) -> Result<Reader, RuntimeError> {
+    /// Opens a stream. It first hears what is open in the middle of things, as far as `hub` shows it.
+    pub(crate) async fn join(self: &Arc<Self>, hub: &Hub, form: &Form) -> Result<Reader, RuntimeError> {
         let mut reader = self.enter(form);
-        for session in self.hub.unfinished().await? {
+        for session in hub.unfinished().await? {
             if form.shows(session.info.directory.as_deref().unwrap_or_default()) {
                 self.start_with(&mut reader, &session.info.session_id).await?;
             }
@@ -65,7 +65,11 @@ impl Relay {
     /// A session that rests gets no initial state: a turn of it may have begun and ended since the stream has its
     /// place, and the initial state would hide the frames of that turn, which the reader still has ahead.
     async fn start_with(&self, reader: &mut Reader, id: &SessionId) -> Result<(), RuntimeError> {
-        match self.view(id, |live| (!live.rests()).then(|| initial_state_of(live))).await {
+        let look = async {
+            let record = self.hub.record(id).await?;
+            self.view(&record, |live| (!live.rests()).then(|| initial_state_of(live))).await
+        };
+        match look.await {
             Ok(Some((no, sequence, frames))) => reader.start_with(no, sequence, frames),
             Ok(None) | Err(RuntimeError::SessionNotFound(_)) => {}
             Err(error) => return Err(error),

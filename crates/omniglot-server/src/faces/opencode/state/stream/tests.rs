@@ -53,7 +53,7 @@ impl<F: Unpin> AsyncRead for Watched<F> {
 async fn a_frame_counts_as_taken_when_its_connection_has_written_it() {
     let fixture = Fixture::start().await;
     let relay = fixture.relay.clone();
-    let reader = relay.join(&Form::Global).await.unwrap();
+    let reader = relay.join(&relay.hub, &Form::Global).await.unwrap();
     let mut taken = relay.progress().pop().unwrap();
     let stream = EventStream::new(reader, Form::Global, Duration::from_secs(60), CancellationToken::new());
     let (ours, mut theirs) = duplex(1 << 20);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use omniglot_runtime::{Hub, RuntimeError};
-use omniglot_schema::{EventData, UniversalEvent};
+use omniglot_schema::{EventData, Scope, UniversalEvent};
 use omniglot_store::{Next, SessionNo, SessionRecord, StoreError, StoredEvent, Subscription};
 
 use crate::faces::acp::project::inquiry::Inquiry;
@@ -51,7 +51,7 @@ impl Followed {
         let echo = if follow.told_until > 0 { Echo::All } else { Echo::Others };
         let client = connection.client();
         Self {
-            frames: meta::wants_frames(&client),
+            frames: meta::wants_frames(&client) && hub.caller().may(Scope::Admin),
             projector: Projector::new((&client).into(), echo),
             subscription: hub.subscribe(&record, 0),
             hub: hub.clone(),
@@ -143,7 +143,7 @@ impl Followed {
 
     /// Returns the open requests, once there is nothing more to read that could resolve them.
     pub(super) fn open_requests(&mut self) -> Vec<Told> {
-        if !self.caught_up() {
+        if !self.caught_up() || !self.hub.caller().may(Scope::Answer) {
             return vec![];
         }
         let place = LogPosition::after(self.read());

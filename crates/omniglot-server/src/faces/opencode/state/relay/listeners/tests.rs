@@ -42,7 +42,7 @@ async fn only_an_open_stream_of_the_directory_is_an_audience() {
     let fixture = Fixture::start().await;
     let is_there = || fixture.relay.audience(DIRECTORY).now_or_never().is_some();
     assert!(!is_there());
-    let _elsewhere = fixture.relay.join(&Form::One("/elsewhere".into())).await.unwrap();
+    let _elsewhere = fixture.relay.join(&fixture.relay.hub, &Form::One("/elsewhere".into())).await.unwrap();
     assert!(!is_there(), "that stream shows another directory");
     let reader = fixture.relay.enter(&Form::One(DIRECTORY.into()));
     assert!(!is_there(), "that stream is still being opened");

@@ -1,0 +1,246 @@
+//! The scope that each route needs: one table for all faces. A route that is not in it is served to nobody but an
+//! `admin`; a test holds the table against the routers.
+
+use http::{Method, Uri};
+use omniglot_schema::{Scope, SessionId};
+
+use super::opencode;
+use crate::http::access::{Audited, Needs};
+
+/// The routes that need no token: supervisors call them, and they reveal nothing.
+const OPEN: &[&str] = &["GET /v1/health", "GET /readyz"];
+
+/// A client of this route asks for other things by the messages that it sends; the face itself decides about them.
+const CARRIES_MESSAGES: &str = "POST /v1/acp/{server_id}";
+
+const SCOPES: &[(Scope, &[&str])] = &[
+    (
+        Scope::Read,
+        &[
+            "GET /v1/sessions",
+            "GET /v1/sessions/{session_id}",
+            "GET /v1/sessions/{session_id}/events",
+            "GET /v1/sessions/{session_id}/events/sse",
+            "GET /v1/sessions/{session_id}/blobs/{name}",
+            "GET /v1/agents",
+            "GET /v1/agents/{agent}",
+            "GET /v1/agents/{agent}/models",
+            "GET /v1/agents/{agent}/modes",
+            "GET /v1/daemon",
+            "GET /v1/openapi.json",
+            "GET /v1/acp",
+            "GET /v1/acp/{server_id}",
+            CARRIES_MESSAGES,
+            "DELETE /v1/acp/{server_id}",
+            "GET /global/health",
+            "GET /api/health",
+            "GET /opencode/event",
+            "GET /opencode/global/event",
+            "GET /opencode/global/health",
+            "GET /opencode/global/config",
+            "GET /opencode/api/health",
+            "GET /opencode/api/session",
+            "GET /opencode/config",
+            "GET /opencode/config/providers",
+            "GET /opencode/provider",
+            "GET /opencode/agent",
+            "GET /opencode/command",
+            "GET /opencode/path",
+            "GET /opencode/project",
+            "GET /opencode/project/current",
+            "GET /opencode/project/{id}/directories",
+            "GET /opencode/vcs",
+            "GET /opencode/lsp",
+            "GET /opencode/formatter",
+            "GET /opencode/mcp",
+            "GET /opencode/provider/auth",
+            "GET /opencode/experimental/resource",
+            "GET /opencode/experimental/capabilities",
+            "GET /opencode/experimental/console",
+            "GET /opencode/experimental/workspace",
+            "GET /opencode/experimental/workspace/status",
+            "GET /opencode/session",
+            "GET /opencode/session/status",
+            "GET /opencode/session/{id}",
+            "GET /opencode/session/{id}/children",
+            "GET /opencode/session/{id}/todo",
+            "GET /opencode/session/{id}/diff",
+            "GET /opencode/session/{id}/message",
+            "GET /opencode/session/{id}/message/{message}",
+            "GET /opencode/permission",
+            "GET /opencode/question",
+        ],
+    ),
+    (
+        Scope::Answer,
+        &[
+            "POST /v1/sessions/{session_id}/permissions/{permission_id}/reply",
+            "POST /v1/sessions/{session_id}/questions/{question_id}/reply",
+            "POST /v1/sessions/{session_id}/questions/{question_id}/reject",
+            "POST /opencode/permission/{id}/reply",
+            "POST /opencode/session/{session}/permissions/{id}",
+            "POST /opencode/question/{id}/reply",
+            "POST /opencode/question/{id}/reject",
+        ],
+    ),
+    (
+        Scope::Drive,
+        &[
+            "POST /v1/sessions/{session_id}",
+            "PATCH /v1/sessions/{session_id}",
+            "POST /v1/sessions/{session_id}/fork",
+            "POST /v1/sessions/{session_id}/compact",
+            "POST /v1/sessions/{session_id}/cancel",
+            "POST /v1/sessions/{session_id}/terminate",
+            "POST /v1/sessions/{session_id}/messages",
+            "POST /v1/sessions/{session_id}/messages/stream",
+            "DELETE /v1/sessions/{session_id}/messages/{message_id}",
+            "POST /v1/agents/{agent}/check",
+            "GET /opencode/api/fs/find",
+            "GET /opencode/find/file",
+            "POST /opencode/session",
+            "PATCH /opencode/session/{id}",
+            "POST /opencode/session/{id}/fork",
+            "POST /opencode/session/{id}/abort",
+            "POST /opencode/session/{id}/message",
+            "POST /opencode/session/{id}/prompt_async",
+            "POST /opencode/session/{id}/command",
+            "POST /opencode/session/{id}/summarize",
+        ],
+    ),
+    (
+        Scope::Admin,
+        &[
+            "DELETE /v1/sessions/{session_id}",
+            "POST /v1/sessions/{session_id}/import",
+            "GET /v1/tokens",
+            "POST /v1/tokens",
+            "DELETE /v1/tokens/{token_id}",
+            "GET /v1/audit",
+            "DELETE /opencode/session/{id}",
+        ],
+    ),
+];
+
+/// Returns what a request needs; `None` when no such route is known.
+pub(crate) fn needs(method: &Method, uri: &Uri) -> Option<Needs> {
+    // A router answers HEAD as it answers GET.
+    let method = if method == Method::HEAD { &Method::GET } else { method };
+    let path = opencode::without_agent(uri.path());
+    let is_this = |route: &&&str| matches(route, method, &path);
+    if OPEN.iter().any(|route| matches(route, method, &path)) {
+        return Some(Needs { scope: None, audited: Audited::No, session: None });
+    }
+    let rows = SCOPES.iter().find_map(|(scope, routes)| Some((*scope, routes.iter().find(is_this)?)));
+    let (scope, route) = rows?;
+    let changes_nothing = method == Method::GET || *route == CARRIES_MESSAGES;
+    let audited = if changes_nothing { Audited::No } else { Audited::Yes };
+    Some(Needs { scope: Some(scope), audited, session: session(route, &path) })
+}
+
+fn matches(route: &str, method: &Method, path: &str) -> bool {
+    let Some((of_route, pattern)) = route.split_once(' ') else { return false };
+    let same = |(wanted, given): (&str, &str)| {
+        if wanted.starts_with('{') { !given.is_empty() } else { wanted == given }
+    };
+    of_route == method.as_str()
+        && pattern.split('/').count() == path.split('/').count()
+        && pattern.split('/').zip(path.split('/')).all(same)
+}
+
+/// The session that the path names, for the audit.
+fn session(route: &str, path: &str) -> Option<SessionId> {
+    let (_, pattern) = route.split_once(' ')?;
+    let place = |name: &str| pattern.split('/').position(|segment| segment == name);
+    let text = |place| percent_encoding::percent_decode_str(path.split('/').nth(place)?).decode_utf8().ok();
+    if let Some(place) = place("{session_id}") {
+        return SessionId::parse(&text(place)?).ok();
+    }
+    let below_session = pattern.starts_with("/opencode/session/{");
+    let place = pattern.split('/').position(|segment| segment.starts_with('{')).filter(|_| below_session)?;
+    opencode::session_of(&text(place)?)
+}
+
+/// All rows, for the tests of the check.
+#[cfg(test)]
+pub(crate) fn all() -> impl Iterator<Item = (Option<Scope>, Method, &'static str)> {
+    let open = OPEN.iter().map(|route| (None, *route));
+    let rows = SCOPES.iter().flat_map(|(scope, routes)| routes.iter().map(|route| (Some(*scope), *route)));
+    open.chain(rows).filter_map(|(scope, route)| {
+        let (method, path) = route.split_once(' ')?;
+        Some((scope, method.parse().ok()?, path))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn table() -> BTreeSet<String> {
+        all().map(|(_, method, path)| format!("{method} {path}")).collect()
+    }
+
+    /// The routes of OpenCode's face, which are not described elsewhere.
+    fn of_opencode() -> BTreeSet<String> {
+        let source = include_str!("opencode/routes.rs");
+        let mut routes = BTreeSet::new();
+        for line in source.lines().filter_map(|line| line.trim().strip_prefix(".route(\"")) {
+            let (path, handlers) = line.split_once("\", ").unwrap();
+            for method in ["get", "post", "put", "patch", "delete"] {
+                if handlers.starts_with(&format!("{method}(")) || handlers.contains(&format!(").{method}(")) {
+                    routes.insert(format!("{} /opencode{path}", method.to_uppercase()));
+                }
+            }
+        }
+        routes
+    }
+
+    #[test]
+    fn every_route_of_every_face_is_in_the_table_and_nothing_else() {
+        let document = serde_json::to_value(crate::openapi()).unwrap();
+        let mut routes = of_opencode();
+        assert!(routes.len() > 40, "{routes:?}");
+        routes.extend(opencode::PROBES.map(|path| format!("GET {path}")));
+        for (path, item) in document["paths"].as_object().unwrap() {
+            let methods =
+                ["get", "post", "put", "patch", "delete"].into_iter().filter(|m| item[m].is_object());
+            routes.extend(methods.map(|method| format!("{} {path}", method.to_uppercase())));
+        }
+        let table = table();
+        assert_eq!(routes.difference(&table).collect::<Vec<_>>(), Vec::<&String>::new(), "not in the table");
+        assert_eq!(table.difference(&routes).collect::<Vec<_>>(), Vec::<&String>::new(), "not served");
+    }
+
+    #[track_caller]
+    fn scope(method: &str, path: &str) -> Option<Option<Scope>> {
+        needs(&method.parse().unwrap(), &path.parse().unwrap()).map(|needs| needs.scope)
+    }
+
+    #[test]
+    fn only_a_whole_path_is_a_route() {
+        assert_eq!(scope("GET", "/v1/sessions?limit=1"), Some(Some(Scope::Read)));
+        assert_eq!(scope("HEAD", "/v1/sessions/a"), Some(Some(Scope::Read)));
+        assert_eq!(scope("DELETE", "/v1/sessions/a"), Some(Some(Scope::Admin)));
+        assert_eq!(scope("GET", "/readyz"), Some(None));
+        assert_eq!(scope("DELETE", "/opencode/agents/claude/session/ses_a"), Some(Some(Scope::Admin)));
+        for path in
+            ["/v1/sessions/", "/v1/sessions/a/", "/v1//sessions", "/v1/sess%69ons", "/", "/opencode/agents/a"]
+        {
+            assert_eq!(scope("GET", path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_audit_learns_the_session() {
+        let of = |method: &str, path: &str| {
+            let needs = needs(&method.parse().unwrap(), &path.parse().unwrap()).unwrap();
+            (needs.audited == Audited::Yes, needs.session.map(|id| id.to_string()))
+        };
+        assert_eq!(of("POST", "/v1/sessions/a%3Ab/messages"), (true, Some("a:b".into())));
+        assert_eq!(of("GET", "/v1/sessions/a"), (false, Some("a".into())));
+        assert_eq!(of("POST", "/opencode/session/ses_x/abort"), (true, Some("x".into())));
+        assert_eq!(of("POST", "/v1/acp/c"), (false, None));
+    }
+}

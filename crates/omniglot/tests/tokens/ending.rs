@@ -1,0 +1,72 @@
+//! The end of a token is the end of its streams.
+
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt as _;
+use omniglot_schema::{CreateTokenRequest, Scope};
+use omniglot_testkit::session_driver::SessionDriver;
+use reqwest::Method;
+use serde_json::json;
+
+use super::{Holder, daemon, limited_to_x, two_sessions, wanted};
+
+const STREAMS: [&str; 4] =
+    ["/v1/sessions/mine/events/sse", "/v1/acp/c", "/opencode/event", "/opencode/global/event"];
+
+/// Opens every kind of stream, and reads each to its end.
+async fn read_all(holder: &Holder) -> impl Future<Output = ()> + use<> {
+    holder.acp("session/load", json!({ "sessionId": "mine", "cwd": "/", "mcpServers": [] })).await;
+    let mut streams = vec![];
+    for path in STREAMS {
+        let response = holder.request(Method::GET, path).header("accept", "text/event-stream").send().await;
+        let response = response.unwrap();
+        assert_eq!(response.status(), 200, "{path}");
+        streams.push(response.bytes_stream());
+    }
+    async move {
+        for stream in &mut streams {
+            while let Some(bytes) = stream.next().await {
+                bytes.expect("a stream that ends as a stream ends");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn revoking_a_token_ends_its_streams_within_a_second() {
+    let daemon = daemon();
+    two_sessions(&daemon).await;
+    let holder = Holder::of(&daemon, &wanted("ann", Scope::Read)).await;
+    let all_ended = read_all(&holder).await;
+    daemon.client.revoke_token(&holder.token.info.id).await.unwrap();
+    let revoked = Instant::now();
+    all_ended.await;
+    assert!(revoked.elapsed() < Duration::from_secs(1), "{:?}", revoked.elapsed());
+    for path in STREAMS {
+        assert_eq!(holder.status(Method::GET, path).await, 401, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_expires_ends_its_streams_and_is_refused() {
+    let daemon = daemon();
+    two_sessions(&daemon).await;
+    let request = CreateTokenRequest { expires_in_seconds: Some(2), ..wanted("ann", Scope::Read) };
+    let holder = Holder::of(&daemon, &request).await;
+    read_all(&holder).await.await;
+    assert_eq!(holder.status(Method::GET, "/v1/sessions").await, 401);
+}
+
+#[tokio::test]
+async fn a_session_that_loses_its_label_is_gone_for_a_limited_token_and_so_is_its_stream() {
+    let daemon = daemon();
+    let [mine, _] = two_sessions(&daemon).await;
+    let holder = Holder::of(&daemon, &limited_to_x(Scope::Read)).await;
+    let all_ended = read_all(&holder).await;
+    let relabelled = serde_json::from_value(json!({ "labels": { "app": null, "old": "1" } })).unwrap();
+    let detail = daemon.client.patch(&mine.id, &relabelled).await.unwrap();
+    assert_eq!(detail.info.labels, [("old".to_owned(), "1".to_owned())].into());
+    all_ended.await;
+    assert_eq!(holder.status(Method::GET, STREAMS[0]).await, 404);
+    SessionDriver::of(&daemon.client, "mine").post("[[text:1]]").await;
+}

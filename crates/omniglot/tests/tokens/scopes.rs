@@ -1,0 +1,101 @@
+//! Making tokens, and what their scopes allow.
+
+use omniglot_client::EventsQuery;
+use omniglot_schema::{CreateTokenRequest, Label, PermissionReply, Scope};
+use omniglot_testkit::session_driver::{SessionDriver, message};
+use reqwest::Method;
+use serde_json::json;
+
+use super::{Holder, ask_permission, daemon, refused, wanted};
+
+#[tokio::test]
+async fn a_token_works_after_a_restart_and_nobody_finds_its_secret() {
+    let daemon = daemon();
+    let holder = Holder::of(&daemon, &wanted("ann", Scope::Read)).await;
+    let listed = serde_json::to_string(&daemon.client.tokens().await.unwrap()).unwrap();
+    assert!(listed.contains("ann") && !listed.contains(&holder.token.secret), "{listed}");
+    let mut daemon = daemon;
+    daemon.stop();
+    for file in std::fs::read_dir(daemon.data().join("private")).unwrap().flatten() {
+        if file.path().is_file() {
+            let bytes = std::fs::read(file.path()).unwrap();
+            let secret = holder.token.secret.as_bytes();
+            assert!(!bytes.windows(secret.len()).any(|window| window == secret), "{:?}", file.path());
+        }
+    }
+    let daemon = daemon.restart();
+    let client = omniglot_client::Client::new(&daemon.url, Some(holder.token.secret)).unwrap();
+    assert!(client.list(&Default::default()).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_token_that_cannot_be_meant_is_refused() {
+    let daemon = daemon();
+    let label = Some(Label { key: "app".into(), value: "x".into() });
+    let bad = [
+        wanted("", Scope::Read),
+        wanted("a b", Scope::Read),
+        wanted("admin", Scope::Read),
+        CreateTokenRequest { sessions: label.clone(), ..wanted("a", Scope::Admin) },
+        CreateTokenRequest { sessions: label, ..wanted("a", Scope::Metrics) },
+        CreateTokenRequest { expires_in_seconds: Some(0), ..wanted("a", Scope::Read) },
+        CreateTokenRequest { expires_in_seconds: Some(u64::MAX), ..wanted("a", Scope::Read) },
+    ];
+    for request in bad {
+        refused(daemon.client.create_token(&request).await, 400);
+    }
+    let first = daemon.client.create_token(&wanted("ann", Scope::Read)).await.unwrap();
+    refused(daemon.client.create_token(&wanted("ann", Scope::Read)).await, 409);
+    daemon.client.revoke_token(&first.info.id).await.unwrap();
+    daemon.client.revoke_token(&first.info.id).await.unwrap();
+    daemon.client.create_token(&wanted("ann", Scope::Read)).await.unwrap();
+    refused(daemon.client.revoke_token("tok_none").await, 404);
+}
+
+#[tokio::test]
+async fn each_scope_does_what_it_is_for_and_no_more() {
+    let daemon = daemon();
+    let read = Holder::of(&daemon, &wanted("reader", Scope::Read)).await;
+    let answer = Holder::of(&daemon, &wanted("answerer", Scope::Answer)).await;
+    let drive = Holder::of(&daemon, &wanted("driver", Scope::Drive)).await;
+    let session = SessionDriver::create(&drive.client, "s").await;
+    let problem = refused(read.client.post(&session.id, &message("x"), None).await, 403);
+    assert!(problem.detail.unwrap().contains("`drive`"));
+    refused(answer.client.post(&session.id, &message("x"), None).await, 403);
+    refused(drive.client.delete(&session.id).await, 403);
+    refused(drive.client.tokens().await, 403);
+    refused(drive.client.audit(0, None).await, 403);
+    let raw = EventsQuery { include_raw: true, ..EventsQuery::default() };
+    let problem = refused(drive.client.events(&session.id, &raw).await, 403);
+    assert!(problem.detail.unwrap().contains("include_raw"));
+    assert!(read.client.events(&session.id, &EventsQuery::default()).await.is_ok());
+    let asked = ask_permission(&session).await;
+    let replies = SessionDriver::of(&read.client, "s");
+    refused(replies.reply(&asked, PermissionReply::Once).await, 403);
+    SessionDriver::of(&answer.client, "s").reply(&asked, PermissionReply::Once).await.unwrap();
+    let metrics = Holder::of(&daemon, &wanted("prometheus", Scope::Metrics)).await;
+    assert_eq!(metrics.status(Method::GET, "/v1/sessions").await, 403);
+    assert_eq!(metrics.status(Method::GET, "/opencode/session").await, 403);
+}
+
+#[tokio::test]
+async fn a_client_of_acp_needs_the_scope_of_each_method() {
+    let daemon = daemon();
+    let read = Holder::of(&daemon, &wanted("reader", Scope::Read)).await;
+    let drive = Holder::of(&daemon, &wanted("driver", Scope::Drive)).await;
+    let new = json!({ "cwd": daemon.work(), "mcpServers": [] });
+    let refused = read.acp("session/new", new.clone()).await;
+    assert!(refused["error"]["message"].as_str().unwrap().contains("`drive`"), "{refused}");
+    let created = drive.acp("session/new", new).await;
+    let id = created["result"]["sessionId"].as_str().unwrap();
+    let listed = read.acp("session/list", json!({})).await;
+    assert_eq!(listed["result"]["sessions"][0]["sessionId"], id);
+    let loaded = read.acp("session/load", json!({ "sessionId": id, "cwd": "/", "mcpServers": [] })).await;
+    assert!(loaded.get("result").is_some(), "{loaded}");
+    let refused = drive.acp("session/delete", json!({ "sessionId": id })).await;
+    assert!(refused["error"]["message"].as_str().unwrap().contains("`admin`"), "{refused}");
+    // Each token has its own client of that name.
+    assert_eq!(read.get("/v1/acp").await["servers"].as_array().unwrap().len(), 1);
+    assert_eq!(read.status(Method::DELETE, "/v1/acp/c").await, 204);
+    assert_eq!(drive.get("/v1/acp").await["servers"].as_array().unwrap().len(), 1);
+}
