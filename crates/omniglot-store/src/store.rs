@@ -261,8 +261,12 @@ impl Store {
         self.inner.reads.run(|engine| engine.tokens()).await
     }
 
-    /// Returns entries of the audit, oldest first.
+    /// Returns entries of the audit, oldest first, with all that were recorded before this call; only while the log
+    /// cannot be written some may be missing.
     pub async fn audit(&self, query: AuditQuery) -> Result<Vec<AuditEntry>, StoreError> {
+        let (answer, written) = Answer::unit();
+        self.inner.writer.send(Op::Barrier(answer));
+        written.await.map_err(|_| StoreError::Closed)??;
         self.inner.reads.run(move |engine| engine.audit(&query)).await
     }
 

@@ -29,6 +29,8 @@ const FLUSH_AFTER: Duration = Duration::from_millis(200);
 pub(crate) enum Op {
     Change(Change, Answer),
     Limit(Option<u64>, Answer),
+    /// Answered when everything before it is committed, or cannot be at the moment.
+    Barrier(Answer),
     Close(Answer),
 }
 
@@ -125,6 +127,7 @@ impl Thread {
                 self.write(group)?;
             }
             Some(Op::Limit(limit, answer)) => self.set_limit(limit, answer),
+            Some(Op::Barrier(answer)) => answer.send(Ok(Done::Written)),
             Some(Op::Close(answer)) => return Err(Stop(Some(answer))),
         }
         self.keep_house()
@@ -294,6 +297,7 @@ impl Thread {
             };
             match came {
                 Ok(Op::Close(answer)) => return Err(Stop(Some(answer))),
+                Ok(Op::Barrier(answer)) => answer.send(Ok(Done::Written)),
                 Ok(Op::Limit(limit, answer)) => {
                     self.set_limit(limit, answer);
                     return Ok(());

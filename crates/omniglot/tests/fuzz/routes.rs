@@ -98,16 +98,21 @@ fn bodies(path: &str) -> Vec<Value> {
     }
     let body = match end(1).as_str() {
         "{session_id}" => {
-            let new = json!({"agent": "mock", "cwd": "/", "title": "t", "mcp": {}});
+            let new = json!({"agent": "mock", "cwd": "/", "title": "t", "mcp": {}, "labels": {"app": "x"}});
             return vec![
                 new,
                 json!({"title": "t", "model": "m", "variant": "v", "permissionMode": "default"}),
+                json!({"labels": {"app": "y", "old": null}}),
             ];
         }
         "messages" | "stream" => json!({"message": "hi", "attachments": [{"path": "/x"}]}),
         "fork" => json!({"sessionId": "u"}),
         "import" => json!({"header": {}}),
         "cancel" => json!({"queue": "keep"}),
+        "tokens" => {
+            let label = json!({"key": "app", "value": "x"});
+            json!({"name": "t", "scope": "read", "sessions": label, "expiresInSeconds": 60})
+        }
         "reply" => json!({"reply": "once", "message": "m"}),
         _ => return vec![],
     };

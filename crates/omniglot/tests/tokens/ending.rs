@@ -51,9 +51,11 @@ async fn revoking_a_token_ends_its_streams_within_a_second() {
 async fn a_token_that_expires_ends_its_streams_and_is_refused() {
     let daemon = daemon();
     two_sessions(&daemon).await;
-    let request = CreateTokenRequest { expires_in_seconds: Some(2), ..wanted("ann", Scope::Read) };
+    let request = CreateTokenRequest { expires_in_seconds: Some(4), ..wanted("ann", Scope::Read) };
     let holder = Holder::of(&daemon, &request).await;
-    read_all(&holder).await.await;
+    let stream = holder.request(Method::GET, STREAMS[0]).send().await.unwrap();
+    assert_eq!(stream.status(), 200);
+    assert!(stream.text().await.unwrap().contains("session.started"));
     assert_eq!(holder.status(Method::GET, "/v1/sessions").await, 401);
 }
 
