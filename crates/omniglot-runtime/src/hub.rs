@@ -55,7 +55,7 @@ use crate::deadlines::Deadlines;
 use crate::error::RuntimeError;
 use crate::hub::session_locks::SessionLocks;
 use crate::process::{self, Supervisor};
-use crate::session::{IdempotencyKey, Posted, Retired, Session, SessionCommand, SessionHandle};
+use crate::session::{Authored, IdempotencyKey, Posted, Retired, Session, SessionCommand, SessionHandle};
 pub use follow_turn::{Followed, FollowedTurn, TurnOutcome};
 use probe::Probe;
 pub use reassign::{NewAgent, Reassigned};
@@ -212,8 +212,14 @@ impl Hub {
             self.make_room().await;
         }
         let files = attachments::load(request.attachments.clone(), self.private()).await;
-        let posted = self.ask(id, SessionCommand::Post { request, files, key }).await?;
+        let message = Authored { request, by: self.author() };
+        let posted = self.ask(id, SessionCommand::Post { message, files, key }).await?;
         posted.ok_or(RuntimeError::Stopping)
+    }
+
+    /// The name that stands as author of what the caller sends.
+    fn author(&self) -> Option<String> {
+        self.caller.by().map(str::to_owned)
     }
 
     /// Opens a directory that a client has named, without the private files of the daemon.
@@ -241,7 +247,12 @@ impl Hub {
         self.reply(
             id,
             permission_id,
-            SessionCommand::ReplyPermission { id: permission_id.to_owned(), reply, message },
+            SessionCommand::ReplyPermission {
+                id: permission_id.to_owned(),
+                reply,
+                message,
+                by: self.author(),
+            },
         )
         .await
     }
@@ -253,7 +264,8 @@ impl Hub {
         question_id: &str,
         answers: Option<Vec<Vec<String>>>,
     ) -> Result<(), RuntimeError> {
-        self.reply(id, question_id, SessionCommand::ReplyQuestion { id: question_id.to_owned(), answers })
+        let by = self.author();
+        self.reply(id, question_id, SessionCommand::ReplyQuestion { id: question_id.to_owned(), answers, by })
             .await
     }
 

@@ -27,7 +27,8 @@ use omniglot_schema::{
     SessionPatch, StatePatch,
 };
 use omniglot_store::{SessionNo, Store, StoreError};
-use omniglot_timeline::{Emitted, Fold, Timeline};
+use omniglot_timeline::{Author, Emitted, Fold, Timeline};
+use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -67,11 +68,27 @@ pub struct IdempotencyKey {
 /// Resolves when what was said before is committed.
 pub(crate) type Commit = oneshot::Receiver<Result<(), StoreError>>;
 
+/// A message with its author, as the queue keeps it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Authored {
+    #[serde(flatten)]
+    pub(crate) request: MessageRequest,
+    /// The name of the token with which it was posted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) by: Option<String>,
+}
+
+impl Authored {
+    fn author(&self) -> Author {
+        Author { client_ids: self.request.client_ids.clone(), by: self.by.clone() }
+    }
+}
+
 /// A client's command to a session.
 #[derive(Debug)]
 pub(crate) enum SessionCommand {
     Post {
-        request: MessageRequest,
+        message: Authored,
         files: Vec<Attachment>,
         key: Option<IdempotencyKey>,
     },
@@ -80,10 +97,12 @@ pub(crate) enum SessionCommand {
         id: String,
         reply: PermissionReply,
         message: Option<String>,
+        by: Option<String>,
     },
     ReplyQuestion {
         id: String,
         answers: Option<Vec<Vec<String>>>,
+        by: Option<String>,
     },
     Cancel(QueueOnCancel),
     Configure(SessionPatch),
@@ -195,7 +214,7 @@ pub(crate) struct Session {
 #[derive(Debug)]
 struct Queued {
     message_id: MessageId,
-    request: MessageRequest,
+    message: Authored,
     /// The attachments, read when the message came.
     files: Vec<Attachment>,
     /// Whether it is a row of the store.
@@ -295,11 +314,11 @@ impl Session {
 
     pub(crate) fn with_queue(
         mut self,
-        queue: impl IntoIterator<Item = (MessageId, MessageRequest, Vec<Attachment>)>,
+        queue: impl IntoIterator<Item = (MessageId, Authored, Vec<Attachment>)>,
     ) -> Self {
-        let stored = |(message_id, request, files)| Queued {
+        let stored = |(message_id, message, files)| Queued {
             message_id,
-            request,
+            message,
             files,
             stored: true,
             started: false,

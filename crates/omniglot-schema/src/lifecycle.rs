@@ -106,6 +106,9 @@ pub struct TurnStartedMetadata {
     /// The posting client's own ids for the message and its parts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub client_ids: Vec<String>,
+    /// The name of the token with which the message was posted; absent for the daemon's own token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

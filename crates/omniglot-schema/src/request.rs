@@ -72,6 +72,9 @@ pub struct RequestMetadata {
     pub questions: Vec<QuestionInfo>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved_by: Option<ResolvedBy>,
+    /// The name of the token with which a person has answered; absent for the daemon's own token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
     /// The answers that were given, one array per question.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<Vec<String>>,

@@ -229,6 +229,9 @@ pub struct QueuedMessage {
     pub attachments: Vec<MessageAttachment>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub client_ids: Vec<String>,
+    /// The name of the token with which the message was posted; absent for the daemon's own token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 #[cfg(test)]

@@ -12,5 +12,6 @@ pub mod view;
 pub use draft::*;
 pub use fold::{Fold, Grant, OpenTurn, Snapshot};
 pub use timeline::{
-    Blob, Effect, Emitted, Identity, Restoring, SessionEnd, Stamp, Timeline, inline_file, inline_image,
+    Author, Blob, Effect, Emitted, Identity, Restoring, SessionEnd, Stamp, Timeline, inline_file,
+    inline_image,
 };

@@ -124,8 +124,19 @@ pub struct Timeline {
     /// Nobody is there to answer questions.
     refuses_questions: bool,
     effects: Vec<Effect>,
-    /// The clients' own ids of messages that were sent and that have no turn yet.
-    named: HashMap<MessageId, Vec<String>>,
+    /// The authors of messages that were sent and that have no turn yet.
+    named: HashMap<MessageId, Author>,
+    /// The names of those whose replies are on their way to the agent.
+    repliers: HashMap<RequestKey, String>,
+}
+
+/// The client that has posted a message.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Author {
+    /// The client's own ids of the message and its parts.
+    pub client_ids: Vec<String>,
+    /// The name of the client's token.
+    pub by: Option<String>,
 }
 
 impl Timeline {
@@ -156,14 +167,23 @@ impl Timeline {
             refuses_questions: false,
             effects: Vec::new(),
             named: HashMap::new(),
+            repliers: HashMap::new(),
         }
     }
 
-    /// The turn of this message will tell what its client calls the message and its parts.
-    pub fn name_message(&mut self, message: &MessageId, client_ids: &[String]) {
-        if !client_ids.is_empty() {
-            self.named.insert(message.clone(), client_ids.to_vec());
+    /// The turn of this message will tell its author, and what that client calls the message and its parts.
+    pub fn name_message(&mut self, message: &MessageId, author: Author) {
+        if author != Author::default() {
+            self.named.insert(message.clone(), author);
         }
+    }
+
+    /// The resolution of this request will tell who has replied, if it is by this reply.
+    pub fn name_reply(&mut self, request: &RequestKey, by: Option<String>) {
+        match by {
+            Some(by) => self.repliers.insert(request.clone(), by),
+            None => self.repliers.remove(request),
+        };
     }
 
     pub fn fold(&self) -> &Fold {

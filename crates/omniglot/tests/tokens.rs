@@ -9,6 +9,8 @@
 
 #[path = "tokens/audit.rs"]
 mod audit;
+#[path = "tokens/authors.rs"]
+mod authors;
 #[path = "tokens/ending.rs"]
 mod ending;
 #[path = "tokens/limited.rs"]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use omniglot_agents::Attachment;
-use omniglot_schema::{MessageId, MessageRequest, StatePatch, UniversalEvent};
+use omniglot_schema::{MessageId, StatePatch, UniversalEvent};
 use omniglot_store::{ReadQuery, SessionRecord};
 use omniglot_timeline::{Draft, Identity, Restoring, Stamp, Timeline};
 use tokio::time::timeout;
@@ -12,13 +12,13 @@ use tokio::time::timeout;
 use super::{Backlog, Hub, PAGE_BYTES, present};
 use crate::agent::attachments;
 use crate::error::RuntimeError;
-use crate::session::{Session, SessionCommand, SessionHandle, Step};
+use crate::session::{Authored, Session, SessionCommand, SessionHandle, Step};
 
 /// How long what a dead daemon left open may take to be closed before anything else is done.
 const CLOSING: Duration = Duration::from_secs(5);
 
 /// A message of the queue, with what was attached to it.
-type Waiting = (MessageId, MessageRequest, Vec<Attachment>);
+type Waiting = (MessageId, Authored, Vec<Attachment>);
 
 impl Hub {
     /// Reads only sessions with something open; the rest are rows that nobody has to look at.
@@ -111,10 +111,10 @@ impl Hub {
         let rows = self.inner.store.queue(record.no).await?;
         let mut queue = vec![];
         for row in rows {
-            let request: MessageRequest =
+            let message: Authored =
                 serde_json::from_str(&row.body).map_err(|_| damaged(record, record.last_seq))?;
-            let files = attachments::load(request.attachments.clone(), self.private()).await;
-            queue.push((row.message_id, request, files));
+            let files = attachments::load(message.request.attachments.clone(), self.private()).await;
+            queue.push((row.message_id, message, files));
         }
         Ok(queue)
     }

@@ -51,14 +51,16 @@ impl Session {
 
     async fn carry_out(&mut self, ask: SessionCommand) -> Result<Effect, RuntimeError> {
         match ask {
-            SessionCommand::Post { request, files, key } => {
-                return self.post(request, files, key).await;
+            SessionCommand::Post { message, files, key } => {
+                return self.post(message, files, key).await;
             }
             SessionCommand::RemoveQueued(message_id) => self.remove_queued(&message_id)?,
-            SessionCommand::ReplyPermission { id, reply, message } => {
-                return self.reply_permission(&id, reply, message);
+            SessionCommand::ReplyPermission { id, reply, message, by } => {
+                return self.reply_permission(&id, reply, message, by);
             }
-            SessionCommand::ReplyQuestion { id, answers } => return self.reply_question(&id, answers),
+            SessionCommand::ReplyQuestion { id, answers, by } => {
+                return self.reply_question(&id, answers, by);
+            }
             SessionCommand::Cancel(queue) => self.cancel(queue),
             SessionCommand::Terminate => self.terminate().await,
             SessionCommand::Reap => self.reap().await?,

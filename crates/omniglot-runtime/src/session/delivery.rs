@@ -16,7 +16,7 @@ use omniglot_timeline::{Draft, Failure, Origin, SessionEnd, TurnEnd, inline_imag
 
 use super::configure::requested_of_state;
 use super::undelivered::Effect;
-use super::{IdempotencyKey, Posted, Queued, Session, TurnProcess};
+use super::{Authored, IdempotencyKey, Posted, Queued, Session, TurnProcess};
 use crate::agent::session_start::{Opened, StartError};
 use crate::agent::{Agent, Sending};
 use crate::error::RuntimeError;
@@ -29,13 +29,14 @@ impl Session {
     /// Takes a message: starts its turn if the agent is free, else queues it.
     pub(super) async fn post(
         &mut self,
-        request: MessageRequest,
+        message: Authored,
         files: Vec<Attachment>,
         key: Option<IdempotencyKey>,
     ) -> Result<Effect, RuntimeError> {
         if let Some(first) = self.first_receipt(key.as_ref()).await? {
             return Ok(Effect::Posted(first));
         }
+        let request = &message.request;
         let turn_runs = self.timeline.fold().open_turn.is_some();
         let waits = turn_runs || !self.queue.is_empty();
         if waits && request.delivery == Some(Delivery::Reject) {
@@ -47,7 +48,7 @@ impl Session {
         let message_id = MessageId(format!("msg_{}", uuid::Uuid::now_v7().simple()));
         let after = self.timeline.fold().last_seq;
         if turn_runs && request.delivery == Some(Delivery::Steer) && self.can_steer() {
-            self.steer(&message_id, &request, files.clone());
+            self.steer(&message_id, request, files.clone());
             // An agent that reads no more is about to be gone: the message waits for the next one.
             if self.agent.as_ref().map(Agent::sending) != Some(Sending::Lost) {
                 let posted = Posted { message_id, delivered: Delivered::Steered, after };
@@ -59,7 +60,7 @@ impl Session {
             !waits && self.agent.is_some() && self.cancelling.is_none() && !self.configuring.is_pending();
         self.queue.push_back(Queued {
             message_id: message_id.clone(),
-            request,
+            message,
             files,
             stored: false,
             started: !waits,
@@ -121,7 +122,7 @@ impl Session {
     fn store_last_queued(&mut self) {
         let Some(queued) = self.queue.back_mut() else { return };
         queued.stored = true;
-        let body = serde_json::to_string(&queued.request).unwrap_or_default();
+        let body = serde_json::to_string(&queued.message).unwrap_or_default();
         self.step.queue.push(QueueOp::Push { message_id: queued.message_id.clone(), body });
         self.show_queue();
     }
@@ -160,10 +161,10 @@ impl Session {
         let Some(agent) = &mut self.agent else { return self.ensure_opening() };
         let command = Command::Prompt(Prompt {
             message_id: Some(queued.message_id.clone()),
-            text: queued.request.message.clone(),
+            text: queued.message.request.message.clone(),
             attachments: queued.files.clone(),
         });
-        self.timeline.name_message(&queued.message_id, &queued.request.client_ids);
+        self.timeline.name_message(&queued.message_id, queued.message.author());
         let heard = agent.command(&command);
         let sending = agent.sending();
         self.absorb(heard);
@@ -262,7 +263,7 @@ impl Session {
         let Some(queued) = self.queue.front() else { return };
         let timeline = &mut self.timeline;
         self.step.with(|stamp, out| timeline.reopen(stamp, out));
-        self.timeline.name_message(&queued.message_id, &queued.request.client_ids);
+        self.timeline.name_message(&queued.message_id, queued.message.author());
         let origin = Origin::User { message_id: Some(queued.message_id.clone()), content: queued.content() };
         self.draft(Draft::TurnStarted(origin));
         self.taken_off_the_queue();
@@ -312,16 +313,18 @@ impl Session {
 
 impl Queued {
     fn show(&self) -> QueuedMessage {
+        let Authored { request, by } = &self.message;
         QueuedMessage {
             message_id: self.message_id.clone(),
-            message: self.request.message.clone(),
-            attachments: self.request.attachments.clone(),
-            client_ids: self.request.client_ids.clone(),
+            message: request.message.clone(),
+            attachments: request.attachments.clone(),
+            client_ids: request.client_ids.clone(),
+            by: by.clone(),
         }
     }
 
     fn content(&self) -> Vec<ContentPart> {
-        let text = std::iter::once(ContentPart::text(self.request.message.clone()));
+        let text = std::iter::once(ContentPart::text(self.message.request.message.clone()));
         let attached = self.files.iter().map(|file| match &file.content {
             FileContent::Image { mime, bytes } => inline_image(mime, &STANDARD.encode(bytes)),
             FileContent::Text(_) | FileContent::Unread => {

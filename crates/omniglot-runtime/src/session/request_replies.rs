@@ -16,11 +16,13 @@ impl Session {
         id: &str,
         reply: PermissionReply,
         message: Option<String>,
+        by: Option<String>,
     ) -> Result<Effect, RuntimeError> {
         let key = match self.timeline.fold().pending.get(id) {
             Some(PendingRequest::Permission(_)) => self.open_request(id)?,
             Some(PendingRequest::Question(_)) | None => return Err(not_found(id)),
         };
+        self.timeline.name_reply(&key, by);
         self.send_client_reply(id, &key, &Command::ReplyPermission { key: key.clone(), reply, message });
         Ok(Effect::Replied)
     }
@@ -29,6 +31,7 @@ impl Session {
         &mut self,
         id: &str,
         answers: Option<Vec<Vec<String>>>,
+        by: Option<String>,
     ) -> Result<Effect, RuntimeError> {
         let key = match self.timeline.fold().pending.get(id) {
             Some(PendingRequest::Question(asked)) => {
@@ -39,6 +42,7 @@ impl Session {
             }
             Some(PendingRequest::Permission(_)) | None => return Err(not_found(id)),
         };
+        self.timeline.name_reply(&key, by);
         self.send_client_reply(id, &key, &Command::ReplyQuestion { key: key.clone(), answers });
         Ok(Effect::Replied)
     }

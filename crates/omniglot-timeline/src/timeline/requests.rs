@@ -161,8 +161,10 @@ impl Timeline {
             (status, ResolvedBy::Person | ResolvedBy::Agent) => status,
             _ => PermissionStatus::Reject,
         };
+        let replier = self.replier(key, by);
         let metadata = data.metadata.get_or_insert_default();
         metadata.resolved_by = Some(by);
+        metadata.by = replier;
         metadata.message = message;
         let output = accepted(data.status);
         let item = metadata.item_id.clone();
@@ -192,8 +194,10 @@ impl Timeline {
             let labels: Vec<String> = answers.iter().map(|chosen| chosen.join(", ")).collect();
             labels.join("; ")
         });
+        let replier = self.replier(key, by);
         let metadata = data.metadata.get_or_insert_default();
         metadata.resolved_by = Some(by);
+        metadata.by = replier;
         metadata.answers = answers.unwrap_or_default();
         let output = data.response.clone();
         let item = metadata.item_id.clone();
@@ -201,6 +205,11 @@ impl Timeline {
         self.emit(EventData::QuestionResolved(data), stamp, out);
         let made_call = self.requests.shift_remove(key).and_then(|open| open.made_call);
         self.request_done(made_call, output, by, stamp.synthetic(), out);
+    }
+
+    /// Returns the name of the person who has resolved a request.
+    fn replier(&mut self, key: &RequestKey, by: ResolvedBy) -> Option<String> {
+        self.repliers.remove(key).filter(|_| by == ResolvedBy::Person)
     }
 
     /// An agent may never mention a call again that somebody rejected.

@@ -8,7 +8,7 @@ use omniglot_schema::{
 };
 
 use super::fates::Slot;
-use super::{Emitted, Stamp, Timeline};
+use super::{Author, Emitted, Stamp, Timeline};
 use crate::draft::{Body, Draft, DropReason, Failure, ItemKey, Origin, Outcome, TurnEnd};
 
 #[derive(Debug)]
@@ -54,11 +54,12 @@ impl Timeline {
             }
             Origin::Agent => (TurnOrigin::Agent, None, None),
         };
-        let client_ids = message_id.as_ref().and_then(|id| self.named.remove(id));
+        let author = message_id.as_ref().and_then(|id| self.named.remove(id)).unwrap_or_default();
+        let Author { client_ids, by } = author;
         let data = TurnStartedData {
             phase: TurnPhase::Started,
             turn_id: id.clone(),
-            metadata: TurnStartedMetadata { origin, message_id, client_ids: client_ids.unwrap_or_default() },
+            metadata: TurnStartedMetadata { origin, message_id, client_ids, by },
         };
         self.emit(EventData::TurnStarted(data), stamp, out);
         let started = self.fold.last_time.unwrap_or(stamp.now);

@@ -252,7 +252,12 @@ fn opening() -> Vec<EventData> {
         EventData::TurnStarted(TurnStartedData {
             phase: TurnPhase::Started,
             turn_id: TurnId("turn_1".into()),
-            metadata: TurnStartedMetadata { origin: TurnOrigin::User, message_id: None, client_ids: vec![] },
+            metadata: TurnStartedMetadata {
+                origin: TurnOrigin::User,
+                message_id: None,
+                client_ids: vec![],
+                by: None,
+            },
         }),
         message("user", ItemRole::User),
         delta_of("user", None, "Add a line"),
