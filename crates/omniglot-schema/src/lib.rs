@@ -20,6 +20,7 @@ pub mod mcp;
 pub mod message;
 pub mod problem;
 pub mod request;
+pub mod secrets;
 pub mod session;
 pub mod state;
 pub mod token;

@@ -6,6 +6,8 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::secrets::{secrets_in_arguments, secrets_in_url};
+
 pub type McpServers = IndexMap<String, McpServerConfig>;
 
 #[derive(Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -108,9 +110,16 @@ impl McpServerConfig {
             }
         };
         match &mut self {
-            Self::Local { env, .. } => hide(env),
-            Self::Remote { headers, oauth, .. } => {
+            Self::Local { command, args, env, .. } => {
+                hide(env);
+                hide_arguments(args);
+                if let McpCommand::Line(line) = command {
+                    hide_arguments(line);
+                }
+            }
+            Self::Remote { url, headers, oauth, .. } => {
                 hide(headers);
+                *url = without(url, &secrets_in_url(url));
                 if let Some(McpOAuthConfigOrDisabled::Config(config)) = oauth {
                     for value in [&mut config.client_id, &mut config.client_secret, &mut config.scope] {
                         *value = value.take().map(|_| HIDDEN.to_owned());
@@ -120,6 +129,15 @@ impl McpServerConfig {
         }
         self
     }
+}
+
+fn hide_arguments(arguments: &mut Vec<String>) {
+    let secrets = secrets_in_arguments(arguments);
+    *arguments = arguments.iter().map(|argument| without(argument, &secrets)).collect();
+}
+
+fn without(text: &str, secrets: &[&str]) -> String {
+    secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, HIDDEN))
 }
 
 /// Writes the JSON that clients receive: a secret must not reach logs either.
@@ -145,8 +163,9 @@ mod tests {
     fn no_secret_is_in_debug_output() {
         let request: CreateSessionRequest = serde_json::from_str(
             r#"{"agent":"a","mcp":{
-                "here":{"type":"local","command":"server","env":{"KEY":"hush-1"}},
-                "there":{"type":"remote","url":"http://127.0.0.1/","headers":{"Authorization":"hush-2"},
+                "here":{"type":"local","command":["server","--token","hush-6"],
+                    "args":["--api-key=hush-7","https://u:hush-8@h/"],"env":{"KEY":"hush-1"}},
+                "there":{"type":"remote","url":"http://me:hush-9@127.0.0.1/?token=hush-10","headers":{"Authorization":"hush-2"},
                     "oauth":{"clientId":"hush-3","clientSecret":"hush-4","scope":"hush-5"}}}}"#,
         )
         .unwrap();

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use indexmap::IndexMap;
 use memchr::memmem;
 use omniglot_schema::McpServers;
+use omniglot_schema::secrets::names_a_secret;
 
 use crate::agent::mcp;
 
@@ -23,8 +24,8 @@ pub(crate) struct Mask {
 
 impl Mask {
     pub(crate) fn of(env: &IndexMap<String, String>, mcp: &McpServers) -> Self {
-        let configured = env.iter().filter(|(name, _)| is_secret(name)).map(|(_, value)| value.clone());
-        let values = configured.chain(mcp::secrets(mcp, is_secret));
+        let configured = env.iter().filter(|(name, _)| names_a_secret(name)).map(|(_, value)| value.clone());
+        let values = configured.chain(mcp::secrets(mcp));
         let forms = |value: String| [in_json(&value), value];
         let mut secrets: Vec<String> = values.filter(|v| v.len() >= SHORTEST).flat_map(forms).collect();
         // The longer form first: it may contain the shorter one.
@@ -65,13 +66,6 @@ fn hide(line: Bytes, secret: &[u8]) -> Bytes {
     }
     masked.extend_from_slice(line.get(done..).unwrap_or_default());
     masked.into()
-}
-
-fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "AUTH", "CREDENTIAL"]
-        .iter()
-        .any(|word| name.contains(word))
 }
 
 /// The value as it stands inside a JSON string.

@@ -3,6 +3,7 @@
 //!
 //! How an agent is told of them, and which kinds it takes, is its adapter's.
 
+use omniglot_schema::secrets::{names_a_secret, secrets_in_arguments, secrets_in_url};
 use omniglot_schema::{McpCommand, McpOAuthConfigOrDisabled, McpServerConfig, McpServers};
 
 /// The servers with the headers that are named by a variable, or the reason why they cannot be used.
@@ -57,23 +58,29 @@ fn program(command: &McpCommand) -> Option<&str> {
     }
 }
 
-/// The values that are secrets wherever they turn up: headers, OAuth settings, and the variables whose
-/// name says so. Other variables are paths and switches that the transcript is about.
-pub(crate) fn secrets(servers: &McpServers, is_secret: fn(&str) -> bool) -> Vec<String> {
-    servers.values().flat_map(|server| secrets_of(server, is_secret)).collect()
+/// The values that are secrets wherever they turn up: headers, OAuth settings, credentials in addresses and
+/// arguments, and the variables whose name says so. Other variables are paths and switches that the transcript is about.
+pub(crate) fn secrets(servers: &McpServers) -> Vec<String> {
+    servers.values().flat_map(secrets_of).collect()
 }
 
-fn secrets_of(server: &McpServerConfig, is_secret: fn(&str) -> bool) -> Vec<String> {
+fn secrets_of(server: &McpServerConfig) -> Vec<String> {
     match server {
-        McpServerConfig::Local { env, .. } => {
-            let env = env.iter().flatten().filter(|(name, _)| is_secret(name));
-            env.map(|(_, value)| value.clone()).collect()
+        McpServerConfig::Local { command, args, env, .. } => {
+            let env = env.iter().flatten().filter(|(name, _)| names_a_secret(name));
+            let line = match command {
+                McpCommand::Line(line) => secrets_in_arguments(line),
+                McpCommand::Program(_) => vec![],
+            };
+            let told = line.into_iter().chain(secrets_in_arguments(args)).map(str::to_owned);
+            env.map(|(_, value)| value.clone()).chain(told).collect()
         }
-        McpServerConfig::Remote { headers, oauth, .. } => {
+        McpServerConfig::Remote { url, headers, oauth, .. } => {
             let values = headers.iter().flatten().map(|(_, value)| value.as_str());
             // An agent may repeat the token without the word before it.
             let tokens = values.clone().filter_map(|value| value.split_once(' ').map(|(_, token)| token));
-            let mut secrets: Vec<String> = values.chain(tokens).map(str::to_owned).collect();
+            let told = values.chain(tokens).chain(secrets_in_url(url));
+            let mut secrets: Vec<String> = told.map(str::to_owned).collect();
             if let Some(McpOAuthConfigOrDisabled::Config(config)) = oauth {
                 secrets.extend([&config.client_id, &config.client_secret].into_iter().flatten().cloned());
             }
@@ -125,11 +132,10 @@ mod tests {
     #[test]
     fn secrets_are_headers_and_oauth_and_variables_that_say_so() {
         let given = servers(
-            r#"{"a":{"type":"local","command":"x","env":{"API_KEY":"k1","ROOT":"/home"}},
-                "b":{"type":"remote","url":"http://x","headers":{"Authorization":"Bearer t1"},
+            r#"{"a":{"type":"local","command":"x","args":["--token","a1"],"env":{"API_KEY":"k1","ROOT":"/home"}},
+                "b":{"type":"remote","url":"http://u:p1@x","headers":{"Authorization":"Bearer t1"},
                 "oauth":{"clientId":"i1","clientSecret":"s1","scope":"read"}}}"#,
         );
-        let secret = |name: &str| name.contains("KEY");
-        assert_eq!(secrets(&given, secret), ["k1", "Bearer t1", "t1", "i1", "s1"]);
+        assert_eq!(secrets(&given), ["k1", "a1", "Bearer t1", "t1", "p1", "i1", "s1"]);
     }
 }
