@@ -24,6 +24,7 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     if args.token.token.is_some() {
         tracing::warn!("--token can be seen in the process list; use --token-file or OMNIGLOT_TOKEN");
     }
+    keep_memory_private();
     let dir = data_dir::prepare(&args.data)?;
     data_dir::warn_if_open(&dir)?;
     let config = data_dir::config(&args.data, &dir)?;
@@ -56,6 +57,15 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
         })
         .await?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Keeps other processes of the user from reading the token in this one's memory and environment, as an agent
+/// might; `private/` of the data directory is open to them all the same.
+fn keep_memory_private() {
+    let private = rustix::process::DumpableBehavior::NotDumpable;
+    if let Err(error) = rustix::process::set_dumpable_behavior(private) {
+        tracing::warn!(%error, "other programs of this user can read the daemon's memory");
+    }
 }
 
 /// The default address.

@@ -48,6 +48,13 @@ async fn nothing_but_the_health_is_told_without_the_token() {
     assert!(known.send().await.unwrap().status().is_success());
 }
 
+#[test]
+fn no_other_program_of_the_user_reads_the_environment_of_the_daemon() {
+    let daemon = Setup::new(env!("CARGO_BIN_EXE_omniglot")).unprivileged(&[]).start();
+    let environment = std::fs::metadata(format!("/proc/{}/environ", daemon.pid())).unwrap();
+    assert_eq!(std::os::unix::fs::MetadataExt::uid(&environment), 0, "it belongs to the system");
+}
+
 #[tokio::test]
 async fn other_names_and_pages_are_kept_out_unless_allowed() {
     let strict = daemon(&[]);
