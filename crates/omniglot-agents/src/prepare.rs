@@ -29,8 +29,10 @@ pub trait Machine {
     /// Returns a variable that the agent would have.
     fn variable(&self, name: &str) -> Option<String>;
 
-    /// Returns the content of a file, if it exists.
-    fn read(&self, path: &Path) -> Option<String>;
+    /// Returns the content of a file, if it exists, or why it cannot be read.
+    fn read(&self, path: &Path) -> Result<Option<String>, String>;
+
+    fn exists(&self, path: &Path) -> bool;
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -41,16 +41,14 @@ pub(crate) fn of_exit(words: &str) -> Failure {
     if lower.contains("api key") || lower.contains("amp login") {
         return Failure::new(ErrorCode::ProviderAuth, format!("{message} ({})", START.login));
     }
+    if lower.contains("connect to the amp server") {
+        return Failure::new(ErrorCode::ApiError, message);
+    }
     if lower.contains("credit") || lower.contains("402") {
         let details = Some(json!({ "kind": "quota" }));
         return Failure { code: ErrorCode::RateLimit, message: message.to_owned(), details };
     }
-    let code = if lower.contains("connect to the amp server") {
-        ErrorCode::ApiError
-    } else {
-        ErrorCode::ExecutionError
-    };
-    Failure::new(code, message)
+    Failure::new(ErrorCode::ExecutionError, message)
 }
 
 /// Amp's server does not have the thread any more, or does not continue it.

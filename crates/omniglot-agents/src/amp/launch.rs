@@ -1,6 +1,9 @@
 //! How Amp is started, as data.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
+
+use serde_json::Value;
 
 use super::delegate::{PROGRAM, SOCKET};
 use super::{mcp, settings_file};
@@ -62,5 +65,15 @@ fn is_logged_in(machine: &dyn Machine) -> bool {
     let key = machine.variable("AMP_API_KEY").filter(|key| !key.is_empty());
     let data = machine.variable("XDG_DATA_HOME").filter(|dir| !dir.is_empty()).map(PathBuf::from);
     let data = data.or_else(|| Some(PathBuf::from(machine.variable("HOME")?).join(".local/share")));
-    key.is_some() || data.is_some_and(|data| machine.read(&data.join("amp/secrets.json")).is_some())
+    let secrets = data.and_then(|data| machine.read(&data.join("amp/secrets.json")).ok().flatten());
+    key.is_some() || secrets.is_some_and(|secrets| has_key(&secrets))
+}
+
+/// Whether a key is kept for any server. A logout leaves an empty one.
+fn has_key(secrets: &str) -> bool {
+    let secrets = serde_json::from_str::<HashMap<String, Value>>(secrets).unwrap_or_default();
+    let is_key = |(name, value): (&String, &Value)| {
+        name.starts_with("apiKey@") && value.as_str().is_some_and(|key| !key.is_empty())
+    };
+    secrets.iter().any(is_key)
 }

@@ -2,10 +2,12 @@
 //! asked (T10, T11).
 //!
 //! The delegate names the tool and its input, and not the call: it asks for the oldest such call that nobody has
-//! asked for. Before a file is written anew, its content is read, so that the diff is true.
+//! asked for. The files that a call would change are read first: what is outside of the session's directory is never
+//! accepted without a person, and the diff of a file that is written anew is true.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use omniglot_schema::{PermissionReply, PermissionStatus, ResolvedBy, ToolKind};
 use omniglot_timeline::PermissionAsk;
@@ -25,13 +27,32 @@ const REJECTED: &str = "The user rejected this.";
 const PLANNING: &str = "The session only plans now: nothing may be changed.";
 const NOT_UNDERSTOOD: &str = "Omniglot did not understand the question.";
 
-/// The delegates that wait for an answer, by the number of their key.
+/// How long a question waits for the line that tells its call. The calls of subagents are never told.
+const UNTOLD_CALL: Duration = Duration::from_millis(250);
+
+/// The delegates that wait for an answer.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
+    /// Those that a person was asked for, by the number of their key.
     open: InboundRequests<u64, Permission>,
-    /// The questions that wait for the content of a file, by the key of its reading.
-    reading: HashMap<HostKey, (HostKey, Question, Option<String>)>,
-    readings: u64,
+    /// Those that wait for the machine: for a file, or for the time after which their call is told no more.
+    undecided: HashMap<HostKey, Asked>,
+    last_key: u64,
+}
+
+/// A question that is not decided yet.
+#[derive(Debug)]
+struct Asked {
+    delegate: HostKey,
+    question: Question,
+    input: Value,
+    about: About,
+    /// The id of the call that it asks for, if that is known.
+    call: Option<String>,
+    /// The files that the call would change and that were not looked at yet.
+    unread: Vec<PathBuf>,
+    /// All files that were looked at are in the session's directory.
+    inside: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -43,6 +64,15 @@ impl RequestDetails for Permission {
     }
 }
 
+impl Requests {
+    fn wait(&mut self, asked: Asked, request: HostRequest) -> Output {
+        self.last_key += 1;
+        let key = HostKey(self.last_key);
+        self.undecided.insert(key, asked);
+        Output::host(HostAsk { key, request })
+    }
+}
+
 impl Amp {
     pub(crate) fn host_news(&mut self, key: HostKey, news: &HostOutcome, out: &mut Vec<Output>) {
         match news {
@@ -50,85 +80,124 @@ impl Amp {
             HostOutcome::HelperLeft => self.delegate_left(key, out),
             HostOutcome::Read(read) => {
                 let before = match read {
-                    Ok(content) => Before::Content(content.clone()),
-                    Err(error) if error.kind == HostErrorKind::NotFound => Before::Missing,
-                    Err(_) => Before::Unknown,
+                    Ok(content) => Some(Before::Content(content.clone())),
+                    Err(error) if error.kind == HostErrorKind::NotFound => Some(Before::Missing),
+                    Err(_) => None,
                 };
                 self.file_was_read(key, before, out);
+            }
+            HostOutcome::Elapsed => {
+                if let Some(asked) = self.requests.undecided.remove(&key) {
+                    self.look_at_files(asked, out);
+                }
             }
             HostOutcome::Written(_)
             | HostOutcome::Started(_)
             | HostOutcome::Said(_)
-            | HostOutcome::Ended(_)
-            | HostOutcome::Elapsed => {}
+            | HostOutcome::Ended(_) => {}
         }
     }
 
-    fn delegate_asks(&mut self, key: HostKey, question: &str, out: &mut Vec<Output>) {
-        let asked = serde_json::from_str::<Question>(question).map_err(|error| error.to_string());
-        let asked = asked.and_then(|asked| match serde_json::from_str::<Value>(&asked.input) {
-            Ok(input) => Ok((asked, input)),
-            Err(error) => Err(error.to_string()),
-        });
-        let (question, input) = match asked {
+    fn delegate_asks(&mut self, delegate: HostKey, question: &str, out: &mut Vec<Output>) {
+        let asked = match self.read_question(delegate, question) {
             Ok(asked) => asked,
             Err(error) => {
-                out.push(answer(key, &Answer::reject(NOT_UNDERSTOOD)));
-                return out.push(Output::unparsed(unparsed("delegate", error)));
+                out.push(answer(delegate, &Answer::reject(NOT_UNDERSTOOD)));
+                return out.push(Output::unparsed(unparsed("delegate", error.to_string())));
             }
         };
-        let id = self.tools.unasked(&question.tool, &input).cloned();
-        if let Some(call) = id.as_deref().and_then(|id| self.tools.get_mut(id)) {
-            call.asked = true;
+        if !self.turns.goes_on() {
+            // Nobody would answer any more.
+            out.push(answer(delegate, &Answer::reject(REJECTED)));
+            return dropped(DropReason::Superseded, out);
         }
-        let file = id.as_deref().and_then(|id| self.tools.get(id)).and_then(Call::written_file);
-        match file {
-            Some(path) => {
-                self.requests.readings += 1;
-                let reading = HostKey(self.requests.readings);
-                self.requests.reading.insert(reading, (key, question, id));
-                let request =
-                    HostRequest::ReadFile(ReadFile { path: PathBuf::from(path), ..ReadFile::default() });
-                out.push(Output::host(HostAsk { key: reading, request }));
+        match self.tools.unasked(&asked.question.tool, &asked.input).cloned() {
+            Some(id) => self.asks_for(asked, id, out),
+            None => {
+                let wait = self.requests.wait(asked, HostRequest::Timer(UNTOLD_CALL));
+                out.push(wait);
                 dropped(DropReason::Internal, out);
             }
-            None => self.decide(key, &question, id.as_deref(), out),
         }
     }
 
-    fn file_was_read(&mut self, reading: HostKey, before: Before, out: &mut Vec<Output>) {
-        let Some((key, question, id)) = self.requests.reading.remove(&reading) else { return };
-        if let Some(call) = id.as_deref().and_then(|id| self.tools.get_mut(id)) {
-            call.before = before;
-        }
-        self.decide(key, &question, id.as_deref(), out);
+    fn read_question(&self, delegate: HostKey, question: &str) -> Result<Asked, serde_json::Error> {
+        let question: Question = serde_json::from_str(question)?;
+        let input = serde_json::from_str(&question.input)?;
+        let about = tool_kinds::about(&question.tool, &question.input);
+        let about = about.in_session_of(self.session.cwd.as_deref());
+        let paths = if about.kind == ToolKind::Edit { about.subject.paths.as_slice() } else { &[] };
+        let unread = paths.iter().map(|file| PathBuf::from(&file.path)).collect();
+        let inside = !paths.is_empty();
+        Ok(Asked { delegate, question, input, about, call: None, unread, inside })
     }
 
-    fn decide(&mut self, key: HostKey, question: &Question, id: Option<&str>, out: &mut Vec<Output>) {
-        let about =
-            tool_kinds::about(&question.tool, &question.input).in_session_of(self.session.cwd.as_deref());
+    /// A call was told: a question may have come before it.
+    pub(crate) fn call_told(&mut self, name: &str, input: &str, id: &str, out: &mut Vec<Output>) {
+        let Ok(input) = serde_json::from_str::<Value>(input) else { return };
+        let asks_for_it =
+            |asked: &Asked| asked.call.is_none() && asked.question.tool == name && asked.input == input;
+        let waiting =
+            self.requests.undecided.iter().filter(|(_, asked)| asks_for_it(asked)).map(|(key, _)| *key);
+        if let Some(asked) = waiting.min().and_then(|key| self.requests.undecided.remove(&key)) {
+            self.asks_for(asked, id.to_owned(), out);
+        }
+    }
+
+    fn asks_for(&mut self, mut asked: Asked, id: String, out: &mut Vec<Output>) {
+        if let Some(call) = self.tools.get_mut(&id) {
+            call.asked = true;
+        }
+        asked.call = Some(id);
+        self.look_at_files(asked, out);
+    }
+
+    /// Reads the files that the call would change, one after the other, and decides then.
+    fn look_at_files(&mut self, mut asked: Asked, out: &mut Vec<Output>) {
+        match asked.unread.pop() {
+            Some(path) => {
+                let file = ReadFile { path, ..ReadFile::default() };
+                let wait = self.requests.wait(asked, HostRequest::ReadFile(file));
+                out.push(wait);
+                dropped(DropReason::Internal, out);
+            }
+            None => self.decide(&asked, out),
+        }
+    }
+
+    fn file_was_read(&mut self, reading: HostKey, before: Option<Before>, out: &mut Vec<Output>) {
+        let Some(mut asked) = self.requests.undecided.remove(&reading) else { return };
+        asked.inside &= before.is_some();
+        let call = asked.call.as_deref().and_then(|id| self.tools.get_mut(id));
+        if let Some(call) = call.filter(|call| call.written_file().is_some()) {
+            call.before = before.unwrap_or_default();
+        }
+        self.look_at_files(asked, out);
+    }
+
+    fn decide(&mut self, asked: &Asked, out: &mut Vec<Output>) {
+        let Asked { delegate, question, about, inside, .. } = asked;
         let decided = match self.session.permission_mode.as_deref() {
+            _ if !self.turns.goes_on() => Some(Answer::reject(REJECTED)),
             _ if tool_kinds::only_reads(&question.tool) => Some(Answer::allow()),
             Some("bypass") => Some(Answer::allow()),
-            Some("acceptEdits") if about.kind == ToolKind::Edit && !is_own_configuration(&about) => {
-                Some(Answer::allow())
-            }
+            Some("acceptEdits") if *inside && !is_own_configuration(about) => Some(Answer::allow()),
             Some("plan") => Some(Answer::reject(PLANNING)),
             _ => None,
         };
         if let Some(decided) = decided {
-            out.push(answer(key, &decided));
+            out.push(answer(*delegate, &decided));
             return dropped(DropReason::Internal, out);
         }
-        let call = id.and_then(|id| self.tools.get(id));
-        let ask = permission(call, question, about);
-        let key = self.requests.open.add(key.0, Permission);
+        let call = asked.call.as_deref().and_then(|id| self.tools.get(id));
+        let ask = permission(call, question, about.clone());
+        let key = self.requests.open.add(delegate.0, Permission);
         out.push(Draft::PermissionRequested(PermissionAsk { key, ..ask }).into());
     }
 
     /// It was ended, or gave up.
     fn delegate_left(&mut self, key: HostKey, out: &mut Vec<Output>) {
-        self.requests.reading.retain(|_, (waiting, ..)| *waiting != key);
+        self.requests.undecided.retain(|_, asked| asked.delegate != key);
         match self.requests.open.take(&key.0) {
             Some(open) => out.push(open.rejected(ResolvedBy::Agent).into()),
             None => dropped(DropReason::Internal, out),
@@ -167,19 +236,23 @@ fn is_own_configuration(about: &About) -> bool {
     about.subject.paths.iter().any(|file| signs.iter().any(|sign| file.path.contains(sign)))
 }
 
-/// An `always` covers the same command, or the same file; of other tools the same arguments.
+/// An `always` covers the same command in the same directory, or the same files; of other tools the same arguments.
 fn permission(call: Option<&Call>, question: &Question, about: About) -> PermissionAsk {
     let tool = question.tool.clone();
     let subject = &about.subject;
-    let named = subject.command.clone().or_else(|| subject.paths.first().map(|file| file.path.clone()));
-    let pattern = Some(named.clone().unwrap_or_else(|| question.input.clone()));
+    let paths: Vec<&str> = subject.paths.iter().map(|file| file.path.as_str()).collect();
+    let named = subject.command.clone().or_else(|| (!paths.is_empty()).then(|| paths.join(", ")));
+    let pattern = named.clone().map_or_else(
+        || question.input.clone(),
+        |named| subject.cwd.as_ref().map_or(named.clone(), |cwd| format!("{cwd}$ {named}")),
+    );
     PermissionAsk {
         key: RequestKey(String::new()),
         native_id: None,
         action: named.map_or_else(|| tool.clone(), |named| format!("{tool}: {named}")),
         call: call.map(|call| call.key.clone()),
         tool: Some(tool),
-        pattern,
+        pattern: Some(pattern),
         options: options([
             ("once", "Allow once"),
             ("always", "Allow the same in this session"),

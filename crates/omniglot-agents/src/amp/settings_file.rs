@@ -1,9 +1,9 @@
 //! The settings file of one process: the user's own, with the rule that makes Amp start our delegate before each
 //! tool.
 //!
-//! The first rule that fits a tool decides. Amp puts the rules of the project before those of this file, so a project
-//! that allows something by a rule of its own would take our place; such a session is refused. The user's own rules
-//! to reject something stay before ours.
+//! The first rule that fits a tool decides. Amp puts the rules of the project before those of this file, and loads the
+//! plugins of the project, which may answer in the place of any rule; so a session is refused whose project has such
+//! rules or plugins. The user's own rules to reject something stay before ours.
 
 use std::path::{Path, PathBuf};
 
@@ -31,6 +31,8 @@ pub(crate) fn write(start: &Preparation<'_>) -> Result<LaunchFile, Refusal> {
         let mut rules = rejections(&settings);
         rules.push(json!({"tool": "*", "action": "delegate", "to": start.dir.join(PROGRAM)}));
         settings.insert(RULES.to_owned(), rules.into());
+        // Amp would ask at a screen of its own for some files, and ends where it has none; our delegate asks for all.
+        settings.insert("amp.guardedFiles.allowlist".to_owned(), json!(["/**"]));
         settings.remove(ALLOW_ALL);
     }
     Ok(LaunchFile::text(NAME, Value::Object(settings).to_string()))
@@ -38,8 +40,22 @@ pub(crate) fn write(start: &Preparation<'_>) -> Result<LaunchFile, Refusal> {
 
 /// Refuses a session whose project lets tools run without asking.
 fn check_project(start: &Preparation<'_>) -> Result<(), Refusal> {
-    for path in project_files(&start.open.cwd, start.machine) {
-        let Some(settings) = read(&path, start.machine)? else { continue };
+    for dir in project_directories(&start.open.cwd, start.machine) {
+        let plugins = dir.join("plugins");
+        if start.machine.exists(&plugins) {
+            let message =
+                format!("the plugins in {} would run unasked, and may answer for you", plugins.display());
+            let hint = "remove them, or use the permission mode bypass".to_owned();
+            return Err(Refusal { kind: RefusalKind::Unavailable, message, hint: Some(hint) });
+        }
+        check_settings(&dir.join("settings.json"), start)?;
+        check_settings(&dir.join("settings.jsonc"), start)?;
+    }
+    Ok(())
+}
+
+fn check_settings(path: &Path, start: &Preparation<'_>) -> Result<(), Refusal> {
+    if let Some(settings) = read(path, start.machine)? {
         let rules = settings.get(RULES).and_then(Value::as_array);
         let decides = rules.is_some_and(|rules| !rules.iter().all(rejects));
         if decides || settings.get(ALLOW_ALL) == Some(&Value::Bool(true)) {
@@ -54,12 +70,10 @@ fn check_project(start: &Preparation<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Returns where Amp looks for the settings of a project: from the directory up to the root of its repository.
-fn project_files(cwd: &Path, machine: &dyn Machine) -> Vec<PathBuf> {
-    let is_root = |dir: &Path| machine.read(&dir.join(".git/HEAD")).is_some();
-    let root = cwd.ancestors().position(|dir| is_root(dir) || machine.read(&dir.join(".git")).is_some());
-    let dirs = cwd.ancestors().take(root.unwrap_or(0) + 1);
-    dirs.flat_map(|dir| ["settings.json", "settings.jsonc"].map(|name| dir.join(".amp").join(name))).collect()
+/// Returns where Amp looks for settings and plugins of a project: from the directory up to the root of its repository.
+fn project_directories(cwd: &Path, machine: &dyn Machine) -> Vec<PathBuf> {
+    let root = cwd.ancestors().position(|dir| machine.exists(&dir.join(".git")));
+    cwd.ancestors().take(root.unwrap_or(0) + 1).map(|dir| dir.join(".amp")).collect()
 }
 
 fn users_own(machine: &dyn Machine) -> Result<Settings, Refusal> {
@@ -75,12 +89,12 @@ fn users_own(machine: &dyn Machine) -> Result<Settings, Refusal> {
 }
 
 fn read(path: &Path, machine: &dyn Machine) -> Result<Option<Settings>, Refusal> {
-    let Some(text) = machine.read(path) else { return Ok(None) };
     let bad = |why: String| Refusal {
         kind: RefusalKind::Unavailable,
         message: format!("the settings of Amp in {} cannot be read: {why}", path.display()),
         hint: Some("correct the file, or remove it".to_owned()),
     };
+    let Some(text) = machine.read(path).map_err(bad)? else { return Ok(None) };
     let settings = jsonc_parser::parse_to_serde_value::<Option<Settings>>(&text, &ParseOptions::default());
     settings.map(|settings| Some(settings.unwrap_or_default())).map_err(|error| bad(error.to_string()))
 }

@@ -19,7 +19,13 @@ use crate::launch::LaunchSpec;
 use crate::prepare::{LaunchFileContent, Machine, Preparation, Prepared};
 use crate::replay::show;
 
-struct Session(Amp);
+struct Session {
+    amp: Amp,
+    /// The content of every file.
+    file: Result<String, HostError>,
+    /// Timers elapse at once.
+    elapses: bool,
+}
 
 const DELEGATE: HostKey = HostKey(1 << 63);
 const INIT: &str =
@@ -27,9 +33,13 @@ const INIT: &str =
 const EDIT: &str = r#"{"path":"/w/a","content":"new\n"}"#;
 
 impl Session {
+    fn new() -> Self {
+        Self { amp: Amp::new(), file: Ok("old\n".to_owned()), elapses: true }
+    }
+
     /// A session in this permission mode, in its first turn.
     fn in_turn(mode: &str) -> Self {
-        let mut session = Self(Amp::new());
+        let mut session = Self::new();
         session.handle(Input::Started { argv: &[], carryover: &Carryover::default() });
         let requested = settings(mode);
         session.command(&Command::Open(Open { requested, cwd: "/w".into(), ..Open::default() }));
@@ -41,7 +51,7 @@ impl Session {
 
     fn handle(&mut self, input: Input<'_>) -> Vec<String> {
         let mut out = Vec::new();
-        self.0.handle(input, &mut out);
+        self.amp.handle(input, &mut out);
         let mut told = Vec::new();
         for output in out {
             match output {
@@ -55,7 +65,14 @@ impl Session {
                     key,
                     request: HostRequest::ReadFile(file),
                 })) => {
-                    told.push(format!("read {} {}", key.0, file.path.display()));
+                    told.push(format!("read {}", file.path.display()));
+                    let read = HostOutcome::Read(self.file.clone());
+                    told.extend(self.host(key, read));
+                }
+                Output::Transport(TransportOutput::Host(HostAsk { key, request: HostRequest::Timer(_) })) => {
+                    if self.elapses {
+                        told.extend(self.host(key, HostOutcome::Elapsed));
+                    }
                 }
                 Output::Transport(TransportOutput::Send(message)) => {
                     told.extend(self.handle(Input::Sent(&message)));
@@ -102,7 +119,7 @@ fn has(told: &[String], sign: &str) -> bool {
 
 #[test]
 fn a_process_that_is_stopped_without_a_prompt_tells_nothing() {
-    let mut session = Session(Amp::new());
+    let mut session = Session::new();
     session.command(&Command::Open(Open::default()));
     assert_eq!(session.frame(INIT), ["dropped internal"]);
     let result = r#"{"type":"result","is_error":true,"error":"No valid messages found in stdin"}"#;
@@ -187,21 +204,63 @@ fn a_question_that_is_none_is_refused() {
 /// Its result does not tell what was overwritten.
 #[test]
 fn a_file_is_read_before_it_is_written_so_that_its_diff_is_true() {
-    let written = |before: Result<String, HostError>| {
-        let mut session = Session::in_turn("acceptEdits");
+    let written = |mode: &str, before: Result<String, HostError>| {
+        let mut session = Session { file: before, ..Session::in_turn(mode) };
         session.calls("TU-1", "create_file", EDIT);
         let told = session.delegate_asks(0, "create_file", EDIT);
-        assert!(has(&told, "read 1 /w/a") && !has(&told, "answer"), "{told:?}");
-        assert!(has(&session.host(HostKey(1), HostOutcome::Read(before)), r#""exit_code":0"#));
+        assert!(has(&told, "read /w/a"), "{told:?}");
         let result = r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"TU-1","content":"Successfully created file /w/a","is_error":false}]}}"#;
-        session.frame(result).concat()
+        (has(&told, r#""exit_code":0"#), session.frame(result).concat())
     };
-    let changed = written(Ok("old\n".to_owned()));
-    assert!(changed.contains("-old") && changed.contains("+new"), "{changed}");
-    let made = written(Err(HostError::new(HostErrorKind::NotFound, "no")));
-    assert!(made.contains("/dev/null"), "{made}");
-    let unknown = written(Err(HostError::new(HostErrorKind::Refused, "no")));
-    assert!(!unknown.contains("+new"), "{unknown}");
+    let (passed, changed) = written("acceptEdits", Ok("old\n".to_owned()));
+    assert!(passed && changed.contains("-old") && changed.contains("+new"), "{changed}");
+    let (passed, made) = written("acceptEdits", Err(HostError::new(HostErrorKind::NotFound, "no")));
+    assert!(passed && made.contains("/dev/null"), "{made}");
+    let (passed, unknown) = written("acceptEdits", Err(HostError::new(HostErrorKind::Refused, "outside")));
+    assert!(!passed && !unknown.contains("+new"), "{unknown}");
+}
+
+/// A link in the project may lead to the settings of this very process.
+#[test]
+fn an_edit_outside_of_the_session_is_asked_for_even_where_edits_are_accepted() {
+    let patch = r#"{"patchText":"*** Begin Patch\n*** Update File: /w/a\r*** Move to: /x/b\n*** End Patch"}"#;
+    let mut session = Session::in_turn("acceptEdits");
+    session.calls("TU-1", "apply_patch", patch);
+    let told = session.delegate_asks(0, "apply_patch", patch);
+    assert!(has(&told, "read /w/a") && has(&told, "read /x/b") && has(&told, r#""exit_code":0"#), "{told:?}");
+    let outside = Err(HostError::new(HostErrorKind::Refused, "outside"));
+    let mut session = Session { file: outside, ..Session::in_turn("acceptEdits") };
+    let told = session.delegate_asks(0, "apply_patch", patch);
+    assert!(!has(&told, "answer") && has(&told, "permission"), "{told:?}");
+    let told = session.delegate_asks(1, "apply_patch", "{}");
+    assert!(!has(&told, "answer"), "a patch that names no file may be any: {told:?}");
+}
+
+#[test]
+fn a_question_that_comes_before_its_call_waits_for_it() {
+    let mut session = Session { elapses: false, ..Session::in_turn("default") };
+    let input = r#"{"command":"ls"}"#;
+    assert_eq!(session.delegate_asks(0, "shell_command", input), ["dropped internal"]);
+    let line = json!({"type": "assistant", "message": {"content": [
+        {"type": "tool_use", "id": "TU-1", "name": "shell_command", "input": {"command": "ls"}}]}});
+    let told = session.frame(&line.to_string());
+    assert!(has(&told, "permission") && has(&told, "call:TU-1"), "{told:?}");
+    assert!(session.host(HostKey(1), HostOutcome::Elapsed).is_empty());
+}
+
+/// The person has cancelled, or the turn is over: nobody would answer, and no turn may begin by it.
+#[test]
+fn a_question_that_comes_too_late_is_refused() {
+    let late = |end: fn(&mut Session)| {
+        let mut session = Session::in_turn("default");
+        end(&mut session);
+        session.delegate_asks(0, "shell_command", "{}")
+    };
+    let cancelled = late(|session| drop(session.command(&Command::Cancel)));
+    let over = late(|session| drop(session.frame(r#"{"type":"result","is_error":false}"#)));
+    for told in [cancelled, over] {
+        assert!(has(&told, r#""exit_code":2"#) && !has(&told, "permission"), "{told:?}");
+    }
 }
 
 #[test]
@@ -262,8 +321,12 @@ impl Machine for FakeMachine {
         self.variables.get(name).map(|value| (*value).to_owned())
     }
 
-    fn read(&self, path: &Path) -> Option<String> {
-        self.files.get(path).cloned()
+    fn read(&self, path: &Path) -> Result<Option<String>, String> {
+        Ok(self.files.get(path).cloned())
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        self.files.keys().any(|file| file.starts_with(path))
     }
 }
 
@@ -276,7 +339,10 @@ fn without_a_login_amp_is_not_started() {
     let machine = FakeMachine { variables: HashMap::from([("HOME", "/h")]), ..FakeMachine::default() };
     let refusal = machine.prepare(&in_project("default")).unwrap_err();
     assert_eq!(refusal.kind, RefusalKind::Auth);
-    let machine = machine.with("/h/.local/share/amp/secrets.json", "{}");
+    let secrets = "/h/.local/share/amp/secrets.json";
+    let machine = machine.with(secrets, r#"{"apiKey@https://x/": ""}"#);
+    assert_eq!(machine.prepare(&in_project("default")).unwrap_err().kind, RefusalKind::Auth, "logged out");
+    let machine = machine.with(secrets, r#"{"apiKey@https://x/": "k"}"#);
     assert!(machine.prepare(&in_project("default")).is_ok());
 }
 
@@ -292,7 +358,8 @@ fn the_users_settings_stay_and_of_their_rules_those_that_reject() {
     assert_eq!(
         machine.settings(&in_project("default")),
         json!({"amp.url": "http://x", "amp.updates.mode": "disabled",
-               "amp.permissions": [{"tool": "rm", "action": "reject"}, delegate]})
+               "amp.permissions": [{"tool": "rm", "action": "reject"}, delegate],
+               "amp.guardedFiles.allowlist": ["/**"]})
     );
     let bypass = machine.settings(&in_project("bypass"));
     assert_eq!(bypass["amp.permissions"][0]["action"], "allow");
@@ -316,6 +383,15 @@ fn a_project_that_allows_tools_by_itself_is_refused_unless_everything_is_allowed
     let machine =
         FakeMachine::logged_in().with("/w/sub/.git/HEAD", "ref").with("/w/.amp/settings.json", rules);
     assert!(machine.prepare(&in_project("default")).is_ok());
+}
+
+/// A plugin of the project runs unasked and may answer in the place of our rule.
+#[test]
+fn a_project_with_plugins_is_refused_unless_everything_is_allowed() {
+    let machine = FakeMachine::logged_in().with("/w/.git/HEAD", "ref").with("/w/.amp/plugins/a.ts", "");
+    let refusal = machine.prepare(&in_project("default")).unwrap_err();
+    assert!(refusal.message.contains("/w/.amp/plugins"), "{}", refusal.message);
+    assert!(machine.prepare(&in_project("bypass")).is_ok());
 }
 
 #[test]

@@ -168,6 +168,7 @@ impl Amp {
         out.push(Draft::CallReady { key, call: None }.into());
         self.tools.order.push(call.id.clone());
         self.tools.calls.insert(call.id.clone(), made);
+        self.call_told(&call.name, call.input.get(), &call.id, out);
     }
 
     pub(crate) fn call_ended(&mut self, end: CallResult, out: &mut Vec<Output>) {

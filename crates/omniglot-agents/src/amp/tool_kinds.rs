@@ -83,10 +83,12 @@ pub(crate) fn about(name: &str, input: &str) -> About {
     About { kind, subject }
 }
 
-/// Returns the files that a patch names.
+/// Returns the files that a patch names. Amp takes every kind of line break.
 fn patched_files(patch: &str) -> Vec<ToolPath> {
-    let signs = ["*** Update File: ", "*** Add File: ", "*** Delete File: "];
-    let file =
-        |line: &str| signs.iter().find_map(|sign| line.strip_prefix(sign)).map(str::trim).map(ToolPath::new);
-    patch.lines().filter_map(file).collect()
+    let signs = ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "];
+    let file = |line: &str| {
+        let line = line.trim_start();
+        signs.iter().find_map(|sign| line.strip_prefix(sign)).map(str::trim).map(ToolPath::new)
+    };
+    patch.split(['\n', '\r']).filter_map(file).collect()
 }

@@ -52,6 +52,11 @@ impl Turns {
         self.running.is_some()
     }
 
+    /// Whether a turn runs that nobody has cancelled.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.running.as_ref().is_some_and(|turn| !turn.cancelled)
+    }
+
     pub(crate) fn cancelled(&mut self) {
         if let Some(turn) = &mut self.running {
             turn.cancelled = true;

@@ -142,7 +142,7 @@ impl Host {
                 }
             }
             HostRequest::AnswerHelper(line) => {
-                if let Some(helpers) = &mut self.helpers {
+                if let Some(helpers) = &self.helpers {
                     helpers.answer(key, line);
                 }
             }

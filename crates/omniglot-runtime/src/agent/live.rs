@@ -121,6 +121,8 @@ pub(crate) struct Agent {
     leaves: Option<Instant>,
     /// When it is ended, once it has closed its stdin: an agent that cannot hear answers nothing.
     deaf: Option<Instant>,
+    /// News of this machine that wait until the lines that came before are heard.
+    later: Option<HostEvent>,
 }
 
 /// A message that is not in the pipe yet; `None` when it was called back.
@@ -156,16 +158,20 @@ impl Agent {
             sent: 0,
             leaves: None,
             deaf: None,
+            later: None,
         }
     }
 
     /// Returns what is ready now: at least one line, news of what was sent or asked of this machine, or the end.
     /// Cancel-safe.
     pub(crate) async fn next(&mut self) -> AgentEvent {
+        if let Some(news) = self.later.take() {
+            return AgentEvent::Host(news);
+        }
         loop {
             let lines = tokio::select! {
                 lines = self.lines.recv(), if self.unsent.len() < UNSENT => lines,
-                news = self.host.next(), if self.unsent.len() < UNSENT => return AgentEvent::Host(news),
+                news = self.host.next(), if self.unsent.len() < UNSENT => return self.after_lines(news),
                 () = progress(self.frames.as_ref()) => return AgentEvent::Sent,
                 () = reads_no_more(self.frames.as_ref()), if self.deaf.is_none() => {
                     self.deaf = Some(Instant::now() + HALF_CLOSED_TIMEOUT);
@@ -183,6 +189,17 @@ impl Agent {
                 Some(lines) => AgentEvent::Lines(self.drain(lines)),
                 None => AgentEvent::Exited(self.leave().await),
             };
+        }
+    }
+
+    /// A helper asks about what the agent has told before.
+    fn after_lines(&mut self, news: HostEvent) -> AgentEvent {
+        match self.lines.try_recv() {
+            Some(lines) => {
+                self.later = Some(news);
+                AgentEvent::Lines(self.drain(lines))
+            }
+            None => AgentEvent::Host(news),
         }
     }
 

@@ -17,6 +17,8 @@ use crate::process::Supervisor;
 
 /// The beginning of the name of each such directory below the run directory.
 const PREFIX: &str = "start-";
+/// A larger file is nobody's settings.
+const LARGEST_SETTINGS: u64 = 1024 * 1024;
 /// A longer path cannot be the address of a socket.
 const LONGEST_SOCKET_PATH: usize = 100;
 
@@ -115,6 +117,10 @@ fn write_private(path: &Path, text: &str) -> io::Result<()> {
     file.write_all(text.as_bytes())
 }
 
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
 /// The machine as the process will see it.
 struct Surroundings<'a> {
     entry: &'a Entry,
@@ -125,7 +131,49 @@ impl Machine for Surroundings<'_> {
         self.entry.variable(name)
     }
 
-    fn read(&self, path: &Path) -> Option<String> {
-        fs::read_to_string(path).ok()
+    /// A link of a project may lead to a device that never ends.
+    fn read(&self, path: &Path) -> Result<Option<String>, String> {
+        let about = match fs::metadata(path) {
+            Ok(about) => about,
+            Err(error) if is_missing(&error) => return Ok(None),
+            Err(error) => return Err(error.to_string()),
+        };
+        if !about.is_file() {
+            return Err("it is not a regular file".to_owned());
+        }
+        if about.len() > LARGEST_SETTINGS {
+            return Err(format!("it is larger than {LARGEST_SETTINGS} bytes"));
+        }
+        let bytes = fs::read(path).map_err(|error| error.to_string())?;
+        Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        fs::symlink_metadata(path).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::catalog::Catalog;
+    use crate::config::Config;
+
+    #[test]
+    fn settings_are_read_only_where_they_are_a_file_of_some_size() {
+        let dir = tempfile::tempdir().unwrap();
+        let registry = omniglot_agents::Registry::default();
+        let catalog = Catalog::new(&Config::default(), &registry, Path::new("omniglot"), dir.path());
+        let machine = Surroundings { entry: catalog.get("amp").unwrap() };
+        let path = |name: &str| dir.path().join(name);
+        assert_eq!(machine.read(&path("none")), Ok(None));
+        fs::write(path("strange"), b"// \xff\n{}").unwrap();
+        assert!(machine.read(&path("strange")).unwrap().unwrap().ends_with("{}"));
+        assert_eq!(machine.read(&path("strange/below")), Ok(None));
+        symlink("/dev/zero", path("endless")).unwrap();
+        assert!(machine.read(&path("endless")).is_err());
+        fs::File::create(path("large")).unwrap().set_len(LARGEST_SETTINGS + 1).unwrap();
+        assert!(machine.read(&path("large")).is_err());
+        assert!(machine.exists(&path("endless")) && !machine.exists(&path("none")));
     }
 }

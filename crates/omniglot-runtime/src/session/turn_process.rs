@@ -5,7 +5,7 @@
 //! A message that comes while the process leaves waits for its exit; then the next process is started for it.
 
 use omniglot_agents::Lifetime;
-use omniglot_schema::{ResolvedBy, SessionPatch, StderrOutput};
+use omniglot_schema::{ErrorCode, ResolvedBy, SessionPatch, StderrOutput};
 use omniglot_timeline::{Failure, TurnEnd};
 use tokio::time::Instant;
 
@@ -67,7 +67,8 @@ impl Session {
             || patch.variant.is_some()
             || patch.agent_mode.is_some()
             || patch.permission_mode.is_some();
-        if sets && matches!(self.spec.lifetime(), Some(Lifetime::Turn)) && !self.turn_process.is_used() {
+        let waits = !self.turn_process.is_used() && !self.is_sending();
+        if sets && waits && matches!(self.spec.lifetime(), Some(Lifetime::Turn)) {
             self.stop_agent().await;
         }
     }
@@ -76,6 +77,9 @@ impl Session {
     pub(super) async fn end_turn_process(&mut self) {
         self.step.begin();
         self.stop_agent().await;
+        // One that it began while it left.
+        let failure = Failure::new(ErrorCode::Aborted, "the agent's process was stopped after its turn");
+        self.close_turn(TurnEnd::failed(failure), ResolvedBy::TurnEnd);
         self.turn_process = TurnProcess::default();
         self.drive();
     }

@@ -283,3 +283,14 @@ async fn the_doctor_tells_the_version_of_amp() {
     assert!(check.healthy, "{check:?}");
     assert_eq!(check.agent.version.as_deref(), Some("0.0.1790142911-g7618fb"));
 }
+
+/// Amp guards some files by a question at a screen that it does not have here; our delegate asks for them.
+#[tokio::test]
+async fn a_file_that_amp_guards_is_asked_for_like_any_other() {
+    let fixture = AMP.fixture([]).await;
+    let file = fixture.file(".env");
+    fixture.model.push((AMP.write)(&file, "A=1\n"));
+    let turn = fixture.answered("Write it.", Reply::text("Done.")).await;
+    assert_eq!((turn.text().as_str(), turn.asked().len(), file.exists()), ("Done.", 1, true), "{turn}");
+    fixture.session.history().await;
+}

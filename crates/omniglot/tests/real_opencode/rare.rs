@@ -88,6 +88,11 @@ fn injected(events: &[UniversalEvent]) -> String {
     texts.collect()
 }
 
+fn tells_of_subagents(event: &UniversalEvent) -> bool {
+    let patch = &serde_json::to_value(event).unwrap()["data"];
+    patch["subagents"].as_array().is_some_and(|list| !list.is_empty())
+}
+
 fn begun_by_agent(event: &UniversalEvent) -> bool {
     serde_json::to_value(event).unwrap()["data"]["metadata"]["origin"] == "agent"
 }
@@ -108,6 +113,8 @@ async fn turns_that_the_agent_begins() {
     let turn = fixture.turn("Let it count.").await;
     assert!(turn.text().ends_with("It counts."), "{turn}");
     let from = turn.last_sequence();
+    // It may begin to work only after the turn.
+    fixture.session.wait_for(0, tells_of_subagents).await;
     let state = fixture.session.client.detail(&fixture.session.id).await.unwrap().state;
     assert_eq!(state.subagents.unwrap().inline().unwrap()[0]["agent"], "general", "it is at work");
     fixture.model.push(Reply::text("It has counted."));

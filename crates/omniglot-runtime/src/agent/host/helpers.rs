@@ -3,12 +3,12 @@
 //! A helper writes one line and gets one line. Whoever can reach the socket can ask; nobody can answer through it.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use omniglot_agents::{HostKey, HostOutcome};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{Mutex, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use super::{HostEvent, tell};
@@ -25,27 +25,27 @@ type Waiting = Arc<Mutex<HashMap<HostKey, oneshot::Sender<String>>>>;
 #[derive(Debug)]
 pub(super) struct Helpers {
     waiting: Waiting,
-    tasks: JoinSet<()>,
+    _listening: JoinSet<()>,
 }
 
 impl Helpers {
     pub(super) fn listen(listener: UnixListener, news: mpsc::Sender<HostEvent>) -> Self {
         let waiting = Waiting::default();
-        let mut tasks = JoinSet::new();
-        tasks.spawn(accept(listener, waiting.clone(), news));
-        Self { waiting, tasks }
+        let mut listening = JoinSet::new();
+        listening.spawn(accept(listener, waiting.clone(), news));
+        Self { waiting, _listening: listening }
     }
 
     /// Answers a helper; one that has left gets nothing.
-    pub(super) fn answer(&mut self, key: HostKey, line: String) {
-        while self.tasks.try_join_next().is_some() {}
-        let waiting = self.waiting.clone();
-        self.tasks.spawn(async move {
-            if let Some(helper) = waiting.lock().await.remove(&key) {
-                drop(helper.send(line));
-            }
-        });
+    pub(super) fn answer(&self, key: HostKey, line: String) {
+        if let Some(helper) = lock(&self.waiting).remove(&key) {
+            drop(helper.send(line));
+        }
     }
+}
+
+fn lock(waiting: &Waiting) -> MutexGuard<'_, HashMap<HostKey, oneshot::Sender<String>>> {
+    waiting.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 async fn accept(listener: UnixListener, waiting: Waiting, news: mpsc::Sender<HostEvent>) {
@@ -78,7 +78,7 @@ async fn serve(stream: UnixStream, key: HostKey, waiting: Waiting, news: mpsc::S
         return;
     }
     let (answer, answered) = oneshot::channel();
-    waiting.lock().await.insert(key, answer);
+    lock(&waiting).insert(key, answer);
     tell(&news, key, HostOutcome::HelperAsked(question)).await;
     let mut rest = [0];
     tokio::select! {
@@ -89,7 +89,7 @@ async fn serve(stream: UnixStream, key: HostKey, waiting: Waiting, news: mpsc::S
         }
         // It says nothing more: this is its end.
         _ = from.read(&mut rest) => {
-            waiting.lock().await.remove(&key);
+            lock(&waiting).remove(&key);
             tell(&news, key, HostOutcome::HelperLeft).await;
         }
     }
