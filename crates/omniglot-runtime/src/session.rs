@@ -205,6 +205,8 @@ pub(crate) struct Session {
     idle_deadline: Option<Instant>,
     /// When the agent will have been silent for too long; `None` while it may be.
     silence_deadline: Option<Instant>,
+    /// When the first message that waits may be sent, though its agent is free.
+    quiet_deadline: Option<Instant>,
     /// For an agent with a process for each turn.
     turn_process: TurnProcess,
     /// The log has refused what this session said.
@@ -291,6 +293,7 @@ impl Session {
             activity: activity.clone(),
             idle_deadline: None,
             silence_deadline: None,
+            quiet_deadline: None,
             turn_process: TurnProcess::default(),
             broken: false,
         };
@@ -377,10 +380,17 @@ impl Session {
             () = Configuring::due(settings_due) => self.settings_overdue(),
             () = idle::reached(self.idle_deadline) => self.idle_too_long().await,
             () = idle::reached(self.turn_process.deadline()) => self.end_turn_process().await,
+            () = idle::reached(self.quiet_deadline) => self.quiet_is_over(),
             () = idle::reached(self.silence_deadline) => self.silent_too_long().await,
         }
         self.commit_in_flight();
         Flow::On
+    }
+
+    fn quiet_is_over(&mut self) {
+        self.quiet_deadline = None;
+        self.step.begin();
+        self.drive();
     }
 
     async fn idle_too_long(&mut self) {

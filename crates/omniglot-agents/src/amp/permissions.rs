@@ -36,13 +36,13 @@ pub(crate) struct Requests {
     /// Those that a person was asked for, by the number of their key.
     open: InboundRequests<u64, Permission>,
     /// Those that wait for the machine: for a file, or for the time after which their call is told no more.
-    undecided: HashMap<HostKey, Asked>,
+    undecided: HashMap<HostKey, PendingQuestion>,
     last_key: u64,
 }
 
 /// A question that is not decided yet.
 #[derive(Debug)]
-struct Asked {
+struct PendingQuestion {
     delegate: HostKey,
     question: Question,
     input: Value,
@@ -65,7 +65,7 @@ impl RequestDetails for Permission {
 }
 
 impl Requests {
-    fn wait(&mut self, asked: Asked, request: HostRequest) -> Output {
+    fn wait(&mut self, asked: PendingQuestion, request: HostRequest) -> Output {
         self.last_key += 1;
         let key = HostKey(self.last_key);
         self.undecided.insert(key, asked);
@@ -121,7 +121,7 @@ impl Amp {
         }
     }
 
-    fn read_question(&self, delegate: HostKey, question: &str) -> Result<Asked, serde_json::Error> {
+    fn read_question(&self, delegate: HostKey, question: &str) -> Result<PendingQuestion, serde_json::Error> {
         let question: Question = serde_json::from_str(question)?;
         let input = serde_json::from_str(&question.input)?;
         let about = tool_kinds::about(&question.tool, &question.input);
@@ -129,14 +129,15 @@ impl Amp {
         let paths = if about.kind == ToolKind::Edit { about.subject.paths.as_slice() } else { &[] };
         let unread = paths.iter().map(|file| PathBuf::from(&file.path)).collect();
         let inside = !paths.is_empty();
-        Ok(Asked { delegate, question, input, about, call: None, unread, inside })
+        Ok(PendingQuestion { delegate, question, input, about, call: None, unread, inside })
     }
 
     /// A call was told: a question may have come before it.
     pub(crate) fn call_told(&mut self, name: &str, input: &str, id: &str, out: &mut Vec<Output>) {
         let Ok(input) = serde_json::from_str::<Value>(input) else { return };
-        let asks_for_it =
-            |asked: &Asked| asked.call.is_none() && asked.question.tool == name && asked.input == input;
+        let asks_for_it = |asked: &PendingQuestion| {
+            asked.call.is_none() && asked.question.tool == name && asked.input == input
+        };
         let waiting =
             self.requests.undecided.iter().filter(|(_, asked)| asks_for_it(asked)).map(|(key, _)| *key);
         if let Some(asked) = waiting.min().and_then(|key| self.requests.undecided.remove(&key)) {
@@ -144,7 +145,7 @@ impl Amp {
         }
     }
 
-    fn asks_for(&mut self, mut asked: Asked, id: String, out: &mut Vec<Output>) {
+    fn asks_for(&mut self, mut asked: PendingQuestion, id: String, out: &mut Vec<Output>) {
         if let Some(call) = self.tools.get_mut(&id) {
             call.asked = true;
         }
@@ -153,7 +154,7 @@ impl Amp {
     }
 
     /// Reads the files that the call would change, one after the other, and decides then.
-    fn look_at_files(&mut self, mut asked: Asked, out: &mut Vec<Output>) {
+    fn look_at_files(&mut self, mut asked: PendingQuestion, out: &mut Vec<Output>) {
         match asked.unread.pop() {
             Some(path) => {
                 let file = ReadFile { path, ..ReadFile::default() };
@@ -175,8 +176,8 @@ impl Amp {
         self.look_at_files(asked, out);
     }
 
-    fn decide(&mut self, asked: &Asked, out: &mut Vec<Output>) {
-        let Asked { delegate, question, about, inside, .. } = asked;
+    fn decide(&mut self, asked: &PendingQuestion, out: &mut Vec<Output>) {
+        let PendingQuestion { delegate, question, about, inside, .. } = asked;
         let decided = match self.session.permission_mode.as_deref() {
             _ if !self.turns.goes_on() => Some(Answer::reject(REJECTED)),
             _ if tool_kinds::only_reads(&question.tool) => Some(Answer::allow()),

@@ -24,6 +24,7 @@ use crate::agent::host::{Host, HostEvent};
 use crate::agent::mask::Mask;
 use crate::process::handle::ProcessHandle;
 use crate::process::lines::Line;
+use crate::process::orphans;
 use crate::process::{Exit, FrameSender, LineReceiver, ProcessIo};
 
 /// The translation of one native message, in or out.
@@ -121,6 +122,8 @@ pub(crate) struct Agent {
     leaves: Option<Instant>,
     /// When it is ended, once it has closed its stdin: an agent that cannot hear answers nothing.
     deaf: Option<Instant>,
+    /// No prompt goes to it before: processes of its last turn are being ended.
+    quiet_until: Option<Instant>,
     /// News of this machine that wait until the lines that came before are heard.
     later: Option<HostEvent>,
 }
@@ -158,6 +161,7 @@ impl Agent {
             sent: 0,
             leaves: None,
             deaf: None,
+            quiet_until: None,
             later: None,
         }
     }
@@ -222,6 +226,11 @@ impl Agent {
             lines.extend(more);
         }
         lines
+    }
+
+    /// Returns when it takes a prompt again, if it does not now.
+    pub(crate) fn quiet_until(&self) -> Option<Instant> {
+        self.quiet_until.filter(|until| Instant::now() < *until)
     }
 
     /// Whether something goes on in it although no turn runs.
@@ -438,7 +447,10 @@ impl Agent {
                 self.host.refuse(key, &request, HOLDS_A_SECRET);
             }
             TransportOutput::Host(ask) => self.host.carry_out(ask),
-            TransportOutput::Orphans(orphans) => self.process.end(orphans),
+            TransportOutput::Orphans(orphans) => {
+                self.process.end(orphans);
+                self.quiet_until = Some(Instant::now() + orphans::QUIET);
+            }
             TransportOutput::CloseStdin => {
                 debug_assert!(!self.process.is_shared(), "the stdin of a shared server is not one session's");
                 self.closes_stdin = !self.process.is_shared();

@@ -15,6 +15,10 @@ const LOOKS: [Duration; 2] = [Duration::ZERO, Duration::from_millis(100)];
 /// A process that starts later than this after the order belongs to the next turn.
 const ON_ITS_WAY: Duration = Duration::from_millis(50);
 
+/// How long the next turn waits after the order, so that none of its processes is taken for one of the last. The
+/// system counts their start in hundredths of a second.
+pub(crate) const QUIET: Duration = ON_ITS_WAY.saturating_add(Duration::from_millis(20));
+
 /// Looks for them below the process `root`, beside whatever the caller does next.
 pub(crate) fn end(root: u32, orphans: Orphans) {
     let Some(root) = i32::try_from(root).ok().and_then(Pid::from_raw) else { return };

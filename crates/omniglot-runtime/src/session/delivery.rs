@@ -159,6 +159,10 @@ impl Session {
             return;
         }
         let Some(agent) = &mut self.agent else { return self.ensure_opening() };
+        self.quiet_deadline = agent.quiet_until();
+        if self.quiet_deadline.is_some() {
+            return;
+        }
         let command = Command::Prompt(Prompt {
             message_id: Some(queued.message_id.clone()),
             text: queued.message.request.message.clone(),
