@@ -1,7 +1,7 @@
 //! The session's MCP servers in Amp's own form, as a file of this process.
 
 use indexmap::IndexMap;
-use omniglot_schema::{McpCommand, McpServerConfig, McpServers};
+use omniglot_schema::{McpCommand, McpOAuthConfigOrDisabled, McpServerConfig, McpServers};
 use serde::Serialize;
 
 use crate::contract::{Refusal, RefusalKind};
@@ -61,7 +61,7 @@ fn server<'a>(name: &str, config: &'a McpServerConfig) -> Result<Option<Server<'
             let args = first.iter().chain(args).map(String::as_str).collect();
             Some(Server::Local { command: program, args, env: env.as_ref() })
         }
-        McpServerConfig::Remote { oauth: Some(_), .. } => {
+        McpServerConfig::Remote { oauth: Some(McpOAuthConfigOrDisabled::Config(_)), .. } => {
             return Err(bad(name, "Amp does its own OAuth; leave out `oauth`"));
         }
         // Headers that a variable tells were filled in before.

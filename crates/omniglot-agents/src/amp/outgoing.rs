@@ -7,7 +7,8 @@ use omniglot_timeline::inline_image;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::contract::{Attachment, FileContent, Prompt, Unparsed};
+use crate::contract::{Attachment, Prompt, Unparsed};
+use crate::conversation::attached::{Attached, attached, file_in};
 use crate::fault::unparsed;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -44,11 +45,6 @@ struct Source {
     data: String,
 }
 
-/// The pictures that Amp takes.
-const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-const OPEN: &str = "<attached-file path=\"";
-const CLOSE: &str = "</attached-file>";
-
 impl Sent {
     pub(crate) fn parse(frame: &RawValue) -> Option<Self> {
         serde_json::from_str(frame.get()).ok()
@@ -57,7 +53,7 @@ impl Sent {
     /// Returns the line that sends a prompt.
     pub(crate) fn line(prompt: &Prompt) -> Result<Box<RawValue>, Unparsed> {
         let text = (!prompt.text.is_empty()).then(|| Block::Text { text: prompt.text.clone() });
-        let content = text.into_iter().chain(prompt.attachments.iter().map(attached)).collect();
+        let content = text.into_iter().chain(prompt.attachments.iter().map(block)).collect();
         let message = Message { role: "user".to_owned(), content };
         to_raw_value(&Self { r#type: UserLine::User, message, steer: false })
             .map_err(|error| unparsed("stdin", error.to_string()))
@@ -85,23 +81,15 @@ impl Sent {
     }
 }
 
-/// Pictures go along whole, and so do texts; of all else the agent gets the path.
-fn attached(attachment: &Attachment) -> Block {
-    let path = &attachment.file.path;
-    match &attachment.content {
-        FileContent::Image { mime, bytes } if PICTURES.contains(&mime.as_str()) => Block::Image {
+fn block(attachment: &Attachment) -> Block {
+    match attached(attachment) {
+        Attached::Picture { mime, bytes } => Block::Image {
             source: Source {
                 r#type: "base64".to_owned(),
-                media_type: mime.clone(),
+                media_type: mime.to_owned(),
                 data: STANDARD.encode(bytes),
             },
         },
-        FileContent::Text(text) => Block::Text { text: format!("{OPEN}{path}\">\n{text}\n{CLOSE}") },
-        FileContent::Image { .. } | FileContent::Unread => Block::Text { text: format!("{OPEN}{path}\"/>") },
+        Attached::Tag(text) => Block::Text { text },
     }
-}
-
-fn file_in(text: &str) -> Option<String> {
-    let (path, rest) = text.strip_prefix(OPEN)?.split_once('"')?;
-    (rest == "/>" || (rest.starts_with('>') && rest.ends_with(CLOSE))).then(|| path.to_owned())
 }

@@ -7,7 +7,8 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::wire::{Block, blocks};
-use crate::contract::{Attachment, FileContent, Prompt, Unparsed};
+use crate::contract::{Attachment, Prompt, Unparsed};
+use crate::conversation::attached::{Attached, attached, file_in};
 use crate::fault::unparsed;
 
 #[derive(Serialize)]
@@ -53,7 +54,7 @@ pub(crate) fn line(prompt: &Prompt) -> Result<Box<RawValue>, Unparsed> {
         Content::Text(&prompt.text)
     } else {
         let text = (!prompt.text.is_empty()).then(|| OutBlock::Text { text: prompt.text.clone() });
-        Content::Blocks(text.into_iter().chain(prompt.attachments.iter().map(attached)).collect())
+        Content::Blocks(text.into_iter().chain(prompt.attachments.iter().map(block)).collect())
     };
     let message = Message { role: "user", content };
     let uuid = prompt.message_id.as_ref().and_then(uuid);
@@ -69,23 +70,14 @@ fn uuid(id: &MessageId) -> Option<String> {
     Some([part(0..8)?, part(8..12)?, part(12..16)?, part(16..20)?, part(20..32)?].join("-"))
 }
 
-/// Pictures that the model takes go along whole, and so do texts; of all else the agent gets the path.
-fn attached(attachment: &Attachment) -> OutBlock {
-    let path = &attachment.file.path;
-    match &attachment.content {
-        FileContent::Image { mime, bytes } if PICTURES.contains(&mime.as_str()) => OutBlock::Image {
-            source: Source { r#type: "base64", media_type: mime.clone(), data: STANDARD.encode(bytes) },
+fn block(attachment: &Attachment) -> OutBlock {
+    match attached(attachment) {
+        Attached::Picture { mime, bytes } => OutBlock::Image {
+            source: Source { r#type: "base64", media_type: mime.to_owned(), data: STANDARD.encode(bytes) },
         },
-        FileContent::Text(text) => OutBlock::Text { text: format!("{OPEN}{path}\">\n{text}\n{CLOSE}") },
-        FileContent::Image { .. } | FileContent::Unread => {
-            OutBlock::Text { text: format!("{OPEN}{path}\"/>") }
-        }
+        Attached::Tag(text) => OutBlock::Text { text },
     }
 }
-
-const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-const OPEN: &str = "<attached-file path=\"";
-const CLOSE: &str = "</attached-file>";
 
 /// Returns a sent prompt as parts. A file that was sent whole is named, not repeated.
 pub(crate) fn content(content: &RawValue) -> Vec<ContentPart> {
@@ -103,9 +95,4 @@ pub(crate) fn content(content: &RawValue) -> Vec<ContentPart> {
         | Block::Unknown { .. } => None,
     };
     blocks(content, &mut Vec::new()).into_iter().filter_map(part).collect()
-}
-
-fn file_in(text: &str) -> Option<String> {
-    let (path, rest) = text.strip_prefix(OPEN)?.split_once('"')?;
-    (rest == "/>" || (rest.starts_with('>') && rest.ends_with(CLOSE))).then(|| path.to_owned())
 }

@@ -143,7 +143,7 @@ fn a_daemon_that_hangs_keeps_nobody_waiting() {
 #[test]
 fn commands_find_the_token_file_that_the_daemon_was_given() {
     let harness = Harness::new();
-    let file = harness.data_dir().join("../work/my-token");
+    let file = harness.data_dir().with_file_name("work").join("my-token");
     std::fs::write(&file, "a-known-token\n").unwrap();
     let serving = harness.serve(&["--token-file", "my-token"]);
     let mut list = harness.command(&["sessions", "list"]);
