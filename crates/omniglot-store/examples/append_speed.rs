@@ -37,6 +37,7 @@ fn create(store: &Store, n: u64) -> Result<SessionNo, Box<dyn Error>> {
         record: RecordUpdate { fold: "{}".into(), ended: false, open_from: None },
         frames: vec![],
         events: vec![],
+        copied: 0,
         blobs: vec![],
     };
     Ok(store.create(new).blocking_recv()??.no)

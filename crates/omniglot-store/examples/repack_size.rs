@@ -43,6 +43,7 @@ fn create(store: &Store) -> Result<SessionNo, Box<dyn Error>> {
         created_ms: 0,
         record: RecordUpdate { fold: "{}".into(), ended: false, open_from: None },
         frames: vec![],
+        copied: 0,
         blobs: vec![],
         events: vec![],
     };

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use omniglot_schema::{AuditCall, AuditEntry, Labels, SessionId};
 
+use crate::commits::{Commit, CommitHead};
 use crate::feed::Known;
 use crate::pack::Pack;
 use crate::retention::{EndedSession, PackFacts};
@@ -121,6 +122,11 @@ pub(crate) trait Engine: Send + Sync + 'static {
     /// Returns all named tokens, oldest first.
     fn tokens(&self) -> Result<Vec<TokenRecord>, StoreError>;
     fn audit(&self, query: &AuditQuery) -> Result<Vec<AuditEntry>, StoreError>;
+
+    /// Returns where the numbers of all commits begin and end.
+    fn commit_head(&self) -> Result<CommitHead, StoreError>;
+    /// Returns the commits after `after`, oldest first.
+    fn commits(&self, after: u64, limit: usize) -> Result<Vec<Commit>, StoreError>;
 
     /// Calls `visit` with every pack of the session, oldest first.
     fn packs(&self, session: SessionNo, visit: &mut dyn FnMut(PackFacts)) -> Result<(), StoreError>;

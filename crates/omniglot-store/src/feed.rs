@@ -36,6 +36,8 @@ pub(crate) struct Feeds {
     ring_bytes: usize,
     sessions: Mutex<HashMap<SessionNo, Entry>>,
     followers: Followers,
+    /// Notified after each transaction; true once no further one follows.
+    commits: watch::Sender<bool>,
 }
 
 /// A session as it was found when the log was opened.
@@ -55,12 +57,21 @@ impl Feeds {
     pub(crate) fn new(ring_bytes: usize, known: Vec<Known>) -> Self {
         let entry = |Known { no, committed }| (no, Entry { committed, feed: Weak::new() });
         let sessions = Mutex::new(known.into_iter().map(entry).collect());
-        Self { ring_bytes, sessions, followers: Followers::default() }
+        Self { ring_bytes, sessions, followers: Followers::default(), commits: watch::Sender::new(false) }
     }
 
     /// Returns a receiver of every session that changes from now on.
     pub(crate) fn follow(&self) -> Changes {
         self.followers.join()
+    }
+
+    /// Returns a receiver that is notified after each transaction.
+    pub(crate) fn commits(&self) -> watch::Receiver<bool> {
+        self.commits.subscribe()
+    }
+
+    pub(crate) fn committed_group(&self) {
+        self.commits.send_modify(|_| {});
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -122,6 +133,7 @@ impl Feeds {
             feed.end(Life::Closed);
         }
         self.followers.close();
+        self.commits.send_replace(true);
     }
 
     /// Empties the rings that received nothing for a while. Returns whether some still hold events.

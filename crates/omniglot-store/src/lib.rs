@@ -5,6 +5,7 @@
 
 mod changes;
 mod check;
+mod commits;
 mod data_dir;
 mod engine;
 mod feed;
@@ -20,6 +21,7 @@ mod writer;
 
 pub use changes::{Changes, SessionChange};
 pub use check::{CheckFault, CheckProgress, CheckSummary, check};
+pub use commits::{Commit, CommitFeed, CommitHead, Committed, Removed};
 pub use data_dir::{private, private_file, shared};
 pub use lock::{LockHolder, lock_holder};
 pub use retention::{Dropped, EndedLimits, EndedSession, RawLimits};

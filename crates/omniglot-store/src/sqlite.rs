@@ -7,6 +7,7 @@
 mod blobs;
 pub(crate) mod check;
 mod checksum;
+mod commits;
 mod events;
 mod frames;
 mod open;
@@ -30,6 +31,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use omniglot_schema::{AuditEntry, SessionId};
 use rusqlite::Connection;
 
+use crate::commits::{Commit, CommitHead};
 use crate::engine::{Change, Engine, Outcomes, Progress};
 use crate::feed::Known;
 use crate::retention::{EndedSession, PackFacts};
@@ -212,6 +214,14 @@ impl Engine for Sqlite {
 
     fn audit(&self, query: &AuditQuery) -> Result<Vec<AuditEntry>, StoreError> {
         self.readers.with(|c| tokens::audit(c, query))
+    }
+
+    fn commit_head(&self) -> Result<CommitHead, StoreError> {
+        self.readers.with(commits::head)
+    }
+
+    fn commits(&self, after: u64, limit: usize) -> Result<Vec<Commit>, StoreError> {
+        self.readers.with(|c| commits::read(c, after, limit))
     }
 
     fn packs(&self, session: SessionNo, visit: &mut dyn FnMut(PackFacts)) -> Result<(), StoreError> {

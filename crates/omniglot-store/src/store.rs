@@ -12,6 +12,7 @@ use omniglot_schema::{AuditCall, AuditEntry, Labels, SessionId};
 use tokio::sync::{oneshot, watch};
 
 use crate::changes::Changes;
+use crate::commits::{CommitFeed, CommitHead};
 use crate::data_dir;
 use crate::engine::{Change, Creation, Engine};
 use crate::feed::Feeds;
@@ -217,6 +218,16 @@ impl Store {
     /// Lists sessions, newest first. [`StoreError::NoSession`] when the session to begin after is gone.
     pub async fn list(&self, filter: ListFilter) -> Result<Vec<SessionRecord>, StoreError> {
         self.inner.reads.run(move |engine| engine.list(&filter)).await
+    }
+
+    /// Returns where the numbers of all commits begin and end, and their epoch.
+    pub async fn commit_head(&self) -> Result<CommitHead, StoreError> {
+        self.inner.reads.run(|engine| engine.commit_head()).await
+    }
+
+    /// Follows the commits of all sessions after this number, those to come included.
+    pub fn follow_commits(&self, after: u64) -> CommitFeed {
+        CommitFeed::new(after, self.inner.feeds.commits(), self.inner.reads.clone())
     }
 
     /// Returns the sessions that have something open or a queued message.

@@ -147,8 +147,22 @@ pub struct NewSession {
     pub frames: Vec<Frame>,
     /// Begins with `session.started`, sequence 1.
     pub events: Vec<NewEvent>,
+    /// The number of events behind the first that are copies of another session's: they happened there.
+    pub copied: u64,
     /// The blobs that these events name.
     pub blobs: Vec<Blob>,
+}
+
+impl NewSession {
+    /// Returns the first and last sequences of the events that happened in this session.
+    pub(crate) fn told(&self) -> impl Iterator<Item = (u64, u64)> {
+        let last = self.events.last().map_or(0, |event| event.seq);
+        let ranges = match self.copied {
+            0 => [(1, last), (1, 0)],
+            copied => [(1, 1), (copied + 2, last)],
+        };
+        ranges.into_iter().filter(|(first, last)| first <= last)
+    }
 }
 
 /// A session as its row describes it.
@@ -251,6 +265,11 @@ pub enum StoreError {
     DamagedReceipt { key: String },
     #[error("the blob {name} is damaged")]
     DamagedBlob { name: String },
+    #[error("the entry {no} of the order of all events is damaged")]
+    DamagedCommit { no: u64 },
+    /// The commits after this number are not kept any more.
+    #[error("the commits after {after} are not kept any more")]
+    Pruned { after: u64 },
     #[error("a session of that name exists")]
     Exists,
     #[error("no such session")]

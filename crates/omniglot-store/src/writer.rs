@@ -220,6 +220,7 @@ impl Thread {
             }
             if needs_flush { after_flush.push((answer, outcome)) } else { answer.send(outcome) }
         }
+        self.feeds.committed_group();
         let flushed = if after_flush.is_empty() { Ok(()) } else { self.flush() };
         flushed?;
         for (answer, outcome) in after_flush {

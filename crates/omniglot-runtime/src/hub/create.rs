@@ -245,6 +245,7 @@ impl PendingSession {
             record: record_of(&self.timeline),
             frames: self.step.take_frames(),
             events: self.step.take_events(),
+            copied: 0,
             blobs: self.step.take_blobs(&mut self.timeline),
         })
     }

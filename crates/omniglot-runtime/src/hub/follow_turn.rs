@@ -337,6 +337,7 @@ mod tests {
             created_ms: 1,
             record: RecordUpdate { fold: row, ended: false, open_from: None },
             frames: vec![],
+            copied: 0,
             blobs: vec![],
         };
         let hub = hub.await.unwrap();

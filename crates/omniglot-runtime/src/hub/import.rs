@@ -102,6 +102,7 @@ fn row(
         record: record_of(&timeline),
         frames,
         events,
+        copied: 0,
         blobs,
     })
 }

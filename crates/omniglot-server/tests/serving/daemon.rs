@@ -87,6 +87,7 @@ impl Daemon {
             record: RecordUpdate { fold, ended: false, open_from: None },
             frames: vec![],
             events: vec![event(id, 1, UniversalEventType::SessionStarted, "{}", None)],
+            copied: 0,
             blobs: vec![],
         };
         self.store.create(new).await.unwrap().unwrap()

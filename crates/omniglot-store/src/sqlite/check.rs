@@ -9,7 +9,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 
 use super::open::Meta;
-use super::{DATABASE, pending_deletes, schema, tokens};
+use super::{DATABASE, commits, pending_deletes, schema, tokens};
 use crate::check::{CheckFault, CheckProgress, CheckSummary};
 use crate::data_dir::private_file;
 use crate::types::{SessionNo, StoreError};
@@ -29,6 +29,7 @@ pub(crate) fn run(dir: &Path, news: &mut dyn FnMut(CheckProgress<'_>)) -> Result
     findings.noting("leftovers", None, |findings| pending_delete_rows(&connection, findings));
     findings.noting("tokens", None, |findings| token_rows(&connection, findings));
     findings.noting("audit", None, |findings| audit_rows(&connection, findings));
+    findings.noting("commits", None, |findings| commit_rows(&connection, findings));
     let mut last = None;
     while let Some(no) = next_session(&connection, "sessions", "no", last)? {
         session::check(&mut connection, no, &mut findings)?;
@@ -149,6 +150,26 @@ fn audit_rows(connection: &Connection, findings: &mut Findings<'_>) -> Result<()
             findings.fault("audit", None, None, format!("entry {number} does not match its checksum"));
         }
         expected = number + 1;
+    }
+    Ok(())
+}
+
+/// Numbers are dense from the oldest row that is kept.
+fn commit_rows(connection: &Connection, findings: &mut Findings<'_>) -> Result<(), StoreError> {
+    let sql = "SELECT no, session_no, first_seq, last_seq, crc, removed FROM commits ORDER BY no";
+    let mut statement = connection.prepare(sql)?;
+    let mut rows = statement.query([])?;
+    let mut expected = None;
+    while let Some(row) = rows.next()? {
+        findings.row();
+        let number = row.get::<_, i64>(0)?;
+        if expected.is_some_and(|expected| expected != number) {
+            findings.fault("commits", None, None, format!("entries are missing before number {number}"));
+        }
+        if commits::commit(row).is_none() {
+            findings.fault("commits", None, None, format!("entry {number} does not match its checksum"));
+        }
+        expected = Some(number + 1);
     }
     Ok(())
 }

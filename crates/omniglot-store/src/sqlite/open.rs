@@ -10,7 +10,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Row, params};
 
 use super::rows::int;
 use super::session_row::{Extent, SessionRow};
-use super::{checksum, schema};
+use super::{checksum, commits, schema};
 use crate::types::{SessionNo, StoreError};
 
 /// Pages of WAL between checkpoints. Each costs two flushes, so many small ones would halve the speed
@@ -56,10 +56,12 @@ pub(super) fn note_start(connection: &mut Connection, boot_id: Option<&str>) -> 
     let transaction = connection.transaction()?;
     let before = meta(&transaction, "boot_id")?.and_then(Meta::whole);
     let clean = meta(&transaction, "clean")?.is_none_or(|clean| clean.whole().as_deref() == Some("1"));
-    if !clean && (boot_id.is_none() || before.as_deref() != boot_id) {
+    let lost = !clean && (boot_id.is_none() || before.as_deref() != boot_id);
+    if lost {
         let renewed = renew_epochs(&transaction)?;
         tracing::warn!(sessions = renewed, "the machine went down uncleanly: old cursors are refused");
     }
+    commits::begin(&transaction, lost)?;
     set_meta(&transaction, "boot_id", boot_id.unwrap_or_default())?;
     set_meta(&transaction, "clean", "0")?;
     Ok(transaction.commit()?)
@@ -112,7 +114,7 @@ impl Meta {
         parse().map_or(Self::Damaged, Self::Whole)
     }
 
-    fn whole(self) -> Option<String> {
+    pub(super) fn whole(self) -> Option<String> {
         match self {
             Self::Whole(value) => Some(value),
             Self::Damaged => {
@@ -123,12 +125,12 @@ impl Meta {
     }
 }
 
-fn meta(connection: &Connection, key: &str) -> Result<Option<Meta>, StoreError> {
+pub(super) fn meta(connection: &Connection, key: &str) -> Result<Option<Meta>, StoreError> {
     let sql = "SELECT key, value, crc FROM meta WHERE key = ?1";
     Ok(connection.query_row(sql, [key], |row| Ok(Meta::parse(row))).optional()?)
 }
 
-fn set_meta(connection: &Connection, key: &str, value: &str) -> Result<(), StoreError> {
+pub(super) fn set_meta(connection: &Connection, key: &str, value: &str) -> Result<(), StoreError> {
     let sql = "INSERT OR REPLACE INTO meta (key, value, crc) VALUES (?1, ?2, ?3)";
     connection.execute(sql, params![key, value, of_meta(key, value)])?;
     Ok(())

@@ -14,6 +14,7 @@ fn create() -> Change {
         created_ms: 0,
         record: RecordUpdate { fold: "{}".into(), ended: false, open_from: None },
         frames: vec![],
+        copied: 0,
         blobs: vec![],
         events: vec![],
     };

@@ -8,7 +8,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use super::rows::{change_queue, insert_events, insert_pack, insert_receipt};
 use super::session_row::{Extent, SessionRow};
 use super::trouble::concerns_one_change;
-use super::{blobs, pending_deletes, retention, tokens};
+use super::{blobs, commits, pending_deletes, retention, tokens};
 use crate::engine::{Change, Creation, Done, Outcomes};
 use crate::pack::Pack;
 use crate::types::{Batch, NewEvent, RecordUpdate, SessionNo, SessionRecord, StoreError};
@@ -66,6 +66,7 @@ fn attempt(
             Err(error) => return Err(error),
         }
     }
+    commits::note(&transaction, changes, &outcomes)?;
     transaction.commit()?;
     Ok(Attempt::Committed(outcomes))
 }

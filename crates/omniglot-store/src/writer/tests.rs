@@ -9,6 +9,7 @@ use omniglot_schema::SessionId;
 use tokio::sync::oneshot::{self, error::TryRecvError};
 
 use super::*;
+use crate::commits::{Commit, CommitHead};
 use crate::engine::Progress;
 use crate::feed::Known;
 use crate::pack::Pack;
@@ -124,6 +125,12 @@ impl Engine for Notes {
         Err(StoreError::Closed)
     }
     fn blob(&self, _: SessionNo, _: &str) -> Result<Option<Blob>, StoreError> {
+        Err(StoreError::Closed)
+    }
+    fn commit_head(&self) -> Result<CommitHead, StoreError> {
+        Err(StoreError::Closed)
+    }
+    fn commits(&self, _: u64, _: usize) -> Result<Vec<Commit>, StoreError> {
         Err(StoreError::Closed)
     }
     fn queue(&self, _: SessionNo) -> Result<Vec<QueuedRow>, StoreError> {

@@ -3,6 +3,7 @@
 
 mod blobs;
 mod check;
+mod commits;
 mod damage;
 mod follow;
 mod isolation;

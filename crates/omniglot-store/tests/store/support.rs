@@ -41,6 +41,7 @@ pub(crate) fn new_session(name: &str) -> NewSession {
         record: RecordUpdate { fold: "{}".into(), ended: false, open_from: None },
         frames: vec![],
         events: vec![event(name, 1, UniversalEventType::SessionStarted)],
+        copied: 0,
         blobs: vec![],
     }
 }

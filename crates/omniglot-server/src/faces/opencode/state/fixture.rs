@@ -50,6 +50,7 @@ impl Fixture {
             created_ms: 1,
             record: RecordUpdate { fold: "{}".into(), ended: false, open_from: None },
             frames: vec![],
+            copied: 0,
             blobs: vec![],
         };
         self.store.create(new).await.unwrap().unwrap()

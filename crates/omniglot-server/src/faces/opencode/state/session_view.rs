@@ -207,6 +207,7 @@ mod tests {
                 event(2, json!({ "title": 3 })),
                 event(3, json!({ "title": "after" })),
             ],
+            copied: 0,
             blobs: vec![],
         };
         let record = store.create(new).await.unwrap().unwrap();
