@@ -43,6 +43,8 @@ pub enum RuntimeError {
     TokenExists(String),
     #[error("{0}")]
     Forbidden(String),
+    #[error("{0}")]
+    TooLarge(String),
     #[error("a turn is running")]
     Busy,
     #[error("the idempotency key was used with another body")]
@@ -111,6 +113,7 @@ impl RuntimeError {
             | Self::BlobNotFound(_)
             | Self::TokenNotFound(_) => ErrorType::NotFound,
             Self::Forbidden(_) => ErrorType::PermissionDenied,
+            Self::TooLarge(_) => ErrorType::TooLarge,
             Self::AlreadyResolved { .. }
             | Self::ReplyNotTaken { .. }
             | Self::Busy

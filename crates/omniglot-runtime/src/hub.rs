@@ -2,12 +2,14 @@
 //!
 //! Holds no truth of its own: a session that is not live is a row of the store.
 
+mod all_events;
 mod attach;
 mod blobs;
 mod change;
 mod check;
 mod create;
 mod follow_turn;
+mod fork;
 mod import;
 pub mod importer;
 mod limits;
@@ -21,6 +23,7 @@ mod recover;
 mod retention;
 mod session_locks;
 mod tokens;
+mod upload;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -31,8 +34,8 @@ use std::time::Duration;
 use omniglot_agents::Registry;
 use omniglot_schema::{
     AgentInfo, AgentModelsResponse, AgentModesResponse, CreateSessionRequest, CreateSessionResponse,
-    MessageId, MessageRequest, PermissionReply, QueueOnCancel, SessionDetail, SessionId, SessionInfo,
-    UniversalEventType,
+    CreatedSession, MessageId, MessageRequest, PermissionReply, QueueOnCancel, SessionDetail, SessionId,
+    SessionInfo, UniversalEventType,
 };
 use omniglot_store::{
     ListFilter, Page, ReadQuery, SessionNo, SessionRecord, Store, StoreError, StoredFrame, Subscription,
@@ -56,10 +59,12 @@ use crate::error::RuntimeError;
 use crate::hub::session_locks::SessionLocks;
 use crate::process::{self, Supervisor};
 use crate::session::{Authored, IdempotencyKey, Posted, Retired, Session, SessionCommand, SessionHandle};
+pub use all_events::{AllEvents, AllEventsFilter, AllEventsPiece, CommitPosition};
 pub use follow_turn::{Followed, FollowedTurn, TurnOutcome};
 use probe::Probe;
 pub use reassign::{NewAgent, Reassigned};
 use tokens::Tokens;
+pub use upload::Upload;
 
 /// The most bytes of events that one page holds.
 const PAGE_BYTES: usize = 8 * 1024 * 1024;
@@ -200,6 +205,14 @@ impl Hub {
         self.create_session(id, request).await
     }
 
+    /// Creates a session under an id that nobody has used.
+    pub async fn create_new(&self, request: CreateSessionRequest) -> Result<CreatedSession, RuntimeError> {
+        let id = SessionId::parse(&format!("ses_{}", uuid::Uuid::now_v7().simple()));
+        let session_id = id.map_err(|error| RuntimeError::InvalidRequest(error.to_string()))?;
+        let created = self.create(session_id.clone(), request).await?;
+        Ok(CreatedSession { session_id, created })
+    }
+
     pub async fn post(
         &self,
         id: &SessionId,
@@ -207,6 +220,8 @@ impl Hub {
         key: Option<IdempotencyKey>,
     ) -> Result<Posted, RuntimeError> {
         let record = self.record(id).await?;
+        let mut request = request;
+        self.keep_inline(id, &mut request.attachments).await?;
         let request = create::checked_message(&record, request, &self.private())?;
         if !self.is_live(id) {
             self.make_room().await;
@@ -312,13 +327,16 @@ impl Hub {
         Ok(())
     }
 
-    pub async fn list(&self, mut filter: ListFilter) -> Result<Vec<SessionInfo>, RuntimeError> {
+    pub async fn list(&self, filter: ListFilter) -> Result<Vec<SessionInfo>, RuntimeError> {
+        self.listed(filter).await?.iter().map(present::info).collect()
+    }
+
+    async fn listed(&self, mut filter: ListFilter) -> Result<Vec<SessionRecord>, RuntimeError> {
         if let Some(after) = &filter.after {
             self.check_seen(after).await.map_err(|_| StoreError::NoSession)?;
         }
         filter.labels.extend(self.caller.limit().cloned());
-        let records = self.inner.store.list(filter).await?;
-        records.iter().map(present::info).collect()
+        Ok(self.inner.store.list(filter).await?)
     }
 
     pub async fn detail(&self, id: &SessionId) -> Result<SessionDetail, RuntimeError> {

@@ -6,6 +6,7 @@ pub mod agent;
 mod caller;
 pub mod config;
 pub mod confined;
+mod data_url;
 pub mod deadlines;
 pub mod digest;
 pub mod error;
@@ -15,7 +16,11 @@ pub mod process;
 mod session;
 
 pub use caller::Caller;
+pub use data_url::DataUrl;
 pub use deadlines::Deadlines;
 pub use error::RuntimeError;
-pub use hub::{Backlog, Followed, FollowedTurn, Hub, HubConfig, Load, NewAgent, Reassigned, TurnOutcome};
+pub use hub::{
+    AllEvents, AllEventsFilter, AllEventsPiece, Backlog, CommitPosition, Followed, FollowedTurn, Hub,
+    HubConfig, Load, NewAgent, Reassigned, TurnOutcome, Upload,
+};
 pub use session::{IdempotencyKey, Posted};

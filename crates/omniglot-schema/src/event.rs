@@ -29,9 +29,28 @@ pub struct UniversalEvent {
     pub native_session_id: Option<String>,
     pub source: EventSource,
     pub synthetic: bool,
+    /// Absent from most events.
+    pub metadata: Option<EventMetadata>,
     pub data: EventData,
     /// The native frame, when requested.
     pub raw: Option<Box<RawValue>>,
+}
+
+/// The properties of an event that do not depend on its type.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct EventMetadata {
+    /// The event that this one is a copy of: it happened there, and counts only there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copied_from: Option<CopiedFrom>,
+}
+
+/// The event of another session that a fork has copied.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CopiedFrom {
+    /// The session that was forked.
+    pub session: SessionId,
+    /// The sequence of the event there.
+    pub sequence: u64,
 }
 
 macro_rules! event_data {
@@ -106,11 +125,16 @@ impl UniversalEvent {
     pub fn kind(&self) -> UniversalEventType {
         self.data.kind()
     }
+
+    /// Returns the event of another session that this one is a copy of.
+    pub fn copied_from(&self) -> Option<&CopiedFrom> {
+        self.metadata.as_ref()?.copied_from.as_ref()
+    }
 }
 
 impl Serialize for UniversalEvent {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        let mut e = s.serialize_struct("UniversalEvent", 10)?;
+        let mut e = s.serialize_struct("UniversalEvent", 10 + usize::from(self.metadata.is_some()))?;
         e.serialize_field("event_id", &self.event_id)?;
         e.serialize_field("sequence", &self.sequence)?;
         e.serialize_field("time", &self.time)?;
@@ -119,6 +143,10 @@ impl Serialize for UniversalEvent {
         e.serialize_field("source", &self.source)?;
         e.serialize_field("synthetic", &self.synthetic)?;
         e.serialize_field("type", &self.kind())?;
+        match &self.metadata {
+            Some(metadata) => e.serialize_field("metadata", metadata)?,
+            None => e.skip_field("metadata")?,
+        }
         e.serialize_field("data", &self.data)?;
         // Last, so that a stored event gets its raw frame without being decoded.
         e.serialize_field("raw", &self.raw)?;
@@ -139,6 +167,8 @@ impl<'de> Deserialize<'de> for UniversalEvent {
             source: EventSource,
             synthetic: bool,
             r#type: UniversalEventType,
+            #[serde(default)]
+            metadata: Option<EventMetadata>,
             data: Box<RawValue>,
             #[serde(default)]
             raw: Option<Box<RawValue>>,
@@ -153,6 +183,7 @@ impl<'de> Deserialize<'de> for UniversalEvent {
             native_session_id: w.native_session_id,
             source: w.source,
             synthetic: w.synthetic,
+            metadata: w.metadata,
             raw: w.raw,
         })
     }
@@ -167,7 +198,7 @@ struct UniversalEventShape {
     event_id: EventId,
     /// Dense within the session, from 1.
     sequence: u64,
-    /// RFC 3339, UTC, never backwards within a session.
+    /// RFC 3339, UTC, never backwards within a session; a copied event keeps the time at which it happened.
     time: String,
     session_id: SessionId,
     native_session_id: Option<String>,
@@ -175,6 +206,9 @@ struct UniversalEventShape {
     /// Whether the daemon made this event to fill a gap.
     synthetic: bool,
     r#type: UniversalEventType,
+    /// Absent from most events.
+    #[schema(required = false)]
+    metadata: Option<EventMetadata>,
     data: UniversalEventData,
     /// The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it was dropped.
     raw: Option<serde_json::Value>,

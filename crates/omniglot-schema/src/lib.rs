@@ -9,6 +9,7 @@ mod blob_paths;
 pub mod check;
 pub mod daemon;
 pub mod event;
+mod event_ids;
 pub mod export;
 pub mod ids;
 pub mod item;

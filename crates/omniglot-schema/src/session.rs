@@ -113,6 +113,47 @@ pub struct CreateSessionResponse {
     pub native_session_id: Option<String>,
 }
 
+/// The answer to the creation of a session whose id the daemon has made.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CreatedSession {
+    /// The id of the new session.
+    pub session_id: SessionId,
+    #[serde(flatten)]
+    pub created: CreateSessionResponse,
+}
+
+/// A permission or question that waits for a person, with the session in which it was asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OpenRequest {
+    /// The session in which it was asked.
+    pub session_id: SessionId,
+    /// The agent that asks.
+    pub agent: String,
+    /// The title of the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The labels of the session.
+    #[serde(default, skip_serializing_if = "Labels::is_empty")]
+    pub labels: Labels,
+    /// The request as its event tells it.
+    pub request: PendingRequest,
+}
+
+/// Open requests of all sessions, oldest session first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OpenRequestsResponse {
+    /// All requests of each session in it; a session is never divided between two pages.
+    pub requests: Vec<OpenRequest>,
+    /// Whether more sessions have open requests.
+    pub has_more: bool,
+    /// The value of `after` for the next page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<SessionId>,
+}
+
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionInfo {
@@ -133,7 +174,14 @@ pub struct SessionInfo {
     /// Milliseconds since 1970.
     pub updated_at: i64,
     pub directory: Option<String>,
+    /// The title that a person gave, else the agent's own, else the first line of the first message.
     pub title: Option<String>,
+    /// The session that this one was forked from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<SessionId>,
+    /// Present in lists with `include=state`; a single session has its state always.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<Box<SessionState>>,
     #[serde(default, skip_serializing_if = "Labels::is_empty")]
     pub labels: Labels,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -136,6 +136,9 @@ codes! {
     /// Time never goes backwards.
     Time = "time",
 
+    /// The events that a fork has copied stand between its first event and its own.
+    Copied = "copied",
+
     /// A stream begins with `session.started`.
     SessionFirst = "session_first",
     /// Only `session.started` and `session.updated` follow the end of a session.

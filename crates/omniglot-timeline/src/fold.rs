@@ -6,9 +6,9 @@
 use indexmap::IndexMap;
 use jiff::Timestamp;
 use omniglot_schema::{
-    AgentCapabilities, ContentPart, EventData, EventSource, ItemId, ItemKind, MessageId, PendingRequest,
-    PermissionStatus, RequestMetadata, SessionState, SessionStats, SessionStatus, StatusLabel, TurnId,
-    UniversalEvent, UniversalItem,
+    AgentCapabilities, ContentPart, EventData, EventSource, ItemEventData, ItemId, ItemKind, ItemRole,
+    MessageId, PendingRequest, PermissionStatus, RequestMetadata, SessionId, SessionState, SessionStats,
+    SessionStatus, StatusLabel, TurnId, UniversalEvent, UniversalItem,
 };
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,12 @@ pub struct Fold {
     #[serde(default)]
     pub native_since: Option<Timestamp>,
     pub agent_version: Option<String>,
+    /// The session that this one was forked from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<SessionId>,
+    /// The first line that a person wrote, cut: the title of a session that has no other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_prompt: Option<String>,
     pub state: SessionState,
     /// Somebody gave the session its title; what its agent calls it does not count any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -84,7 +90,11 @@ impl Fold {
 
     pub fn apply(&mut self, event: &UniversalEvent) {
         self.last_seq = event.sequence;
-        self.last_time = Some(event.time);
+        self.last_time = self.last_time.max(Some(event.time));
+        self.first_prompt = self.first_prompt.take().or_else(|| prompt_title(&event.data));
+        if event.copied_from().is_some() {
+            return;
+        }
         if event.native_session_id.is_some() && event.native_session_id != self.native_session_id {
             self.native_session_id.clone_from(&event.native_session_id);
             self.native_since = Some(event.time);
@@ -94,6 +104,8 @@ impl Fold {
                 (self.started, self.ended) = (true, false);
                 let version = data.metadata.as_ref().and_then(|metadata| metadata.agent_version.clone());
                 self.agent_version = version.or(self.agent_version.take());
+                let forked_from = data.metadata.as_ref().and_then(|metadata| metadata.forked_from.clone());
+                self.forked_from = forked_from.or(self.forked_from.take());
             }
             EventData::SessionEnded(_) => self.ended = true,
             EventData::SessionUpdated(patch) => {
@@ -156,6 +168,31 @@ impl Fold {
             self.grants.push(grant);
         }
     }
+}
+
+/// Returns the first line of a person's message, cut: the title of a session that has no other.
+pub fn prompt_title(data: &EventData) -> Option<String> {
+    let (EventData::ItemStarted(ItemEventData { item }) | EventData::ItemCompleted(ItemEventData { item })) =
+        data
+    else {
+        return None;
+    };
+    let texts = item.content.iter().filter_map(|part| match part {
+        ContentPart::Text { text } if item.role == Some(ItemRole::User) => Some(text),
+        _ => None,
+    });
+    texts.flat_map(|text| text.lines()).find_map(title_of)
+}
+
+/// Returns the line without its margins, cut to the length of a title; `None` when it is blank.
+fn title_of(line: &str) -> Option<String> {
+    const MAX: usize = 80;
+    let line = line.trim();
+    let mut title: String = line.chars().filter(|c| !c.is_control()).take(MAX).collect();
+    if line.chars().count() > MAX {
+        title.push('…');
+    }
+    (!title.is_empty()).then_some(title)
 }
 
 /// Whether an item tells what came too late.

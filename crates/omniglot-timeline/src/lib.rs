@@ -10,8 +10,8 @@ pub mod timeline;
 pub mod view;
 
 pub use draft::*;
-pub use fold::{Fold, Grant, OpenTurn, Snapshot};
+pub use fold::{Fold, Grant, OpenTurn, Snapshot, prompt_title};
 pub use timeline::{
-    Author, Blob, Effect, Emitted, Identity, Restoring, SessionEnd, Stamp, Timeline, inline_file,
-    inline_image,
+    Author, Blob, Effect, Emitted, ForkSource, ForkSourceReader, Identity, Restoring, SessionEnd, Stamp,
+    Timeline, inline_file, inline_image,
 };

@@ -9,6 +9,7 @@ mod bodies;
 mod calls;
 mod closing;
 mod content;
+mod copies;
 mod fates;
 mod items;
 mod late;
@@ -35,6 +36,7 @@ use crate::draft::{
 use crate::fold::{Fold, Snapshot};
 
 pub use blobs::{Blob, inline_file, inline_image};
+pub use copies::{ForkSource, ForkSourceReader};
 use fates::Fates;
 use requests::OpenRequest;
 pub use restore::Restoring;
@@ -114,7 +116,9 @@ pub struct Timeline {
     /// The native session belongs to the log that this one was imported from.
     foreign: bool,
     /// The session that this one begins as a copy of, until that is told.
-    forked_from: Option<SessionId>,
+    forked_from: Option<ForkSource>,
+    /// The number of events that are copies of the origin's.
+    copied: u64,
     capabilities: Option<AgentCapabilities>,
     turn: Option<Turn>,
     fates: Fates,
@@ -146,7 +150,7 @@ impl Timeline {
     }
 
     /// A session that begins now as a copy of `origin`.
-    pub fn forked(identity: Identity, seed: impl Into<String>, origin: SessionId) -> Self {
+    pub fn forked(identity: Identity, seed: impl Into<String>, origin: ForkSource) -> Self {
         Self { forked_from: Some(origin), ..Self::new(identity, seed) }
     }
 
@@ -160,6 +164,7 @@ impl Timeline {
             foreign: snapshot.foreign,
             capabilities: snapshot.capabilities,
             forked_from: None,
+            copied: 0,
             turn: None,
             fates: Fates::default(),
             requests: IndexMap::new(),
@@ -375,7 +380,8 @@ impl Timeline {
         match (self.fold.started, self.fold.ended) {
             (false, _) => {
                 let agent = Some(self.identity.agent.clone());
-                let forked_from = self.forked_from.take();
+                let origin = self.forked_from.take();
+                let forked_from = origin.as_ref().map(|origin| origin.session().clone());
                 let metadata =
                     SessionStartedMetadata { agent, agent_version, forked_from, ..Default::default() };
                 self.emit(
@@ -383,6 +389,9 @@ impl Timeline {
                     stamp,
                     out,
                 );
+                if let Some(origin) = origin {
+                    self.copy(origin, out);
+                }
             }
             (true, true) => self.resumed(agent_version, resume, stamp, out),
             (true, false) => self.dropped(DropReason::Internal),
@@ -465,6 +474,7 @@ impl Timeline {
             native_session_id: self.native_session_id.clone(),
             source: stamp.source,
             synthetic: stamp.source == EventSource::Daemon,
+            metadata: None,
             data,
             raw: None,
         };

@@ -12,14 +12,14 @@ use jiff::Timestamp;
 use omniglot_schema::{
     Activity, ContentPart, ErrorCode, ItemRole, Listed, MessageId, PermissionStatus, QuestionInfo,
     QuestionOption, ReasoningVisibility, ResolvedBy, Resume, SessionId, StatePatch, StatusLabel, StopReason,
-    Todo, TodoStatus, UniversalEvent, Usage,
+    Todo, TodoStatus, UniversalEvent, UniversalEventType, Usage,
 };
 use omniglot_testkit::validate::validate_event;
 use omniglot_timeline::check::{Allow, check};
 use omniglot_timeline::{
-    Body, CallEnd, CallStart, Draft, DropReason, Emitted, Failure, Fold, Identity, ItemEnd, ItemKey,
-    ItemStart, Origin, Outcome, PermissionAsk, QuestionAsk, RequestKey, SessionEnd, SessionStarted, Stamp,
-    Timeline, ToolCall, ToolResult, TurnEnd, Unparsed, inline_image,
+    Body, CallEnd, CallStart, Draft, DropReason, Emitted, Failure, Fold, ForkSourceReader, Identity, ItemEnd,
+    ItemKey, ItemStart, Origin, Outcome, PermissionAsk, QuestionAsk, RequestKey, SessionEnd, SessionStarted,
+    Stamp, Timeline, ToolCall, ToolResult, TurnEnd, Unparsed, inline_image,
 };
 use proptest::prelude::*;
 
@@ -284,6 +284,23 @@ fn take(
     }
 }
 
+/// Forks a session after these events, and lets the fork do a turn of its own.
+fn fork(name: &str, origin: &Timeline, events: &[UniversalEvent]) -> (Timeline, Vec<UniversalEvent>) {
+    let session = events[0].session_id.clone();
+    let mut source = ForkSourceReader::new(session, &origin.snapshot());
+    events.iter().for_each(|event| source.read(event.clone()));
+    let identity = Identity { session_id: SessionId::parse(name).unwrap(), agent: "mock".into() };
+    let mut fork = Timeline::forked(identity, format!("seed{name}"), source.finish());
+    let (now, mut out) = (Timestamp::from_second(9_000_000).unwrap(), vec![]);
+    let started = SessionStarted { native_session_id: Some(name.into()), ..SessionStarted::default() };
+    let turn = Draft::TurnStarted(Origin::User { message_id: None, content: vec![] });
+    let end = Draft::TurnEnded(TurnEnd::new(StopReason::EndTurn));
+    for draft in [Draft::SessionStarted(started), turn, end] {
+        fork.apply(draft, Stamp::agent(now, 1), &mut out);
+    }
+    (fork, out.into_iter().map(|emitted| emitted.event).collect())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
@@ -304,6 +321,32 @@ proptest! {
             fold.apply(&serde_json::from_str(&wire).unwrap());
         }
         prop_assert_eq!(&fold, timeline.fold());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn a_fork_of_anything_is_lawful_and_counts_nothing_twice(steps in proptest::collection::vec(step(), 0..60)) {
+        let (timeline, events) = play(steps);
+        prop_assume!(!events.is_empty());
+        let (first, of_first) = fork("t", &timeline, &events);
+        let (second, of_second) = fork("u", &first, &of_first);
+        for (timeline, events) in [(first, &of_first), (second, &of_second)] {
+            let report = check(events, Allow::default());
+            prop_assert!(report.violations.is_empty(), "{:#?}\n{}", report.violations, dump(events));
+            let copies = events.iter().filter(|event| event.copied_from().is_some()).count() as u64;
+            let fold = timeline.fold();
+            prop_assert_eq!((timeline.copied(), fold.turns, &fold.state), (copies, 1, &Default::default()));
+            prop_assert!(fold.pending.is_empty() && fold.grants.is_empty());
+        }
+        let ended = |events: &[UniversalEvent]| {
+            let turns = events.iter().filter(|event| event.kind() == UniversalEventType::TurnEnded);
+            turns.count()
+        };
+        prop_assert_eq!(ended(&of_first), ended(&events) + 1, "every whole turn is copied");
+        prop_assert_eq!(ended(&of_second), ended(&events) + 2);
     }
 }
 

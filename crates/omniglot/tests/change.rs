@@ -9,8 +9,8 @@
 
 use omniglot_client::ClientError;
 use omniglot_schema::{
-    ContentPart, CreateSessionRequest, Delivered, Delivery, EventData, MessageRequest, PermissionReply,
-    QueueOnCancel, SessionDetail, SessionPatch, UniversalEvent, UniversalEventType,
+    ContentPart, CreateSessionRequest, Delivered, Delivery, EventData, ItemId, MessageRequest,
+    PermissionReply, QueueOnCancel, SessionDetail, SessionPatch, UniversalEvent, UniversalEventType,
 };
 use omniglot_testkit::daemon::{Daemon, Setup};
 use omniglot_testkit::session_driver::{SessionDriver, Turn, message, session_id, status_of};
@@ -116,7 +116,11 @@ async fn a_free_agent_takes_a_change_at_once() {
     let build = SessionPatch { agent_mode: Some("build".into()), ..SessionPatch::default() };
     assert_eq!(patch(&session, build).await.info.agent_mode, "default");
     let untitled = SessionPatch { title: Some(String::new()), ..SessionPatch::default() };
-    assert_eq!(patch(&session, untitled).await.info.title, None);
+    assert_eq!(
+        patch(&session, untitled).await.info.title.as_deref(),
+        Some("[[permission]]"),
+        "its first prompt"
+    );
     session.history().await;
 }
 
@@ -397,6 +401,9 @@ async fn a_fork_remembers_what_was_said_and_goes_its_own_way() {
     let EventData::SessionStarted(started) = &events[0].data else { panic!("{:?}", events[0]) };
     let metadata = started.metadata.clone().unwrap();
     assert_eq!((metadata.forked_from, metadata.resumed), (Some(session.id.clone()), None));
+    assert_eq!(info.forked_from, Some(session.id.clone()));
+    assert_eq!(info.title.as_deref(), Some("First words [[text:1]]"));
+    assert_copy(&session.history().await, &events);
 
     let earlier = |turn: Turn| turn.text();
     let recalled = earlier(copy.turn("[[recall]]", PermissionReply::Once).await);
@@ -413,6 +420,52 @@ async fn a_fork_remembers_what_was_said_and_goes_its_own_way() {
     assert!(recalled.contains("Earlier prompts: 2."), "{recalled}");
     copy.history().await;
     SessionDriver::of(&daemon.client, "s").history().await;
+}
+
+/// The fork begins with what was said in its origin: the same words and times under other ids.
+#[track_caller]
+fn assert_copy(origin: &[UniversalEvent], fork: &[UniversalEvent]) {
+    let copies: Vec<_> = fork.iter().filter(|event| event.copied_from().is_some()).collect();
+    assert_eq!(copies.iter().map(|event| event.sequence).collect::<Vec<_>>()[..2], [2, 3]);
+    for copy in &copies {
+        let from = copy.copied_from().unwrap();
+        let before = &origin[usize::try_from(from.sequence).unwrap() - 1];
+        assert_eq!((before.kind(), before.time), (copy.kind(), copy.time));
+        assert_ne!(before.event_id, copy.event_id);
+    }
+    let said = |events: &mut dyn Iterator<Item = &UniversalEvent>| -> Vec<(ItemId, Vec<ContentPart>)> {
+        let completed = events.filter_map(|event| match &event.data {
+            EventData::ItemCompleted(data) => Some((data.item.item_id.clone(), data.item.content.clone())),
+            _ => None,
+        });
+        completed.collect()
+    };
+    let (before, after) = (said(&mut origin.iter()), said(&mut copies.into_iter()));
+    assert_eq!(before.len(), after.len());
+    for ((old_id, old), (new_id, new)) in before.into_iter().zip(after) {
+        assert_ne!(old_id, new_id);
+        assert_eq!(old, new);
+    }
+}
+
+#[tokio::test]
+async fn a_fork_in_mid_turn_begins_with_the_turns_that_are_over() {
+    let daemon = daemon();
+    let session = SessionDriver::create(&daemon.client, "s").await;
+    session.turn("[[text:1]]", PermissionReply::Once).await;
+    session.post("[[permission]]").await;
+    session.wait_for(0, is(UniversalEventType::PermissionRequested)).await;
+    daemon.client.fork(&session.id, &session_id("t")).await.unwrap();
+    let copy = SessionDriver::of(&daemon.client, "t");
+    let kinds: Vec<_> = copy.history().await.iter().map(UniversalEvent::kind).collect();
+    let count = |wanted| kinds.iter().filter(|kind| **kind == wanted).count();
+    assert_eq!((count(UniversalEventType::TurnStarted), count(UniversalEventType::TurnEnded)), (1, 1));
+    assert!(daemon.client.detail(&copy.id).await.unwrap().pending.is_empty());
+    // A fork of the fork has it all.
+    copy.turn("[[text:1]]", PermissionReply::Once).await;
+    daemon.client.fork(&copy.id, &session_id("u")).await.unwrap();
+    let copy = SessionDriver::of(&daemon.client, "u").history().await;
+    assert_eq!(copy.iter().filter(|event| event.kind() == UniversalEventType::TurnEnded).count(), 2);
 }
 
 #[tokio::test]

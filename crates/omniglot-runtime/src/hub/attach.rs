@@ -7,12 +7,17 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use omniglot_schema::SessionId;
+use omniglot_schema::{MessageAttachment, SessionId};
 use omniglot_store::{SessionNo, StoreError, shared};
 
 use super::Hub;
+use super::upload::Upload;
+use crate::data_url::DataUrl;
 use crate::digest::sha256;
 use crate::error::RuntimeError;
+
+/// The most bytes that stand inside a message; a larger file is uploaded.
+const MAX_INLINE: usize = 4 << 20;
 
 impl Hub {
     /// Writes a file for a message of this session and returns its path. The same content has the same path.
@@ -29,6 +34,34 @@ impl Hub {
         let written = tokio::task::spawn_blocking(move || write(&folder, &path, &bytes)).await;
         written.map_err(io::Error::other).flatten().map_err(StoreError::Io)?;
         Ok(shown)
+    }
+
+    /// Replaces the `data:` URLs among the attachments by files.
+    pub(super) async fn keep_inline(
+        &self,
+        id: &SessionId,
+        attachments: &mut [MessageAttachment],
+    ) -> Result<(), RuntimeError> {
+        for attachment in attachments.iter_mut().filter(|attachment| attachment.path.starts_with("data:")) {
+            let DataUrl { mime, bytes } = DataUrl::parse(&attachment.path)
+                .ok_or_else(|| RuntimeError::InvalidRequest("a data: URL cannot be decoded".into()))?;
+            if bytes.len() > MAX_INLINE {
+                return Err(RuntimeError::TooLarge(format!(
+                    "a data: URL holds more than {} MiB; upload the file and attach what the upload answers",
+                    MAX_INLINE >> 20
+                )));
+            }
+            let name = attachment.filename.as_deref().unwrap_or("attachment");
+            attachment.path = self.keep_attachment(id, name, bytes).await?;
+            attachment.mime = attachment.mime.take().or(mime);
+        }
+        Ok(())
+    }
+
+    /// Begins a file that a client uploads for messages of this session.
+    pub async fn begin_upload(&self, id: &SessionId) -> Result<Upload, RuntimeError> {
+        let folder = self.attachments_of(self.record(id).await?.no);
+        Ok(Upload::begin(folder).await.map_err(StoreError::Io)?)
     }
 
     /// Removes what was kept for a session that is no more.
@@ -68,7 +101,7 @@ fn write(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// A name that is harmless in a path; its end, which tells the type, stays.
-fn plain(name: &str) -> String {
+pub(super) fn plain(name: &str) -> String {
     const MAX: usize = 80;
     let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-') { c } else { '_' };
     let safe: String = name.chars().map(safe).collect();

@@ -1,13 +1,8 @@
-//! Changing a session: its settings, a compact context, a copy that goes its own way.
+//! Changing a session: its settings, a compact context.
 
-use omniglot_agents::Open;
-use omniglot_schema::{
-    CommandInfo, CreateSessionRequest, CreateSessionResponse, Listed, MessageRequest, SessionDetail,
-    SessionId, SessionPatch,
-};
+use omniglot_schema::{CommandInfo, Listed, MessageRequest, SessionDetail, SessionId, SessionPatch};
 use omniglot_store::SessionRecord;
 
-use super::create::open_of;
 use super::{Hub, Posted, present};
 use crate::error::RuntimeError;
 use crate::session::SessionCommand;
@@ -54,34 +49,6 @@ impl Hub {
         let name = path.rsplit('/').next().unwrap_or_default();
         let blob = self.inner.store.blob(record.no, name).await?;
         Ok(blob.and_then(|blob| serde_json::from_slice(&blob.bytes).ok()).unwrap_or_default())
-    }
-
-    /// A new session `id` whose agent remembers what that of `origin` does, where it can.
-    pub async fn fork(
-        &self,
-        origin: &SessionId,
-        id: SessionId,
-    ) -> Result<CreateSessionResponse, RuntimeError> {
-        self.check_open()?;
-        let record = self.record(origin).await?;
-        let info = present::info(&record)?;
-        let request: CreateSessionRequest = present::request(&record)?;
-        let foreign = present::snapshot(&record)?.foreign;
-        let native = info.native_session_id.filter(|_| !foreign).ok_or_else(|| {
-            RuntimeError::unsupported(format!("session {origin} has no session of its agent to copy yet"))
-        })?;
-        let state = present::snapshot(&record)?.fold.state;
-        let request = CreateSessionRequest {
-            model: info.model,
-            variant: info.variant,
-            agent_mode: state.agent_mode,
-            permission_mode: state.permission_mode,
-            title: None,
-            labels: record.labels,
-            ..request
-        };
-        let open = Open { resume: Some(native), fork: true, ..open_of(&request) };
-        self.create_with(id, request, open, Some(origin.clone())).await
     }
 }
 

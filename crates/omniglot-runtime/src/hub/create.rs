@@ -8,9 +8,10 @@ use omniglot_schema::{
     AgentError, AuthState, AuthStatus, Connection, CreateSessionRequest, CreateSessionResponse, ErrorType,
     MessageRequest, QuestionPolicy, SessionId, StatePatch,
 };
-use omniglot_store::{NewSession, SessionNo, SessionRecord, StoreError};
+use omniglot_store::{Blob, NewSession, SessionNo, SessionRecord, StoreError};
 use omniglot_timeline::{Draft, Identity, SessionStarted, Timeline};
 
+use super::fork::Fork;
 use super::{Hub, flatten};
 use crate::agent::Agent;
 use crate::agent::session_start::{Opened, StartError, StartErrorKind, not_a_directory};
@@ -29,19 +30,19 @@ impl Hub {
         self.create_with(id, request, open, None).await
     }
 
-    /// Opens the agent and writes the session down, as a copy of `origin` if there is one.
+    /// Opens the agent and writes the session down, as a fork if it is one.
     pub(super) async fn create_with(
         &self,
         id: SessionId,
         request: CreateSessionRequest,
         open: Open,
-        origin: Option<SessionId>,
+        fork: Option<Fork>,
     ) -> Result<CreateSessionResponse, RuntimeError> {
         let _session_lock = self.inner.session_locks.hold(&id).await;
         if self.inner.store.session(&id).await?.is_some() {
             return Err(RuntimeError::SessionExists(id.to_string()));
         }
-        let pending = self.open_agent(&id, &request, open, origin).await?;
+        let pending = self.open_agent(&id, &request, open, fork).await?;
         self.persist(id, &request, pending, None).await
     }
 
@@ -51,10 +52,10 @@ impl Hub {
         id: &SessionId,
         request: &CreateSessionRequest,
         mut open: Open,
-        origin: Option<SessionId>,
+        fork: Option<Fork>,
     ) -> Result<PendingSession, RuntimeError> {
-        let is_copy = origin.is_some();
-        let mut pending = PendingSession::new(id, request, origin);
+        let is_copy = fork.is_some();
+        let mut pending = PendingSession::new(id, request, fork);
         open.lacks_credentials = !self.has_credentials(self.inner.launcher.catalog.get(&request.agent)?);
         let opening = self.inner.launcher.clone().open(request.agent.clone(), open).await;
         let is_open = opening.is_ok();
@@ -157,21 +158,23 @@ pub(super) struct PendingSession {
     agent: String,
     timeline: Timeline,
     step: Step,
+    /// The blobs of the session that it is a fork of.
+    blobs: Vec<Blob>,
     opened: Option<Agent>,
     /// Why its agent cannot work yet.
     refused: Option<AgentError>,
 }
 
 impl PendingSession {
-    fn new(id: &SessionId, request: &CreateSessionRequest, origin: Option<SessionId>) -> Self {
+    fn new(id: &SessionId, request: &CreateSessionRequest, fork: Option<Fork>) -> Self {
         let identity = Identity { session_id: id.clone(), agent: request.agent.clone() };
         let seed = new_seed();
-        let timeline = match origin {
-            Some(origin) => Timeline::forked(identity, seed, origin),
-            None => Timeline::new(identity, seed),
+        let (timeline, blobs) = match fork {
+            Some(Fork { origin, blobs }) => (Timeline::forked(identity, seed, origin), blobs),
+            None => (Timeline::new(identity, seed), vec![]),
         };
         let agent = request.agent.clone();
-        Self { agent, timeline, step: Step::new(0), opened: None, refused: None }
+        Self { agent, timeline, step: Step::new(0), blobs, opened: None, refused: None }
     }
 
     /// Without credentials a session exists but cannot work yet; every other reason means no session.
@@ -245,8 +248,8 @@ impl PendingSession {
             record: record_of(&self.timeline),
             frames: self.step.take_frames(),
             events: self.step.take_events(),
-            copied: 0,
-            blobs: self.step.take_blobs(&mut self.timeline),
+            copied: self.timeline.copied(),
+            blobs: [std::mem::take(&mut self.blobs), self.step.take_blobs(&mut self.timeline)].concat(),
         })
     }
 }

@@ -1,6 +1,8 @@
 //! A session's row as the REST face shows it. Secrets are hidden here, once.
 
-use omniglot_schema::{CreateSessionRequest, McpServers, SessionDetail, SessionInfo};
+use omniglot_schema::{
+    CreateSessionRequest, McpServers, OpenRequest, PendingRequest, SessionDetail, SessionInfo,
+};
 use omniglot_store::SessionRecord;
 use omniglot_timeline::{Fold, Snapshot};
 
@@ -10,6 +12,25 @@ pub(super) fn info(record: &SessionRecord) -> Result<SessionInfo, RuntimeError> 
     let fold = snapshot(record)?.fold;
     let info = info_of(record, &fold, request(record)?);
     Ok(SessionInfo { status: Some(fold.status()), ..info })
+}
+
+pub(super) fn info_with_state(record: &SessionRecord) -> Result<SessionInfo, RuntimeError> {
+    let fold = snapshot(record)?.fold;
+    let info = info_of(record, &fold, request(record)?);
+    Ok(SessionInfo { status: Some(fold.status()), state: Some(Box::new(fold.state)), ..info })
+}
+
+pub(super) fn open_requests(record: &SessionRecord) -> Result<Vec<OpenRequest>, RuntimeError> {
+    let fold = snapshot(record)?.fold;
+    let SessionInfo { session_id, agent, title, labels, .. } = info_of(record, &fold, request(record)?);
+    let open = |request: &PendingRequest| OpenRequest {
+        session_id: session_id.clone(),
+        agent: agent.clone(),
+        title: title.clone(),
+        labels: labels.clone(),
+        request: request.clone(),
+    };
+    Ok(fold.pending.values().map(open).collect())
 }
 
 pub(super) fn detail(record: &SessionRecord) -> Result<SessionDetail, RuntimeError> {
@@ -43,7 +64,9 @@ fn info_of(record: &SessionRecord, fold: &Fold, request: CreateSessionRequest) -
         created_at: record.created_ms,
         updated_at: record.updated_ms,
         directory: request.directory,
-        title: state.title.clone().or(request.title),
+        title: state.title.clone().or(request.title).or_else(|| fold.first_prompt.clone()),
+        forked_from: fold.forked_from.clone(),
+        state: None,
         labels: record.labels.clone(),
         mcp: request.mcp.map(redacted),
         skills: request.skills,

@@ -1,5 +1,6 @@
 //! The named tokens of the daemon: made, listed, revoked and recognised. The store keeps hashes of their secrets.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
@@ -26,6 +27,7 @@ pub(super) struct Tokens {
     making: tokio::sync::Mutex<()>,
     /// Ends the streams of limited tokens when labels change.
     relabelled: Mutex<CancellationToken>,
+    label_changes: AtomicU64,
 }
 
 struct Known {
@@ -46,6 +48,7 @@ impl Tokens {
             known: Mutex::new(known),
             making: tokio::sync::Mutex::default(),
             relabelled: Mutex::default(),
+            label_changes: AtomicU64::default(),
         })
     }
 
@@ -61,8 +64,14 @@ impl Tokens {
         valid.then(|| Caller::of_token(record.info.clone(), revoked.clone(), relabelled))
     }
 
+    /// Returns how often labels have changed since the daemon started.
+    pub(super) fn label_changes(&self) -> u64 {
+        self.label_changes.load(Ordering::Acquire)
+    }
+
     /// Ends the streams of limited tokens, which begin again with what the tokens see now.
     pub(super) fn labels_changed(&self) {
+        self.label_changes.fetch_add(1, Ordering::Release);
         let mut relabelled = self.relabelled.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *relabelled).cancel();
     }

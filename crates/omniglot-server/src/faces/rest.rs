@@ -17,12 +17,14 @@ use utoipa_axum::routes;
 
 use crate::app::{App, Unscoped};
 use crate::http::problem::Problem;
-use routes::{agents, blobs, events, health, import, messages, requests, sessions, tokens};
+use routes::{
+    agents, all_events, blobs, events, health, import, messages, requests, sessions, tokens, uploads,
+};
 
 /// The routes of this face with their description.
 pub(crate) fn table() -> OpenApiRouter<Unscoped<App>> {
     OpenApiRouter::with_openapi(Described::openapi())
-        .routes(routes!(sessions::list_sessions))
+        .routes(routes!(sessions::list_sessions, sessions::create_new_session))
         .routes(routes!(
             sessions::create_session,
             sessions::get_session,
@@ -39,10 +41,13 @@ pub(crate) fn table() -> OpenApiRouter<Unscoped<App>> {
         .routes(routes!(messages::delete_message))
         .routes(routes!(events::get_events))
         .routes(routes!(events::get_events_sse))
+        .routes(routes!(all_events::get_all_events_sse))
         .routes(routes!(blobs::get_blob))
         .routes(routes!(requests::reply_permission))
         .routes(routes!(requests::reply_question))
         .routes(routes!(requests::reject_question))
+        .routes(routes!(requests::list_requests))
+        .routes(routes!(uploads::upload_file))
         .routes(routes!(agents::list_agents))
         .routes(routes!(agents::get_agent))
         .routes(routes!(agents::get_agent_models))

@@ -21,6 +21,8 @@ const SCOPES: &[(Scope, &[&str])] = &[
             "GET /v1/sessions/{session_id}",
             "GET /v1/sessions/{session_id}/events",
             "GET /v1/sessions/{session_id}/events/sse",
+            "GET /v1/events/sse",
+            "GET /v1/requests",
             "GET /v1/sessions/{session_id}/blobs/{name}",
             "GET /v1/agents",
             "GET /v1/agents/{agent}",
@@ -86,7 +88,9 @@ const SCOPES: &[(Scope, &[&str])] = &[
     (
         Scope::Drive,
         &[
+            "POST /v1/sessions",
             "POST /v1/sessions/{session_id}",
+            "POST /v1/sessions/{session_id}/uploads",
             "PATCH /v1/sessions/{session_id}",
             "POST /v1/sessions/{session_id}/fork",
             "POST /v1/sessions/{session_id}/compact",

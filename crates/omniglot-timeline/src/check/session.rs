@@ -21,6 +21,8 @@ pub(super) struct Session {
     time: Option<Timestamp>,
     event_ids: HashSet<EventId>,
     starts: usize,
+    /// An event that is no copy has followed the first.
+    has_own: bool,
     live: bool,
     /// The agent was resumed without memory, and no status item has said so yet.
     pub(super) owes_memory_lost: bool,
@@ -103,10 +105,24 @@ impl Session {
         if event.source == EventSource::Agent && matches!(event.data, EventData::AgentUnparsed(_)) {
             self.say(Code::Synthetic, "agent.unparsed by the agent");
         }
-        if self.time.is_some_and(|time| event.time < time) {
+        self.copy(event);
+        if event.copied_from().is_none() && self.time.is_some_and(|time| event.time < time) {
             self.say(Code::Time, format!("goes backwards to {}", event.time));
         }
         self.time = self.time.max(Some(event.time));
+    }
+
+    /// Copies stand together behind the first event.
+    fn copy(&mut self, event: &UniversalEvent) {
+        let is_copy = event.copied_from().is_some();
+        let own = event.sequence > 1 && !is_copy;
+        if is_copy && (self.has_own || event.sequence < 2) {
+            self.say(Code::Copied, "a copied event that does not follow the first event or another copy");
+        }
+        if is_copy && event.native_session_id.is_some() {
+            self.say(Code::Copied, "a copied event with a native session");
+        }
+        self.has_own |= own;
     }
 
     fn place(&mut self, event: &UniversalEvent, first: bool) {

@@ -1,6 +1,6 @@
 //! A small lawful stream, and for every code a change to it that breaks that rule and no other.
 
-use omniglot_schema::{EventSource, UniversalEvent, UniversalEventType};
+use omniglot_schema::{CopiedFrom, EventMetadata, EventSource, UniversalEvent, UniversalEventType};
 use serde_json::{Value, json};
 
 use super::{Allow, Code, Report, check};
@@ -141,7 +141,7 @@ fn breaking(code: Code) -> fn(&mut Stream) {
     use Code as C;
     match code {
         // These cannot be said in the data; `on_the_envelope` breaks them.
-        C::Sequence | C::EventId | C::Synthetic | C::Time => |_| {},
+        C::Sequence | C::EventId | C::Synthetic | C::Time | C::Copied => |_| {},
         C::IdPrefix => |s| {
             for at in 1..=ENDED {
                 if s.0[at].1.get("turn_id").is_some() {
@@ -262,6 +262,10 @@ fn on_the_envelope(code: Code, events: &mut [UniversalEvent]) {
         Code::EventId => events[ENDED].event_id = events[0].event_id.clone(),
         Code::Synthetic => events[ENDED].synthetic = false,
         Code::Time => events[ENDED].time = events[0].time,
+        Code::Copied => {
+            let copied_from = CopiedFrom { session: events[0].session_id.clone(), sequence: 3 };
+            events[ENDED].metadata = Some(EventMetadata { copied_from: Some(copied_from) });
+        }
         _ => {}
     }
 }

@@ -149,6 +149,7 @@ fn event(id: &str, sequence: u64, raw: Option<&str>) -> UniversalEvent {
         native_session_id: None,
         source: EventSource::Daemon,
         synthetic: true,
+        metadata: None,
         data,
         raw: raw.map(|raw| RawValue::from_string(raw.to_owned()).unwrap()),
     }

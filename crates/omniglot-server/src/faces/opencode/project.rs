@@ -24,6 +24,7 @@ mod user;
 use std::collections::HashMap;
 
 use omniglot_schema::{EventData, ItemId, ItemKind, ItemRole, SessionId, SessionState, UniversalEvent};
+use omniglot_timeline::prompt_title;
 use omniglot_timeline::view::{Change, Message, View};
 
 use self::diffs::Diffs;
@@ -74,6 +75,8 @@ pub struct Projector {
     sequence: u64,
     messages: Messages,
     state: SessionState,
+    /// The title of a session that has no other.
+    first_prompt: Option<String>,
     status: Status,
     tokens: Tokens,
     /// The start of the running compaction.
@@ -108,6 +111,7 @@ impl Projector {
             sequence: 0,
             messages: Messages::default(),
             state,
+            first_prompt: None,
             status: Status::Idle,
             tokens: Tokens::default(),
             compacting: None,
@@ -138,6 +142,7 @@ impl Projector {
         if is_other {
             self.beside_the_turn(&event.data);
         }
+        self.name_after(&event.data);
         std::mem::take(&mut self.out)
     }
 
@@ -166,6 +171,16 @@ impl Projector {
             Change::Other => return true,
         }
         false
+    }
+
+    /// A session is named after its first prompt until it has a better title.
+    fn name_after(&mut self, data: &EventData) {
+        if self.first_prompt.is_none() {
+            self.first_prompt = prompt_title(data);
+            if self.first_prompt.is_some() && self.state.title.is_none() {
+                self.say_session();
+            }
+        }
     }
 
     fn beside_the_turn(&mut self, data: &EventData) {

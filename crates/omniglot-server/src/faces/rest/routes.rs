@@ -1,6 +1,7 @@
 //! One file per resource, one function per route. A handler reads, calls the hub, converts, answers.
 
 pub(crate) mod agents;
+pub(crate) mod all_events;
 pub(crate) mod blobs;
 pub(crate) mod events;
 pub(crate) mod health;
@@ -9,3 +10,4 @@ pub(crate) mod messages;
 pub(crate) mod requests;
 pub(crate) mod sessions;
 pub(crate) mod tokens;
+pub(crate) mod uploads;

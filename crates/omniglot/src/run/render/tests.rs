@@ -235,6 +235,7 @@ fn written_by(renderer: &mut Renderer, events: Vec<EventData>) -> String {
             native_session_id: None,
             source: EventSource::Agent,
             synthetic: false,
+            metadata: None,
             data,
             raw: None,
         })

@@ -89,12 +89,17 @@ pub(super) fn session(of: &Projector) -> Session {
         summary: (summary.files > 0).then_some(summary),
         cost: of.state.cost_usd.unwrap_or(0.0),
         tokens: of.tokens.clone(),
-        title: of.state.title.clone().unwrap_or_else(|| untitled(of.summary.created)),
+        title: title(of),
         agent: Some(of.mode()),
         model: Some(SessionModel { id: model_id, provider_id, variant }),
         version: VERSION.to_owned(),
         time: SessionTime { created: of.summary.created, updated: of.now, compacting: of.compacting },
     }
+}
+
+fn title(of: &Projector) -> String {
+    let title = of.state.title.clone().or_else(|| of.first_prompt.clone());
+    title.unwrap_or_else(|| untitled(of.summary.created))
 }
 
 /// Clients know a session without a title by these words.

@@ -103,8 +103,10 @@ fn a_message_that_waits_for_its_agent_is_shown_and_the_session_is_busy() {
     assert_eq!(kinds(&told), ["message.updated", "message.part.updated", "session.status busy"]);
     assert_eq!(kinds(&harness.turn("msg_1", &[])), [""; 0], "it is busy already");
     let told = harness.said("itm_1", "user", "hi");
-    assert_eq!(kinds(&told), ["message.updated", "message.part.updated"], "only the assistant's is new");
-    assert_eq!(told[0]["properties"]["info"]["role"], "assistant");
+    let expected = ["session.updated", "message.updated", "message.part.updated"];
+    assert_eq!(kinds(&told), expected, "only the title and the assistant's message are new");
+    assert_eq!(told[0]["properties"]["info"]["title"], "hi");
+    assert_eq!(told[1]["properties"]["info"]["role"], "assistant");
     assert_eq!(kinds(&harness.queue(&[])), [""; 0]);
     assert_eq!(harness.messages()[0]["parts"][0]["text"], "hi");
 }
@@ -118,7 +120,7 @@ fn the_words_of_a_message_are_shown_before_its_agent_has_named_it() {
             "content": [{ "type": "text", "text": "hi" }] } })
     };
     let told = harness.tell("item.started", item("in_progress"));
-    assert_eq!(kinds(&told), ["message.updated", "message.part.updated"]);
+    assert_eq!(kinds(&told), ["message.updated", "message.part.updated", "session.updated"]);
     assert_eq!(told[1]["properties"]["part"]["text"], "hi");
     let told = harness.tell("item.completed", item("completed"));
     assert_eq!(told[0]["properties"]["info"]["role"], "assistant", "the words are not told twice");

@@ -1,13 +1,38 @@
-//! Answers of people to the permissions and questions of agents.
+//! The permissions and questions of agents, and the answers of people.
 
+use axum::Json;
 use http::StatusCode;
-use omniglot_schema::{PermissionReplyRequest, ProblemDetails, QuestionReplyRequest, SessionId};
+use omniglot_runtime::RuntimeError;
+use omniglot_schema::{
+    OpenRequestsResponse, PermissionReplyRequest, ProblemDetails, QuestionReplyRequest, SessionId,
+};
 
 use crate::app::{App, complete};
+use crate::faces::rest::wire::query::OpenRequestsQuery;
 use crate::http::body::JsonBody;
-use crate::http::extract::{NoQuery, PathOf};
+use crate::http::extract::{NoQuery, PathOf, QueryOf};
 use crate::http::problem::{InSession as _, Problem};
 use crate::http::refusals::Refusals;
+
+/// List Open Requests
+///
+/// Returns the permissions and questions of all sessions that wait for a person, whole, oldest session first.
+#[utoipa::path(get, path = "/v1/requests", tag = "sessions", params(OpenRequestsQuery),
+    responses((status = 200, description = "The open requests", body = OpenRequestsResponse), Refusals))]
+pub(crate) async fn list_requests(
+    app: App,
+    QueryOf(query): QueryOf<OpenRequestsQuery>,
+) -> Result<Json<OpenRequestsResponse>, Problem> {
+    let page = app.hub.open_requests(query.after.as_ref(), query.limit()).await;
+    let page = page.map_err(|error| match (error, &query.after) {
+        (RuntimeError::SessionNotFound(_), Some(after)) => {
+            Problem::invalid(format!("query: after: no session {after}"))
+                .hint("it may have been deleted; list again from the beginning")
+        }
+        (error, _) => error.into(),
+    })?;
+    Ok(Json(page))
+}
 
 /// Reply to Permission
 ///

@@ -4,13 +4,13 @@ use axum::Json;
 use http::StatusCode;
 use omniglot_runtime::RuntimeError;
 use omniglot_schema::{
-    CancelRequest, CreateSessionRequest, CreateSessionResponse, ForkRequest, ProblemDetails, QueueOnCancel,
-    SessionDetail, SessionId, SessionListResponse, SessionPatch,
+    CancelRequest, CreateSessionRequest, CreateSessionResponse, CreatedSession, ForkRequest, ProblemDetails,
+    QueueOnCancel, SessionDetail, SessionId, SessionListResponse, SessionPatch,
 };
 use omniglot_store::StoreError;
 
 use crate::app::{App, complete};
-use crate::faces::rest::wire::query::ListQuery;
+use crate::faces::rest::wire::query::{Include, ListQuery};
 use crate::http::body::{JsonBody, OptionalJson};
 use crate::http::extract::{NoQuery, PathOf, QueryOf};
 use crate::http::problem::{InSession as _, Problem};
@@ -26,7 +26,10 @@ pub(crate) async fn list_sessions(
     QueryOf(query): QueryOf<ListQuery>,
 ) -> Result<Json<SessionListResponse>, Problem> {
     let after = query.after.clone();
-    let listed = app.hub.list(query.into()).await;
+    let listed = match query.include {
+        Some(Include::State) => app.hub.list_with_state(query.into()).await,
+        None => app.hub.list(query.into()).await,
+    };
     let sessions = listed.map_err(|error| match (error, after) {
         (RuntimeError::Store(StoreError::NoSession), Some(after)) => {
             Problem::invalid(format!("query: after: no session {after}"))
@@ -57,6 +60,21 @@ pub(crate) async fn create_session(
 ) -> Result<Json<CreateSessionResponse>, Problem> {
     let session = id.clone();
     complete(async move { app.hub.create(session, body.value).await }).await.in_session(&id).map(Json)
+}
+
+/// Create Session with a New Id
+///
+/// Creates a session under an id that the daemon makes. A client that may have to repeat the call chooses the id
+/// itself: `POST /v1/sessions/{session_id}` makes no second session.
+#[utoipa::path(post, path = "/v1/sessions", tag = "sessions",
+    request_body = CreateSessionRequest,
+    responses((status = 200, description = "Session created", body = CreatedSession), Refusals))]
+pub(crate) async fn create_new_session(
+    app: App,
+    _: NoQuery,
+    body: JsonBody<CreateSessionRequest>,
+) -> Result<Json<CreatedSession>, Problem> {
+    complete(async move { app.hub.create_new(body.value).await }).await.map(Json)
 }
 
 /// Get Session
@@ -93,8 +111,8 @@ pub(crate) async fn patch_session(
 
 /// Fork Session
 ///
-/// Makes a new session whose agent has the memory of this one's, where the agent supports it. Its events
-/// begin anew; `session.started` names the session that it was forked from.
+/// Makes a new session whose agent has the memory of this one's, where the agent supports it. Its events begin
+/// with `session.started`, which names this session, and copies of what was said here.
 #[utoipa::path(post, path = "/v1/sessions/{session_id}/fork", tag = "sessions",
     params(("session_id" = String, Path, description = "Session id")),
     request_body = ForkRequest,

@@ -3,7 +3,7 @@
 //! Each poll makes chunks of many events by copying stored bytes. The connection cuts a client that stopped
 //! reading (`stall`).
 
-mod chunk;
+pub(crate) mod chunk;
 #[cfg(test)]
 mod tests;
 
@@ -156,9 +156,11 @@ impl<F: Feed> EventStream<F> {
     }
 
     fn event(&mut self, event: &StoredEvent, frames: &HashMap<u64, StoredFrame>) {
+        let mut digits = itoa::Buffer::new();
+        let id = [&self.wanted.epoch, ".", digits.format(event.seq)];
         match self.wanted.raw {
-            Raw::Omit => self.chunks.event(&self.wanted.epoch, event.seq, &event.json),
-            Raw::Include => self.chunks.event(&self.wanted.epoch, event.seq, &raw::with_raw(event, frames)),
+            Raw::Omit => self.chunks.event(&id, &event.json),
+            Raw::Include => self.chunks.event(&id, &raw::with_raw(event, frames)),
         }
     }
 

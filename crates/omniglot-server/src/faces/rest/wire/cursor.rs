@@ -1,8 +1,8 @@
 //! The position of a client in a log, and whether it belongs to the log that the client now reads (P2, P17).
 
 use http::HeaderMap;
-use omniglot_runtime::RuntimeError;
-use omniglot_store::SessionRecord;
+use omniglot_runtime::{CommitPosition, RuntimeError};
+use omniglot_store::{CommitHead, SessionRecord};
 
 use crate::http::problem::Problem;
 
@@ -47,6 +47,61 @@ impl Cursor {
             return Err(gone(format!("the offset {at} is beyond the end of the log, which is {end}")));
         }
         Ok(self.sequence)
+    }
+}
+
+/// A place in the order of all sessions' events: `EPOCH.NUMBER`, or `EPOCH.NUMBER.SEQUENCE` within a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct AllCursor {
+    /// `None` when the client knows the number alone.
+    epoch: Option<String>,
+    position: CommitPosition,
+}
+
+impl AllCursor {
+    /// `Last-Event-ID` takes precedence over `offset`; `None` without both.
+    pub(crate) fn of(headers: &HeaderMap, offset: Option<&str>) -> Result<Option<Self>, Problem> {
+        let header = headers.get("last-event-id").map(|value| value.to_str().unwrap_or("?"));
+        match header.filter(|id| !id.is_empty()) {
+            Some(id) => Self::parse(id).map(Some).ok_or_else(|| Self::refused("Last-Event-ID", id)),
+            None => offset.map(|id| Self::parse(id).ok_or_else(|| Self::refused("offset", id))).transpose(),
+        }
+    }
+
+    fn parse(id: &str) -> Option<Self> {
+        let parts: Vec<&str> = id.split('.').collect();
+        let (epoch, no, partly) = match *parts.as_slice() {
+            [no] => (None, no, None),
+            [epoch, no] => (Some(epoch), no, None),
+            [epoch, no, seq] => (Some(epoch), no, Some(seq.parse().ok()?)),
+            _ => return None,
+        };
+        let position = CommitPosition { no: no.parse().ok()?, partly };
+        Some(Self { epoch: epoch.map(str::to_owned), position })
+    }
+
+    fn refused(name: &str, id: &str) -> Problem {
+        Problem::invalid(format!("{name} `{id}` is no cursor of this stream: it is EPOCH.NUMBER or a number"))
+    }
+
+    /// Returns the position after which to read, if it is one of this order and still kept.
+    pub(crate) fn within(self, head: &CommitHead) -> Result<CommitPosition, Problem> {
+        if self.epoch.is_some_and(|epoch| epoch != head.epoch) {
+            return Err(gone("the cursor is of another log; list the sessions again".into()));
+        }
+        let CommitPosition { no, partly } = self.position;
+        let read_after = if partly.is_some() { no.saturating_sub(1) } else { no };
+        if read_after < head.floor {
+            let floor = head.floor;
+            return Err(gone(format!(
+                "events up to {floor} are not kept in this order; list the sessions again"
+            )));
+        }
+        if no > head.last {
+            let last = head.last;
+            return Err(gone(format!("the offset {no} is beyond the end, which is {last}")));
+        }
+        Ok(self.position)
     }
 }
 
@@ -109,6 +164,27 @@ mod tests {
         assert_eq!(read_from(Some("e2.7"), None), Err(410));
         assert_eq!(read_from(Some("e1.11"), None), Err(410));
         assert_eq!(read_from(None, Some(11)), Err(410));
+    }
+
+    #[track_caller]
+    fn all_from(id: &str) -> Result<(u64, Option<u64>), u16> {
+        let head = CommitHead { epoch: "e1".into(), floor: 5, last: 10 };
+        let cursor = AllCursor::of(&HeaderMap::new(), Some(id)).map(Option::unwrap);
+        let position = cursor.and_then(|cursor| cursor.within(&head));
+        position.map(|at| (at.no, at.partly)).map_err(|problem| problem.details().status)
+    }
+
+    #[test]
+    fn a_cursor_of_all_events_is_one_that_can_be_read_from() {
+        assert_eq!(all_from("5"), Ok((5, None)));
+        assert_eq!(all_from("e1.10"), Ok((10, None)));
+        assert_eq!(all_from("e1.6.3"), Ok((6, Some(3))));
+        for gone in ["4", "e1.4", "e1.5.3", "11", "e2.7", "e1.0.1"] {
+            assert_eq!(all_from(gone), Err(410), "{gone}");
+        }
+        for bad in ["", "x", "e1.", "e1.7.x", "e1.7.1.1", "-1", "e1.99999999999999999999"] {
+            assert_eq!(all_from(bad), Err(400), "{bad}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
+use omniglot_runtime::AllEventsFilter;
 use omniglot_schema::{Label, SessionId, UniversalEventType};
 use omniglot_store::ListFilter;
 use serde::{Deserialize, Deserializer, de};
@@ -35,11 +36,29 @@ pub(crate) struct ListQuery {
     #[serde(default, deserialize_with = "labels")]
     #[param(value_type = Option<String>)]
     label: Vec<Label>,
+    /// Adds the state of each session
+    #[serde(default, deserialize_with = "include")]
+    #[param(value_type = Option<Include>, inline)]
+    pub(crate) include: Option<Include>,
+}
+
+/// A part of sessions that a list leaves out otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, utoipa::ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub(crate) enum Include {
+    State,
+}
+
+fn include<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Include>, D::Error> {
+    match &*String::deserialize(d)? {
+        "state" => Ok(Some(Include::State)),
+        _ => Err(must_be("`state`")),
+    }
 }
 
 impl From<ListQuery> for ListFilter {
     fn from(query: ListQuery) -> Self {
-        let ListQuery { limit, after, agent, ended, label: labels } = query;
+        let ListQuery { limit, after, agent, ended, label: labels, include: _ } = query;
         Self { agent, ended, labels, after, limit }
     }
 }
@@ -95,6 +114,38 @@ impl EventsQuery {
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
+pub(crate) struct UploadQuery {
+    /// The name of the file, for people and for its type
+    #[serde(default, alias = "filename", deserialize_with = "text")]
+    name: Option<String>,
+}
+
+impl UploadQuery {
+    pub(crate) fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or("upload")
+    }
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct OpenRequestsQuery {
+    /// Only requests of sessions created after this one: `next` of the page before
+    #[serde(default, deserialize_with = "session")]
+    pub(crate) after: Option<SessionId>,
+    /// The page ends with the session that makes it this long, 1 to 10,000; 1,000 without it
+    #[serde(default, deserialize_with = "limit")]
+    #[param(value_type = Option<u64>, minimum = 1, maximum = 10_000)]
+    limit: Option<usize>,
+}
+
+impl OpenRequestsQuery {
+    pub(crate) fn limit(&self) -> usize {
+        self.limit.unwrap_or(EventsQuery::DEFAULT_LIMIT)
+    }
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct ImportQuery {
     /// The directory of the session from now on; without it the previous one
     #[serde(default, deserialize_with = "text")]
@@ -115,6 +166,44 @@ pub(crate) struct SseQuery {
     #[serde(default, deserialize_with = "types")]
     #[param(value_type = Option<Vec<UniversalEventType>>, style = Form, explode = false)]
     pub(crate) types: Vec<UniversalEventType>,
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct AllEventsQuery {
+    /// Last seen `id` of this stream (exclusive), or its number alone; `Last-Event-ID` takes precedence. Without
+    /// both the stream begins now
+    #[serde(default, deserialize_with = "text")]
+    pub(crate) offset: Option<String>,
+    /// Only events of these types, separated by commas; without it all but `item.delta`
+    #[serde(default, deserialize_with = "types")]
+    #[param(value_type = Option<Vec<UniversalEventType>>, style = Form, explode = false)]
+    types: Vec<UniversalEventType>,
+    /// Also `item.delta`, when `types` does not say
+    #[serde(default, deserialize_with = "switch")]
+    #[param(value_type = Option<bool>)]
+    deltas: bool,
+    /// Only sessions of this agent
+    #[serde(default, deserialize_with = "text")]
+    agent: Option<String>,
+    /// Only sessions with this label, `KEY:VALUE`; several are separated by commas, and all of them count
+    #[serde(default, deserialize_with = "labels")]
+    #[param(value_type = Option<String>)]
+    label: Vec<Label>,
+}
+
+impl AllEventsQuery {
+    pub(crate) fn filter(self) -> AllEventsFilter {
+        let Self { types, deltas, agent, label: labels, .. } = self;
+        let types = match (types.is_empty(), deltas) {
+            (false, _) | (true, true) => types,
+            (true, false) => {
+                let all = UniversalEventType::ALL.iter().copied();
+                all.filter(|kind| *kind != UniversalEventType::ItemDelta).collect()
+            }
+        };
+        AllEventsFilter { types, agent, labels }
+    }
 }
 
 #[derive(Debug, Default, Deserialize, IntoParams)]

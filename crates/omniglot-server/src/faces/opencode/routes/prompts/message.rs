@@ -2,12 +2,8 @@
 
 use std::path::Path;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use bytes::Bytes;
-use omniglot_runtime::Hub;
+use omniglot_runtime::{DataUrl, Hub};
 use omniglot_schema::{MessageAttachment, MessageRequest, SessionId, uri};
-use percent_encoding::percent_decode_str;
 
 use crate::faces::opencode::routes::bodies::{FileInput, PartInput};
 use crate::faces::opencode::routes::refusal::Refusal;
@@ -70,8 +66,9 @@ async fn attachment(
     // The selected lines are after a `?`; the agent gets the whole file.
     let path = if let Some(path) = uri::to_path(&url) {
         path
-    } else if let Some(rest) = url.strip_prefix("data:") {
-        let bytes = inline(rest).ok_or_else(|| Refusal::invalid("a file's data: URL cannot be read"))?;
+    } else if url.starts_with("data:") {
+        let inline = DataUrl::parse(&url);
+        let bytes = inline.ok_or_else(|| Refusal::invalid("a file's data: URL cannot be read"))?.bytes;
         hub.keep_attachment(session, filename.as_deref().unwrap_or("attachment"), bytes).await?
     } else {
         return Err(Refusal::invalid("files come as file:// or data: URLs"));
@@ -82,24 +79,9 @@ async fn attachment(
     Ok(Some(MessageAttachment { path, mime: Some(mime), filename }))
 }
 
-fn inline(rest: &str) -> Option<Bytes> {
-    let (head, data) = rest.split_once(',')?;
-    if head.ends_with(";base64") {
-        return STANDARD.decode(data).ok().map(Bytes::from);
-    }
-    Some(percent_decode_str(data).collect::<Vec<u8>>().into())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn urls_become_bytes() {
-        assert_eq!(inline("text/plain;base64,aGk=").unwrap(), "hi");
-        assert_eq!(inline("text/plain,a%20b").unwrap(), "a b");
-        assert!(inline("text/plain;base64,!").is_none() && inline("x").is_none());
-    }
 
     #[test]
     fn texts_are_one_message_and_the_first_keeps_its_name() {

@@ -6,23 +6,23 @@ use std::fmt::Write as _;
 use bytes::{Bytes, BytesMut};
 
 /// The longest chunk. With one held here and at most two in hyper, a stopped reader costs little.
-pub(super) const CHUNK: usize = 32 << 10;
+pub(crate) const CHUNK: usize = 32 << 10;
 
 /// The approximate bytes around the JSON of an event.
-pub(super) const HEAD: usize = 64;
+pub(crate) const HEAD: usize = 64;
 
 /// The bytes of an event of at least this size are shared, not copied.
 const LARGE: usize = 8 << 10;
 
 #[derive(Default)]
-pub(super) struct Chunks {
+pub(crate) struct Chunks {
     ready: VecDeque<Bytes>,
     open: BytesMut,
     head: String,
 }
 
 impl Chunks {
-    pub(super) fn pop(&mut self) -> Option<Bytes> {
+    pub(crate) fn pop(&mut self) -> Option<Bytes> {
         if self.ready.is_empty() {
             self.seal();
         }
@@ -30,24 +30,37 @@ impl Chunks {
     }
 
     /// Reserves room for about that many bytes at once.
-    pub(super) fn expect(&mut self, bytes: usize) {
+    pub(crate) fn expect(&mut self, bytes: usize) {
         self.open.reserve(bytes.min(CHUNK));
     }
 
-    /// Writes only `id` and `data`, so that `onmessage` of a browser fires.
-    pub(super) fn event(&mut self, epoch: &str, sequence: u64, json: &Bytes) {
-        let mut digits = itoa::Buffer::new();
-        self.head.clear();
-        for piece in ["id: ", epoch, ".", digits.format(sequence), "\ndata: "] {
-            self.head.push_str(piece);
-        }
-        self.say_head();
+    /// Writes only `id` and `data`, so that `onmessage` of a browser fires. The id is given in pieces.
+    pub(crate) fn event(&mut self, id: &[&str], json: &Bytes) {
+        self.head(id, &["\ndata: "]);
         self.share(json);
         self.copy(b"\n\n");
     }
 
+    /// Writes a frame that moves the cursor of a client and shows it nothing.
+    pub(crate) fn cursor(&mut self, id: &[&str]) {
+        self.head(id, &["\n\n"]);
+    }
+
+    /// Writes a frame of ours that moves the cursor.
+    pub(crate) fn named_at(&mut self, id: &[&str], name: &str, json: &str) {
+        self.head(id, &["\nevent: ", name, "\ndata: ", json, "\n\n"]);
+    }
+
+    fn head(&mut self, id: &[&str], rest: &[&str]) {
+        self.head.clear();
+        for piece in ["id: "].iter().chain(id).chain(rest) {
+            self.head.push_str(piece);
+        }
+        self.say_head();
+    }
+
     /// Writes a frame of ours, without an id: it moves no cursor.
-    pub(super) fn named(&mut self, name: &str, sequence: u64) {
+    pub(crate) fn named(&mut self, name: &str, sequence: u64) {
         self.head.clear();
         // Writing to a string cannot fail.
         if write!(self.head, "event: {name}\ndata: {{\"sequence\":{sequence}}}\n\n").is_ok() {
@@ -55,7 +68,7 @@ impl Chunks {
         }
     }
 
-    pub(super) fn heartbeat(&mut self) {
+    pub(crate) fn heartbeat(&mut self) {
         self.copy(b":\n\n");
     }
 
@@ -105,8 +118,8 @@ mod tests {
     #[test]
     fn small_events_share_a_chunk() {
         let mut chunks = Chunks::default();
-        chunks.event("e", 1, &Bytes::from_static(b"{}"));
-        chunks.event("e", 2, &Bytes::from_static(b"[]"));
+        chunks.event(&["e", ".", "1"], &Bytes::from_static(b"{}"));
+        chunks.event(&["e", ".", "2"], &Bytes::from_static(b"[]"));
         chunks.named("caught_up", 2);
         chunks.heartbeat();
         let all = drain(&mut chunks);
@@ -125,7 +138,7 @@ mod tests {
         for (sequence, size) in (1..).zip(sizes) {
             let json = "x".repeat(size);
             expected.push_str(&format!("id: e.{sequence}\ndata: {json}\n\n"));
-            chunks.event("e", sequence, &Bytes::from(json));
+            chunks.event(&["e", ".", &sequence.to_string()], &Bytes::from(json));
         }
         let all = drain(&mut chunks);
         assert!(all.iter().all(|chunk| chunk.len() <= CHUNK));
