@@ -42,8 +42,16 @@ pub struct Config {
     /// The daemon runs inside of a sandbox, so agents may be told that they can do as they like.
     pub sandbox: bool,
     pub agents: IndexMap<String, AgentConfig>,
+    pub files: Files,
     pub limits: Limits,
     pub retention: Retention,
+}
+
+/// The files that are served without a session.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Files {
+    /// Absolute paths of directories; relative paths of clients are in the first.
+    pub roots: Vec<PathBuf>,
 }
 
 /// A value whose meaning others must check, with its place.

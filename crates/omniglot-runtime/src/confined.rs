@@ -12,7 +12,9 @@
 mod change;
 mod error;
 mod read;
+mod replace;
 mod resolve;
+mod temporary;
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -26,6 +28,11 @@ use rustix::io::Errno;
 use crate::config;
 pub use error::OpenError;
 use error::Refused;
+pub use read::FileInfo;
+pub use replace::ReplaceError;
+pub(crate) use replace::{CopyError, copy};
+pub use temporary::Temporaries;
+pub(crate) use temporary::TemporaryDirectory;
 
 /// The files of the daemon that nobody reaches through it: its private directory and its configuration.
 #[derive(Debug, Clone)]
@@ -95,6 +102,11 @@ impl Root {
         let dir = dir.map_err(Refused::from).and_then(|dir| private.admit(dir));
         let dir = dir.map_err(|refused| refused.at(path, None))?;
         Ok(Self { dir, path: path.to_owned(), private, how: How::Kernel })
+    }
+
+    /// The path by which the root was opened.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     #[cfg(test)]

@@ -8,6 +8,7 @@ mod blobs;
 mod change;
 mod check;
 mod create;
+pub mod files;
 mod follow_turn;
 mod fork;
 mod import;
@@ -53,7 +54,7 @@ use crate::agent::session_start::Launcher;
 use crate::agent::shared_server::{Servers, Terms};
 use crate::caller::Caller;
 use crate::config::Config;
-use crate::confined::{OpenError, Private, Root};
+use crate::confined::{OpenError, Private, Root, Temporaries};
 use crate::deadlines::Deadlines;
 use crate::error::RuntimeError;
 use crate::hub::session_locks::SessionLocks;
@@ -110,6 +111,9 @@ struct Inner {
     launcher: Launcher,
     deadlines: Deadlines,
     live_agents: usize,
+    /// The directories of files that belong to no session.
+    file_roots: Vec<PathBuf>,
+    temporaries: Temporaries,
     /// A session has a process and nothing more to do with it.
     became_idle: Arc<Notify>,
     default_agent: String,
@@ -144,6 +148,8 @@ impl Hub {
         let run_dir = private(&data_dir).join("run");
         let swept = crate::process::sweep::sweep(&run_dir);
         crate::agent::prepared::sweep(&run_dir);
+        let temporaries = Temporaries::of(&data_dir);
+        temporaries.sweep();
         if !swept.is_empty() {
             tracing::warn!(?swept, "ended processes that an earlier daemon had left");
         }
@@ -170,6 +176,8 @@ impl Hub {
             store,
             deadlines,
             live_agents: config.limits.live_agents,
+            file_roots: config.files.roots.clone(),
+            temporaries,
             became_idle: Arc::default(),
             default_agent: config.default_agent().to_owned(),
             live: Mutex::default(),

@@ -62,7 +62,7 @@ impl HostContext {
             OpenError::Outside { .. } | OpenError::Private(_) => {
                 HostError::new(HostErrorKind::Refused, error.to_string())
             }
-            OpenError::NotFound(_) | OpenError::NotAFile(_) | OpenError::Io { .. } => {
+            _ => {
                 let message = format!("{} is no directory", wanted.display());
                 HostError::new(HostErrorKind::NotFound, message)
             }

@@ -1,7 +1,7 @@
 //! The file as it is written, and the second look at what its types alone do not guarantee.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use indexmap::IndexMap;
 use omniglot_agents::{Registry, acp};
@@ -9,7 +9,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::fault::{Fault, nearest, place};
-use super::{AgentConfig, Config, Limits, Retention, Written};
+use super::{AgentConfig, Config, Files, Limits, Retention, Written};
 
 /// The places of what needs a second look are kept.
 #[derive(Deserialize)]
@@ -25,11 +25,19 @@ pub(super) struct File {
     #[serde(default)]
     sandbox: bool,
     #[serde(default)]
+    files: FilesTable,
+    #[serde(default)]
     limits: Limits,
     #[serde(default)]
     retention: Retention,
     #[serde(default)]
     agents: IndexMap<Spanned<String>, AgentTable>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct FilesTable {
+    roots: Vec<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -59,6 +67,7 @@ impl File {
             default_agent: self.default_agent.as_ref().map(|name| name.get_ref().clone()),
             sandbox: self.sandbox,
             agents,
+            files: Files { roots: self.files.roots.into_iter().map(check_root).collect::<Result<_, _>>()? },
             limits: self.limits,
             retention: self.retention,
         };
@@ -83,7 +92,7 @@ pub fn parse_listen(text: &str) -> Result<SocketAddr, &'static str> {
 }
 
 /// Relative to the file that names it.
-fn check_token_file(path: &Path, file: Spanned<String>) -> Result<std::path::PathBuf, Fault> {
+fn check_token_file(path: &Path, file: Spanned<String>) -> Result<PathBuf, Fault> {
     if file.get_ref().is_empty() {
         return Err(Fault::new(
             file.span(),
@@ -92,6 +101,15 @@ fn check_token_file(path: &Path, file: Spanned<String>) -> Result<std::path::Pat
     }
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     Ok(dir.join(file.get_ref()))
+}
+
+fn check_root(root: Spanned<String>) -> Result<PathBuf, Fault> {
+    let path = PathBuf::from(root.get_ref());
+    let is_plain = path.is_absolute() && path.components().all(|part| part != Component::ParentDir);
+    if is_plain && !root.get_ref().contains('\0') {
+        return Ok(path);
+    }
+    Err(Fault::new(root.span(), "expected the absolute path of a directory, without `..`"))
 }
 
 fn check_agent(

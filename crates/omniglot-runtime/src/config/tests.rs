@@ -246,3 +246,14 @@ fn quirks_are_those_of_the_registry() {
     assert_eq!(parse(&agent("gemini")).unwrap().agents["a"].quirks.as_deref(), Some("gemini"));
     refused(&agent("gemni"), "3:10", "did you mean \"gemini\"? (known: gemini, qwen, ");
 }
+
+#[test]
+fn roots_of_files_are_absolute_paths() {
+    let config = parse("[files]\nroots = [\"/srv/a\", \"/srv/b\"]\n").unwrap();
+    assert_eq!(config.files.roots, [PathBuf::from("/srv/a"), "/srv/b".into()]);
+    assert_eq!(parse("").unwrap().files, Files::default());
+    for bad in ["", "relative", "~/work", "/srv/../etc", "/srv\\u0000"] {
+        refused(&format!("[files]\nroots = [\"/srv\", \"{bad}\"]\n"), "2:18", "absolute path of a directory");
+    }
+    refused("[files]\nroot = [\"/srv\"]\n", "2:1", "unknown key `root`");
+}

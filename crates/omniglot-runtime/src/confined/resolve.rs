@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, ResolveFlags, openat, openat2};
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
 use rustix::io::Errno;
 
 use super::{How, OpenError, Refused, Root, SAFE, real_path};
@@ -25,13 +25,20 @@ impl Root {
     }
 
     pub(super) fn open_inner(&self, inner: &Path, flags: OFlags) -> Result<OwnedFd, Refused> {
+        // The kernel refuses other flags beside `PATH`, which opens nothing and so waits for nothing.
+        let flags = flags | if flags.contains(OFlags::PATH) { OFlags::CLOEXEC } else { SAFE };
         if self.how == How::Kernel {
-            match self.by_kernel(inner, flags | SAFE) {
+            match self.by_kernel(inner, flags) {
                 Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => {}
                 result => return self.private.admit(result?),
             }
         }
-        self.private.admit(self.walk(inner, flags | SAFE)?)
+        self.private.admit(self.walk(inner, flags)?)
+    }
+
+    /// Finds what the path names, after all links, without opening it.
+    pub(super) fn locate(&self, inner: &Path) -> Result<OwnedFd, Refused> {
+        if inner == Path::new("") { self.open_directory(inner) } else { self.open_inner(inner, OFlags::PATH) }
     }
 
     pub(super) fn open_directory(&self, inner: &Path) -> Result<OwnedFd, Refused> {
@@ -58,7 +65,12 @@ impl Root {
         }
         let name = inner.file_name().ok_or(Errno::XDEV)?;
         let dir = self.walk_to(inner.parent().unwrap_or(Path::new("")))?;
-        openat(dir, name, flags | OFlags::NOFOLLOW, Mode::empty()).map_err(link_leads_out)
+        let file = openat(dir, name, flags | OFlags::NOFOLLOW, Mode::empty()).map_err(link_leads_out)?;
+        // With `PATH` a link itself can be opened.
+        match FileType::from_raw_mode(fstat(&file)?.st_mode) {
+            FileType::Symlink => Err(Errno::LOOP),
+            _ => Ok(file),
+        }
     }
 
     fn walk_to(&self, inner: &Path) -> Result<OwnedFd, Errno> {

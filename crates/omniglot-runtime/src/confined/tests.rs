@@ -1,5 +1,7 @@
 //! Both ways to resolve a path: what lies within is reached, nothing outside and nothing private.
 
+mod changes;
+
 use std::io::{Read, Write};
 use std::os::unix::fs::symlink;
 
@@ -167,17 +169,17 @@ fn directories_are_made_and_files_renamed_and_removed_within() {
         let [old, new] = ["./made/deep", "made/new"].map(Path::new);
         root.make_directory(old).unwrap();
         root.make_directory(old).unwrap();
-        root.rename(old, new).unwrap();
+        root.rename(old, &root, new, true).unwrap();
         assert!(scene.inside().join("made/new").is_dir());
         // A link itself is moved and removed, never the file that it leads to.
-        root.rename(Path::new("out"), Path::new("made/link")).unwrap();
+        root.rename(Path::new("out"), &root, Path::new("made/link"), true).unwrap();
         root.remove(Path::new("made/link")).unwrap();
         symlink(scene.dir.path().join("secret"), scene.inside().join("out")).unwrap();
-        assert!(matches!(root.remove(Path::new("made")), Err(OpenError::Io { .. })), "it is not empty");
+        assert!(matches!(root.remove(Path::new("made")), Err(OpenError::NotEmpty(_))));
         root.remove(new).unwrap();
         root.remove(Path::new("made")).unwrap();
         assert!(matches!(root.remove(new), Err(OpenError::NotFound(_))));
-        assert!(matches!(root.rename(old, new), Err(OpenError::NotFound(_))));
+        assert!(matches!(root.rename(old, &root, new, true), Err(OpenError::NotFound(_))));
     }
     assert_eq!(std::fs::read_to_string(scene.dir.path().join("secret")).unwrap(), "outside");
 }
@@ -192,8 +194,8 @@ fn nothing_is_made_renamed_or_removed_outside() {
             for done in [
                 root.make_directory(&way),
                 root.remove(&way),
-                root.rename(&way, Path::new("stolen")),
-                root.rename(file, &way),
+                root.rename(&way, &root, Path::new("stolen"), true),
+                root.rename(file, &root, &way, true),
             ] {
                 assert!(matches!(done, Err(OpenError::Outside { .. })), "{way:?} {root:?} {done:?}");
             }
@@ -220,8 +222,8 @@ fn nothing_private_is_made_renamed_or_removed_nor_moved_with_its_directory() {
             };
             refused(root.make_directory(way));
             refused(root.remove(way));
-            refused(root.rename(way, Path::new("stolen")));
-            refused(root.rename(upload, way));
+            refused(root.rename(way, &root, Path::new("stolen"), true));
+            refused(root.rename(upload, &root, way, true));
             let written = root.write(way).map(drop);
             // A directory is refused as such.
             refused(written.map_err(|error| match error {
@@ -230,7 +232,7 @@ fn nothing_private_is_made_renamed_or_removed_nor_moved_with_its_directory() {
             }));
         }
         for (from, to) in [("data", "moved"), ("data/shared", "data")] {
-            let moved = root.rename(Path::new(from), Path::new(to));
+            let moved = root.rename(Path::new(from), &root, Path::new(to), true);
             assert!(matches!(moved, Err(OpenError::Private(_))), "{from} {moved:?}");
         }
         root.make_directory(Path::new("data/shared/new/deep")).unwrap();

@@ -62,6 +62,7 @@ fn told(error: OpenError) -> HostError {
     let kind = match &error {
         OpenError::NotFound(_) => HostErrorKind::NotFound,
         OpenError::Outside { .. } | OpenError::Private(_) | OpenError::NotAFile(_) => HostErrorKind::Refused,
+        OpenError::NotADirectory(_) | OpenError::Exists(_) | OpenError::NotEmpty(_) => HostErrorKind::Failed,
         OpenError::Io { source, .. } => {
             return HostError::new(HostErrorKind::Failed, format!("{error}: {source}"));
         }
