@@ -350,7 +350,7 @@ fn events_of(response: Response) -> EventStream {
     EventStream::new(FrameStream::new(response.bytes_stream()))
 }
 
-async fn read<T: DeserializeOwned>(response: Response) -> Result<T, ClientError> {
+pub(crate) async fn read<T: DeserializeOwned>(response: Response) -> Result<T, ClientError> {
     let bytes = accepted(response).await?.bytes().await?;
     Ok(serde_json::from_slice(&bytes)?)
 }

@@ -6,6 +6,7 @@
 mod acp;
 mod client;
 mod error;
+mod files;
 mod sse;
 mod stream;
 

@@ -14,3 +14,4 @@ pub(crate) mod problem;
 pub(crate) mod raw;
 pub(crate) mod refusals;
 pub(crate) mod stall;
+pub(crate) mod upload;

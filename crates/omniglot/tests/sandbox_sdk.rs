@@ -6,6 +6,8 @@
     reason = "a test that cannot go on panics"
 )]
 
+#[path = "sandbox_sdk/files.rs"]
+mod files;
 #[path = "sandbox_sdk/play.rs"]
 mod play;
 
@@ -171,8 +173,6 @@ async fn what_we_do_not_have_is_a_problem_that_says_so() {
     let play = Play::mock();
     let mut sdk = SandboxSdk::start(&play.daemon);
     let calls = [
-        ("listFsEntries", json!([{ "path": "/" }])),
-        ("readFsFile", json!([{ "path": "/etc/hostname" }])),
         ("runProcess", json!([{ "command": "true" }])),
         ("listProcesses", json!([])),
         ("getDesktopStatus", json!([])),

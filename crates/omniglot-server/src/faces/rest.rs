@@ -17,9 +17,7 @@ use utoipa_axum::routes;
 
 use crate::app::{App, Unscoped};
 use crate::http::problem::Problem;
-use routes::{
-    agents, all_events, blobs, events, health, import, messages, requests, sessions, tokens, uploads,
-};
+use routes::{agents, all_events, blobs, events, files, health, import, messages, requests, sessions, tokens, uploads};
 
 /// The routes of this face with their description.
 pub(crate) fn table() -> OpenApiRouter<Unscoped<App>> {
@@ -56,6 +54,13 @@ pub(crate) fn table() -> OpenApiRouter<Unscoped<App>> {
         .routes(routes!(tokens::list_tokens, tokens::create_token))
         .routes(routes!(tokens::revoke_token))
         .routes(routes!(tokens::get_audit))
+        .routes(routes!(files::fs_entries))
+        .routes(routes!(files::fs_read_file, files::fs_write_file))
+        .routes(routes!(files::fs_delete_entry))
+        .routes(routes!(files::fs_mkdir))
+        .routes(routes!(files::fs_move))
+        .routes(routes!(files::fs_stat))
+        .routes(routes!(files::fs_upload_batch))
         .routes(routes!(health::get_health))
         .routes(routes!(health::get_daemon))
         .routes(routes!(health::get_ready))
@@ -72,6 +77,7 @@ pub(crate) fn table() -> OpenApiRouter<Unscoped<App>> {
         (name = "meta", description = "The daemon itself"),
         (name = "agents", description = "The agents that the daemon can drive"),
         (name = "sessions", description = "Sessions, their messages, events and requests"),
+        (name = "fs", description = "Files of sessions and of configured directories"),
         (name = "access", description = "Named tokens, and the record of what was done with them"),
         (name = "acp", description = "The Agent Client Protocol over HTTP"),
     ),

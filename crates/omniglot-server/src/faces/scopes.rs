@@ -100,6 +100,14 @@ const SCOPES: &[(Scope, &[&str])] = &[
             "POST /v1/sessions/{session_id}/messages/stream",
             "DELETE /v1/sessions/{session_id}/messages/{message_id}",
             "POST /v1/agents/{agent}/check",
+            "GET /v1/fs/entries",
+            "GET /v1/fs/stat",
+            "GET /v1/fs/file",
+            "PUT /v1/fs/file",
+            "DELETE /v1/fs/entry",
+            "POST /v1/fs/mkdir",
+            "POST /v1/fs/move",
+            "POST /v1/fs/upload-batch",
             "GET /opencode/api/fs/find",
             "GET /opencode/find/file",
             "POST /opencode/session",
@@ -139,7 +147,11 @@ pub(crate) fn needs(method: &Method, uri: &Uri) -> Option<Needs> {
     let (scope, route) = rows?;
     let changes_nothing = method == Method::GET || *route == CARRIES_MESSAGES;
     let audited = if changes_nothing { Audited::No } else { Audited::Yes };
-    Some(Needs { scope: Some(scope), audited, session: session(route, &path) })
+    Some(Needs {
+        scope: Some(scope),
+        audited,
+        session: session(route, &path).or_else(|| session_of_files(route, uri)),
+    })
 }
 
 fn matches(route: &str, method: &Method, path: &str) -> bool {
@@ -163,6 +175,14 @@ fn session(route: &str, path: &str) -> Option<SessionId> {
     let below_session = pattern.starts_with("/opencode/session/{");
     let place = pattern.split('/').position(|segment| segment.starts_with('{')).filter(|_| below_session)?;
     opencode::session_of(&text(place)?)
+}
+
+/// The session that the query names, for the audit.
+fn session_of_files(route: &str, uri: &Uri) -> Option<SessionId> {
+    let pairs = uri.query().filter(|_| route.contains(" /v1/fs/"))?.split('&');
+    let mut named = pairs.filter_map(|pair| pair.split_once('='));
+    let (_, value) = named.find(|(name, _)| matches!(*name, "session_id" | "sessionId"))?;
+    SessionId::parse(&percent_encoding::percent_decode_str(value).decode_utf8().ok()?).ok()
 }
 
 /// All rows, for the tests of the check.
@@ -246,5 +266,8 @@ mod tests {
         assert_eq!(of("GET", "/v1/sessions/a"), (false, Some("a".into())));
         assert_eq!(of("POST", "/opencode/session/ses_x/abort"), (true, Some("x".into())));
         assert_eq!(of("POST", "/v1/acp/c"), (false, None));
+        assert_eq!(of("PUT", "/v1/fs/file?path=a&session_id=a%3Ab"), (true, Some("a:b".into())));
+        assert_eq!(of("DELETE", "/v1/fs/entry?sessionId=a&path=b"), (true, Some("a".into())));
+        assert_eq!(of("POST", "/v1/tokens?session_id=a"), (true, None));
     }
 }

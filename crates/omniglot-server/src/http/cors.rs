@@ -19,7 +19,7 @@ pub(crate) fn preflight() -> Response {
         (ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PUT, PATCH, DELETE"),
         (
             ACCESS_CONTROL_ALLOW_HEADERS,
-            "authorization, content-type, idempotency-key, last-event-id, x-opencode-directory",
+            "authorization, content-type, idempotency-key, if-range, last-event-id, range, x-opencode-directory",
         ),
         (ACCESS_CONTROL_MAX_AGE, "600"),
     ];
@@ -29,7 +29,8 @@ pub(crate) fn preflight() -> Response {
 /// Lets `origin` read the response; without an origin the response stays unchanged.
 pub(crate) fn admit(mut response: Response, origin: Option<HeaderValue>) -> Response {
     if let Some(origin) = origin {
-        let exposed = "omniglot-message-id, omniglot-delivery, omniglot-epoch, retry-after";
+        let exposed =
+            "content-range, etag, omniglot-message-id, omniglot-delivery, omniglot-epoch, retry-after";
         let headers = response.headers_mut();
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(exposed));

@@ -41,6 +41,11 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for QueryOf<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        // A name that is not UTF-8 would become another one.
+        let query = parts.uri.query().unwrap_or_default();
+        if percent_encoding::percent_decode_str(query).decode_utf8().is_err() {
+            return Err(Problem::invalid("query: not UTF-8"));
+        }
         let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(&parts.uri)
             .map_err(|error| Problem::invalid(format!("query: {}", error.body_text())))?;
         refuse_unknown(&pairs, members::names_of::<T>())?;

@@ -40,6 +40,12 @@ impl Problem {
         self
     }
 
+    /// Adds a member of this name.
+    pub(crate) fn with(mut self, name: &str, value: serde_json::Value) -> Self {
+        self.details.more.insert(name.to_owned(), value);
+        self
+    }
+
     pub(crate) fn agent(mut self, agent: &str) -> Self {
         self.details.agent = Some(agent.to_owned());
         self

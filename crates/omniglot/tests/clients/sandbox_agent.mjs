@@ -20,6 +20,11 @@ function watch(session, permissions) {
   return { id: session.id, agentSessionId: session.agentSessionId };
 }
 
+// Bytes cross as `{ base64 }`, in both directions.
+const bytes = (value) => (value?.base64 === undefined ? value : Buffer.from(value.base64, "base64"));
+const shown = (value) =>
+  value instanceof Uint8Array ? { base64: Buffer.from(value).toString("base64") } : (value ?? null);
+
 // A call is of the SDK, or of the session that it names.
 async function run({ session, method, args = [], permissions = true }) {
   if (session) return await sessions.get(session)[method](...args);
@@ -29,13 +34,13 @@ async function run({ session, method, args = [], permissions = true }) {
     sdk = await connect();
     return null;
   }
-  const value = await sdk[method](...args);
+  const value = await sdk[method](...args.map(bytes));
   return ["createSession", "resumeSession"].includes(method) ? watch(value, permissions) : value;
 }
 
 async function call(order) {
   try {
-    tell({ kind: "result", call: order.call, value: (await run(order)) ?? null });
+    tell({ kind: "result", call: order.call, value: shown(await run(order)) });
   } catch (error) {
     const { name, message, code, status, problem } = error;
     tell({ kind: "error", call: order.call, name, message, code, status, problem });

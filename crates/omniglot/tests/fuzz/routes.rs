@@ -27,7 +27,11 @@ pub(crate) fn all() -> Vec<Route> {
         let fitting = if bodies.is_empty() { vec![json!({})] } else { bodies };
         fitting.into_iter().map(move |fitting| Route {
             method: method.clone(),
-            content_type: if path.ends_with("/import") { "application/x-ndjson" } else { "application/json" },
+            content_type: match path.rsplit('/').next() {
+                Some("import") => "application/x-ndjson",
+                Some("upload-batch") => "application/octet-stream",
+                _ => "application/json",
+            },
             path: path.clone(),
             fitting,
         })
@@ -108,6 +112,8 @@ fn bodies(path: &str) -> Vec<Value> {
         "messages" | "stream" => json!({"message": "hi", "attachments": [{"path": "/x"}]}),
         "fork" => json!({"sessionId": "u"}),
         "import" => json!({"header": {}}),
+        "file" | "upload-batch" => json!({"any": "bytes"}),
+        "move" => json!({"from": "x", "to": "y", "overwrite": true}),
         "cancel" => json!({"queue": "keep"}),
         "tokens" => {
             let label = json!({"key": "app", "value": "x"});

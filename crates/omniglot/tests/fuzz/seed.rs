@@ -40,7 +40,12 @@ impl Seed {
             ("agent", false) => "mock".to_owned(),
             _ => "other".to_owned(),
         });
-        if path.starts_with("/v1/acp/") { path + "?agent=mock" } else { path }
+        match path.as_str() {
+            "/v1/fs/move" => path + "?session_id=s",
+            _ if path.starts_with("/v1/fs/") => path + "?session_id=s&path=x",
+            _ if path.starts_with("/v1/acp/") => path + "?agent=mock",
+            _ => path,
+        }
     }
 
     async fn exists(&self, name: &str) {

@@ -4,6 +4,7 @@ pub(crate) mod agents;
 pub(crate) mod all_events;
 pub(crate) mod blobs;
 pub(crate) mod events;
+pub(crate) mod files;
 pub(crate) mod health;
 pub(crate) mod import;
 pub(crate) mod messages;

@@ -251,7 +251,7 @@ fn limit<'de, D: Deserializer<'de>>(d: D) -> Result<Option<usize>, D::Error> {
     number.map(Some).ok_or_else(|| must_be("a whole number from 1 to 10,000"))
 }
 
-fn session<'de, D: Deserializer<'de>>(d: D) -> Result<Option<SessionId>, D::Error> {
+pub(super) fn session<'de, D: Deserializer<'de>>(d: D) -> Result<Option<SessionId>, D::Error> {
     let id = SessionId::parse(&String::deserialize(d)?);
     id.map(Some).map_err(|error| must_be(format_args!("a session id; {error}")))
 }
@@ -260,7 +260,7 @@ fn choice<'de, D: Deserializer<'de>>(d: D) -> Result<Option<bool>, D::Error> {
     switch(d).map(Some)
 }
 
-fn switch<'de, D: Deserializer<'de>>(d: D) -> Result<bool, D::Error> {
+pub(super) fn switch<'de, D: Deserializer<'de>>(d: D) -> Result<bool, D::Error> {
     match &*String::deserialize(d)? {
         "true" | "1" => Ok(true),
         "false" | "0" => Ok(false),
