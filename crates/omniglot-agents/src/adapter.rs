@@ -185,6 +185,8 @@ pub(crate) const fn all(can: bool) -> AgentCapabilities {
         command_execution: can,
         file_changes: can,
         mcp_tools: can,
+        mcp_http: can,
+        mcp_sse: can,
         streaming_deltas: can,
         item_started: can,
         shared_process: false,

@@ -17,6 +17,7 @@ mod failure;
 mod idle;
 mod launch;
 mod link;
+mod mcp;
 mod merge;
 mod message;
 mod open;

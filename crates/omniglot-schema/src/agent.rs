@@ -63,6 +63,12 @@ pub struct AgentCapabilities {
     pub command_execution: bool,
     pub file_changes: bool,
     pub mcp_tools: bool,
+    /// Whether the agent speaks streamable HTTP to MCP servers.
+    #[serde(default)]
+    pub mcp_http: bool,
+    /// Whether the agent speaks the older SSE to MCP servers.
+    #[serde(default)]
+    pub mcp_sse: bool,
     pub streaming_deltas: bool,
     pub item_started: bool,
     /// Whether one long-running server process carries all sessions of this agent.

@@ -11,9 +11,10 @@ use crate::secrets::{secrets_in_arguments, secrets_in_url};
 pub type McpServers = IndexMap<String, McpServerConfig>;
 
 #[derive(Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(tag = "type", rename_all = "lowercase")]
+#[serde(tag = "type", rename_all = "lowercase", deny_unknown_fields)]
 pub enum McpServerConfig {
-    #[serde(rename_all = "camelCase")] // The schema derive does not know `rename_all_fields`.
+    // The schema derive does not know `rename_all_fields`.
+    #[serde(rename_all = "camelCase", alias = "stdio")]
     Local {
         command: McpCommand,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -28,7 +29,7 @@ pub enum McpServerConfig {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timeout_ms: Option<u64>,
     },
-    #[serde(rename_all = "camelCase")]
+    #[serde(rename_all = "camelCase", alias = "http")]
     Remote {
         url: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,21 +52,21 @@ pub enum McpServerConfig {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a string or an array of strings")]
 pub enum McpCommand {
     Program(String),
     Line(Vec<String>),
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected true, false, or an object of `clientId`, `clientSecret` and `scope`")]
 pub enum McpOAuthConfigOrDisabled {
     Config(McpOAuthConfig),
     Switch(bool),
 }
 
 #[derive(Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct McpOAuthConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
@@ -100,6 +101,18 @@ pub struct SkillSource {
 }
 
 const HIDDEN: &str = "***";
+
+impl McpCommand {
+    /// Returns the program and all its arguments, of which `args` are the last; `None` when no program is named.
+    pub fn with_args<'a>(&'a self, args: &'a [String]) -> Option<(&'a str, Vec<&'a str>)> {
+        let (program, first) = match self {
+            Self::Program(program) => (program, [].as_slice()),
+            Self::Line(line) => line.split_first()?,
+        };
+        let args = first.iter().chain(args).map(String::as_str).collect();
+        (!program.is_empty()).then_some((program, args))
+    }
+}
 
 impl McpServerConfig {
     /// Returns the same server with every secret value replaced by `***`.
@@ -158,6 +171,33 @@ impl fmt::Debug for McpOAuthConfig {
 mod tests {
     use super::*;
     use crate::session::CreateSessionRequest;
+
+    #[test]
+    fn a_member_that_no_server_has_is_refused() {
+        let refused = |json| serde_json::from_str::<McpServerConfig>(json).unwrap_err().to_string();
+        let unknown = refused(r#"{"type":"local","command":"x","workdir":"/"}"#);
+        assert!(unknown.starts_with("unknown field `workdir`, expected one of `command`"), "{unknown}");
+        let other = refused(r#"{"type":"remote","url":"http://x","cwd":"/"}"#);
+        assert!(other.starts_with("unknown field `cwd`"), "{other}");
+        for (json, words) in [
+            (r#"{"type":"local","command":5}"#, "a string or an array of strings"),
+            (r#"{"type":"remote","url":"http://x","oauth":{"secret":"s"}}"#, "an object of `clientId`"),
+        ] {
+            assert!(refused(json).contains(words), "{}", refused(json));
+        }
+        let other_name = r#"{"type":"stdio","command":["x"]}"#;
+        assert!(matches!(serde_json::from_str(other_name), Ok(McpServerConfig::Local { .. })));
+    }
+
+    #[test]
+    fn a_command_is_a_program_and_its_arguments() {
+        let last = ["c".to_owned()];
+        let line = McpCommand::Line(vec!["a".to_owned(), "b".to_owned()]);
+        assert_eq!(line.with_args(&last), Some(("a", vec!["b", "c"])));
+        assert_eq!(McpCommand::Program("a".to_owned()).with_args(&last), Some(("a", vec!["c"])));
+        assert_eq!(McpCommand::Line(vec![]).with_args(&last), None);
+        assert_eq!(McpCommand::Program(String::new()).with_args(&last), None);
+    }
 
     #[test]
     fn no_secret_is_in_debug_output() {

@@ -63,18 +63,19 @@ async fn a_server_that_the_agent_cannot_use_is_refused_before_there_is_a_session
     let daemon = Setup::new(env!("CARGO_BIN_EXE_omniglot")).start();
     let cases = [
         (r#"{"a":{"type":"remote","url":"http://x","transport":"sse"}}"#, "does not speak SSE"),
-        (r#"{"a":{"type":"remote","url":"http://x","oauth":{"clientId":"i"}}}"#, "no OAuth"),
+        (r#"{"a":{"type":"remote","url":"http://x","oauth":{"clientId":"i"}}}"#, "no `oauth`"),
         (r#"{"a":{"type":"remote","url":"gopher://x"}}"#, "does not begin with http"),
         (r#"{"a":{"type":"remote","url":"http://x","bearerTokenEnvVar":"NOT_SET"}}"#, "NOT_SET"),
-        (r#"{"a":{"type":"local","command":"x","cwd":"/"}}"#, "leave `cwd` out"),
-        (r#"{"a":{"type":"local","command":"x","timeoutMs":5}}"#, "leave `timeoutMs` out"),
-        (r#"{"a":{"type":"remote","url":"http://x","timeoutMs":5}}"#, "leave `timeoutMs` out"),
+        (r#"{"a":{"type":"local","command":"x","cwd":"/"}}"#, "no `cwd`"),
+        (r#"{"a":{"type":"local","command":"x","timeoutMs":5}}"#, "no `timeoutMs`"),
+        (r#"{"a":{"type":"remote","url":"http://x","timeoutMs":5}}"#, "no `timeoutMs`"),
         (r#"{"a":{"type":"local","command":[]}}"#, "command is empty"),
     ];
     for (servers, why) in cases {
         let refused = daemon.client.create(&session_id("s"), &request(servers)).await.unwrap_err();
         assert_eq!(refused.status(), Some(400), "{refused}");
         assert!(refused.to_string().contains(why), "{refused}");
+        assert!(refused.to_string().contains("agent mock"), "{refused}");
     }
     assert!(daemon.client.list(&Default::default()).await.unwrap().is_empty());
 }

@@ -67,5 +67,6 @@ macro_rules! with_quirks {
 pub(crate) use with_quirks;
 
 /// The built-in agent keeps to the protocol.
-const MOCK_QUIRKS: Quirks = Quirks { name: "mock", capabilities: VERIFIED, ..NONE };
+const MOCK_QUIRKS: Quirks =
+    Quirks { name: "mock", capabilities: AgentCapabilities { mcp_sse: false, ..VERIFIED }, ..NONE };
 pub const MOCK: Adapter = Adapter { program: Program::Own, ..with_quirks!(MOCK_QUIRKS) };

@@ -55,16 +55,16 @@ fn server(
         McpServerConfig::Local { enabled: Some(false), .. }
         | McpServerConfig::Remote { enabled: Some(false), .. } => Ok(None),
         McpServerConfig::Local { cwd: Some(_), .. } => {
-            Err("ACP starts servers in the session's directory; leave `cwd` out")
+            Err("ACP carries no `cwd`: agents start servers in the session's directory; leave it out")
         }
         McpServerConfig::Local { timeout_ms: Some(_), .. }
         | McpServerConfig::Remote { timeout_ms: Some(_), .. } => {
-            Err("ACP carries no time limit of a server; leave `timeoutMs` out")
+            Err("ACP carries no `timeoutMs`; leave it out")
         }
         McpServerConfig::Remote {
             oauth: Some(McpOAuthConfigOrDisabled::Config(_) | McpOAuthConfigOrDisabled::Switch(true)),
             ..
-        } => Err("ACP carries no OAuth settings; give it a header instead"),
+        } => Err("ACP carries no `oauth`; give the server a header instead"),
         McpServerConfig::Local { command, args, env, .. } => {
             local(name, command, args, env.as_ref()).map(Some)
         }
@@ -90,14 +90,8 @@ fn local(
     args: &[String],
     env: Option<&IndexMap<String, String>>,
 ) -> Result<McpServer, &'static str> {
-    let (program, first) = match command {
-        McpCommand::Program(program) => (program, [].as_slice()),
-        McpCommand::Line(line) => match line.split_first() {
-            Some((program, rest)) => (program, rest),
-            None => return Err("its command is empty"),
-        },
-    };
-    let args = first.iter().chain(args).cloned().collect();
+    let (program, args) = command.with_args(args).ok_or("its command is empty")?;
+    let args = args.into_iter().map(str::to_owned).collect();
     let env = pairs(env, EnvVariable::new);
     Ok(McpServer::Stdio(McpServerStdio::new(name, program).args(args).env(env)))
 }

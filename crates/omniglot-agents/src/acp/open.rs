@@ -212,6 +212,8 @@ impl Acp {
             session_lifecycle: told.load_session || told.session_capabilities.resume.is_some(),
             plan_mode: self.session.settings.mode.as_ref().is_some_and(|mode| mode.lists("plan")),
             mcp_tools: base.mcp_tools || told.mcp_capabilities.http || told.mcp_capabilities.sse,
+            mcp_http: told.mcp_capabilities.http,
+            mcp_sse: told.mcp_capabilities.sse,
             ..base
         }
     }

@@ -1,7 +1,7 @@
 //! The session's MCP servers in Amp's own form, as a file of this process.
 
 use indexmap::IndexMap;
-use omniglot_schema::{McpCommand, McpOAuthConfigOrDisabled, McpServerConfig, McpServers};
+use omniglot_schema::{McpOAuthConfigOrDisabled, McpServerConfig, McpServers};
 use serde::Serialize;
 
 use crate::contract::{Refusal, RefusalKind};
@@ -52,14 +52,8 @@ fn server<'a>(name: &str, config: &'a McpServerConfig) -> Result<Option<Server<'
             return Err(bad(name, "Amp starts MCP servers in the session's directory; leave out `cwd`"));
         }
         McpServerConfig::Local { command, args, env, .. } => {
-            let (program, first) = match command {
-                McpCommand::Program(program) => (program, [].as_slice()),
-                McpCommand::Line(line) => {
-                    line.split_first().ok_or_else(|| bad(name, "its command is empty"))?
-                }
-            };
-            let args = first.iter().chain(args).map(String::as_str).collect();
-            Some(Server::Local { command: program, args, env: env.as_ref() })
+            let (command, args) = command.with_args(args).ok_or_else(|| bad(name, "its command is empty"))?;
+            Some(Server::Local { command, args, env: env.as_ref() })
         }
         McpServerConfig::Remote { oauth: Some(McpOAuthConfigOrDisabled::Config(_)), .. } => {
             return Err(bad(name, "Amp does its own OAuth; leave out `oauth`"));

@@ -4,7 +4,7 @@
 
 use indexmap::IndexMap;
 use omniglot_schema::{
-    McpCommand, McpOAuthConfigOrDisabled, McpRemoteTransport, McpServerConfig, McpServers, StatusLabel,
+    McpOAuthConfigOrDisabled, McpRemoteTransport, McpServerConfig, McpServers, StatusLabel,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -33,8 +33,8 @@ enum Server<'a> {
 #[derive(Serialize)]
 struct Remote<'a> {
     url: &'a str,
-    #[serde(skip_serializing_if = "IndexMap::is_empty")]
-    headers: IndexMap<&'a str, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    headers: Option<&'a IndexMap<String, String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     timeout: Option<u64>,
 }
@@ -68,37 +68,15 @@ fn server<'a>(name: &str, config: &'a McpServerConfig) -> Result<Option<Server<'
             ));
         }
         McpServerConfig::Local { command, args, env, timeout_ms, .. } => {
-            let (program, first) = match command {
-                McpCommand::Program(program) => (program, [].as_slice()),
-                McpCommand::Line(line) => {
-                    line.split_first().ok_or_else(|| bad(name, "its command is empty"))?
-                }
-            };
-            let args = first.iter().chain(args).map(String::as_str).collect();
-            Some(Server::Stdio { command: program, args, env: env.as_ref(), timeout: *timeout_ms })
+            let (command, args) = command.with_args(args).ok_or_else(|| bad(name, "its command is empty"))?;
+            Some(Server::Stdio { command, args, env: env.as_ref(), timeout: *timeout_ms })
         }
         McpServerConfig::Remote { oauth: Some(McpOAuthConfigOrDisabled::Config(_)), .. } => {
             return Err(bad(name, "Claude Code does its own OAuth; leave out `oauth`"));
         }
-        McpServerConfig::Remote {
-            url,
-            headers,
-            bearer_token_env_var,
-            env_headers,
-            transport,
-            timeout_ms,
-            ..
-        } => {
-            let mut all: IndexMap<&str, String> =
-                headers.iter().flatten().map(|(name, value)| (name.as_str(), value.clone())).collect();
-            // The CLI puts the values of its environment in.
-            all.extend(
-                env_headers.iter().flatten().map(|(name, var)| (name.as_str(), format!("${{{var}}}"))),
-            );
-            if let Some(var) = bearer_token_env_var {
-                all.insert("Authorization", format!("Bearer ${{{var}}}"));
-            }
-            let remote = Remote { url, headers: all, timeout: *timeout_ms };
+        // The runtime has put the values of named variables into the headers.
+        McpServerConfig::Remote { url, headers, transport, timeout_ms, .. } => {
+            let remote = Remote { url, headers: headers.as_ref(), timeout: *timeout_ms };
             Some(match transport {
                 Some(McpRemoteTransport::Sse) => Server::Sse(remote),
                 Some(McpRemoteTransport::Http) | None => Server::Http(remote),

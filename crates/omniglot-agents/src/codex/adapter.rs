@@ -1,6 +1,6 @@
 //! Codex as a value.
 
-use omniglot_schema::AgentStability;
+use omniglot_schema::{AgentCapabilities, AgentStability};
 
 use super::launch::START;
 use super::link::CodexLink;
@@ -22,7 +22,7 @@ pub const ADAPTER: Adapter = Adapter {
     launch: same_command,
     prepare: None,
     translator: || Box::new(Codex::new()),
-    capabilities: EVERYTHING,
+    capabilities: AgentCapabilities { mcp_sse: false, ..EVERYTHING },
     preview_settings,
     steer: Steer::Native,
     compact: Compact::Prompt(COMPACT),

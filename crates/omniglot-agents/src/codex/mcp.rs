@@ -1,9 +1,7 @@
 //! The session's MCP servers as entries of Codex's configuration.
 
 use indexmap::IndexMap;
-use omniglot_schema::{
-    McpCommand, McpOAuthConfigOrDisabled, McpRemoteTransport, McpServerConfig, McpServers,
-};
+use omniglot_schema::{McpOAuthConfigOrDisabled, McpRemoteTransport, McpServerConfig, McpServers};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -24,10 +22,6 @@ struct Server<'a> {
     url: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     http_headers: Option<&'a IndexMap<String, String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    env_http_headers: Option<&'a IndexMap<String, String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bearer_token_env_var: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     enabled: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,13 +50,10 @@ fn bad(name: &str, reason: &str) -> Refusal {
 fn to_wire(server: &McpServerConfig) -> Result<Server<'_>, &'static str> {
     match server {
         McpServerConfig::Local { command, args, cwd, env, enabled, timeout_ms } => {
-            let (program, first) = match command {
-                McpCommand::Program(program) => (program, [].as_slice()),
-                McpCommand::Line(line) => line.split_first().ok_or("its command is empty")?,
-            };
+            let (program, args) = command.with_args(args).ok_or("its command is empty")?;
             Ok(Server {
                 command: Some(program),
-                args: first.iter().chain(args).map(String::as_str).collect(),
+                args,
                 cwd: cwd.as_deref(),
                 env: env.as_ref(),
                 enabled: *enabled,
@@ -71,25 +62,15 @@ fn to_wire(server: &McpServerConfig) -> Result<Server<'_>, &'static str> {
             })
         }
         McpServerConfig::Remote { transport: Some(McpRemoteTransport::Sse), .. } => {
-            Err("it does not speak SSE to MCP servers, only streamable HTTP")
+            Err("`transport` cannot be `sse`: it speaks only streamable HTTP to MCP servers")
         }
         McpServerConfig::Remote { oauth: Some(McpOAuthConfigOrDisabled::Config(_)), .. } => {
-            Err("it keeps its own logins; use `codex mcp login`")
+            Err("it takes no `oauth`, since it keeps its own logins; use `codex mcp login`")
         }
-        McpServerConfig::Remote {
-            url,
-            headers,
-            bearer_token_env_var,
-            env_headers,
-            enabled,
-            timeout_ms,
-            oauth: Some(McpOAuthConfigOrDisabled::Switch(_)) | None,
-            transport: Some(McpRemoteTransport::Http) | None,
-        } => Ok(Server {
+        // The runtime has put the values of named variables into the headers.
+        McpServerConfig::Remote { url, headers, enabled, timeout_ms, .. } => Ok(Server {
             url: Some(url),
             http_headers: headers.as_ref(),
-            env_http_headers: env_headers.as_ref(),
-            bearer_token_env_var: bearer_token_env_var.as_deref(),
             enabled: *enabled,
             tool_timeout_sec: timeout_ms.map(seconds),
             ..Server::default()

@@ -1,8 +1,8 @@
 //! How the server is started, as data. The port and the password are the runtime's.
 
-use omniglot_schema::{McpCommand, McpServerConfig, McpServers};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
+use super::mcp;
 use crate::contract::Open;
 use crate::http::Serving;
 use crate::launch::{LaunchSpec, Start};
@@ -39,30 +39,9 @@ pub(crate) fn launch(base: &LaunchSpec, open: &Open) -> LaunchSpec {
         let mut config: Map<String, Value> = configured.unwrap_or_default();
         let servers = config.entry("mcp").or_insert_with(|| Value::Object(Map::new()));
         if let Value::Object(servers) = servers {
-            servers.extend(mcp(&open.mcp));
+            servers.extend(mcp::to_config(&open.mcp));
         }
         launch.env.insert(CONFIG.to_owned(), Value::Object(config).to_string());
     }
     launch
-}
-
-fn mcp(servers: &McpServers) -> impl Iterator<Item = (String, Value)> {
-    servers.iter().map(|(name, server)| (name.clone(), config(server)))
-}
-
-fn config(server: &McpServerConfig) -> Value {
-    match server {
-        McpServerConfig::Local { command, args, env, enabled, .. } => {
-            let line: Vec<&String> = match command {
-                McpCommand::Program(program) => std::iter::once(program).chain(args).collect(),
-                McpCommand::Line(line) => line.iter().chain(args).collect(),
-            };
-            let environment = env.clone().unwrap_or_default();
-            json!({"type": "local", "command": line, "environment": environment, "enabled": enabled.unwrap_or(true)})
-        }
-        McpServerConfig::Remote { url, headers, enabled, .. } => {
-            let headers = headers.clone().unwrap_or_default();
-            json!({"type": "remote", "url": url, "headers": headers, "enabled": enabled.unwrap_or(true)})
-        }
-    }
 }

@@ -20,7 +20,7 @@ pub const ADAPTER: Adapter = Adapter {
     launch,
     prepare: None,
     translator: || Box::new(Pi::new()),
-    capabilities: AgentCapabilities { plan_mode: false, ..EVERYTHING },
+    capabilities: AgentCapabilities { plan_mode: false, mcp_sse: false, ..EVERYTHING },
     preview_settings,
     steer: Steer::Native,
     compact: Compact::Prompt(COMPACT),

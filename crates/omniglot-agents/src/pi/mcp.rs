@@ -4,7 +4,7 @@
 
 use indexmap::IndexMap;
 use omniglot_schema::{
-    McpCommand, McpOAuthConfigOrDisabled, McpRemoteTransport, McpServerConfig, McpServers, StatusLabel,
+    McpOAuthConfigOrDisabled, McpRemoteTransport, McpServerConfig, McpServers, StatusLabel,
 };
 use serde::{Deserialize, Serialize};
 
@@ -64,13 +64,10 @@ fn of_config(server: &McpServerConfig) -> Result<Server<'_>, &'static str> {
     let direct = Server { exposure: "direct", ..Server::default() };
     match server {
         McpServerConfig::Local { command, args, cwd, env, enabled, timeout_ms } => {
-            let (program, first) = match command {
-                McpCommand::Program(program) => (program, [].as_slice()),
-                McpCommand::Line(line) => line.split_first().ok_or("its command is empty")?,
-            };
+            let (program, args) = command.with_args(args).ok_or("its command is empty")?;
             Ok(Server {
                 command: Some(program),
-                args: first.iter().chain(args).map(String::as_str).collect(),
+                args,
                 cwd: cwd.as_deref(),
                 env: env.as_ref().map(literals),
                 enabled: *enabled,
@@ -79,10 +76,10 @@ fn of_config(server: &McpServerConfig) -> Result<Server<'_>, &'static str> {
             })
         }
         McpServerConfig::Remote { transport: Some(McpRemoteTransport::Sse), .. } => {
-            Err("Pi does not speak SSE to MCP servers, only streamable HTTP")
+            Err("`transport` cannot be `sse`: Pi speaks only streamable HTTP to MCP servers")
         }
         McpServerConfig::Remote { oauth: Some(McpOAuthConfigOrDisabled::Config(_)), .. } => {
-            Err("Pi keeps its own logins; use `pi mcp login`")
+            Err("Pi takes no `oauth`, since it keeps its own logins; use `pi mcp login`")
         }
         // The runtime has put the values of named variables into the headers.
         McpServerConfig::Remote { url, headers, enabled, timeout_ms, .. } => Ok(Server {
@@ -169,7 +166,10 @@ mod tests {
     #[test]
     fn a_server_that_pi_cannot_use_is_refused_by_name() {
         let sse = wire(r#"{"b":{"type":"remote","url":"http://x/","transport":"sse"}}"#).unwrap_err();
-        assert_eq!(sse, "the MCP server b: Pi does not speak SSE to MCP servers, only streamable HTTP");
+        assert_eq!(
+            sse,
+            "the MCP server b: `transport` cannot be `sse`: Pi speaks only streamable HTTP to MCP servers"
+        );
         let oauth =
             wire(r#"{"b":{"type":"remote","url":"http://x/","oauth":{"clientId":"i"}}}"#).unwrap_err();
         assert!(oauth.contains("pi mcp login"), "{oauth}");

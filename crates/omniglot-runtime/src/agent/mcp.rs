@@ -23,8 +23,8 @@ fn filled(
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<McpServerConfig, String> {
     match &mut server {
-        McpServerConfig::Local { command, .. } => {
-            if program(command).is_none_or(str::is_empty) {
+        McpServerConfig::Local { command, args, .. } => {
+            if command.with_args(args).is_none() {
                 return Err("its command is empty".to_owned());
             }
         }
@@ -49,13 +49,6 @@ fn filled(
         }
     }
     Ok(server)
-}
-
-fn program(command: &McpCommand) -> Option<&str> {
-    match command {
-        McpCommand::Program(program) => Some(program),
-        McpCommand::Line(line) => line.first().map(String::as_str),
-    }
 }
 
 /// The values that are secrets wherever they turn up: headers, OAuth settings, credentials in addresses and

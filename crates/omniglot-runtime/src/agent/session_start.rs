@@ -274,7 +274,7 @@ impl StartError {
             StartErrorKind::Spawn(SpawnError::Directory(path)) => not_a_directory(&path),
             StartErrorKind::Refused(refusal) if refusal.kind == RefusalKind::BadMode => refusal.into(),
             StartErrorKind::Refused(Refusal { kind: RefusalKind::BadRequest, message, .. }) => {
-                RuntimeError::InvalidRequest(message)
+                RuntimeError::InvalidRequest(format!("agent {agent}: {message}"))
             }
             StartErrorKind::Silent { seconds, stderr, discarded } => {
                 let hint = output_hint(&stderr, discarded);

@@ -171,8 +171,8 @@ fn every_agent_is_introduced_as_one_that_loads_lists_and_resumes() {
             "planMode": false, "permissions": true, "questions": true, "toolCalls": true, "toolResults": true,
             "textMessages": true, "images": true, "fileAttachments": true, "sessionLifecycle": false,
             "errorEvents": true, "reasoning": true, "status": true, "commandExecution": true,
-            "fileChanges": true, "mcpTools": false, "streamingDeltas": true, "itemStarted": true,
-            "sharedProcess": false,
+            "fileChanges": true, "mcpTools": true, "mcpHttp": true, "mcpSse": false,
+            "streamingDeltas": true, "itemStarted": true, "sharedProcess": false,
         },
     }))
     .unwrap();
@@ -183,6 +183,7 @@ fn every_agent_is_introduced_as_one_that_loads_lists_and_resumes() {
     assert_eq!(json["agentInfo"]["name"], "mock");
     let can = &json["agentCapabilities"];
     assert_eq!((&can["loadSession"], &can["promptCapabilities"]["image"]), (&json!(true), &json!(true)));
+    assert_eq!(can["mcpCapabilities"], json!({"http": true, "sse": false}));
     for method in ["list", "resume", "close", "delete", "fork"] {
         assert!(can["sessionCapabilities"][method].is_object(), "{method}");
     }

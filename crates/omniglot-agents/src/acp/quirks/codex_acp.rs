@@ -4,6 +4,8 @@
 //! With 2.6 a failed model call is a state of its thread and a text, and the turn ends without an error:
 //! `turn` makes an error of it.
 
+use omniglot_schema::AgentCapabilities;
+
 use super::{Offers, Quirks, Repairs, Resumable};
 use crate::acp::adapter::VERIFIED;
 use crate::acp::with_quirks;
@@ -37,7 +39,7 @@ pub const CODEX_ACP: Quirks = Quirks {
         ("bypass", "full-access"),
     ],
     resume: Resumable::Anytime,
-    capabilities: VERIFIED,
+    capabilities: AgentCapabilities { mcp_sse: false, ..VERIFIED },
     tools: &[],
     repairs: Repairs {
         thought_break: Some("\n\n"),

@@ -78,7 +78,7 @@ fn notes(info: &SessionInfo) -> Notes {
 pub fn introduced(agent: &AgentInfo) -> InitializeResponse {
     let can = &agent.capabilities;
     let prompt = PromptCapabilities::new().image(can.images).embedded_context(true);
-    let mcp = McpCapabilities::new().http(can.mcp_tools).sse(can.mcp_tools);
+    let mcp = McpCapabilities::new().http(can.mcp_http).sse(can.mcp_sse);
     let sessions = SessionCapabilities::new()
         .list(SessionListCapabilities::new())
         .resume(SessionResumeCapabilities::new())
