@@ -66,7 +66,9 @@ pub enum Credential {
 /// The directory from which an agent reads skills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SkillsDir {
-    /// Below the directory of the session.
+    /// The one that the adapter names to the agent, see [`Open::skills`].
+    Own,
+    /// Below the directory of the session, and nowhere else.
     Project(&'static str),
     /// It has none, or nobody knows which.
     None,

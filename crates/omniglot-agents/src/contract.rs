@@ -199,6 +199,8 @@ pub struct Open {
     pub title: Option<String>,
     pub requested: SettingsRequest,
     pub mcp: McpServers,
+    /// The skills that the session was created with.
+    pub skills: Option<SessionSkills>,
     pub carryover: Carryover,
     /// The agent will run as another user than root, from whom some agents take less.
     pub unprivileged: bool,
@@ -206,6 +208,23 @@ pub struct Open {
     pub lacks_credentials: bool,
     /// A message waits for it. An agent with a process for each turn is not started without.
     pub has_prompt: bool,
+}
+
+/// The skills of a session, in a folder of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionSkills {
+    pub dir: PathBuf,
+    pub names: Vec<String>,
+}
+
+impl SessionSkills {
+    /// The folder below `dir` that has a folder for each skill.
+    pub const FOLDER: &str = "skills";
+
+    /// Returns the folder that has a folder for each skill.
+    pub fn folder(&self) -> PathBuf {
+        self.dir.join(Self::FOLDER)
+    }
 }
 
 /// The totals of the session's earlier processes, for agents that report only changes.

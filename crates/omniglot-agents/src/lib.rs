@@ -28,7 +28,7 @@ pub mod replay;
 mod rpc;
 pub mod stderr;
 
-pub use adapter::{Adapter, Lifetime};
+pub use adapter::{Adapter, Lifetime, SkillsDir};
 pub use contract::*;
 pub use exit::Exit;
 pub use host::{

@@ -5,6 +5,7 @@
 
 mod acp;
 mod client;
+mod directory_config;
 mod error;
 mod files;
 mod sse;

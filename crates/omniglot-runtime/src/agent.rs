@@ -1,5 +1,5 @@
 //! One live agent and what it takes to have one: how it is started, the server that it may share, the files
-//! and terminals that it asks for, its credentials and MCP servers.
+//! and terminals that it asks for, its credentials, MCP servers and skills.
 //!
 //! Knows the sans-IO contract of the adapters and the processes below it; sessions are above it.
 
@@ -12,10 +12,11 @@ pub(crate) mod host;
 mod http;
 mod live;
 mod mask;
-mod mcp;
+pub(crate) mod mcp;
 pub(crate) mod prepared;
 pub(crate) mod session_start;
 pub(crate) mod shared_server;
+pub(crate) mod skills;
 mod version;
 
 pub(crate) use live::{Agent, AgentEvent, Sending, Ticket, Translated, is_unparsed};

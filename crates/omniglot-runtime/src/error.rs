@@ -39,6 +39,8 @@ pub enum RuntimeError {
     BlobNotFound(String),
     #[error("no token {0}")]
     TokenNotFound(String),
+    #[error("no {what} {name:?} is configured for {directory}")]
+    ConfigNotFound { what: &'static str, name: String, directory: String },
     #[error("there is a token with the name {0}")]
     TokenExists(String),
     #[error("{0}")]
@@ -111,7 +113,8 @@ impl RuntimeError {
             Self::RequestNotFound(_)
             | Self::MessageNotFound(_)
             | Self::BlobNotFound(_)
-            | Self::TokenNotFound(_) => ErrorType::NotFound,
+            | Self::TokenNotFound(_)
+            | Self::ConfigNotFound { .. } => ErrorType::NotFound,
             Self::Forbidden(_) => ErrorType::PermissionDenied,
             Self::TooLarge(_) => ErrorType::TooLarge,
             Self::AlreadyResolved { .. }

@@ -8,6 +8,7 @@ mod blobs;
 mod change;
 mod check;
 mod create;
+mod directory_config;
 pub mod files;
 mod follow_turn;
 mod fork;
@@ -23,6 +24,7 @@ mod reassign;
 mod recover;
 mod retention;
 mod session_locks;
+mod skills;
 mod tokens;
 mod upload;
 
@@ -52,6 +54,7 @@ use crate::agent::client_host::{ClientHost, ClientHostOffer, ClientHosts};
 use crate::agent::credentials::Credentials;
 use crate::agent::session_start::Launcher;
 use crate::agent::shared_server::{Servers, Terms};
+use crate::agent::skills::SkillStore;
 use crate::caller::Caller;
 use crate::config::Config;
 use crate::confined::{OpenError, Private, Root, Temporaries};
@@ -61,6 +64,7 @@ use crate::hub::session_locks::SessionLocks;
 use crate::process::{self, Supervisor};
 use crate::session::{Authored, IdempotencyKey, Posted, Retired, Session, SessionCommand, SessionHandle};
 pub use all_events::{AllEvents, AllEventsFilter, AllEventsPiece, CommitPosition};
+pub use directory_config::DirectoryConfig;
 pub use follow_turn::{Followed, FollowedTurn, TurnOutcome};
 use probe::Probe;
 pub use reassign::{NewAgent, Reassigned};
@@ -122,6 +126,7 @@ struct Inner {
     probes: Mutex<HashMap<String, Probe>>,
     credentials: Credentials,
     client_hosts: ClientHosts,
+    skills: SkillStore,
     /// Held while an agent is asked what it offers: one question at a time for each.
     probing: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
     tokens: Tokens,
@@ -172,6 +177,7 @@ impl Hub {
         let inner = Inner {
             tokens: Tokens::load(&store).await?,
             launcher,
+            skills: SkillStore::new(&shared(&data_dir)),
             data_dir,
             store,
             deadlines,
@@ -192,6 +198,7 @@ impl Hub {
         };
         let hub = Self::of(Arc::new(inner));
         hub.enforce_live_limit();
+        hub.sweep_skills().await?;
         hub.recover(backlog).await?;
         hub.keep_within(config.retention);
         Ok(hub)
@@ -332,6 +339,7 @@ impl Hub {
         }
         flatten(self.inner.store.delete(record.no).await)?;
         self.drop_attachments(record.no);
+        self.inner.skills.remove(id);
         Ok(())
     }
 

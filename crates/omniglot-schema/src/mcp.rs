@@ -83,19 +83,26 @@ pub enum McpRemoteTransport {
     Sse,
 }
 
+/// Skills to load, from several sources.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SkillsConfig {
     pub sources: Vec<SkillSource>,
 }
 
+/// A folder or repository with skills: folders with a `SKILL.md`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SkillSource {
+    /// `github`, `git` or `local`
     pub r#type: String,
+    /// `OWNER/REPOSITORY`, the address of a repository, or a folder of the daemon's machine
     pub source: String,
+    /// The names of the wanted skills; all of them without it
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skills: Option<Vec<String>>,
+    /// A branch, a tag or a commit; without it the repository's default branch
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub r#ref: Option<String>,
+    /// The folder of the source to look in
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subpath: Option<String>,
 }
@@ -140,6 +147,21 @@ impl McpServerConfig {
                 }
             }
         }
+        self
+    }
+}
+
+impl SkillsConfig {
+    /// Returns the same sources without credentials.
+    pub fn redacted(self) -> Self {
+        Self { sources: self.sources.into_iter().map(SkillSource::redacted).collect() }
+    }
+}
+
+impl SkillSource {
+    /// Returns the same source without credentials in its address.
+    pub fn redacted(mut self) -> Self {
+        self.source = without(&self.source, &secrets_in_url(&self.source));
         self
     }
 }

@@ -12,8 +12,8 @@ use crate::feed::Known;
 use crate::pack::Pack;
 use crate::retention::{EndedSession, PackFacts};
 use crate::types::{
-    AuditQuery, Batch, Blob, ListFilter, NewSession, Page, QueuedRow, ReadQuery, Receipt, SessionNo,
-    SessionRecord, StoreError, StoredFrame, TokenRecord,
+    AuditQuery, Batch, Blob, ConfigKey, ListFilter, NewSession, Page, QueuedRow, ReadQuery, Receipt,
+    SessionNo, SessionRecord, StoreError, StoredFrame, TokenRecord,
 };
 
 /// One write. `frames` of the batch or session inside are empty: they are in the pack.
@@ -37,6 +37,11 @@ pub(crate) enum Change {
     },
     /// Adds a token, or replaces the one of the same id.
     Token(Box<TokenRecord>),
+    /// Configures something for a directory; without a value it is removed.
+    Config {
+        key: ConfigKey,
+        value: Option<String>,
+    },
     Audit(Box<AuditCall>),
 }
 
@@ -121,6 +126,8 @@ pub(crate) trait Engine: Send + Sync + 'static {
 
     /// Returns all named tokens, oldest first.
     fn tokens(&self) -> Result<Vec<TokenRecord>, StoreError>;
+    /// Returns the names and values that are configured for a directory, by name.
+    fn directory_config(&self, directory: &str, kind: &str) -> Result<Vec<(String, String)>, StoreError>;
     fn audit(&self, query: &AuditQuery) -> Result<Vec<AuditEntry>, StoreError>;
 
     /// Returns where the numbers of all commits begin and end.
@@ -152,6 +159,7 @@ impl Change {
                 let packs: usize = c.packs.iter().map(|pack| pack.data.len()).sum();
                 events(&c.new.events) + blobs(&c.new.blobs) + packs + c.new.request.len() + ROW
             }
+            Self::Config { value, .. } => value.as_ref().map_or(0, String::len) + ROW,
             Self::Delete(_) | Self::Trim { .. } | Self::Label { .. } | Self::Token(_) | Self::Audit(_) => ROW,
         }
     }
@@ -160,7 +168,9 @@ impl Change {
     pub(crate) fn needs_sync(&self) -> bool {
         match self {
             Self::Append { batch, .. } => batch.durability == crate::Durability::Power,
-            Self::Create(_) | Self::Delete(_) | Self::Label { .. } | Self::Token(_) => true,
+            Self::Create(_) | Self::Delete(_) | Self::Label { .. } | Self::Token(_) | Self::Config { .. } => {
+                true
+            }
             Self::Trim { .. } | Self::Audit(_) => false,
         }
     }
@@ -174,6 +184,7 @@ impl Change {
             | Self::Trim { .. }
             | Self::Label { .. }
             | Self::Token(_)
+            | Self::Config { .. }
             | Self::Audit(_) => None,
         }
     }

@@ -8,6 +8,7 @@ mod blobs;
 pub(crate) mod check;
 mod checksum;
 mod commits;
+mod directory_config;
 mod events;
 mod frames;
 mod open;
@@ -210,6 +211,10 @@ impl Engine for Sqlite {
             tracing::error!(id, "the row of a token is damaged; the token is not accepted");
         }
         Ok(valid)
+    }
+
+    fn directory_config(&self, directory: &str, kind: &str) -> Result<Vec<(String, String)>, StoreError> {
+        self.readers.with(|c| directory_config::list(c, directory, kind))
     }
 
     fn audit(&self, query: &AuditQuery) -> Result<Vec<AuditEntry>, StoreError> {

@@ -22,8 +22,8 @@ use crate::reads::Reads;
 use crate::sqlite::Sqlite;
 use crate::subscription::Subscription;
 use crate::types::{
-    AuditQuery, Batch, Blob, ListFilter, NewSession, Page, QueuedRow, ReadQuery, Receipt, SessionNo,
-    SessionRecord, StoreError, StoredFrame, TokenRecord,
+    AuditQuery, Batch, Blob, ConfigKey, ListFilter, NewSession, Page, QueuedRow, ReadQuery, Receipt,
+    SessionNo, SessionRecord, StoreError, StoredFrame, TokenRecord,
 };
 use crate::writer::{Answer, Fault, Op, Writer, now_ms};
 
@@ -169,6 +169,11 @@ impl Store {
         self.change(Change::Token(Box::new(token)))
     }
 
+    /// Configures something for a directory, or removes it; the answer arrives once that survives a loss of power.
+    pub fn configure_directory(&self, key: ConfigKey, value: Option<String>) -> Receiver<()> {
+        self.change(Change::Config { key, value })
+    }
+
     /// Adds an entry to the audit, with the present time. Never blocks, and need not be awaited.
     pub fn record_call(&self, call: AuditCall) -> Receiver<()> {
         self.change(Change::Audit(Box::new(call)))
@@ -270,6 +275,16 @@ impl Store {
     /// Returns all named tokens, oldest first.
     pub async fn tokens(&self) -> Result<Vec<TokenRecord>, StoreError> {
         self.inner.reads.run(|engine| engine.tokens()).await
+    }
+
+    /// Returns the names and values of this kind that are configured for a directory, by name.
+    pub async fn directory_config(
+        &self,
+        directory: &str,
+        kind: &'static str,
+    ) -> Result<Vec<(String, String)>, StoreError> {
+        let directory = directory.to_owned();
+        self.inner.reads.run(move |engine| engine.directory_config(&directory, kind)).await
     }
 
     /// Returns entries of the audit, oldest first, with all that were recorded before this call; only while the log

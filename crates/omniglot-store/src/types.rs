@@ -220,6 +220,14 @@ pub struct AuditQuery {
     pub limit: usize,
 }
 
+/// The place of something that is configured for a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigKey {
+    pub directory: String,
+    pub kind: &'static str,
+    pub name: String,
+}
+
 /// The filter of a read of events.
 #[derive(Debug, Clone)]
 pub struct ReadQuery {

@@ -254,6 +254,7 @@ impl Thread {
                 | Change::Trim { .. }
                 | Change::Label { .. }
                 | Change::Token(_)
+                | Change::Config { .. }
                 | Change::Audit(_),
                 _,
             ) => {}

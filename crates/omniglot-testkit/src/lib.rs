@@ -14,5 +14,6 @@ pub mod models;
 pub mod sandbox_sdk;
 pub mod scenarios;
 pub mod session_driver;
+pub mod skills;
 pub mod terminal;
 pub mod validate;

@@ -9,6 +9,7 @@
 mod control;
 mod errors;
 mod permissions;
+mod skills;
 mod talk;
 mod tools;
 
@@ -27,6 +28,7 @@ pub use self::errors::{
     errors_provider, errors_rate_limit,
 };
 pub use self::permissions::{permissions_for_the_session, permissions_once, permissions_reject};
+pub use self::skills::a_skill_of_the_session_is_told_to_the_model;
 pub use self::talk::{
     a_code_block_keeps_its_fences_and_blanks, images, reasoning, several_turns, streaming_deltas,
     text_messages,

@@ -4,6 +4,8 @@
 
 #[path = "real_amp/own.rs"]
 mod own;
+#[path = "real_amp/skills.rs"]
+mod skills;
 
 use std::path::Path;
 

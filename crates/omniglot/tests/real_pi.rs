@@ -60,6 +60,7 @@ macro_rules! scenarios {
             command_execution,
             file_changes_as_diffs,
             parallel_tools,
+            a_skill_of_the_session_is_told_to_the_model,
             permissions_once,
             permissions_for_the_session,
             permissions_reject,

@@ -42,6 +42,7 @@ real_agent_tests! {
     file_changes_as_diffs,
     parallel_tools,
     mcp_tools,
+    a_skill_of_the_session_is_told_to_the_model,
     permissions_once,
     permissions_for_the_session,
     permissions_reject,

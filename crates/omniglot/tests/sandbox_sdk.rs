@@ -13,6 +13,7 @@ mod play;
 
 use omniglot_schema::{EventData, StopReason, UniversalEventType};
 use omniglot_testkit::sandbox_sdk::SandboxSdk;
+use omniglot_testkit::skills::SkillFolder;
 use play::Play;
 use serde_json::{Value, json};
 
@@ -200,5 +201,40 @@ async fn a_thousand_updates_come_before_the_answer() {
         sdk.events.iter().position(|event| !event["payload"]["result"]["stopReason"].is_null()).unwrap();
     sdk.events.truncate(answer);
     assert_eq!(sdk.said(&session).split_whitespace().count(), 1000);
+    sdk.leave().await;
+}
+
+#[tokio::test]
+async fn what_is_configured_for_a_directory_is_given_to_sessions_there() {
+    let play = Play::mock();
+    let mut sdk = SandboxSdk::start(&play.daemon);
+    let work = play.daemon.work();
+    let server = json!({
+        "type": "local", "command": "file-server", "args": ["--here"], "env": { "FILES_TOKEN": "hush" },
+    });
+    let mcp = json!({ "directory": work, "mcpName": "files" });
+    sdk.call("setMcpConfig", json!([mcp, server])).await.unwrap();
+    assert_eq!(sdk.call("getMcpConfig", json!([mcp])).await.unwrap(), server);
+    let folder = SkillFolder::default();
+    folder.add("weather", "Foretells it.");
+    let sources = json!({ "sources": [{ "type": "local", "source": folder.path() }] });
+    let skills = json!({ "directory": work, "skillName": "lore" });
+    sdk.call("setSkillsConfig", json!([skills, sources])).await.unwrap();
+    assert_eq!(sdk.call("getSkillsConfig", json!([skills])).await.unwrap(), sources);
+    let session = play.session(&mut sdk).await;
+    sdk.prompt(&session, "[[mcp]]").await.unwrap();
+    sdk.prompt(&session, "[[skills]]").await.unwrap();
+    let said = sdk.said(&session);
+    assert!(said.contains("files = file-server --here"), "{said}");
+    assert!(said.contains("weather = Foretells it."), "{said}");
+    for (delete, get, query) in
+        [("deleteMcpConfig", "getMcpConfig", mcp), ("deleteSkillsConfig", "getSkillsConfig", skills)]
+    {
+        for _ in 0..2 {
+            sdk.call(delete, json!([query])).await.unwrap();
+        }
+        let thrown = sdk.call(get, json!([query])).await.unwrap_err();
+        assert_eq!(thrown.status, Some(404), "{thrown:?}");
+    }
     sdk.leave().await;
 }

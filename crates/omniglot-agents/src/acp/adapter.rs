@@ -69,4 +69,8 @@ pub(crate) use with_quirks;
 /// The built-in agent keeps to the protocol.
 const MOCK_QUIRKS: Quirks =
     Quirks { name: "mock", capabilities: AgentCapabilities { mcp_sse: false, ..VERIFIED }, ..NONE };
-pub const MOCK: Adapter = Adapter { program: Program::Own, ..with_quirks!(MOCK_QUIRKS) };
+pub const MOCK: Adapter = Adapter {
+    program: Program::Own,
+    skills: SkillsDir::Project(".mock/skills"),
+    ..with_quirks!(MOCK_QUIRKS)
+};

@@ -40,5 +40,5 @@ pub const ADAPTER: Adapter = Adapter {
         Credential::File("~/.local/share/amp/secrets.json"),
         Credential::FileBelow { variable: "XDG_DATA_HOME", path: "amp/secrets.json" },
     ],
-    skills: SkillsDir::Project(".agents/skills"),
+    skills: SkillsDir::Own,
 };

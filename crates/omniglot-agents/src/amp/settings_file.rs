@@ -16,6 +16,8 @@ use crate::prepare::{LaunchFile, Machine, Preparation};
 
 pub(crate) const NAME: &str = "settings.json";
 const RULES: &str = "amp.permissions";
+/// Directories with skills, separated by colons.
+const SKILLS: &str = "amp.skills.path";
 const ALLOW_ALL: &str = "amp.dangerouslyAllowAll";
 
 type Settings = Map<String, Value>;
@@ -27,6 +29,12 @@ pub(crate) fn write(start: &Preparation<'_>) -> Result<LaunchFile, Refusal> {
     }
     let mut settings = users_own(start.machine)?;
     settings.insert("amp.updates.mode".to_owned(), "disabled".into());
+    if let Some(skills) = &start.open.skills {
+        let own = settings.get(SKILLS).and_then(Value::as_str).filter(|own| !own.is_empty());
+        let ours = skills.folder().to_string_lossy().into_owned();
+        let all = own.map_or_else(|| ours.clone(), |own| format!("{ours}:{own}"));
+        settings.insert(SKILLS.to_owned(), all.into());
+    }
     if asks {
         let mut rules = rejections(&settings);
         rules.push(json!({"tool": "*", "action": "delegate", "to": start.dir.join(PROGRAM)}));

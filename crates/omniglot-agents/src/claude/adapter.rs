@@ -31,7 +31,7 @@ pub const ADAPTER: Adapter = Adapter {
     tools: TOOLS,
     install: Install::Npm("@anthropic-ai/claude-code"),
     credentials: CREDENTIALS,
-    skills: SKILLS,
+    skills: SkillsDir::Own,
 };
 
 /// With another provider the CLI leaves the credentials to that provider.
@@ -46,4 +46,5 @@ pub(crate) const CREDENTIALS: &[Credential] = &[
     Credential::FileBelow { variable: "CLAUDE_CONFIG_DIR", path: ".credentials.json" },
 ];
 
+/// For programs that start Claude Code with options of their own.
 pub(crate) const SKILLS: SkillsDir = SkillsDir::Project(".claude/skills");

@@ -54,6 +54,10 @@ pub(crate) fn launch(base: &LaunchSpec, open: &Open) -> LaunchSpec {
     if open.unprivileged || SANDBOX_ENV.iter().any(|(name, _)| base.env.contains_key(*name)) {
         add(&[MAY_BYPASS]);
     }
+    // The CLI reads `.claude/skills` of a further directory, and may read the files there.
+    if let Some(dir) = open.skills.as_ref().and_then(|skills| skills.dir.to_str()) {
+        add(&["--add-dir", dir]);
+    }
     if !open.mcp.is_empty() {
         add(&["--strict-mcp-config"]);
     }

@@ -30,7 +30,7 @@ pub const ADAPTER: Adapter = Adapter {
     tools: TOOLS,
     install: Install::Npm("opencode-ai"),
     credentials: CREDENTIALS,
-    skills: SkillsDir::Project(".opencode/skills"),
+    skills: SkillsDir::Own,
 };
 
 /// Its configuration may hold the keys of its providers, so it counts, too.

@@ -1,9 +1,9 @@
 //! How the server is started, as data. The port and the password are the runtime's.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::mcp;
-use crate::contract::Open;
+use crate::contract::{Open, SessionSkills};
 use crate::http::Serving;
 use crate::launch::{LaunchSpec, Start};
 
@@ -30,18 +30,31 @@ const QUIET: &[(&str, &str)] = &[
 
 const CONFIG: &str = "OPENCODE_CONFIG_CONTENT";
 
-/// The session's MCP servers are part of the server's configuration, and so of what makes two servers the same.
+/// The session's MCP servers and skills are part of the server's configuration, and so of what makes two servers the
+/// same.
 pub(crate) fn launch(base: &LaunchSpec, open: &Open) -> LaunchSpec {
     let mut launch = base.clone();
     launch.args.extend(["serve", "--hostname", "127.0.0.1"].map(str::to_owned));
-    if !open.mcp.is_empty() {
+    if !open.mcp.is_empty() || open.skills.is_some() {
         let configured = launch.env.get(CONFIG).and_then(|text| serde_json::from_str(text).ok());
         let mut config: Map<String, Value> = configured.unwrap_or_default();
         let servers = config.entry("mcp").or_insert_with(|| Value::Object(Map::new()));
         if let Value::Object(servers) = servers {
             servers.extend(mcp::to_config(&open.mcp));
         }
+        if let Some(skills) = &open.skills {
+            add_skills(&mut config, skills);
+        }
         launch.env.insert(CONFIG.to_owned(), Value::Object(config).to_string());
     }
     launch
+}
+
+fn add_skills(config: &mut Map<String, Value>, skills: &SessionSkills) {
+    let configured = config.entry("skills").or_insert_with(|| json!({}));
+    let Value::Object(configured) = configured else { return };
+    let paths = configured.entry("paths").or_insert_with(|| json!([]));
+    if let Value::Array(paths) = paths {
+        paths.push(skills.folder().to_string_lossy().into());
+    }
 }

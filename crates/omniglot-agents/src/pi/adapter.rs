@@ -39,5 +39,5 @@ pub const ADAPTER: Adapter = Adapter {
         Credential::FileBelow { variable: "PI_CODING_AGENT_DIR", path: "auth.json" },
         Credential::FileBelow { variable: "PI_CODING_AGENT_DIR", path: "models.json" },
     ],
-    skills: SkillsDir::Project(".pi/skills"),
+    skills: SkillsDir::Own,
 };

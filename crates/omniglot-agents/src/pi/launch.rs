@@ -37,6 +37,9 @@ pub(crate) fn launch(base: &LaunchSpec, open: &Open) -> LaunchSpec {
     if let Some(gate) = base.env.get(GATE_PATH) {
         add(&["-e", gate]);
     }
+    for skills in open.skills.iter().filter_map(|skills| skills.folder().to_str().map(str::to_owned)) {
+        add(&["--skill", &skills]);
+    }
     if let Some(model) = &open.requested.model {
         add(&["--model", model]);
     }

@@ -18,6 +18,12 @@ pub(crate) fn ready(
     servers.into_iter().map(ready).collect()
 }
 
+/// Refuses a server that no agent could use, whatever its environment.
+pub(crate) fn check(name: &str, server: &McpServerConfig) -> Result<(), String> {
+    let checked = filled(server.clone(), |_| Some(String::new()));
+    checked.map(drop).map_err(|why| format!("MCP server {name}: {why}"))
+}
+
 fn filled(
     mut server: McpServerConfig,
     variable: impl Fn(&str) -> Option<String>,

@@ -15,6 +15,7 @@ use super::fork::Fork;
 use super::{Hub, flatten};
 use crate::agent::Agent;
 use crate::agent::session_start::{Opened, StartError, StartErrorKind, not_a_directory};
+use crate::agent::skills::PendingSkills;
 use crate::confined::Private;
 use crate::error::RuntimeError;
 use crate::session::{Session, SessionSpec, Step, record_of};
@@ -26,6 +27,8 @@ impl Hub {
         request: CreateSessionRequest,
     ) -> Result<CreateSessionResponse, RuntimeError> {
         let request = self.checked(request)?;
+        self.check_skills(&request)?;
+        let request = self.with_directory_config(request).await?;
         let open = open_of(&request);
         self.create_with(id, request, open, None).await
     }
@@ -42,8 +45,13 @@ impl Hub {
         if self.inner.store.session(&id).await?.is_some() {
             return Err(RuntimeError::SessionExists(id.to_string()));
         }
+        let skills =
+            self.install_skills(&id, &request, fork.as_ref().map(|fork| fork.origin.session())).await?;
+        let open = Open { skills: skills.as_ref().map(|pending| pending.skills.clone()), ..open };
         let pending = self.open_agent(&id, &request, open, fork).await?;
-        self.persist(id, &request, pending, None).await
+        let created = self.persist(id, &request, pending, None).await?;
+        skills.into_iter().for_each(PendingSkills::keep);
+        Ok(created)
     }
 
     /// Opens the agent of a session that has no row yet.
@@ -120,7 +128,7 @@ impl Hub {
             no: record.no,
             id: record.id.clone(),
             agent: request.agent.clone(),
-            open: open_of(request),
+            open: Open { skills: self.skills_of(&record.id, request), ..open_of(request) },
             launcher: self.inner.launcher.clone(),
             deadlines: self.inner.deadlines.clone(),
             credentials: self.inner.credentials.clone(),
@@ -136,16 +144,10 @@ impl Hub {
         mut request: CreateSessionRequest,
     ) -> Result<CreateSessionRequest, RuntimeError> {
         let agent = &self.inner.launcher.catalog.get(&request.agent)?.name;
-        let refuse = |what: &str| {
-            Err(RuntimeError::InvalidRequest(format!(
-                "`{what}` is not supported yet for agent {agent}; leave it out"
-            )))
-        };
-        if request.skills.as_ref().is_some_and(|skills| !skills.sources.is_empty()) {
-            return refuse("skills");
-        }
         if request.agent_version.is_some() {
-            return refuse("agentVersion");
+            return Err(RuntimeError::InvalidRequest(format!(
+                "`agentVersion` is not supported yet for agent {agent}; leave it out"
+            )));
         }
         let directory = existing_directory(request.directory.as_deref().unwrap_or("."))?;
         request.directory = Some(directory.to_string_lossy().into_owned());

@@ -58,20 +58,17 @@ impl Hub {
             let names = names.join(", ");
             notes.push(format!("left out the MCP servers {names}: an export does not carry their secrets"));
         }
+        if skills.is_some_and(|skills| !skills.sources.is_empty()) {
+            notes.push("left out its skills: an export does not carry them".to_owned());
+        }
         if self.inner.launcher.catalog.get(&agent).is_err() {
             notes.push(format!("its agent {agent} is not known here: it can be read, but not continued"));
         }
         if !export.open.is_empty() {
             notes.push("a turn was running when it was exported; it ends with an error".to_owned());
         }
-        let request = CreateSessionRequest {
-            model,
-            variant,
-            directory,
-            title,
-            skills,
-            ..CreateSessionRequest::new(agent)
-        };
+        let request =
+            CreateSessionRequest { model, variant, directory, title, ..CreateSessionRequest::new(agent) };
         Ok((request, notes))
     }
 }

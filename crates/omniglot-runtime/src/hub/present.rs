@@ -1,7 +1,7 @@
 //! A session's row as the REST face shows it. Secrets are hidden here, once.
 
 use omniglot_schema::{
-    CreateSessionRequest, McpServers, OpenRequest, PendingRequest, SessionDetail, SessionInfo,
+    CreateSessionRequest, McpServers, OpenRequest, PendingRequest, SessionDetail, SessionInfo, SkillsConfig,
 };
 use omniglot_store::SessionRecord;
 use omniglot_timeline::{Fold, Snapshot};
@@ -69,7 +69,7 @@ fn info_of(record: &SessionRecord, fold: &Fold, request: CreateSessionRequest) -
         state: None,
         labels: record.labels.clone(),
         mcp: request.mcp.map(redacted),
-        skills: request.skills,
+        skills: request.skills.map(SkillsConfig::redacted),
     }
 }
 

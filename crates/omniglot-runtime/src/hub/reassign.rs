@@ -3,6 +3,7 @@
 //! Some clients make a session without saying for whom, and name the agent with its first message. Ours belong
 //! to an agent from the start, so such a session is made anew under its id.
 
+use omniglot_agents::Open;
 use omniglot_schema::{CreateSessionRequest, EventData, SessionId, UniversalEvent};
 use omniglot_store::SessionRecord;
 
@@ -48,7 +49,9 @@ impl Hub {
             return Ok(Reassigned::Done);
         }
         let request = self.checked(inherited(&before, new_agent)?)?;
-        let pending = self.open_agent(id, &request, open_of(&request), None).await?;
+        self.place_skills(id, &request)?;
+        let open = Open { skills: self.skills_of(id, &request), ..open_of(&request) };
+        let pending = self.open_agent(id, &request, open, None).await?;
         if !self.leaves_unused(id).await? || !self.is_unused_row(&self.record(id).await?).await? {
             return Ok(Reassigned::InUse);
         }

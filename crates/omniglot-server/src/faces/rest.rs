@@ -17,7 +17,10 @@ use utoipa_axum::routes;
 
 use crate::app::{App, Unscoped};
 use crate::http::problem::Problem;
-use routes::{agents, all_events, blobs, events, files, health, import, messages, requests, sessions, tokens, uploads};
+use routes::{
+    agents, all_events, blobs, directory_config, events, files, health, import, messages, requests, sessions,
+    tokens, uploads,
+};
 
 /// The routes of this face with their description.
 pub(crate) fn table() -> OpenApiRouter<Unscoped<App>> {
@@ -51,6 +54,16 @@ pub(crate) fn table() -> OpenApiRouter<Unscoped<App>> {
         .routes(routes!(agents::get_agent_models))
         .routes(routes!(agents::get_agent_modes))
         .routes(routes!(agents::check_agent))
+        .routes(routes!(
+            directory_config::get_mcp_config,
+            directory_config::put_mcp_config,
+            directory_config::delete_mcp_config
+        ))
+        .routes(routes!(
+            directory_config::get_skills_config,
+            directory_config::put_skills_config,
+            directory_config::delete_skills_config
+        ))
         .routes(routes!(tokens::list_tokens, tokens::create_token))
         .routes(routes!(tokens::revoke_token))
         .routes(routes!(tokens::get_audit))
@@ -78,6 +91,7 @@ pub(crate) fn table() -> OpenApiRouter<Unscoped<App>> {
         (name = "agents", description = "The agents that the daemon can drive"),
         (name = "sessions", description = "Sessions, their messages, events and requests"),
         (name = "fs", description = "Files of sessions and of configured directories"),
+        (name = "config", description = "What is configured for directories"),
         (name = "access", description = "Named tokens, and the record of what was done with them"),
         (name = "acp", description = "The Agent Client Protocol over HTTP"),
     ),

@@ -125,6 +125,12 @@ const SCOPES: &[(Scope, &[&str])] = &[
         &[
             "DELETE /v1/sessions/{session_id}",
             "POST /v1/sessions/{session_id}/import",
+            "GET /v1/config/mcp",
+            "PUT /v1/config/mcp",
+            "DELETE /v1/config/mcp",
+            "GET /v1/config/skills",
+            "PUT /v1/config/skills",
+            "DELETE /v1/config/skills",
             "GET /v1/tokens",
             "POST /v1/tokens",
             "DELETE /v1/tokens/{token_id}",

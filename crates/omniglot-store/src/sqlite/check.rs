@@ -9,7 +9,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 
 use super::open::Meta;
-use super::{DATABASE, commits, pending_deletes, schema, tokens};
+use super::{DATABASE, commits, directory_config, pending_deletes, schema, tokens};
 use crate::check::{CheckFault, CheckProgress, CheckSummary};
 use crate::data_dir::private_file;
 use crate::types::{SessionNo, StoreError};
@@ -30,6 +30,7 @@ pub(crate) fn run(dir: &Path, news: &mut dyn FnMut(CheckProgress<'_>)) -> Result
     findings.noting("tokens", None, |findings| token_rows(&connection, findings));
     findings.noting("audit", None, |findings| audit_rows(&connection, findings));
     findings.noting("commits", None, |findings| commit_rows(&connection, findings));
+    findings.noting("directory_config", None, |findings| config_rows(&connection, findings));
     let mut last = None;
     while let Some(no) = next_session(&connection, "sessions", "no", last)? {
         session::check(&mut connection, no, &mut findings)?;
@@ -170,6 +171,24 @@ fn commit_rows(connection: &Connection, findings: &mut Findings<'_>) -> Result<(
             findings.fault("commits", None, None, format!("entry {number} does not match its checksum"));
         }
         expected = Some(number + 1);
+    }
+    Ok(())
+}
+
+fn config_rows(connection: &Connection, findings: &mut Findings<'_>) -> Result<(), StoreError> {
+    let mut statement =
+        connection.prepare("SELECT directory, kind, name, value, crc FROM directory_config")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        findings.row();
+        if directory_config::entry(row).is_none() {
+            findings.fault(
+                "directory_config",
+                None,
+                None,
+                "a row does not match its checksum; it is left out",
+            );
+        }
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use super::rows::{change_queue, insert_events, insert_pack, insert_receipt};
 use super::session_row::{Extent, SessionRow};
 use super::trouble::concerns_one_change;
-use super::{blobs, commits, pending_deletes, retention, tokens};
+use super::{blobs, commits, directory_config, pending_deletes, retention, tokens};
 use crate::engine::{Change, Creation, Done, Outcomes};
 use crate::pack::Pack;
 use crate::types::{Batch, NewEvent, RecordUpdate, SessionNo, SessionRecord, StoreError};
@@ -79,6 +79,7 @@ fn apply(transaction: &Transaction<'_>, change: &Change, now_ms: i64) -> Result<
         Change::Trim { session, to } => retention::trim(transaction, *session, *to),
         Change::Label { session, labels } => label(transaction, *session, labels),
         Change::Token(token) => tokens::put(transaction, token),
+        Change::Config { key, value } => directory_config::put(transaction, key, value.as_deref()),
         Change::Audit(call) => tokens::record(transaction, call, now_ms),
     }
 }

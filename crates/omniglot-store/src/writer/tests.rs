@@ -53,6 +53,7 @@ fn describe(change: &Change) -> String {
         Change::Trim { session, to } => format!("trim {} to {to}", session.0),
         Change::Label { session, .. } => format!("label {}", session.0),
         Change::Token(_) => "token".into(),
+        Change::Config { .. } => "config".into(),
         Change::Audit(_) => "audit".into(),
     }
 }
@@ -141,6 +142,10 @@ impl Engine for Notes {
     }
 
     fn tokens(&self) -> Result<Vec<TokenRecord>, StoreError> {
+        Ok(vec![])
+    }
+
+    fn directory_config(&self, _: &str, _: &str) -> Result<Vec<(String, String)>, StoreError> {
         Ok(vec![])
     }
 

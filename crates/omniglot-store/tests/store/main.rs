@@ -5,6 +5,7 @@ mod blobs;
 mod check;
 mod commits;
 mod damage;
+mod directory_config;
 mod follow;
 mod isolation;
 mod kill;

@@ -119,6 +119,7 @@ pub(super) static WORDS: &[Word] = &[
     word("terminal:wait", "waits there for a command that never ends", host::terminal_wait),
     word("terminal:leave", "leaves a command running in a terminal", host::terminal_leave),
     word("mcp", "tells the MCP servers that it was given", host::mcp),
+    word("skills", "tells the skills in `.mock/skills` of its directory", host::skills),
     word("tool:open", "starts a tool call and never finishes it", tools::open_call),
     word("tool:unannounced", "finishes a tool call that was never announced", tools::unannounced_call),
     word("plan", "a plan whose entries go from pending to completed", state::plan),

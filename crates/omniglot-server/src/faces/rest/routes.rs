@@ -3,6 +3,7 @@
 pub(crate) mod agents;
 pub(crate) mod all_events;
 pub(crate) mod blobs;
+pub(crate) mod directory_config;
 pub(crate) mod events;
 pub(crate) mod files;
 pub(crate) mod health;

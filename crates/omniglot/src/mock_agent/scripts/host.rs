@@ -114,6 +114,19 @@ pub(in crate::mock_agent) fn mcp(turn: &mut Turn<'_>, _: u64) -> Flow {
     turn.say(&format!("My MCP servers: {}.", servers.join("; ")))
 }
 
+/// Tells the name of each folder of skills, and the lines that describe it.
+pub(in crate::mock_agent) fn skills(turn: &mut Turn<'_>, _: u64) -> Flow {
+    let folders = std::fs::read_dir(cwd(turn)?.join(".mock/skills")).into_iter().flatten().flatten();
+    let describe = |folder: std::fs::DirEntry| {
+        let text = std::fs::read_to_string(folder.path().join("SKILL.md")).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("description: ")).unwrap_or("nothing");
+        format!("{} = {line}", folder.file_name().to_string_lossy())
+    };
+    let mut skills: Vec<String> = folders.map(describe).collect();
+    skills.sort();
+    turn.say(&format!("My skills: {}.", skills.join("; ")))
+}
+
 fn server(server: &McpServer) -> String {
     match server {
         McpServer::Stdio(server) => {

@@ -84,6 +84,26 @@ impl AuditListQuery {
     }
 }
 
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct McpConfigQuery {
+    /// The directory of the sessions
+    pub(crate) directory: String,
+    /// The name of the MCP server
+    #[serde(rename = "mcpName", alias = "mcp_name")]
+    pub(crate) mcp_name: String,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct SkillsConfigQuery {
+    /// The directory of the sessions
+    pub(crate) directory: String,
+    /// The name of the set of skills
+    #[serde(rename = "skillName", alias = "skill_name")]
+    pub(crate) skill_name: String,
+}
+
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct EventsQuery {
