@@ -150,6 +150,36 @@ const AGENTS: &[Agent] = &[
         inner: None,
     },
     Agent {
+        // Generators of clients, which `crates/omniglot/tests/generated_clients.rs` gives our description, and the
+        // compiler of the SDK.
+        name: "openapi-typescript",
+        packages: &["openapi-typescript@7.13.0", "typescript@5.9.3"],
+        bundle: None,
+        program: "node_modules/openapi-typescript/package.json",
+        runs_on: RunsOn::Nothing,
+        version: "7.13.0",
+        inner: None,
+    },
+    Agent {
+        name: "openapi-python",
+        packages: &["openapi-python-client==0.29.1"],
+        bundle: None,
+        program: python::PYTHON,
+        runs_on: RunsOn::OurPython,
+        version: "0.29.1",
+        inner: None,
+    },
+    Agent {
+        // The generator of the types of `sdk/python`, and the library that it sends requests with.
+        name: "sdk-python",
+        packages: &["datamodel-code-generator==0.89.0", "httpx==0.28.1"],
+        bundle: None,
+        program: python::PYTHON,
+        runs_on: RunsOn::OurPython,
+        version: "0.89.0",
+        inner: None,
+    },
+    Agent {
         name: "acpx",
         packages: &["acpx@0.19.1"],
         bundle: None,

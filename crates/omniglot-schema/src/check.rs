@@ -11,19 +11,25 @@ use crate::state::AuthState;
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentCheck {
+    /// The agent that was checked.
     pub agent: AgentInfo,
     /// Whether the agent accepts prompts: no finding is a problem.
     pub healthy: bool,
     /// The command line that was run.
     pub command: Vec<String>,
+    /// How long the check took, in milliseconds.
     pub duration_ms: u64,
     /// The login state that the agent reports; absent when it reports none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auth: Option<AuthState>,
+    /// The models that the agent lists.
     pub models: Vec<AgentModelInfo>,
+    /// The model that the agent uses without a choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_model: Option<String>,
+    /// The modes that the agent lists.
     pub modes: Vec<AgentModeInfo>,
+    /// Everything that was found, problems and remarks.
     pub findings: Vec<Finding>,
 }
 
@@ -31,9 +37,11 @@ pub struct AgentCheck {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
+    /// The kind of finding.
     pub kind: FindingKind,
     /// Whether this finding keeps the agent from working.
     pub problem: bool,
+    /// The finding as a sentence.
     pub message: String,
     /// The next step that may fix the problem.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,6 +51,7 @@ pub struct Finding {
     pub stderr: Option<StderrOutput>,
 }
 
+/// The kind of a finding about an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FindingKind {

@@ -3,10 +3,13 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+/// The status of a daemon.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DaemonStatus {
+    /// The version of the daemon.
     pub version: String,
+    /// The process id of the daemon.
     pub pid: u32,
     /// Milliseconds since 1970.
     pub started_at: i64,

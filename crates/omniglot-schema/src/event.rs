@@ -2,21 +2,29 @@
 //!
 //! The types of data are in `lifecycle`, `request` and `state`. The envelope is serialised by hand: `type`
 //! selects the type of `data`, and `raw` is verbatim JSON, which derived (flattened) code cannot carry.
+//! Its schema is in `event/schema.rs`.
+
+mod schema;
+
+use std::borrow::Cow;
 
 use jiff::Timestamp;
 use serde::de::Error as _;
 use serde::ser::SerializeStruct as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
-use utoipa::ToSchema;
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema as _, ToSchema};
 
 use crate::ids::{EventId, SessionId};
 use crate::lifecycle::{
     AgentUnparsedData, ErrorData, ItemDeltaData, ItemEventData, SessionEndedData, SessionStartedData,
-    TurnEndedData, TurnEventData, TurnStartedData,
+    TurnEndedData, TurnStartedData,
 };
 use crate::request::{PermissionEventData, QuestionEventData};
 use crate::state::StatePatch;
+
+pub use schema::UniversalEventData;
 
 /// One event of a session's stream.
 #[derive(Debug, Clone)]
@@ -55,16 +63,17 @@ pub struct CopiedFrom {
 
 macro_rules! event_data {
     // `tt`, because the schema derive does not see through a `literal` fragment.
-    ($($variant:ident($data:ty) = $name:tt,)*) => {
+    ($(#[doc = $doc:literal] $variant:ident($data:ty) = $name:tt,)*) => {
         /// The data of an event, by type.
         #[derive(Debug, Clone, PartialEq)]
         pub enum EventData {
-            $($variant($data),)*
+            $(#[doc = $doc] $variant($data),)*
         }
 
+        /// The type of an event, which selects the type of its data.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
         pub enum UniversalEventType {
-            $(#[serde(rename = $name)] $variant,)*
+            $(#[doc = $doc] #[serde(rename = $name)] $variant,)*
         }
 
         impl UniversalEventType {
@@ -78,9 +87,25 @@ macro_rules! event_data {
                 match name { $($name => Some(Self::$variant),)* _ => None }
             }
 
-            /// The schema component that describes this type's `data`.
-            pub fn data_schema(self) -> &'static str {
-                match self { $(Self::$variant => stringify!($data),)* }
+            /// The schema component that describes events of this type.
+            pub fn schema_name(self) -> &'static str {
+                match self { $(Self::$variant => concat!(stringify!($variant), "Event"),)* }
+            }
+
+            /// The meaning of this type, as a sentence.
+            pub fn meaning(self) -> &'static str {
+                match self { $(Self::$variant => $doc.trim_ascii(),)* }
+            }
+
+            /// Adds the schema of this type's data and returns the name of its component.
+            fn add_data_schema(self, schemas: &mut Vec<(String, RefOr<Schema>)>) -> Cow<'static, str> {
+                match self {
+                    $(Self::$variant => {
+                        schemas.push((<$data>::name().into(), <$data>::schema()));
+                        <$data>::schemas(schemas);
+                        <$data>::name()
+                    })*
+                }
             }
         }
 
@@ -105,19 +130,33 @@ macro_rules! event_data {
 }
 
 event_data! {
+    /// The session begins, or continues after it had ended.
     SessionStarted(SessionStartedData) = "session.started",
+    /// Somebody ended the session, or the agent's process died.
     SessionEnded(SessionEndedData) = "session.ended",
+    /// The state of the session changed: a merge patch, in which null removes a key.
     SessionUpdated(StatePatch) = "session.updated",
+    /// The agent begins to work.
     TurnStarted(TurnStartedData) = "turn.started",
+    /// The agent has stopped working; there is exactly one for each `turn.started`.
     TurnEnded(TurnEndedData) = "turn.ended",
+    /// An item begins; deltas may follow.
     ItemStarted(ItemEventData) = "item.started",
+    /// An open item grows.
     ItemDelta(ItemDeltaData) = "item.delta",
+    /// An item is final. A call completes when its arguments are final, before it runs.
     ItemCompleted(ItemEventData) = "item.completed",
+    /// The turn fails; its `turn.ended` follows.
     Error(ErrorData) = "error",
+    /// The agent asks whether it may act, and waits.
     PermissionRequested(PermissionEventData) = "permission.requested",
+    /// A permission request was answered, or is answered by a cancel, a crash or the end of its turn.
     PermissionResolved(PermissionEventData) = "permission.resolved",
+    /// The agent asks a person, and waits.
     QuestionRequested(QuestionEventData) = "question.requested",
+    /// A question was answered, or nobody can answer it any more.
     QuestionResolved(QuestionEventData) = "question.resolved",
+    /// The agent sent a message that is not understood; `raw` has it.
     AgentUnparsed(AgentUnparsedData) = "agent.unparsed",
 }
 
@@ -189,90 +228,12 @@ impl<'de> Deserialize<'de> for UniversalEvent {
     }
 }
 
-/// One event of a session's stream. `type` selects the type of `data`.
-// The event itself is serialised by hand; this type describes its shape for the schema.
-#[derive(ToSchema)]
-#[schema(as = UniversalEvent)]
-#[expect(dead_code, reason = "read by the schema derive only")]
-struct UniversalEventShape {
-    event_id: EventId,
-    /// Dense within the session, from 1.
-    sequence: u64,
-    /// RFC 3339, UTC, never backwards within a session; a copied event keeps the time at which it happened.
-    time: String,
-    session_id: SessionId,
-    native_session_id: Option<String>,
-    source: EventSource,
-    /// Whether the daemon made this event to fill a gap.
-    synthetic: bool,
-    r#type: UniversalEventType,
-    /// Absent from most events.
-    #[schema(required = false)]
-    metadata: Option<EventMetadata>,
-    data: UniversalEventData,
-    /// The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it was dropped.
-    raw: Option<serde_json::Value>,
-}
-
-/// The data of an event, by type.
-struct UniversalEventData;
-
-macro_rules! event_data_schema {
-    ($($data:ty),* $(,)?) => {
-        // Any, not one: types whose members are all optional fit the data of others, too.
-        impl utoipa::PartialSchema for UniversalEventData {
-            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
-                let any = utoipa::openapi::schema::AnyOfBuilder::new();
-                let any = any.description(Some("What an event carries, by its `type`."));
-                $(let any = any.item(utoipa::openapi::Ref::from_schema_name(<$data>::name()));)*
-                any.into()
-            }
-        }
-
-        impl ToSchema for UniversalEventData {
-            fn schemas(schemas: &mut Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::schema::Schema>)>) {
-                $(schemas.push((<$data>::name().into(), <$data as utoipa::PartialSchema>::schema()));
-                <$data>::schemas(schemas);)*
-            }
-        }
-    };
-}
-
-event_data_schema!(
-    TurnStartedData,
-    TurnEndedData,
-    TurnEventData,
-    SessionStartedData,
-    SessionEndedData,
-    StatePatch,
-    ItemEventData,
-    ItemDeltaData,
-    ErrorData,
-    PermissionEventData,
-    QuestionEventData,
-    AgentUnparsedData,
-);
-
-impl utoipa::PartialSchema for UniversalEvent {
-    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
-        UniversalEventShape::schema()
-    }
-}
-
-impl ToSchema for UniversalEvent {
-    fn name() -> std::borrow::Cow<'static, str> {
-        "UniversalEvent".into()
-    }
-
-    fn schemas(schemas: &mut Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::schema::Schema>)>) {
-        UniversalEventShape::schemas(schemas);
-    }
-}
-
 /// The emitter of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EventSource {
+    /// The event was made from a message of the agent.
     Agent,
+    /// The daemon made the event.
     Daemon,
 }

@@ -68,9 +68,11 @@ pub struct ExportEnd {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportResponse {
+    /// The new session.
     pub session_id: SessionId,
     /// The events of the file, and those that close open items of it.
     pub event_count: u64,
+    /// The number of blobs that came with the events.
     pub blobs: u64,
     /// The differences from the exported session, as sentences.
     pub notes: Vec<String>,

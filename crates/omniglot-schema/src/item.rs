@@ -9,21 +9,29 @@ use crate::ids::{CallId, ItemId};
 use crate::tool::{ToolKind, ToolSubject};
 use crate::usage::Usage;
 
+/// One unit of a session's content: a message, a call, a result, or something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct UniversalItem {
+    /// The id of the item; unique in its session.
     pub item_id: ItemId,
     /// The agent's own id; it may repeat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native_item_id: Option<String>,
+    /// The item that this one belongs to: the call of a result, the call that started a subagent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<ItemId>,
+    /// The kind of item.
     pub kind: ItemKind,
+    /// The side that speaks, for messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<ItemRole>,
+    /// How far the item is.
     pub status: ItemStatus,
+    /// The parts of the item; final once it is completed.
     pub content: Vec<ContentPart>,
 }
 
+/// The kind of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ItemKind {
@@ -35,6 +43,7 @@ pub enum ItemKind {
     Unknown,
 }
 
+/// The side that an item comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ItemRole {
@@ -44,6 +53,7 @@ pub enum ItemRole {
     Tool,
 }
 
+/// How far an item is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ItemStatus {
@@ -56,56 +66,83 @@ pub enum ItemStatus {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ContentPart {
+    /// Words.
     Text {
+        /// The words; Markdown where the agent writes it.
         text: String,
     },
+    /// Data of the agent that no other type fits.
     Json {
+        /// Any JSON value.
         json: serde_json::Value,
     },
+    /// A call of a tool.
     ToolCall {
+        /// The agent's own name of the tool.
         name: String,
         /// JSON text.
         arguments: String,
+        /// Ties the result to the call.
         call_id: CallId,
         /// The agent's own description of the call.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,
+        /// The kind of call, the same for every agent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         kind: Option<ToolKind>,
+        /// The command, files or URL that the call is about.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         subject: Option<Box<ToolSubject>>,
     },
+    /// The result of a call.
     ToolResult {
+        /// The call that this is the result of.
         call_id: CallId,
+        /// The text that the tool gave back.
         output: String,
         /// The stderr of the command, where the agent reports it apart; `output` is without it then.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stderr: Option<String>,
+        /// Whether the tool failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         is_error: Option<bool>,
+        /// The exit code of a command.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exit_code: Option<i64>,
+        /// How long the call ran, in milliseconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         duration_ms: Option<u64>,
     },
+    /// A file that was read or changed.
     FileRef {
+        /// The path of the file, as the agent tells it.
         path: String,
+        /// Whether the file was read, written or changed.
         action: FileAction,
         /// Unified diff.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         diff: Option<String>,
     },
+    /// A thought of the model.
     Reasoning {
+        /// The thought.
         text: String,
+        /// Whether the thought is meant for readers.
         visibility: ReasoningVisibility,
     },
+    /// An image.
     Image {
+        /// A path to GET from the daemon, or a path on its machine.
         path: String,
+        /// The media type of the image.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mime: Option<String>,
     },
+    /// Something that happened.
     Status {
+        /// `<agent>.<what>`, of a closed list.
         label: String,
+        /// The event in words.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
         /// The tokens of the model call that a `step` is.
@@ -130,6 +167,7 @@ impl ContentPart {
     }
 }
 
+/// The action that was carried out on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FileAction {
@@ -138,6 +176,7 @@ pub enum FileAction {
     Patch,
 }
 
+/// Whether a thought is meant for readers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReasoningVisibility {

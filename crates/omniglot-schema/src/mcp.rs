@@ -10,47 +10,65 @@ use crate::secrets::{secrets_in_arguments, secrets_in_url};
 
 pub type McpServers = IndexMap<String, McpServerConfig>;
 
+/// An MCP server of a session.
 #[derive(Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "type", rename_all = "lowercase", deny_unknown_fields)]
 pub enum McpServerConfig {
-    // The schema derive does not know `rename_all_fields`.
+    /// A program that the agent starts.
     #[serde(rename_all = "camelCase", alias = "stdio")]
+    // The schema derive does not know `rename_all_fields`.
     Local {
+        /// The program, or the whole command line.
         command: McpCommand,
+        /// The arguments of the program.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         args: Vec<String>,
+        /// The directory to start it in.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cwd: Option<String>,
+        /// Variables of its environment.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schema(value_type = Option<std::collections::HashMap<String, String>>)]
         env: Option<IndexMap<String, String>>,
+        /// False keeps the server from being used.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         enabled: Option<bool>,
+        /// How long the agent waits for it, in milliseconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timeout_ms: Option<u64>,
     },
+    /// A server that is reached by its URL.
     #[serde(rename_all = "camelCase", alias = "http")]
     Remote {
+        /// The URL of the server.
         url: String,
+        /// Headers of every request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schema(value_type = Option<std::collections::HashMap<String, String>>)]
         headers: Option<IndexMap<String, String>>,
+        /// The variable of the environment that has the bearer token.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bearer_token_env_var: Option<String>,
+        /// Headers whose values are in variables of the environment.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schema(value_type = Option<std::collections::HashMap<String, String>>)]
         env_headers: Option<IndexMap<String, String>>,
+        /// The OAuth client, or false for none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         oauth: Option<McpOAuthConfigOrDisabled>,
+        /// False keeps the server from being used.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         enabled: Option<bool>,
+        /// How long the agent waits for it, in milliseconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timeout_ms: Option<u64>,
+        /// The transport to use; HTTP by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         transport: Option<McpRemoteTransport>,
     },
 }
 
+/// A program, or a whole command line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(untagged, expecting = "expected a string or an array of strings")]
 pub enum McpCommand {
@@ -58,6 +76,7 @@ pub enum McpCommand {
     Line(Vec<String>),
 }
 
+/// An OAuth client, or false for none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(untagged, expecting = "expected true, false, or an object of `clientId`, `clientSecret` and `scope`")]
 pub enum McpOAuthConfigOrDisabled {
@@ -65,17 +84,22 @@ pub enum McpOAuthConfigOrDisabled {
     Switch(bool),
 }
 
+/// The OAuth client of a remote MCP server.
 #[derive(Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct McpOAuthConfig {
+    /// The client's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
+    /// The client's secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<String>,
+    /// The scope to ask for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
 }
 
+/// The transport of a remote MCP server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum McpRemoteTransport {
@@ -86,6 +110,7 @@ pub enum McpRemoteTransport {
 /// Skills to load, from several sources.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SkillsConfig {
+    /// The places that skills are fetched from.
     pub sources: Vec<SkillSource>,
 }
 

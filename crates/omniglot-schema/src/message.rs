@@ -3,9 +3,12 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+/// A message to the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MessageRequest {
+    /// The text.
     pub message: String,
+    /// Files and images that belong to the message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<MessageAttachment>,
     /// The delivery of the message while a turn runs.
@@ -17,11 +20,15 @@ pub struct MessageRequest {
     pub client_ids: Vec<String>,
 }
 
+/// A file or image that belongs to a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MessageAttachment {
+    /// The path on the daemon's machine.
     pub path: String,
+    /// The media type; guessed from the name by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime: Option<String>,
+    /// The name to show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filename: Option<String>,
 }
@@ -55,8 +62,10 @@ impl Delivered {
     }
 }
 
+/// The reply to a permission request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PermissionReplyRequest {
+    /// Whether the agent may act.
     pub reply: PermissionReply,
     /// Kept as `metadata.message` of the resolution, and sent to the agent where its protocol has a field for
     /// it; ACP has none.
@@ -64,6 +73,7 @@ pub struct PermissionReplyRequest {
     pub message: Option<String>,
 }
 
+/// A reply to a permission request. `always` covers the same tool and pattern for the rest of the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PermissionReply {
@@ -72,6 +82,7 @@ pub enum PermissionReply {
     Reject,
 }
 
+/// The answers to the questions of one request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct QuestionReplyRequest {
     /// One array per question: labels of its options, or free text where it is allowed. Fewer arrays leave
@@ -79,12 +90,15 @@ pub struct QuestionReplyRequest {
     pub answers: Vec<Vec<String>>,
 }
 
+/// The cancellation of a turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CancelRequest {
+    /// The fate of messages that wait; they are kept by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueOnCancel>,
 }
 
+/// The fate of queued messages when a turn is cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueOnCancel {

@@ -100,18 +100,25 @@ impl ErrorType {
     }
 }
 
+/// A refusal or failure: the body of every answer with a status of 400 and above.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ProblemDetails {
     /// `urn:sandbox-agent:error:<kind>`
     pub r#type: String,
+    /// The kind of problem in words.
     pub title: String,
+    /// The HTTP status of the answer.
     pub status: u16,
+    /// The problem as a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+    /// The request that failed, where it has a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance: Option<String>,
+    /// The agent that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// The session that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
     /// The next step that may fix the problem.
@@ -141,12 +148,17 @@ impl ProblemDetails {
 /// The reason why a session cannot work yet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AgentError {
+    /// The kind of failure.
     pub r#type: ErrorType,
+    /// The failure as a sentence.
     pub message: String,
+    /// The agent that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// The session that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
+    /// Further data about the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<serde_json::Value>,
 }

@@ -5,17 +5,21 @@ use utoipa::ToSchema;
 
 use crate::ids::{ItemId, PermissionId, QuestionId};
 
+/// The data of `permission.requested` and `permission.resolved`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PermissionEventData {
+    /// The request; replies name it.
     pub permission_id: PermissionId,
     /// The action that the agent asks for.
     pub action: String,
+    /// The resolution, or `requested` while there is none.
     pub status: PermissionStatus,
+    /// The call that waits, the choices, and who resolved the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<serde_json::Value>)]
     pub metadata: Option<RequestMetadata>,
 }
 
+/// The resolution of a permission request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PermissionStatus {
@@ -25,19 +29,26 @@ pub enum PermissionStatus {
     Reject,
 }
 
+/// The data of `question.requested` and `question.resolved`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct QuestionEventData {
+    /// The request; replies name it.
     pub question_id: QuestionId,
+    /// The first question.
     pub prompt: String,
+    /// The labels of the first question's options.
     pub options: Vec<String>,
+    /// The resolution, or `requested` while there is none.
     pub status: QuestionStatus,
+    /// The first answer, once it was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response: Option<String>,
+    /// All questions, the call that waits, and who resolved the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<serde_json::Value>)]
     pub metadata: Option<RequestMetadata>,
 }
 
+/// The resolution of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionStatus {
@@ -52,8 +63,10 @@ pub struct RequestMetadata {
     /// The tool call that waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item_id: Option<ItemId>,
+    /// The agent's own id of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native_request_id: Option<serde_json::Value>,
+    /// The tool that the agent wants to use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     /// The agent's own pattern: together with `tool`, the scope of `always`.
@@ -68,8 +81,10 @@ pub struct RequestMetadata {
     /// The agent's details beside the action: arguments, a plan, the directory of a command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+    /// All questions, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<QuestionInfo>,
+    /// The person or cause that resolved the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved_by: Option<ResolvedBy>,
     /// The name of the token with which a person has answered; absent for the daemon's own token.
@@ -83,20 +98,28 @@ pub struct RequestMetadata {
     pub message: Option<String>,
 }
 
+/// One choice of a permission request, under the agent's own name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PermissionOption {
+    /// The agent's own id of the choice.
     pub id: String,
+    /// The name to show.
     pub name: String,
+    /// The reply that the choice stands for, in the agent's words.
     pub kind: String,
 }
 
 /// One of several questions asked at once (T12).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct QuestionInfo {
+    /// The question.
     pub prompt: String,
+    /// A short title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub header: Option<String>,
+    /// The options to choose from.
     pub options: Vec<QuestionOption>,
+    /// Whether several options may be chosen.
     pub multi_select: bool,
     /// Whether an answer beside the options is allowed.
     pub free_text: bool,
@@ -116,9 +139,12 @@ pub enum AnswerFormat {
     Number,
 }
 
+/// One option of a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct QuestionOption {
+    /// The words to answer with.
     pub label: String,
+    /// The meaning of the option.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }

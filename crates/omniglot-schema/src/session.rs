@@ -14,31 +14,43 @@ use crate::problem::AgentError;
 use crate::request::{PermissionEventData, QuestionEventData};
 use crate::state::{SessionState, SessionStatus};
 
+/// A request for a new session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateSessionRequest {
+    /// The name of the agent.
     pub agent: String,
+    /// The mode of the agent, such as `plan`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_mode: Option<String>,
+    /// The rule by which permissions are asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permission_mode: Option<String>,
+    /// The model; the agent's default otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// The reasoning effort of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
+    /// The version of the agent to use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_version: Option<String>,
+    /// The directory to work in; the daemon's own by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
+    /// The title of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// MCP servers for the agent, by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<std::collections::HashMap<String, crate::mcp::McpServerConfig>>)]
     pub mcp: Option<McpServers>,
+    /// Skills for the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skills: Option<SkillsConfig>,
     /// At most 16, by which sessions are found and tokens are limited.
     #[serde(default, skip_serializing_if = "Labels::is_empty")]
+    #[schema(value_type = std::collections::HashMap<String, String>)]
     pub labels: Labels,
     /// Whether a person answers the agent's questions; `ask` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -81,13 +93,16 @@ pub struct SessionPatch {
     /// An empty title removes the title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// The model to use from the next prompt on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The reasoning effort of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
+    /// The mode of the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_mode: Option<String>,
+    /// The rule by which permissions are asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permission_mode: Option<String>,
     /// Labels to set; `null` removes one. The others stay.
@@ -103,12 +118,16 @@ pub struct ForkRequest {
     pub session_id: SessionId,
 }
 
+/// The new session.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateSessionResponse {
+    /// False if the session exists but cannot work yet.
     pub healthy: bool,
+    /// The reason why the session cannot work yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<AgentError>,
+    /// The agent's own id of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native_session_id: Option<String>,
 }
@@ -154,25 +173,36 @@ pub struct OpenRequestsResponse {
     pub next: Option<SessionId>,
 }
 
+/// One session.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionInfo {
+    /// The id of the session.
     pub session_id: SessionId,
+    /// The name of the agent.
     pub agent: String,
+    /// The mode of the agent.
     pub agent_mode: String,
+    /// The rule by which permissions are asked for.
     pub permission_mode: String,
+    /// The model that really runs, once it is known.
     pub model: Option<String>,
+    /// The reasoning effort of the model.
     pub variant: Option<String>,
+    /// The agent's own id of the session.
     pub native_session_id: Option<String>,
+    /// Whether the session has ended; a message starts it again.
     pub ended: bool,
     /// Present in lists; a single session has the status beside its state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<SessionStatus>,
+    /// The number of events, which is the last sequence.
     pub event_count: u64,
     /// Milliseconds since 1970.
     pub created_at: i64,
     /// Milliseconds since 1970.
     pub updated_at: i64,
+    /// The directory that the agent works in.
     pub directory: Option<String>,
     /// The title that a person gave, else the agent's own, else the first line of the first message.
     pub title: Option<String>,
@@ -182,17 +212,23 @@ pub struct SessionInfo {
     /// Present in lists with `include=state`; a single session has its state always.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<Box<SessionState>>,
+    /// The labels of the session.
     #[serde(default, skip_serializing_if = "Labels::is_empty")]
+    #[schema(value_type = std::collections::HashMap<String, String>)]
     pub labels: Labels,
+    /// The MCP servers of the session, without secrets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<std::collections::HashMap<String, crate::mcp::McpServerConfig>>)]
     pub mcp: Option<McpServers>,
+    /// The skills of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skills: Option<SkillsConfig>,
 }
 
+/// A list of sessions.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct SessionListResponse {
+    /// The sessions, newest first.
     pub sessions: Vec<SessionInfo>,
 }
 
@@ -201,9 +237,13 @@ pub struct SessionListResponse {
 pub struct SessionDetail {
     #[serde(flatten)]
     pub info: SessionInfo,
+    /// Whether the session works, waits for a person, or is idle.
     pub status: SessionStatus,
+    /// The state: the fold of all events.
     pub state: SessionState,
+    /// Open permissions and questions, oldest first.
     pub pending: Vec<PendingRequest>,
+    /// Counts of native data that did not become an event.
     pub stats: SessionStats,
     /// The capabilities of the session's agent: those of its handshake, where the protocol has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -224,6 +264,7 @@ pub struct SessionStats {
     /// Native messages without content for the stream, by reason.
     #[serde(default)]
     pub dropped: BTreeMap<String, u64>,
+    /// Native messages that were not understood.
     #[serde(default)]
     pub unparsed: u64,
     /// Messages whose final text contradicted the streamed text.
@@ -234,9 +275,12 @@ pub struct SessionStats {
     pub granted: u64,
 }
 
+/// A page of a session's events.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EventsResponse {
+    /// The events, in order.
     pub events: Vec<UniversalEvent>,
+    /// Whether at least one more matching event exists.
     pub has_more: bool,
 }

@@ -52,28 +52,43 @@ macro_rules! state {
 }
 
 state! {
+    /// The title of the session: a person's, else the agent's.
     title: String,
+    /// The model that really runs.
     model: String,
+    /// The reasoning effort of the model.
     variant: String,
+    /// The mode of the agent, such as `plan`.
     agent_mode: String,
+    /// The rule by which permissions are asked for.
     permission_mode: String,
     /// The agent's activity beside the turn.
     activity: Activity,
     /// Absent while no process runs.
     connection: Connection,
+    /// The agent's list of tasks.
     todos: Listed<Todo>,
+    /// The plan of the agent.
     plan: Plan,
+    /// The slash commands that the agent takes.
     commands: Listed<CommandInfo>,
+    /// The modes that the agent can be switched to.
     modes: Listed<AgentModeInfo>,
+    /// The models that the agent can be switched to.
     models: Listed<AgentModelInfo>,
+    /// Whether the agent is logged in.
     auth: AuthState,
+    /// How full the model's context is.
     context: ContextFill,
+    /// The tokens of the session, where the agent sums them up.
     usage: Usage,
+    /// The cost of the session in US dollars.
     cost_usd: f64,
     /// Messages that wait for the end of the running turn.
     queue: Listed<QueuedMessage>,
     /// The changes of the session in files, where the agent counts them.
     changes: FileChanges,
+    /// The subagents that the agent can start, as it tells them.
     subagents: Listed<serde_json::Value>,
     /// Absent while there is no team.
     team: Team,
@@ -94,6 +109,7 @@ pub enum SessionStatus {
     Waiting,
 }
 
+/// The agent's activity beside the turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Activity {
@@ -101,6 +117,7 @@ pub enum Activity {
     Retrying,
 }
 
+/// Whether the agent's process answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Connection {
@@ -109,12 +126,16 @@ pub enum Connection {
     Lost,
 }
 
+/// One entry of the agent's list of tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Todo {
+    /// The task in words.
     pub text: String,
+    /// How far the task is.
     pub status: TodoStatus,
 }
 
+/// How far a task is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TodoStatus {
@@ -123,26 +144,35 @@ pub enum TodoStatus {
     Completed,
 }
 
+/// The plan of the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Plan {
+    /// The plan, as Markdown where the agent writes it so.
     pub text: String,
 }
 
+/// One slash command of the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CommandInfo {
+    /// The name, without the slash.
     pub name: String,
+    /// The effect of the command, in a sentence.
     pub description: String,
     /// The arguments to type after the name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
+/// Whether the agent is logged in, and how to log in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AuthState {
+    /// Whether a login is needed.
     pub state: AuthStatus,
+    /// The ways to log in.
     pub methods: Vec<AuthMethodInfo>,
 }
 
+/// Whether a login is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AuthStatus {
@@ -151,10 +181,14 @@ pub enum AuthStatus {
     Ready,
 }
 
+/// One way to log in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AuthMethodInfo {
+    /// The agent's own name of the method.
     pub id: String,
+    /// The name to show.
     pub name: String,
+    /// The method in a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }
@@ -162,22 +196,29 @@ pub struct AuthMethodInfo {
 /// How full the model's context is, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ContextFill {
+    /// The tokens that are in use.
     pub used: u64,
+    /// The tokens that fit.
     pub window: u64,
 }
 
 /// How many files a session has changed, and by how many lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FileChanges {
+    /// The number of changed files.
     pub files: u64,
+    /// The number of added lines.
     pub additions: u64,
+    /// The number of removed lines.
     pub deletions: u64,
 }
 
 /// The agents with names that work together in a session, and their tasks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Team {
+    /// The agents of the team.
     pub members: Vec<TeamMember>,
+    /// The tasks of the team.
     pub tasks: Vec<TeamTask>,
 }
 
@@ -191,11 +232,14 @@ impl Team {
     }
 }
 
+/// One agent of a team.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TeamMember {
     /// The agent's own id of it.
     pub id: String,
+    /// The name of the member.
     pub name: String,
+    /// Whether the member works.
     pub status: MemberStatus,
     /// The item of the call that began it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -211,22 +255,31 @@ pub enum MemberStatus {
     Failed,
 }
 
+/// One task of a team.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TeamTask {
+    /// The agent's own id of the task.
     pub id: String,
+    /// The task in words.
     pub text: String,
+    /// How far the task is.
     pub status: TodoStatus,
     /// The name of the member that has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
 }
 
+/// One message that waits for the end of the running turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct QueuedMessage {
+    /// The id of the message: the answer to its POST had it.
     pub message_id: MessageId,
+    /// The text of the message.
     pub message: String,
+    /// The files and images of the message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<MessageAttachment>,
+    /// The posting client's own ids for the message and its parts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub client_ids: Vec<String>,
     /// The name of the token with which the message was posted; absent for the daemon's own token.

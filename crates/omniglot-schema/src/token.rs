@@ -66,8 +66,11 @@ impl fmt::Display for Scope {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenInfo {
+    /// The id by which the token is revoked.
     pub id: String,
+    /// The name that the audit and `metadata.by` show.
     pub name: String,
+    /// The calls that the token allows.
     pub scope: Scope,
     /// The token sees only sessions with this label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -88,11 +91,13 @@ impl TokenInfo {
     }
 }
 
+/// A request for a new named token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CreateTokenRequest {
     /// 1 to 64 of `A-Z a-z 0-9 . _ @ -`, but not `admin`; no other valid token has it.
     pub name: String,
+    /// The calls that the token allows.
     pub scope: Scope,
     /// Limits the token to sessions with this label; not for `admin` and `metrics`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -107,6 +112,7 @@ pub struct CreateTokenRequest {
 pub struct CreatedToken {
     #[serde(flatten)]
     pub info: TokenInfo,
+    /// The token itself, to be sent as `Authorization: Bearer`.
     pub secret: String,
 }
 
@@ -116,8 +122,10 @@ impl fmt::Debug for CreatedToken {
     }
 }
 
+/// All named tokens.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct TokenListResponse {
+    /// All named tokens, revoked ones included.
     pub tokens: Vec<TokenInfo>,
 }
 
@@ -147,6 +155,7 @@ pub struct AuditCall {
     pub from: Option<String>,
     /// The method and path of the request, or `acp` and the method of the protocol.
     pub what: String,
+    /// The session that the call was about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub session_id: Option<SessionId>,
@@ -155,10 +164,13 @@ pub struct AuditCall {
     pub outcome: String,
 }
 
+/// A page of the audit.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AuditResponse {
+    /// The entries, oldest first.
     pub entries: Vec<AuditEntry>,
+    /// Whether there are further entries.
     pub has_more: bool,
 }
 

@@ -49,6 +49,7 @@ pub struct ToolSubject {
     /// The pattern or text to search for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query: Option<String>,
+    /// The URL to fetch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// The MCP server whose tool is called.
@@ -62,7 +63,9 @@ pub struct ToolSubject {
 /// A file of a tool call, and the line that it begins at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ToolPath {
+    /// The path, as the agent tells it.
     pub path: String,
+    /// The line that the call begins at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
 }

@@ -19,16 +19,22 @@ pub enum StopReason {
 /// Tokens of one turn. `input_tokens` excludes the cache, `output_tokens` includes reasoning.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Usage {
+    /// The tokens of the input that were not in the cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
+    /// All tokens that the model wrote, reasoning included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u64>,
+    /// The tokens of reasoning, a part of the output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_tokens: Option<u64>,
+    /// The tokens of the input that were read from the cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_read_tokens: Option<u64>,
+    /// The tokens of the input that were written to the cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_write_tokens: Option<u64>,
+    /// The sum of input, output and cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_tokens: Option<u64>,
 }

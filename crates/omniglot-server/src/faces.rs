@@ -11,7 +11,7 @@ mod rest;
 mod scopes;
 
 use axum::Router;
-use utoipa::openapi::OpenApi;
+use serde_json::Value;
 
 use crate::app::{App, Unscoped};
 use crate::http::access::FaceAccess;
@@ -36,8 +36,8 @@ pub(crate) fn router(app: &App) -> Router {
 }
 
 /// The description of the routes below `/v1`, OpenAPI 3.1.
-pub fn openapi() -> OpenApi {
+pub fn openapi() -> Value {
     let mut described = rest::table().into_openapi();
     described.merge(acp::table().into_openapi());
-    described
+    crate::description::for_generators(serde_json::to_value(described).unwrap_or_default())
 }

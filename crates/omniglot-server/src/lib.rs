@@ -5,6 +5,7 @@
 
 mod app;
 mod config;
+mod description;
 pub mod faces;
 mod http;
 mod listen;

@@ -13,6 +13,7 @@ pub mod fuzz;
 pub mod models;
 pub mod sandbox_sdk;
 pub mod scenarios;
+pub mod sdk;
 pub mod session_driver;
 pub mod skills;
 pub mod terminal;

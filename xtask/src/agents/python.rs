@@ -14,7 +14,9 @@ pub(super) const PYTHON: &str = "bin/python";
 
 /// Installs `package==version` at `prefix`.
 pub(super) fn install(prefix: &str, packages: &[&str]) -> anyhow::Result<()> {
-    quietly(&Line::new(&format!("python3 -m venv --clear {prefix}")))?;
+    quietly(&Line::new(&format!("python3 -m venv --clear {prefix}"))).context(
+        "Python 3.10 or newer with its venv module is needed (on Debian: apt install python3-venv)",
+    )?;
     let pip = format!("{prefix}/{PYTHON} -m pip install --quiet --disable-pip-version-check --no-input");
     quietly(&packages.iter().fold(Line::new(&pip), |line, package| line.arg(*package)))
 }

@@ -8,7 +8,10 @@ mod state;
 mod wire;
 
 use http::StatusCode;
-use omniglot_schema::{Delivered, DeltaPart, ErrorCode, ErrorType, ProblemDetails, RequestMetadata};
+use omniglot_schema::{
+    CommandInfo, Delivered, DeltaPart, ErrorCode, ErrorType, ProblemDetails, QueuedMessage, RequestMetadata,
+    StatusLabel, Todo, UniversalEventData, UniversalEventType,
+};
 use utoipa::OpenApi as _;
 use utoipa::openapi::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
@@ -97,7 +100,8 @@ pub(crate) fn table() -> OpenApiRouter<Unscoped<App>> {
     ),
     // What no body names but clients meet in headers, inside events and in problems.
     components(schemas(
-        Delivered, DeltaPart, ErrorCode, ErrorType, ProblemDetails, RequestMetadata
+        CommandInfo, Delivered, DeltaPart, ErrorCode, ErrorType, ProblemDetails, QueuedMessage,
+        RequestMetadata, StatusLabel, Todo, UniversalEventData, UniversalEventType
     )),
     modifiers(&BearerToken),
     security(("token" = [])),

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::STRICTER;
+use crate::joined::joined;
 use crate::shape::{Shape, reference, references, shape, variants};
 
 pub(crate) struct Documents {
@@ -32,7 +33,7 @@ impl Documents {
                 continue;
             }
             match self.ours["components"]["schemas"].get(name) {
-                Some(ours) => self.schema(name, schema, ours, &mut out),
+                Some(ours) => self.schema(name, schema, &joined(ours, &self.ours), &mut out),
                 None => out.push(format!("schema {name}: missing")),
             }
         }

@@ -50,8 +50,10 @@ pub(crate) fn table() -> OpenApiRouter<Unscoped<Face>> {
     OpenApiRouter::new().routes(routes!(list_acp_servers)).routes(routes!(post_acp, get_acp, delete_acp))
 }
 
+/// The clients that use ACP over HTTP.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct AcpServerList {
+    /// The clients, by their ids.
     servers: Vec<AcpServer>,
 }
 
@@ -59,7 +61,9 @@ pub(crate) struct AcpServerList {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AcpServer {
+    /// The id in the path of its requests.
     server_id: String,
+    /// The agent that it uses.
     agent: String,
     /// Milliseconds since 1970.
     created_at_ms: i64,

@@ -61,7 +61,6 @@ pub(crate) async fn get_ready(app: App) -> Result<Json<HealthResponse>, Problem>
 #[utoipa::path(get, path = "/v1/openapi.json", tag = "meta",
     responses((status = 200, description = "OpenAPI 3.1"), Refusals))]
 pub(crate) async fn get_openapi() -> Response {
-    static DOCUMENT: LazyLock<Bytes> =
-        LazyLock::new(|| crate::openapi().to_json().map(Bytes::from).unwrap_or_default());
+    static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(crate::openapi().to_string()));
     ([(CONTENT_TYPE, "application/json")], DOCUMENT.clone()).into_response()
 }

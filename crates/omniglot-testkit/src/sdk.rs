@@ -1,0 +1,70 @@
+//! Our own SDKs below `sdk/`, made ready for a test, and programs that are told what to do line by line.
+
+use std::io::{BufRead as _, BufReader, Lines, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::clients::{library, node};
+
+/// Returns a path below `sdk/`.
+pub fn path(of: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the repository").join("sdk").join(of)
+}
+
+/// Compiles the TypeScript SDK; `index.js` of the directory is its entry.
+pub fn typescript() -> TempDir {
+    let built = TempDir::new().expect("a temporary directory");
+    let compiler = library("openapi-typescript", "node_modules/typescript/bin/tsc");
+    let (project, out) = (path("typescript"), built.path().to_str().expect("a path in UTF-8"));
+    succeed(node(Path::new(&compiler), &["--outDir", out, "-p"]).arg(project));
+    std::fs::write(built.path().join("package.json"), r#"{"type":"module"}"#).expect("a file");
+    built
+}
+
+/// Runs a command to its end and returns its stdout; a failure fails the test with everything that it said.
+#[track_caller]
+pub fn succeed(command: &mut Command) -> String {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}\n{said}\n{complaint}");
+    said
+}
+
+/// A program that writes lines and reads lines.
+pub struct Conversation {
+    child: Child,
+    stdin: ChildStdin,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Conversation {
+    pub fn start(command: &mut Command) -> Self {
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the program starts");
+        let stdin = child.stdin.take().expect("its stdin");
+        let lines = BufReader::new(child.stdout.take().expect("its stdout")).lines();
+        Self { child, stdin, lines }
+    }
+
+    /// Returns the next line; the end of the program fails the test.
+    #[track_caller]
+    pub fn line(&mut self) -> String {
+        let line = self.lines.next().expect("the program has ended; its stderr tells why");
+        line.expect("a line in UTF-8")
+    }
+
+    pub fn tell(&mut self, message: &Value) {
+        writeln!(self.stdin, "{message}").expect("the program reads");
+    }
+}
+
+impl Drop for Conversation {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
