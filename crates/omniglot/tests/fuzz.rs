@@ -5,6 +5,8 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on panics")]
 
+#[path = "fuzz/archives.rs"]
+mod archives;
 #[path = "fuzz/import.rs"]
 mod import;
 #[path = "fuzz/routes.rs"]
