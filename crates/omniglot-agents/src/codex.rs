@@ -90,6 +90,7 @@ pub struct Codex {
 pub(crate) enum OutboundRequest {
     Models,
     Account,
+    Skills,
     Thread {
         resume: Option<Resume>,
         /// The thread to continue, or to copy.

@@ -2,14 +2,13 @@
 
 use omniglot_schema::{AgentCapabilities, AgentStability};
 
-use super::launch::START;
+use super::launch::{START, launch};
 use super::link::CodexLink;
 use super::settings::preview_settings;
 use super::tool_kinds::TOOLS;
 use super::{COMPACT, Codex};
 use crate::adapter::{
     Adapter, Compact, Credential, EVERYTHING, Lifetime, Program, Shared, SkillsDir, Steer, at_once,
-    same_command,
 };
 use crate::launch::Install;
 
@@ -19,7 +18,7 @@ pub const ADAPTER: Adapter = Adapter {
     stability: AgentStability::Verified,
     lifetime: Lifetime::Shared(|| Shared { link: Box::new(CodexLink::default()), serving: None }),
     program: Program::Installed(&START),
-    launch: same_command,
+    launch,
     prepare: None,
     translator: || Box::new(Codex::new()),
     capabilities: AgentCapabilities { mcp_sse: false, ..EVERYTHING },
@@ -31,7 +30,7 @@ pub const ADAPTER: Adapter = Adapter {
     tools: TOOLS,
     install: INSTALL,
     credentials: CREDENTIALS,
-    skills: SKILLS,
+    skills: SkillsDir::Own,
 };
 
 pub(crate) const INSTALL: Install = Install::Npm("@openai/codex");
@@ -44,4 +43,5 @@ pub(crate) const CREDENTIALS: &[Credential] = &[
     Credential::FileBelow { variable: "CODEX_HOME", path: "auth.json" },
 ];
 
+/// For programs that start Codex themselves.
 pub(crate) const SKILLS: SkillsDir = SkillsDir::Project(".agents/skills");

@@ -1,6 +1,7 @@
 //! How Codex is started, as data: one server for all sessions, quiet.
 
-use crate::launch::Start;
+use crate::contract::Open;
+use crate::launch::{LaunchSpec, Start};
 
 /// The plugin catalogue, updates, analytics and feedback are calls to the vendor that no session needs. A thread
 /// that its session has left is unloaded soon, and the MCP servers that it started with it.
@@ -23,3 +24,15 @@ pub(crate) const START: Start = Start {
     login: "codex login",
     ..Start::NONE
 };
+
+/// Makes the server of a session with skills differ from all others: a server has one list of folders with skills for
+/// all its threads.
+const SKILLS: &str = "CODEX_OMNIGLOT_SKILLS";
+
+pub(crate) fn launch(base: &LaunchSpec, open: &Open) -> LaunchSpec {
+    let mut spec = base.clone();
+    if let Some(skills) = &open.skills {
+        spec.env.insert(SKILLS.to_owned(), skills.dir.to_string_lossy().into_owned());
+    }
+    spec
+}

@@ -13,10 +13,15 @@ use serde_json::{Map, Value};
 use super::launch::START;
 use super::modes::Collaboration;
 use super::settings::{Choice, Purpose, Settings};
-use super::wire::{AccountAnswer, AccountParams, ModelList, ModelListParams, OpenThread, ThreadAnswer};
+use super::wire::{
+    AccountAnswer, AccountParams, ModelList, ModelListParams, OpenThread, SkillRoots, ThreadAnswer,
+};
 use super::{Codex, OutboundRequest, commands, dropped, mcp};
 use crate::contract::{Draft, Open, Output, Refusal, RefusalKind, decode};
 use crate::rpc::{RpcError, request, send};
+
+/// Sets the further folders with skills of the server, which has no other thread.
+pub(crate) const SKILL_ROOTS: &str = "skills/extraRoots/set";
 
 /// A thread that is being opened.
 #[derive(Debug, Default)]
@@ -56,8 +61,20 @@ impl Codex {
         self.thread.cwd.clone_from(&open.cwd);
         let opening = Opening { open: open.clone(), waiting: 2, ..Opening::default() };
         self.opening = Some(opening);
+        if let Some(skills) = &open.skills {
+            let roots = SkillRoots { extra_roots: vec![skills.folder()] };
+            out.push(self.calls.request(SKILL_ROOTS, &roots).1);
+        }
         out.push(self.calls.request("model/list", &ModelListParams { limit: 200 }).1);
         out.push(self.ask_account());
+    }
+
+    pub(crate) fn skills_answered(&mut self, result: Result<&RawValue, RpcError>, out: &mut Vec<Output>) {
+        if let Err(error) = result {
+            let words = format!("Codex did not take the skills: {}", error.shown());
+            self.thread.unsaid.push((StatusLabel::Warning, Some(words)));
+        }
+        out.push(dropped());
     }
 
     pub(crate) fn models_answered(&mut self, result: Result<&RawValue, RpcError>, out: &mut Vec<Output>) {

@@ -137,7 +137,17 @@ impl SkillStore {
     }
 
     /// Gives a new session the skills of another, as they are.
-    pub(crate) fn copy(&self, from: &SessionId, id: &SessionId) -> Result<Option<PendingSkills>, String> {
+    pub(crate) async fn copy(
+        &self,
+        from: &SessionId,
+        id: &SessionId,
+    ) -> Result<Option<PendingSkills>, String> {
+        let (store, from, id) = (self.clone(), from.clone(), id.clone());
+        let copied = tokio::task::spawn_blocking(move || store.copy_of(&from, &id)).await;
+        copied.map_err(|error| error.to_string())?
+    }
+
+    fn copy_of(&self, from: &SessionId, id: &SessionId) -> Result<Option<PendingSkills>, String> {
         let Some(mut manifest) = self.manifest(&self.own(from)) else { return Ok(None) };
         let failed = |error: io::Error| format!("the skills of session {from} were not copied: {error}");
         let work = Scratch::new(&self.dir).map_err(failed)?;

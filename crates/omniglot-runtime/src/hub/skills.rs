@@ -38,7 +38,7 @@ impl Hub {
         self.takes_skills(&request.agent)?;
         let (store, supervisor) = (&self.inner.skills, &self.inner.launcher.supervisor);
         let pending = match origin {
-            Some(origin) => store.copy(origin, id),
+            Some(origin) => store.copy(origin, id).await,
             None => store.install(id, sources, supervisor).await.map(Some),
         };
         let pending = pending.map_err(RuntimeError::InvalidRequest)?;

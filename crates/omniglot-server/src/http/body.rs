@@ -186,6 +186,8 @@ mod tests {
         insta::assert_snapshot!(refused::<MessageRequest>(r#"{"message":"m","attachments":[{"path":"p","x":{}}]}"#), @"unknown member `attachments.0.x` in the body");
         let nested = r#"{"agent":"a","skills":{"sources":[{"type":"t","source":"s","refs":1}]}}"#;
         insta::assert_snapshot!(refused::<CreateSessionRequest>(nested), @"unknown member `skills.sources.0.refs` in the body");
+        let server = r#"{"agent":"a","mcp":{"s":{"type":"local","command":"c","dir":"/"}}}"#;
+        assert!(refused::<CreateSessionRequest>(server).contains("unknown field `dir`, expected one of"));
     }
 
     #[test]

@@ -55,6 +55,12 @@ pub(crate) struct ModelListParams {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
+pub(crate) struct SkillRoots {
+    pub(crate) extra_roots: Vec<std::path::PathBuf>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct AccountParams {
     pub(crate) refresh_token: bool,
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 use omniglot_schema::secrets::secrets_in_url;
-use tokio::time::{Instant, interval};
+use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::copy::{MAX_BYTES, size_of};
 use crate::process::{Exit, Launch, Process, SpawnError, Supervisor};
@@ -121,6 +121,7 @@ impl Git<'_> {
     async fn watched(&self, listening: impl Future<Output = Exit>) -> Result<Exit, String> {
         let mut listening = std::pin::pin!(listening);
         let mut looks = interval(LOOK_EVERY);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 exit = &mut listening => {
