@@ -45,6 +45,7 @@ pub struct Config {
     pub files: Files,
     pub limits: Limits,
     pub retention: Retention,
+    pub processes: Processes,
 }
 
 /// The files that are served without a session.
@@ -139,6 +140,14 @@ impl Default for Retention {
     fn default() -> Self {
         Self { raw_age: None, raw_bytes: None, ended_age: None, ended_bytes: None, every_seconds: 600 }
     }
+}
+
+/// Processes that clients run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Processes {
+    /// Whether clients with the scope `admin` may run any.
+    pub enabled: bool,
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -1,5 +1,9 @@
 //! The errors of a command to a session, and of a file to import; faces convert them to their own.
 
+mod process;
+
+pub use process::ProcessError;
+
 use omniglot_agents::Refusal;
 use omniglot_agents::launch::Install;
 use omniglot_schema::{EXPORT_VERSION, ErrorType, ResolvedBy};
@@ -57,6 +61,8 @@ pub enum RuntimeError {
     Overloaded(String),
     #[error(transparent)]
     Import(#[from] ImportError),
+    #[error(transparent)]
+    Process(#[from] ProcessError),
     #[error("{0}")]
     Gone(String),
     #[error("the daemon is shutting down")]
@@ -124,6 +130,7 @@ impl RuntimeError {
             | Self::TokenExists(_) => ErrorType::Conflict,
             Self::QueueFull(_) | Self::Overloaded(_) | Self::Stopping => ErrorType::Overloaded,
             Self::Gone(_) => ErrorType::Gone,
+            Self::Process(error) => error.kind(),
             Self::Store(_) => ErrorType::Internal,
         }
     }
@@ -160,6 +167,7 @@ impl RuntimeError {
             | Self::AgentSilent { hint, .. }
             | Self::ModeNotSupported { hint, .. } => hint.clone(),
             Self::Import(error) => Some(error.hint().to_owned()),
+            Self::Process(error) => error.hint().map(str::to_owned),
             Self::SessionExists(id) => Some(format!(
                 "choose another id, or go on with that session: POST /v1/sessions/{id}/messages"
             )),

@@ -20,6 +20,7 @@ mod lookup;
 mod overview;
 mod present;
 mod probe;
+mod processes;
 mod reassign;
 mod recover;
 mod retention;
@@ -67,6 +68,7 @@ pub use all_events::{AllEvents, AllEventsFilter, AllEventsPiece, CommitPosition}
 pub use directory_config::DirectoryConfig;
 pub use follow_turn::{Followed, FollowedTurn, TurnOutcome};
 use probe::Probe;
+use processes::Processes;
 pub use reassign::{NewAgent, Reassigned};
 use tokens::Tokens;
 pub use upload::Upload;
@@ -130,6 +132,7 @@ struct Inner {
     /// Held while an agent is asked what it offers: one question at a time for each.
     probing: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
     tokens: Tokens,
+    processes: Processes,
     tasks: TaskTracker,
     stopping: AtomicBool,
     /// Ends what works beside the sessions.
@@ -176,6 +179,7 @@ impl Hub {
         };
         let inner = Inner {
             tokens: Tokens::load(&store).await?,
+            processes: Processes::new(&config.processes),
             launcher,
             skills: SkillStore::new(&shared(&data_dir)),
             data_dir,

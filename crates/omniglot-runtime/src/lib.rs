@@ -18,9 +18,10 @@ mod session;
 pub use caller::Caller;
 pub use data_url::DataUrl;
 pub use deadlines::Deadlines;
-pub use error::RuntimeError;
+pub use error::{ProcessError, RuntimeError};
 pub use hub::{
     AllEvents, AllEventsFilter, AllEventsPiece, Backlog, CommitPosition, Followed, FollowedTurn, Hub,
     HubConfig, Load, NewAgent, Reassigned, TurnOutcome, Upload,
 };
+pub use process::user::UserProcess;
 pub use session::{IdempotencyKey, Posted};

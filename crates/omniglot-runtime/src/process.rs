@@ -30,6 +30,7 @@ mod stdin;
 mod supervise;
 pub mod sweep;
 mod tree;
+pub mod user;
 
 pub use launch::Launch;
 pub use omniglot_agents::Exit;

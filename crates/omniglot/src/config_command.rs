@@ -85,6 +85,8 @@ impl Shown<'_> {
         self.value(Some("files"), "roots", Some(roots.into()), None);
         self.limits(config);
         self.retention(config);
+        self.lines.push("\n[processes]".into());
+        self.value(Some("processes"), "enabled", Some(config.processes.enabled.into()), None);
         self.agents(config);
         self.lines.join("\n") + "\n"
     }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::fault::{Fault, nearest, place};
-use super::{AgentConfig, Config, Files, Limits, Retention, Written};
+use super::{AgentConfig, Config, Files, Limits, Processes, Retention, Written};
 
 /// The places of what needs a second look are kept.
 #[derive(Deserialize)]
@@ -30,6 +30,8 @@ pub(super) struct File {
     limits: Limits,
     #[serde(default)]
     retention: Retention,
+    #[serde(default)]
+    processes: Processes,
     #[serde(default)]
     agents: IndexMap<Spanned<String>, AgentTable>,
 }
@@ -70,6 +72,7 @@ impl File {
             files: Files { roots: self.files.roots.into_iter().map(check_root).collect::<Result<_, _>>()? },
             limits: self.limits,
             retention: self.retention,
+            processes: self.processes,
         };
         match self.default_agent.map(|name| (name.span(), config.check_default_agent(registry))) {
             Some((span, Err(message))) => Err(Fault::new(span, format!("default_agent {message}"))),

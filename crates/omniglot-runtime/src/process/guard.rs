@@ -17,9 +17,10 @@ use std::process::{Command, ExitCode, Stdio};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{
-    Pid, Signal, WaitOptions, WaitStatus, getpgid, getpid, getppid, kill_process, kill_process_group,
-    set_child_subreaper, set_parent_process_death_signal, setsid, wait,
+    Pid, Signal, WaitOptions, WaitStatus, getpgid, getpid, getppid, ioctl_tiocsctty, kill_process,
+    kill_process_group, set_child_subreaper, set_parent_process_death_signal, setsid, wait,
 };
+use rustix::termios::isatty;
 use signal_hook::consts::signal::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::low_level::pipe;
 
@@ -79,19 +80,28 @@ fn catch_signals() -> io::Result<UnixStream> {
 fn spawn(args: impl Iterator<Item = OsString>, stdio: AgentStdio) -> io::Result<Pid> {
     let mut args = args.skip_while(|arg| arg == "--" || files::obeyed(arg));
     let program = args.next().ok_or(io::ErrorKind::InvalidInput)?;
-    let [stdin, stdout, stderr] = <[OwnedFd; 3]>::from(stdio).map(Stdio::from);
+    let has_terminal = isatty(&stdio.stdin);
+    let [input, output, errors] = <[OwnedFd; 3]>::from(stdio).map(Stdio::from);
     let mut command = Command::new(program);
-    command.args(args).stdin(stdin).stdout(stdout).stderr(stderr).process_group(0);
-    let guard = getpid();
-    let die_with_guard = move || {
+    command.args(args).stdin(input).stdout(output).stderr(errors);
+    if !has_terminal {
+        command.process_group(0);
+    }
+    let (guard, stdin) = (getpid(), io::stdin());
+    let prepare = move || {
+        if has_terminal {
+            // A session of its own, which this terminal controls: Ctrl-C and job control work then.
+            setsid()?;
+            ioctl_tiocsctty(stdin.as_fd())?;
+        }
         set_parent_process_death_signal(Some(Signal::KILL))?;
         // The guard may have died before the line above.
         (getppid() == Some(guard)).then_some(()).ok_or_else(|| io::Error::from(Errno::SRCH))
     };
-    #[expect(unsafe_code, reason = "the signal is a property of the child and must be set in it")]
-    // SAFETY: between fork and exec it makes two system calls and allocates nothing.
+    #[expect(unsafe_code, reason = "these are properties of the child and must be set in it")]
+    // SAFETY: between fork and exec it makes at most four system calls and allocates nothing.
     unsafe {
-        command.pre_exec(die_with_guard);
+        command.pre_exec(prepare);
     }
     Ok(Pid::from_child(&command.spawn()?))
 }

@@ -142,33 +142,34 @@ impl SharedStderr {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).output()
     }
 
-    fn push(&self, bytes: &[u8]) {
+    pub(super) fn push(&self, bytes: &[u8]) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
     }
 }
 
-/// Reads stderr until its end, or until `give_up` when no more comes.
-pub(super) async fn pump_stderr(
-    mut stderr: impl AsyncRead + Unpin,
-    log: SharedStderr,
+/// Hands everything to `push` until the end, or until `give_up` when no more comes. The end of a terminal is an
+/// error (EIO), and as good as any.
+pub(super) async fn pump_bytes(
+    mut output: impl AsyncRead + Unpin,
+    push: impl Fn(&[u8]) + Send,
     give_up: CancellationToken,
 ) {
-    let mut buffer = BytesMut::with_capacity(STDERR_READ);
+    let mut buffer = BytesMut::with_capacity(BYTES_READ);
     loop {
         buffer.clear();
         let read = tokio::select! {
             biased;
-            read = stderr.read_buf(&mut buffer) => read,
+            read = output.read_buf(&mut buffer) => read,
             () = give_up.cancelled() => return,
         };
         match read {
             Ok(0) | Err(_) => return,
-            Ok(_) => log.push(&buffer),
+            Ok(_) => push(&buffer),
         }
     }
 }
 
-const STDERR_READ: usize = 8 * 1024;
+const BYTES_READ: usize = 8 * 1024;
 const OUTPUT_READ: usize = 16 * 1024;
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use bytes::Bytes;
+use omniglot_schema::ProcessLogsStream;
 use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
 use tokio::sync::{mpsc, watch};
@@ -17,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::pumps::{self, SharedStderr};
 use super::stdin::Stdin;
 use super::supervise::{Phase, Reports, Supervision};
+use super::user::pipes::{Sink, UserInput, UserPipes};
 use super::{Launch, Process, ProcessIo, Supervisor};
 use crate::files;
 use crate::process::guard::wire::{AgentStdio, send_stdio};
@@ -33,9 +35,9 @@ pub(super) struct Started<P> {
 
 /// The daemon's ends of the agent's pipes.
 pub(super) struct AgentPipes {
-    stdin: pipe::Sender,
-    stdout: pipe::Receiver,
-    stderr: pipe::Receiver,
+    pub(super) stdin: pipe::Sender,
+    pub(super) stdout: pipe::Receiver,
+    pub(super) stderr: pipe::Receiver,
 }
 
 /// The daemon's end of what a command writes, to stdout or stderr alike; there is nothing for it to read.
@@ -93,6 +95,32 @@ impl Started<CommandPipe> {
     }
 }
 
+impl Started<UserPipes> {
+    /// The program runs: hands its output to `sink` and watches for its end.
+    pub(super) fn run(self, pid: u32, supervisor: &Supervisor, sink: &Sink) -> (Process, UserInput) {
+        let Self { guard, record, orders, reports, pipes } = self;
+        let give_up = CancellationToken::new();
+        let pump = |(stream, output): (ProcessLogsStream, pipe::Receiver)| {
+            let sink = sink.clone();
+            tokio::spawn(pumps::pump_bytes(output, move |bytes| sink(stream, bytes), give_up.clone()))
+        };
+        let (told, phase) = watch::channel(Phase::Running);
+        let supervision = Supervision {
+            stdout: pump(pipes.output),
+            stdin: None,
+            stderr: pipes.errors.map(pump).unwrap_or_else(|| tokio::spawn(std::future::ready(()))),
+            give_up,
+            reports,
+            guard,
+            record,
+            told,
+            drain: supervisor.limits.drain,
+        };
+        tokio::spawn(supervision.run());
+        (Process { pid, orders, phase, stderr: SharedStderr::default() }, pipes.input)
+    }
+}
+
 impl Started<AgentPipes> {
     /// The agent runs: pumps its pipes and watches for its end.
     pub(super) fn run(self, pid: u32, supervisor: &Supervisor) -> (Process, ProcessIo) {
@@ -100,6 +128,8 @@ impl Started<AgentPipes> {
         let limits = &supervisor.limits;
         let give_up = CancellationToken::new();
         let stderr = SharedStderr::default();
+        let log = stderr.clone();
+        let push = move |bytes: &[u8]| log.push(bytes);
         let (queue, lines) = pumps::line_queue(limits);
         let (stdin, frames) = Stdin::of_pipe(pipes.stdin);
         tokio::spawn(stdin.clone().pump());
@@ -107,7 +137,7 @@ impl Started<AgentPipes> {
         let supervision = Supervision {
             stdout: tokio::spawn(pumps::pump_stdout(pipes.stdout, limits.line_cap, queue, give_up.clone())),
             stdin: Some(stdin),
-            stderr: tokio::spawn(pumps::pump_stderr(pipes.stderr, stderr.clone(), give_up.clone())),
+            stderr: tokio::spawn(pumps::pump_bytes(pipes.stderr, push, give_up.clone())),
             give_up,
             reports,
             guard,
