@@ -28,6 +28,7 @@ pub enum ErrorType {
     TooLarge,
     UnsupportedMediaType,
     Overloaded,
+    DesktopDependenciesMissing,
     Internal,
 }
 
@@ -53,6 +54,7 @@ impl ErrorType {
             Self::TooLarge => "too_large",
             Self::UnsupportedMediaType => "unsupported_media_type",
             Self::Overloaded => "overloaded",
+            Self::DesktopDependenciesMissing => "desktop_dependencies_missing",
             Self::Internal => "internal",
         }
     }
@@ -70,6 +72,7 @@ impl ErrorType {
             Self::Overloaded => 429,
             Self::InstallFailed | Self::AgentProcessExited | Self::Internal => 500,
             Self::AgentUnavailable | Self::StreamError => 502,
+            Self::DesktopDependenciesMissing => 503,
             Self::Timeout => 504,
         }
     }
@@ -95,6 +98,7 @@ impl ErrorType {
             Self::TooLarge => "Too Large",
             Self::UnsupportedMediaType => "Unsupported Media Type",
             Self::Overloaded => "Overloaded",
+            Self::DesktopDependenciesMissing => "Desktop Dependencies Missing",
             Self::Internal => "Internal Error",
         }
     }

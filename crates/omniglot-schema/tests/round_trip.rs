@@ -175,6 +175,7 @@ fn every_problem_survives_the_way_there_and_back() {
         (ErrorType::TooLarge, 413),
         (ErrorType::UnsupportedMediaType, 415),
         (ErrorType::Overloaded, 429),
+        (ErrorType::DesktopDependenciesMissing, 503),
         (ErrorType::Internal, 500),
     ];
     for (kind, status) in table {

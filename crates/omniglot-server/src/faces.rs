@@ -17,7 +17,7 @@ use crate::app::{App, Unscoped};
 use crate::http::access::FaceAccess;
 
 /// How faces read credentials and tell refusals that do so in their own way.
-pub(crate) const ACCESS: &[FaceAccess] = &[opencode::ACCESS];
+pub(crate) const ACCESS: &[FaceAccess] = &[opencode::ACCESS, rest::TERMINAL_ACCESS];
 
 #[cfg(test)]
 pub(crate) use scopes::all as all_routes;

@@ -1,4 +1,4 @@
-//! The unmodified npm SDK of sandbox-agent drives the built-in agent, Claude Code and Codex over `/v1/acp`.
+//! The unmodified npm SDK of sandbox-agent drives the built-in agent, Claude Code and Codex over `/v1/acp`, and processes.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -10,6 +10,8 @@
 mod files;
 #[path = "sandbox_sdk/play.rs"]
 mod play;
+#[path = "sandbox_sdk/processes.rs"]
+mod processes;
 
 use omniglot_schema::{EventData, StopReason, UniversalEventType};
 use omniglot_testkit::sandbox_sdk::SandboxSdk;
@@ -166,26 +168,6 @@ async fn an_agent_that_is_not_there_is_an_error_of_the_call() {
     play.session(&mut sdk).await;
     let thrown = sdk.call("getAgent", json!(["nobody"])).await.unwrap_err();
     assert_eq!(thrown.status, Some(400), "{thrown:?}");
-    sdk.leave().await;
-}
-
-#[tokio::test]
-async fn what_we_do_not_have_is_a_problem_that_says_so() {
-    let play = Play::mock();
-    let mut sdk = SandboxSdk::start(&play.daemon);
-    let calls = [
-        ("runProcess", json!([{ "command": "true" }])),
-        ("listProcesses", json!([])),
-        ("getDesktopStatus", json!([])),
-    ];
-    for (method, args) in calls {
-        let thrown = sdk.call(method, args).await.unwrap_err();
-        assert_eq!(thrown.status, Some(404), "{method}: {thrown:?}");
-        assert!(
-            thrown.problem["type"].as_str().unwrap().starts_with("urn:sandbox-agent:error:"),
-            "{thrown:?}"
-        );
-    }
     sdk.leave().await;
 }
 

@@ -7,6 +7,8 @@ mod routes;
 mod state;
 mod wire;
 
+use axum::response::IntoResponse;
+use axum::routing::any;
 use http::StatusCode;
 use omniglot_schema::{
     CommandInfo, Delivered, DeltaPart, ErrorCode, ErrorType, ProblemDetails, QueuedMessage, RequestMetadata,
@@ -19,15 +21,23 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::{App, Unscoped};
+use crate::http::access::FaceAccess;
 use crate::http::problem::Problem;
 use routes::{
-    agents, all_events, blobs, directory_config, events, files, health, import, messages, requests, sessions,
-    tokens, uploads,
+    agents, all_events, blobs, desktop, directory_config, events, files, health, import, messages,
+    process_io, process_terminal, processes, requests, sessions, tokens, uploads,
+};
+
+/// The terminal of a process takes its token in the query, too.
+pub(crate) const TERMINAL_ACCESS: FaceAccess = FaceAccess {
+    serves: process_terminal::is_terminal,
+    password: |_, uri| process_terminal::access_token(uri),
+    refuse: IntoResponse::into_response,
 };
 
 /// The routes of this face with their description.
 pub(crate) fn table() -> OpenApiRouter<Unscoped<App>> {
-    OpenApiRouter::with_openapi(Described::openapi())
+    let described = OpenApiRouter::with_openapi(Described::openapi())
         .routes(routes!(sessions::list_sessions, sessions::create_new_session))
         .routes(routes!(
             sessions::create_session,
@@ -77,10 +87,24 @@ pub(crate) fn table() -> OpenApiRouter<Unscoped<App>> {
         .routes(routes!(files::fs_move))
         .routes(routes!(files::fs_stat))
         .routes(routes!(files::fs_upload_batch))
+        .routes(routes!(processes::get_process_config, processes::set_process_config))
+        .routes(routes!(processes::run_process))
+        .routes(routes!(processes::list_processes, processes::create_process))
+        .routes(routes!(processes::get_process, processes::delete_process))
+        .routes(routes!(processes::stop_process))
+        .routes(routes!(processes::kill_process))
+        .routes(routes!(process_io::get_process_logs))
+        .routes(routes!(process_io::send_process_input))
+        .routes(routes!(process_io::resize_process_terminal))
+        .routes(routes!(process_terminal::open_process_terminal))
+        .routes(routes!(desktop::get_desktop_status))
+        .routes(routes!(desktop::list_desktop_recordings))
+        .routes(routes!(desktop::get_desktop_stream_status))
         .routes(routes!(health::get_health))
         .routes(routes!(health::get_daemon))
         .routes(routes!(health::get_ready))
-        .routes(routes!(health::get_openapi))
+        .routes(routes!(health::get_openapi));
+    desktop::NOT_SERVED.iter().fold(described, |table, path| table.route(path, any(desktop::no_desktop)))
 }
 
 #[derive(utoipa::OpenApi)]
@@ -95,6 +119,8 @@ pub(crate) fn table() -> OpenApiRouter<Unscoped<App>> {
         (name = "sessions", description = "Sessions, their messages, events and requests"),
         (name = "fs", description = "Files of sessions and of configured directories"),
         (name = "config", description = "What is configured for directories"),
+        (name = "processes", description = "Processes that clients run, where the configuration allows it"),
+        (name = "desktop", description = "The desktop that clients of sandbox-agent ask for; there is none"),
         (name = "access", description = "Named tokens, and the record of what was done with them"),
         (name = "acp", description = "The Agent Client Protocol over HTTP"),
     ),

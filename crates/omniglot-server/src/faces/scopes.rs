@@ -13,6 +13,9 @@ const OPEN: &[&str] = &["GET /v1/health", "GET /readyz"];
 /// A client of this route asks for other things by the messages that it sends; the face itself decides about them.
 const CARRIES_MESSAGES: &str = "POST /v1/acp/{server_id}";
 
+/// Who opens a terminal may type into it.
+const TERMINAL: &str = "GET /v1/processes/{process_id}/terminal/ws";
+
 const SCOPES: &[(Scope, &[&str])] = &[
     (
         Scope::Read,
@@ -30,6 +33,9 @@ const SCOPES: &[(Scope, &[&str])] = &[
             "GET /v1/agents/{agent}/modes",
             "GET /v1/daemon",
             "GET /v1/openapi.json",
+            "GET /v1/desktop/status",
+            "GET /v1/desktop/recordings",
+            "GET /v1/desktop/stream/status",
             "GET /v1/acp",
             "GET /v1/acp/{server_id}",
             CARRIES_MESSAGES,
@@ -135,6 +141,19 @@ const SCOPES: &[(Scope, &[&str])] = &[
             "POST /v1/tokens",
             "DELETE /v1/tokens/{token_id}",
             "GET /v1/audit",
+            "GET /v1/processes/config",
+            "POST /v1/processes/config",
+            "POST /v1/processes/run",
+            "GET /v1/processes",
+            "POST /v1/processes",
+            "GET /v1/processes/{process_id}",
+            "DELETE /v1/processes/{process_id}",
+            "POST /v1/processes/{process_id}/stop",
+            "POST /v1/processes/{process_id}/kill",
+            "GET /v1/processes/{process_id}/logs",
+            "POST /v1/processes/{process_id}/input",
+            "POST /v1/processes/{process_id}/terminal/resize",
+            TERMINAL,
             "DELETE /opencode/session/{id}",
         ],
     ),
@@ -151,7 +170,7 @@ pub(crate) fn needs(method: &Method, uri: &Uri) -> Option<Needs> {
     }
     let rows = SCOPES.iter().find_map(|(scope, routes)| Some((*scope, routes.iter().find(is_this)?)));
     let (scope, route) = rows?;
-    let changes_nothing = method == Method::GET || *route == CARRIES_MESSAGES;
+    let changes_nothing = (method == Method::GET && *route != TERMINAL) || *route == CARRIES_MESSAGES;
     let audited = if changes_nothing { Audited::No } else { Audited::Yes };
     Some(Needs {
         scope: Some(scope),

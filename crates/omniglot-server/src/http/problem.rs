@@ -5,7 +5,7 @@
 use axum::response::{IntoResponse, Response};
 use http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
-use omniglot_runtime::RuntimeError;
+use omniglot_runtime::{ProcessError, RuntimeError};
 use omniglot_schema::{ErrorType, ProblemDetails, SessionId};
 use omniglot_store::StoreError;
 
@@ -40,14 +40,14 @@ impl Problem {
         self
     }
 
-    /// Adds a member of this name.
-    pub(crate) fn with(mut self, name: &str, value: serde_json::Value) -> Self {
-        self.details.more.insert(name.to_owned(), value);
+    pub(crate) fn agent(mut self, agent: &str) -> Self {
+        self.details.agent = Some(agent.to_owned());
         self
     }
 
-    pub(crate) fn agent(mut self, agent: &str) -> Self {
-        self.details.agent = Some(agent.to_owned());
+    /// Adds a member.
+    pub(crate) fn with(mut self, name: &str, value: impl Into<serde_json::Value>) -> Self {
+        self.details.more.insert(name.to_owned(), value.into());
         self
     }
 
@@ -93,7 +93,11 @@ fn convert(error: RuntimeError) -> Problem {
         | E::AgentFailed { agent, .. }
         | E::AgentUnavailable { agent, .. }
         | E::AgentSilent { agent, .. } => problem.agent(agent),
-        E::QueueFull(_) | E::Overloaded(_) => Problem { retry_after: Some(1), ..problem },
+        E::QueueFull(_)
+        | E::Overloaded(_)
+        | E::Process(ProcessError::TooMany(_) | ProcessError::InputFull(_)) => {
+            Problem { retry_after: Some(1), ..problem }
+        }
         E::Stopping => Problem::unavailable(error.to_string()),
         E::Store(store) => log_refused(store),
         _ => problem,

@@ -34,8 +34,48 @@ async function run({ session, method, args = [], permissions = true }) {
     sdk = await connect();
     return null;
   }
+  if (method === "terminal") return await terminal(...args);
+  if (method === "followUntil") return await followUntil(...args);
   const value = await sdk[method](...args.map(bytes));
   return ["createSession", "resumeSession"].includes(method) ? watch(value, permissions) : value;
+}
+
+// Uses the terminal of a process until its end: each step waits for output, then sends input or a size.
+function terminal(id, steps) {
+  const open = sdk.connectProcessTerminal(id);
+  const seen = { ready: null, output: "", exit: null, errors: [] };
+  const decoder = new TextDecoder();
+  return new Promise((resolve) => {
+    open.onReady((frame) => (seen.ready = frame));
+    open.onError((error) => seen.errors.push(error.message));
+    open.onExit((frame) => (seen.exit = frame));
+    open.onClose(() => resolve(seen));
+    open.onData((bytes) => {
+      seen.output += decoder.decode(bytes, { stream: true });
+      while (steps.length > 0 && seen.output.includes(steps[0].after)) {
+        const { resize, text, bytes } = steps.shift();
+        if (resize) open.resize(resize);
+        if (text) open.sendInput(text);
+        if (bytes) open.sendInput(new Uint8Array(bytes));
+      }
+    });
+  });
+}
+
+// Follows the log of a process until it has `wanted`.
+function followUntil(id, wanted, query) {
+  return new Promise(async (resolve, reject) => {
+    const entries = [];
+    let output = "";
+    const following = await sdk
+      .followProcessLogs(id, (entry) => {
+        entries.push(entry);
+        output += Buffer.from(entry.data, "base64").toString();
+        if (output.includes(wanted)) resolve(entries);
+      }, query)
+      .catch(reject);
+    await following?.closed;
+  });
 }
 
 async function call(order) {

@@ -100,6 +100,9 @@ fn bodies(path: &str) -> Vec<Value> {
         };
         return vec![body];
     }
+    if path.starts_with("/v1/processes") {
+        return process(&end(1));
+    }
     let body = match end(1).as_str() {
         "{session_id}" => {
             let new = json!({"agent": "mock", "cwd": "/", "title": "t", "mcp": {}, "labels": {"app": "x"}});
@@ -123,6 +126,17 @@ fn bodies(path: &str) -> Vec<Value> {
         _ => return vec![],
     };
     if path.contains("/questions/") { vec![json!({"answers": [["a"]]})] } else { vec![body] }
+}
+
+fn process(end: &str) -> Vec<Value> {
+    let command = json!({"command": "true", "args": ["a"], "cwd": "/", "env": {"A": "b"}});
+    vec![match end {
+        "config" => serde_json::to_value(omniglot_schema::ProcessConfig::default()).unwrap(),
+        "run" | "processes" => command,
+        "input" => json!({"data": "aGk=", "encoding": "base64"}),
+        "resize" => json!({"cols": 80, "rows": 24}),
+        _ => return vec![],
+    }]
 }
 
 fn acp(words: &Value) -> Vec<Value> {

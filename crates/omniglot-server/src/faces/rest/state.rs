@@ -2,4 +2,5 @@
 
 pub(super) mod all_events;
 pub(super) mod feed;
+pub(super) mod process_logs;
 pub(super) mod sse;

@@ -2,4 +2,5 @@
 
 pub(super) mod cursor;
 pub(super) mod files;
+pub(super) mod process;
 pub(super) mod query;

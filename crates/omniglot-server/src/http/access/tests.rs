@@ -115,6 +115,20 @@ async fn every_route_but_health_and_readyz_wants_the_token() {
 }
 
 #[tokio::test]
+async fn only_the_terminal_of_a_process_takes_its_token_in_the_query() {
+    let router = guarded();
+    for (scope, method, path) in routes() {
+        let is_terminal = path == "/v1/processes/process_id/terminal/ws";
+        let expected = if is_terminal || scope.is_none() { StatusCode::OK } else { StatusCode::UNAUTHORIZED };
+        let right = ask(&router, &method, &format!("{path}?access_token=good"), &[]).await.status();
+        assert_eq!(right, expected, "{method} {path}");
+        let expected = if scope.is_none() { StatusCode::OK } else { StatusCode::UNAUTHORIZED };
+        let wrong = ask(&router, &method, &format!("{path}?access_token=bad"), &[]).await.status();
+        assert_eq!(wrong, expected, "{method} {path}");
+    }
+}
+
+#[tokio::test]
 async fn every_route_is_served_to_the_scopes_that_allow_it_and_to_no_other() {
     let router = guarded();
     for (needed, method, path) in routes() {
@@ -158,7 +172,9 @@ async fn every_call_that_changes_something_is_recorded_once_with_its_author_and_
             let status = ask(&router, &method, &path, &[("authorization", &bearer)]).await.status();
             let recorded = std::mem::take(&mut *tokens.calls.lock().unwrap());
             // The messages of ACP are recorded by its face, each by its own name.
-            let expected = method != Method::GET && path != "/v1/acp/server_id" || method == Method::DELETE;
+            let expected = method != Method::GET && path != "/v1/acp/server_id"
+                || method == Method::DELETE
+                || path.ends_with("/terminal/ws");
             assert_eq!(recorded.len(), usize::from(expected), "{method} {path} {needed:?}");
             if let Some(call) = recorded.first() {
                 assert_eq!((call.who.as_str(), call.outcome.as_str()), (who, status.as_str()));

@@ -248,7 +248,7 @@ pub(crate) struct AgentQuery {
     _no_cache: bool,
 }
 
-fn sequence<'de, D: Deserializer<'de>>(d: D) -> Result<Option<u64>, D::Error> {
+pub(super) fn sequence<'de, D: Deserializer<'de>>(d: D) -> Result<Option<u64>, D::Error> {
     let number = String::deserialize(d)?.parse();
     number.map(Some).map_err(|_| must_be("a whole number from 0"))
 }
@@ -302,7 +302,7 @@ fn types<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<UniversalEventType>, D::
     })
 }
 
-fn must_be<E: de::Error>(what: impl fmt::Display) -> E {
+pub(super) fn must_be<E: de::Error>(what: impl fmt::Display) -> E {
     E::custom(format_args!("must be {what}"))
 }
 
