@@ -61,6 +61,8 @@ pub enum Credential {
     File(&'static str),
     /// A file below the directory that a variable names.
     FileBelow { variable: &'static str, path: &'static str },
+    /// None: the agent has models that need no login.
+    NotNeeded,
 }
 
 /// The directory from which an agent reads skills.

@@ -187,6 +187,8 @@ pub enum Command {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Open {
     pub cwd: PathBuf,
+    /// The version of the agent that the session asks for.
+    pub agent_version: Option<String>,
     /// A fresh id, for agents that let us choose the native id of a new session.
     pub new_id: String,
     /// The native session to continue.

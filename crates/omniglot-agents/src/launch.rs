@@ -34,6 +34,12 @@ pub struct Start {
 pub enum Install {
     /// This package of npm.
     Npm(&'static str),
+    /// A package of npm that had another name before the version `since`.
+    NpmRenamed {
+        package: &'static str,
+        since: &'static str,
+        before: &'static str,
+    },
     /// The instructions on this page.
     Page(&'static str),
     Unknown,
@@ -43,7 +49,9 @@ impl Install {
     /// Returns the advice to install `what`.
     pub fn advice(self, what: &str) -> String {
         match self {
-            Self::Npm(package) => format!("install {what} with `npm install -g {package}`"),
+            Self::Npm(package) | Self::NpmRenamed { package, .. } => {
+                format!("install {what} with `npm install -g {package}`")
+            }
             Self::Page(page) => format!("install {what} (see {page})"),
             Self::Unknown => "install the program".to_owned(),
         }

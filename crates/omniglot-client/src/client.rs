@@ -5,11 +5,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::TryStream;
 use omniglot_schema::{
-    AgentCheck, AgentListResponse, AgentModelsResponse, AgentModesResponse, AuditResponse, CancelRequest,
-    CreateSessionRequest, CreateSessionResponse, CreateTokenRequest, CreatedToken, DaemonStatus, Delivered,
-    EventsResponse, ForkRequest, HealthResponse, ImportResponse, Label, MessageId, MessageRequest,
-    PermissionReplyRequest, ProblemDetails, QuestionReplyRequest, QueueOnCancel, SessionDetail, SessionId,
-    SessionInfo, SessionListResponse, SessionPatch, TokenInfo, TokenListResponse, UniversalEventType,
+    AgentCheck, AgentInstallRequest, AgentInstallResponse, AgentListResponse, AgentModelsResponse,
+    AgentModesResponse, AuditResponse, CancelRequest, CreateSessionRequest, CreateSessionResponse,
+    CreateTokenRequest, CreatedToken, DaemonStatus, Delivered, EventsResponse, ForkRequest, HealthResponse,
+    ImportResponse, Label, MessageId, MessageRequest, PermissionReplyRequest, ProblemDetails,
+    QuestionReplyRequest, QueueOnCancel, SessionDetail, SessionId, SessionInfo, SessionListResponse,
+    SessionPatch, TokenInfo, TokenListResponse, UniversalEventType,
 };
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use reqwest::{Method, RequestBuilder, Response, Url};
@@ -98,6 +99,23 @@ impl Client {
 
     pub async fn agents(&self) -> Result<AgentListResponse, ClientError> {
         read(self.get(&["v1", "agents"]).send().await?).await
+    }
+
+    /// Returns the agents when the versions of all of them are known, as far as they can be found out.
+    pub async fn agents_with_versions(&self) -> Result<AgentListResponse, ClientError> {
+        let query = [("versions", Some("true".to_owned()))];
+        read(self.request(Method::GET, &["v1", "agents"], &query).send().await?).await
+    }
+
+    /// Installs a version of the agent, and waits for as long as it takes.
+    pub async fn install_agent(
+        &self,
+        agent: &str,
+        request: &AgentInstallRequest,
+    ) -> Result<AgentInstallResponse, ClientError> {
+        let path = ["v1", "agents", agent, "install"];
+        let request = self.request(Method::POST, &path, &[]).json(request);
+        read(request.header(ACCEPT, "application/json").send().await?).await
     }
 
     pub async fn models(&self, agent: &str) -> Result<AgentModelsResponse, ClientError> {

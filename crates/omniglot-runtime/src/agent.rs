@@ -10,13 +10,17 @@ pub(crate) mod credentials;
 pub(crate) mod early;
 pub(crate) mod host;
 mod http;
+pub(crate) mod install;
+pub(crate) mod installed;
 mod live;
 mod mask;
 pub(crate) mod mcp;
 pub(crate) mod prepared;
+mod run_command;
 pub(crate) mod session_start;
 pub(crate) mod shared_server;
 pub(crate) mod skills;
 mod version;
+pub(crate) mod versions;
 
 pub(crate) use live::{Agent, AgentEvent, Sending, Ticket, Translated, is_unparsed};

@@ -25,6 +25,10 @@ pub enum RuntimeError {
     ModeNotSupported { message: String, hint: Option<String> },
     #[error("the program of agent {agent} was not found: {program}")]
     AgentNotInstalled { agent: String, program: String, hint: Option<String> },
+    #[error("version {version} of agent {agent} is not installed{}", found.as_ref().map(|found| format!("; what is there is {found}")).unwrap_or_default())]
+    VersionNotInstalled { agent: String, version: String, found: Option<String>, hint: String },
+    #[error("agent {agent} was not installed: {message}")]
+    InstallFailed { agent: String, message: String, hint: Option<String> },
     #[error("agent {agent} did not start: {message}")]
     AgentFailed { agent: String, message: String, hint: Option<String> },
     #[error("agent {agent} cannot be used: {message}")]
@@ -96,9 +100,32 @@ impl ImportError {
 
 impl RuntimeError {
     pub(crate) fn not_installed(agent: String, program: String, install: Install) -> Self {
+        let own = match install {
+            Install::Npm(_) | Install::NpmRenamed { .. } => {
+                format!("run `omniglot agents install {agent}`, or ")
+            }
+            Install::Page(_) | Install::Unknown => String::new(),
+        };
         let install = install.advice("it");
-        let hint = format!("{install}, or set `command` under [agents.{agent}] in omniglot.toml");
+        let hint = format!("{own}{install}, or set `command` under [agents.{agent}] in omniglot.toml");
         Self::AgentNotInstalled { agent, program, hint: Some(hint) }
+    }
+
+    pub(crate) fn version_not_installed(
+        agent: &str,
+        version: &str,
+        found: Option<String>,
+        install: Install,
+    ) -> Self {
+        let hint = match install {
+            Install::Npm(_) | Install::NpmRenamed { .. } => {
+                format!("`omniglot agents install {agent}@{version}` installs it")
+            }
+            Install::Page(_) | Install::Unknown => {
+                "leave `agentVersion` out: the daemon cannot install this agent".to_owned()
+            }
+        };
+        Self::VersionNotInstalled { agent: agent.to_owned(), version: version.to_owned(), found, hint }
     }
 
     pub(crate) fn unsupported(message: String) -> Self {
@@ -112,7 +139,8 @@ impl RuntimeError {
             Self::UnsupportedAgent { .. } => ErrorType::UnsupportedAgent,
             Self::InvalidRequest(_) | Self::Import(_) => ErrorType::InvalidRequest,
             Self::ModeNotSupported { .. } => ErrorType::ModeNotSupported,
-            Self::AgentNotInstalled { .. } => ErrorType::AgentNotInstalled,
+            Self::AgentNotInstalled { .. } | Self::VersionNotInstalled { .. } => ErrorType::AgentNotInstalled,
+            Self::InstallFailed { .. } => ErrorType::InstallFailed,
             Self::AgentFailed { .. } => ErrorType::AgentProcessExited,
             Self::AgentUnavailable { .. } => ErrorType::AgentUnavailable,
             Self::AgentSilent { .. } => ErrorType::Timeout,
@@ -161,7 +189,9 @@ impl RuntimeError {
     /// Returns the advice for the user.
     pub fn hint(&self) -> Option<String> {
         match self {
+            Self::VersionNotInstalled { hint, .. } => Some(hint.clone()),
             Self::AgentNotInstalled { hint, .. }
+            | Self::InstallFailed { hint, .. }
             | Self::AgentFailed { hint, .. }
             | Self::AgentUnavailable { hint, .. }
             | Self::AgentSilent { hint, .. }

@@ -14,8 +14,10 @@ mod follow_turn;
 mod fork;
 mod import;
 pub mod importer;
+mod install;
 mod limits;
 mod live_limit;
+mod login;
 mod lookup;
 mod overview;
 mod present;
@@ -56,6 +58,7 @@ use crate::agent::credentials::Credentials;
 use crate::agent::session_start::Launcher;
 use crate::agent::shared_server::{Servers, Terms};
 use crate::agent::skills::SkillStore;
+use crate::agent::versions::Versions;
 use crate::caller::Caller;
 use crate::config::Config;
 use crate::confined::{OpenError, Private, Root, Temporaries};
@@ -131,6 +134,8 @@ struct Inner {
     skills: SkillStore,
     /// Held while an agent is asked what it offers: one question at a time for each.
     probing: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
+    /// Held while a version of an agent is installed: one at a time for each.
+    installing: Mutex<HashMap<&'static str, Arc<tokio::sync::Mutex<()>>>>,
     tokens: Tokens,
     processes: Processes,
     tasks: TaskTracker,
@@ -170,8 +175,10 @@ impl Hub {
             stop: deadlines.stop,
             cwd: shared(&data_dir),
         };
+        crate::agent::install::sweep(&data_dir);
         let launcher = Launcher {
             catalog,
+            versions: Versions::new(supervisor.clone(), &data_dir),
             servers: Servers::new(supervisor.clone(), terms),
             private: Private::of(&data_dir),
             supervisor,
@@ -196,6 +203,7 @@ impl Hub {
             credentials: Credentials::default(),
             client_hosts: ClientHosts::default(),
             probing: Mutex::default(),
+            installing: Mutex::default(),
             tasks: TaskTracker::new(),
             stopping: AtomicBool::new(false),
             leaving: CancellationToken::new(),
@@ -423,8 +431,9 @@ impl Hub {
         let probes = lock(&self.inner.probes);
         let info = |entry: &Entry| {
             let known = probes.get(&entry.name);
-            let version = known.and_then(|probe| probe.version.clone());
-            let mut info = entry.info(version, self.has_credentials(entry));
+            let version = self.inner.launcher.versions.known(entry);
+            let version = version.or_else(|| known.and_then(|probe| probe.version.clone()));
+            let mut info = entry.info(version, self.login_status(entry));
             info.server_status =
                 info.capabilities.shared_process.then(|| self.inner.launcher.servers.status(&entry.name));
             if let Some(capabilities) = known.and_then(|probe| probe.capabilities) {
@@ -433,11 +442,6 @@ impl Hub {
             info
         };
         self.inner.launcher.catalog.entries().map(info).collect()
-    }
-
-    /// Whether the agent has credentials: what its sessions have shown counts more than what can be found.
-    fn has_credentials(&self, entry: &Entry) -> bool {
-        self.inner.credentials.shown(&entry.name).unwrap_or_else(|| entry.finds_credentials())
     }
 
     pub async fn models(&self, agent: &str) -> Result<AgentModelsResponse, RuntimeError> {

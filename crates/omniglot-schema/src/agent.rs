@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::state::AuthStatus;
+
 /// The agents that the daemon can drive.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct AgentListResponse {
@@ -20,10 +22,17 @@ pub struct AgentInfo {
     pub installed: bool,
     /// Whether the credentials that the agent needs were found.
     pub credentials_available: bool,
-    /// The version that the agent reports, once it is known.
+    /// Whether the agent can work as it is: `required` where a login is missing, `unknown` where the daemon does
+    /// not know in which places to look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub login: Option<AuthStatus>,
+    /// The version of the program at `path`, as far as it is known.
     pub version: Option<String>,
-    /// The path of the agent's program.
+    /// The program that sessions use if they do not ask for a version.
     pub path: Option<String>,
+    /// The versions that the daemon has installed, oldest first: `agentVersion` of a session names one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub installed_versions: Vec<String>,
     /// The place where the daemon found the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<AgentSource>,

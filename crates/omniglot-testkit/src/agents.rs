@@ -142,6 +142,14 @@ pub fn is_installed(agent: &str) -> bool {
     folder(agent).exists()
 }
 
+/// Returns the version of the package that the tests of an agent use.
+pub fn pinned_version(agent: &str, package: &str) -> String {
+    let manifest = installed(agent, &format!("node_modules/{package}/package.json"));
+    let manifest = std::fs::read(manifest).expect("a package");
+    let manifest: Value = serde_json::from_slice(&manifest).expect("a package");
+    manifest.get("version").and_then(Value::as_str).expect("its version").to_owned()
+}
+
 pub(crate) fn installed(agent: &str, path: &str) -> PathBuf {
     let file = folder(agent).join(path);
     assert!(file.exists(), "the agent {agent} is not installed; run `cargo xtask agents {agent}`");

@@ -21,6 +21,8 @@ pub struct Setup {
     pub program: PathBuf,
     pub args: Vec<String>,
     pub config: Option<String>,
+    /// Variables beside, or in the place of, those that every daemon under test has.
+    env: Vec<(String, String)>,
     /// The user that it runs as, if not that of the test.
     user: Option<u32>,
 }
@@ -30,11 +32,16 @@ const NOBODY: u32 = 65_534;
 
 impl Setup {
     pub fn new(program: impl Into<PathBuf>) -> Self {
-        Self { program: program.into(), args: vec![], config: None, user: None }
+        Self { program: program.into(), args: vec![], config: None, env: vec![], user: None }
     }
 
     pub fn config(mut self, toml: impl Into<String>) -> Self {
         self.config = Some(toml.into());
+        self
+    }
+
+    pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.env.push((name.into(), value.into()));
         self
     }
 
@@ -89,6 +96,7 @@ impl Daemon {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", home.path())
             .env("OMNIGLOT_HOME", home.path().join("data"))
+            .envs(setup.env.iter().map(|(name, value)| (name, value)))
             .current_dir(home.path().join("work"))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -8,6 +8,7 @@ pub mod captures;
 pub mod check_session;
 pub mod clients;
 pub mod daemon;
+pub mod fake_npm;
 pub mod fixture;
 pub mod fuzz;
 pub mod models;

@@ -70,7 +70,7 @@ async fn an_agent_that_does_not_tell_its_account_lacks_credentials_until_they_ar
     };
     std::fs::create_dir(home.path().join(".claude")).unwrap();
     let login = home.path().join(".claude/.credentials.json");
-    std::fs::write(&login, "{}").unwrap();
+    std::fs::write(&login, r#"{"key":"k"}"#).unwrap();
     assert!(has_credentials().await);
     std::fs::remove_file(&login).unwrap();
     assert!(!has_credentials().await);

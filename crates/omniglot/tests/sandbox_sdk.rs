@@ -14,6 +14,8 @@ mod play;
 mod processes;
 
 use omniglot_schema::{EventData, StopReason, UniversalEventType};
+use omniglot_testkit::daemon::Setup;
+use omniglot_testkit::fake_npm::FakeNpm;
 use omniglot_testkit::sandbox_sdk::SandboxSdk;
 use omniglot_testkit::skills::SkillFolder;
 use play::Play;
@@ -168,6 +170,33 @@ async fn an_agent_that_is_not_there_is_an_error_of_the_call() {
     play.session(&mut sdk).await;
     let thrown = sdk.call("getAgent", json!(["nobody"])).await.unwrap_err();
     assert_eq!(thrown.status, Some(400), "{thrown:?}");
+    sdk.leave().await;
+}
+
+#[tokio::test]
+async fn an_agent_is_installed_in_a_version() {
+    let npm = FakeNpm::default();
+    let setup = Setup::new(env!("CARGO_BIN_EXE_omniglot"));
+    let daemon =
+        npm.variables().into_iter().fold(setup, |setup, (name, value)| setup.env(name, value)).start();
+    let mut sdk = SandboxSdk::start(&daemon);
+    let version = json!({ "agentVersion": "1.0.0" });
+    for already in [false, true] {
+        let installed = sdk.call("installAgent", json!(["claude", version])).await.unwrap();
+        assert_eq!(installed["already_installed"], already);
+        let artifact = &installed["artifacts"][0];
+        assert_eq!((&artifact["version"], &artifact["source"]), (&json!("1.0.0"), &json!("npm")));
+    }
+    let agent = sdk.call("getAgent", json!(["claude"])).await.unwrap();
+    assert_eq!((&agent["installed"], &agent["version"]), (&json!(true), &json!("1.0.0")));
+    assert_eq!(sdk.call("installAgent", json!(["mock"])).await.unwrap()["already_installed"], true);
+    for (agent, version, status) in
+        [("claude", "latest", 400), ("nobody", "1.0.0", 400), ("claude", "9.9.9", 500)]
+    {
+        let call = json!([agent, { "agentVersion": version }]);
+        let thrown = sdk.call("installAgent", call).await.unwrap_err();
+        assert_eq!(thrown.status, Some(status), "{thrown:?}");
+    }
     sdk.leave().await;
 }
 

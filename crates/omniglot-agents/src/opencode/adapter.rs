@@ -50,4 +50,6 @@ const CREDENTIALS: &[Credential] = &[
     Credential::FileBelow { variable: "XDG_CONFIG_HOME", path: "opencode/opencode.jsonc" },
     Credential::File("~/.local/share/opencode/auth.json"),
     Credential::FileBelow { variable: "XDG_DATA_HOME", path: "opencode/auth.json" },
+    // Its own provider has models that are free.
+    Credential::NotNeeded,
 ];

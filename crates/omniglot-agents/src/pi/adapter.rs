@@ -27,7 +27,11 @@ pub const ADAPTER: Adapter = Adapter {
     history: None,
     resumable_from: at_once,
     tools: TOOLS,
-    install: Install::Npm("@earendil-works/pi-coding-agent"),
+    install: Install::NpmRenamed {
+        package: "@earendil-works/pi-coding-agent",
+        since: "0.74.0",
+        before: "@mariozechner/pi-coding-agent",
+    },
     // Any provider will do; a key may also stand in models.json.
     credentials: &[
         Credential::Env("ANTHROPIC_API_KEY"),

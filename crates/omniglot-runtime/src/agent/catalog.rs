@@ -2,22 +2,24 @@
 //!
 //! Knows how each is started, whether or not it is installed; what it says is its adapter's.
 
+mod command;
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
 use jiff::Timestamp;
-use omniglot_agents::adapter::{Adapter, Program};
+use omniglot_agents::adapter::{Adapter, Credential, Program};
 use omniglot_agents::launch::{Install, SettingsFile, Start};
 use omniglot_agents::{LaunchSpec, Open, Registry, Translator, acp};
-use omniglot_schema::{AgentInfo, AgentSource};
+use omniglot_schema::{AgentInfo, AgentSource, AuthStatus};
 use omniglot_store::{private, shared};
 
 use crate::agent::credentials;
+use crate::agent::installed::InstalledVersions;
 use crate::config::{AgentConfig, Config};
 use crate::error::RuntimeError;
-use crate::process::Launch;
 
 /// How one agent is started and spoken to.
 #[derive(Debug, Clone)]
@@ -30,6 +32,8 @@ pub struct Entry {
     pub start: Option<&'static Start>,
     /// Where the file is kept that the agent reads its settings from, if it needs one.
     settings: Option<(SettingsFile, PathBuf)>,
+    /// The versions that the daemon has installed; `None` for an agent that is no program of its own.
+    pub(crate) versions: Option<InstalledVersions>,
 }
 
 #[derive(Debug, Clone)]
@@ -79,6 +83,7 @@ impl Entry {
             source: AgentSource::BuiltIn,
             start: agent.start(),
             settings: settings_of(agent.start(), agent.id, data_dir),
+            versions: InstalledVersions::of(agent, data_dir),
         })
     }
 
@@ -90,9 +95,11 @@ impl Entry {
         let namesake = registry.get(name).filter(|known| known.protocol == agent.protocol);
         let known = with_quirks.or(namesake);
         let start = namesake.or(with_quirks).and_then(Adapter::start);
+        let adapter = *known.or_else(|| registry.of_protocol(&agent.protocol))?;
         let mut entry = Self {
             name: name.to_owned(),
-            adapter: *known.or_else(|| registry.of_protocol(&agent.protocol))?,
+            versions: InstalledVersions::of(&adapter, data_dir),
+            adapter,
             source: AgentSource::Configured,
             start,
             settings: settings_of(start, name, data_dir)
@@ -121,7 +128,7 @@ impl Entry {
 
     /// Returns the command that starts it for this session.
     pub(crate) fn launch_for(&self, open: &Open) -> LaunchSpec {
-        let mut base = self.launch.clone();
+        let mut base = self.command(open.agent_version.as_deref());
         if let Some((file, path)) = &self.settings {
             match write_settings(file, path) {
                 Ok(()) => drop(base.env.insert(file.variable.to_owned(), path.to_string_lossy().into())),
@@ -142,18 +149,31 @@ impl Entry {
         }
     }
 
-    /// Where its program is, if it is installed.
-    pub fn path(&self) -> Option<PathBuf> {
-        Launch::new(self.launch.clone(), PathBuf::from(".")).resolve().ok()
-    }
-
     pub(crate) fn install(&self) -> Install {
         self.adapter.install
     }
 
-    /// Whether the agent would find credentials in its environment or its files, or needs none that are known.
-    pub(crate) fn finds_credentials(&self) -> bool {
-        credentials::found(self.adapter.credentials, |name| self.variable(name))
+    /// Whether the agent would find credentials in its environment or its files; `None` where it is not known in
+    /// which, or where it may work without.
+    pub(crate) fn finds_credentials(&self) -> Option<bool> {
+        match self.adapter.credentials {
+            // Our own agent needs none.
+            [] => {
+                (self.adapter.program == Program::Own && self.source == AgentSource::BuiltIn).then_some(true)
+            }
+            places if credentials::found(places, |name| self.variable(name)) => Some(true),
+            places => (!places.contains(&Credential::NotNeeded)).then_some(false),
+        }
+    }
+
+    /// Returns how one logs in to the agent, where that is known.
+    pub(crate) fn login(&self) -> Option<&'static str> {
+        self.start.map(|start| start.login).filter(|login| !login.is_empty())
+    }
+
+    /// Returns the names of the variables and files that credentials are looked for in.
+    pub(crate) fn credential_places(&self) -> Vec<String> {
+        self.adapter.credentials.iter().filter_map(credentials::name).collect()
     }
 
     /// Returns a variable that a child of this agent would have.
@@ -162,13 +182,16 @@ impl Entry {
         self.launch.env.get(name).cloned().or_else(inherited)
     }
 
-    pub fn info(&self, version: Option<String>, credentials: bool) -> AgentInfo {
+    pub(crate) fn info(&self, version: Option<String>, login: AuthStatus) -> AgentInfo {
         let path = self.path();
+        let versions = self.versions.as_ref().map(InstalledVersions::all).unwrap_or_default();
         AgentInfo {
             id: self.name.clone(),
             installed: path.is_some(),
             // Credentials are of no use to a program that is not there.
-            credentials_available: path.is_some() && credentials,
+            credentials_available: path.is_some() && login != AuthStatus::Required,
+            login: path.as_ref().map(|_| login),
+            installed_versions: versions.iter().map(ToString::to_string).collect(),
             version,
             path: path.map(|path| path.to_string_lossy().into_owned()),
             source: Some(self.source),
@@ -200,8 +223,7 @@ fn write_settings(file: &SettingsFile, path: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use omniglot_agents::adapter::Credential;
-    use omniglot_agents::claude;
+    use omniglot_agents::{claude, opencode};
 
     use super::*;
 
@@ -286,7 +308,7 @@ mod tests {
             Credential::Env(variable) | Credential::FileBelow { variable, .. } => {
                 Some(format!("{variable} = \"\""))
             }
-            Credential::File(_) => None,
+            Credential::File(_) | Credential::NotNeeded => None,
         });
         let env = unset.chain([format!("HOME = \"{home}\"")]).collect::<Vec<_>>().join(", ");
         let toml = format!(
@@ -295,12 +317,38 @@ mod tests {
         );
         let catalog = catalog(&toml, dir.path());
         let claude = catalog.get("claude").unwrap();
-        assert!(!claude.finds_credentials());
+        assert_eq!(claude.finds_credentials(), Some(false));
+        assert!(claude.credential_places().contains(&"~/.claude/.credentials.json".to_owned()));
         fs::create_dir(dir.path().join(".claude")).unwrap();
-        fs::write(dir.path().join(".claude/.credentials.json"), "{}").unwrap();
-        assert!(claude.finds_credentials() && claude.info(None, true).credentials_available);
+        fs::write(dir.path().join(".claude/.credentials.json"), r#"{"key":"k"}"#).unwrap();
+        assert_eq!(claude.finds_credentials(), Some(true));
+        assert!(claude.info(None, AuthStatus::Ready).credentials_available);
         let gone = catalog.get("gone").unwrap();
-        assert!(gone.finds_credentials() && !gone.info(None, true).credentials_available);
+        let info = gone.info(None, AuthStatus::Unknown);
+        assert_eq!(gone.finds_credentials(), None);
+        assert!(!info.credentials_available && info.login.is_none());
+        assert_eq!(catalog.get("mock").unwrap().finds_credentials(), Some(true));
+    }
+
+    #[test]
+    fn an_agent_with_free_models_may_work_without_credentials() {
+        let dir = tempfile::tempdir().unwrap();
+        let unset = opencode::ADAPTER.credentials.iter().filter_map(|place| match place {
+            Credential::Env(variable) | Credential::FileBelow { variable, .. } => Some(*variable),
+            Credential::File(_) | Credential::NotNeeded => None,
+        });
+        let env: std::collections::BTreeSet<String> = unset.map(|name| format!("{name} = \"\"")).collect();
+        let env = env.into_iter().collect::<Vec<_>>().join(", ");
+        let toml = format!(
+            "[agents.opencode]\nprotocol = \"opencode\"\ncommand = [\"sh\"]\nenv = {{ {env}, HOME = {:?} }}\n",
+            dir.path()
+        );
+        let catalog = catalog(&toml, dir.path());
+        let agent = catalog.get("opencode").unwrap();
+        assert_eq!(agent.finds_credentials(), None);
+        fs::create_dir_all(dir.path().join(".local/share/opencode")).unwrap();
+        fs::write(dir.path().join(".local/share/opencode/auth.json"), r#"{"key":"k"}"#).unwrap();
+        assert_eq!(agent.finds_credentials(), Some(true));
     }
 
     #[test]

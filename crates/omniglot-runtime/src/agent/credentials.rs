@@ -46,7 +46,16 @@ impl Credentials {
     }
 }
 
-/// Whether any of these places has something for an agent with these variables; without known places it is believed.
+/// Returns the name of a place, never its content.
+pub(crate) fn name(place: &Credential) -> Option<String> {
+    match place {
+        Credential::Env(name) | Credential::File(name) => Some((*name).to_owned()),
+        Credential::FileBelow { variable, path } => Some(format!("${variable}/{path}")),
+        Credential::NotNeeded => None,
+    }
+}
+
+/// Whether any of these places has something for an agent with these variables.
 pub(crate) fn found(places: &[Credential], variable: impl Fn(&str) -> Option<String>) -> bool {
     let set = |name: &str| variable(name).filter(|value| !value.is_empty());
     let below = |name: &str, path: &str| set(name).is_some_and(|dir| is_filled(&Path::new(&dir).join(path)));
@@ -57,12 +66,16 @@ pub(crate) fn found(places: &[Credential], variable: impl Fn(&str) -> Option<Str
             None => is_filled(Path::new(path)),
         },
         Credential::FileBelow { variable, path } => below(variable, path),
+        Credential::NotNeeded => false,
     };
-    places.is_empty() || places.iter().any(is_there)
+    places.iter().any(is_there)
 }
 
+/// Agents write an empty object before anybody has logged in, or leave one after a logout.
+const EMPTY_OBJECT: u64 = "{\n}\n".len() as u64;
+
 fn is_filled(file: &Path) -> bool {
-    file.metadata().is_ok_and(|meta| meta.is_file() && meta.len() > 0)
+    file.metadata().is_ok_and(|meta| meta.is_file() && meta.len() > EMPTY_OBJECT)
 }
 
 #[cfg(test)]
@@ -105,8 +118,14 @@ mod tests {
         fs::remove_dir(toy.join("login.json")).unwrap();
         fs::write(toy.join("login.json"), "").unwrap();
         assert!(!with("HOME", home), "an empty file is no login");
-        fs::write(toy.join("login.json"), "{}").unwrap();
+        fs::write(toy.join("login.json"), "{}\n").unwrap();
+        assert!(!with("HOME", home), "an empty object is no login");
+        fs::write(toy.join("login.json"), r#"{"key":"k"}"#).unwrap();
         assert!(with("HOME", home) && with("TOY_HOME", toy.to_str().unwrap()));
-        assert!(!found(PLACES, |_| None) && found(&[], |_| None));
+        assert!(!found(PLACES, |_| None));
+        assert_eq!(
+            PLACES.iter().filter_map(name).collect::<Vec<_>>(),
+            ["TOY_KEY", "~/.toy/login.json", "$TOY_HOME/login.json"]
+        );
     }
 }

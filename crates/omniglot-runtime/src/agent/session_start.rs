@@ -15,10 +15,12 @@ use tokio::time::{Instant, timeout_at};
 use crate::agent::catalog::{Catalog, Entry};
 use crate::agent::early::{Discarded, EarlyOutput};
 use crate::agent::host::{Host, HostContext};
+use crate::agent::installed;
 use crate::agent::mask::Mask;
 use crate::agent::mcp;
 use crate::agent::prepared::PreparedFiles;
 use crate::agent::shared_server::Servers;
+use crate::agent::versions::Versions;
 use crate::agent::{Agent, AgentEvent, Translated, version};
 use crate::confined::Private;
 use crate::error::RuntimeError;
@@ -31,6 +33,7 @@ pub(crate) struct Launcher {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) supervisor: Supervisor,
     pub(crate) servers: Servers,
+    pub(crate) versions: Versions,
     pub(crate) private: Private,
     /// How long an agent may take for its next understandable word during the handshake.
     pub(crate) timeout: Duration,
@@ -55,7 +58,7 @@ pub(crate) struct StartError {
 
 #[derive(Debug)]
 pub(crate) enum StartErrorKind {
-    /// The configuration does not name it any more.
+    /// The configuration does not name it any more, or the version that the session asks for is not there.
     Unknown(RuntimeError),
     Spawn(SpawnError),
     Refused(Refusal),
@@ -123,6 +126,19 @@ impl Launcher {
         }
     }
 
+    /// Refuses a version that is neither installed nor that of the program which the agent's sessions use.
+    async fn check_version(&self, entry: &Entry, version: &str) -> Result<(), RuntimeError> {
+        let wanted = installed::parse(version)?;
+        if entry.versions.as_ref().is_some_and(|versions| versions.program(&wanted).is_some()) {
+            return Ok(());
+        }
+        let found = self.versions.ask(entry).await;
+        if found.as_deref() == Some(version) {
+            return Ok(());
+        }
+        Err(RuntimeError::version_not_installed(&entry.name, version, found, entry.install()))
+    }
+
     async fn try_open(
         &self,
         agent: &str,
@@ -131,6 +147,9 @@ impl Launcher {
     ) -> Result<Option<Agent>, StartErrorKind> {
         let entry = self.catalog.get(agent).map_err(StartErrorKind::Unknown)?;
         open.mcp = mcp::ready(open.mcp, |name| entry.variable(name)).map_err(bad_request)?;
+        if let Some(version) = &open.agent_version {
+            self.check_version(entry, version).await.map_err(StartErrorKind::Unknown)?;
+        }
         entry.may_resume(&open).await;
         let mut spec = entry.launch_for(&open);
         let files = PreparedFiles::write(entry, &self.supervisor, &open, &mut spec);

@@ -5,10 +5,11 @@
 use std::time::Instant;
 
 use omniglot_agents::{Refusal, RefusalKind};
-use omniglot_schema::{AgentCheck, EventSource, Finding, FindingKind, StderrOutput};
+use omniglot_schema::{AgentCheck, EventSource, Finding, FindingKind, SessionState, StderrOutput};
 
-use super::Hub;
 use super::probe::default_model;
+use super::{Hub, login};
+use crate::agent::catalog::Entry;
 use crate::agent::early::{Discarded, EarlyOutput};
 use crate::agent::session_start::{StartError, StartErrorKind};
 use crate::agent::{Translated, is_unparsed};
@@ -21,13 +22,18 @@ const SAMPLE: usize = 200;
 impl Hub {
     /// Starts the agent, shakes hands, opens a session in an empty directory and ends it.
     pub async fn check_agent(&self, agent: &str) -> Result<AgentCheck, RuntimeError> {
-        let entry = self.inner.launcher.catalog.get(agent)?.clone();
-        let login = entry.start.map(|start| start.login);
-        let command = std::iter::once(entry.launch.program).chain(entry.launch.args).collect();
+        let entry = self.inner.launcher.catalog.get(agent)?;
+        let login = entry.login();
+        let launch = entry.command(None);
+        let command = std::iter::once(launch.program).chain(launch.args).collect();
         let _one = self.alone_with(agent).await;
         let began = Instant::now();
         let tried = self.try_agent(agent).await?;
+        let opened = tried.failed.is_none();
         let mut findings = tried.failed.map(|failed| vec![finding(failed, login)]).unwrap_or_default();
+        if opened && login::is_required(&tried.timeline.fold().state) {
+            findings.push(logged_out(&tried.timeline.fold().state, entry));
+        }
         findings.extend(tried.nonsense.finding());
         let info = self.agents().into_iter().find(|info| info.id == agent);
         let info = info.ok_or_else(|| RuntimeError::Gone(format!("agent {agent} is not there any more")))?;
@@ -45,6 +51,17 @@ impl Hub {
             modes: state.modes.as_ref().and_then(|list| told.entries(list)).unwrap_or_default(),
             findings,
         })
+    }
+}
+
+/// The agent opens sessions and says, or shows, that nobody is logged in.
+fn logged_out(state: &SessionState, entry: &Entry) -> Finding {
+    Finding {
+        kind: FindingKind::LoggedOut,
+        problem: true,
+        message: login::logged_out(state, entry),
+        hint: entry.login().map(str::to_owned),
+        stderr: None,
     }
 }
 

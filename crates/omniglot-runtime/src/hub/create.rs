@@ -12,8 +12,10 @@ use omniglot_store::{Blob, NewSession, SessionNo, SessionRecord, StoreError};
 use omniglot_timeline::{Draft, Identity, SessionStarted, Timeline};
 
 use super::fork::Fork;
-use super::{Hub, flatten};
+use super::{Hub, flatten, login};
 use crate::agent::Agent;
+use crate::agent::catalog::Entry;
+use crate::agent::installed;
 use crate::agent::session_start::{Opened, StartError, StartErrorKind, not_a_directory};
 use crate::agent::skills::PendingSkills;
 use crate::confined::Private;
@@ -64,28 +66,25 @@ impl Hub {
     ) -> Result<PendingSession, RuntimeError> {
         let is_copy = fork.is_some();
         let mut pending = PendingSession::new(id, request, fork);
-        open.lacks_credentials = !self.has_credentials(self.inner.launcher.catalog.get(&request.agent)?);
+        let entry = self.inner.launcher.catalog.get(&request.agent)?;
+        open.lacks_credentials = self.lacks_credentials(entry);
+        let lacks_credentials = open.lacks_credentials;
         let opening = self.inner.launcher.clone().open(request.agent.clone(), open).await;
         let is_open = opening.is_ok();
         match opening {
             Ok(Opened { agent, early }) => {
                 pending.step.absorb_early(&mut pending.timeline, early);
                 pending.opened = agent;
-                pending.refused = pending.logged_out(self.login(&request.agent));
+                login::note_missing(&mut pending.timeline, &mut pending.step, lacks_credentials);
+                pending.refused = pending.logged_out(entry);
             }
             Err(start_error) if is_copy => return Err(start_error.into_error()),
-            Err(start_error) => pending.refused = Some(pending.unauthorised(start_error)?),
+            Err(start_error) => pending.refused = Some(pending.unauthorised(start_error, entry)?),
         }
         pending.settle(request);
         self.check_open()?;
         self.learn(request, &pending.timeline, is_open);
         Ok(pending)
-    }
-
-    /// How one logs in to an agent, where that is known.
-    fn login(&self, agent: &str) -> Option<&'static str> {
-        let entry = self.inner.launcher.catalog.get(agent).ok()?;
-        entry.start.map(|start| start.login).filter(|login| !login.is_empty())
     }
 
     /// Gives a session its row, in the place of `old` if there is one, and lets it live. Called with its lock
@@ -143,11 +142,9 @@ impl Hub {
         &self,
         mut request: CreateSessionRequest,
     ) -> Result<CreateSessionRequest, RuntimeError> {
-        let agent = &self.inner.launcher.catalog.get(&request.agent)?.name;
-        if request.agent_version.is_some() {
-            return Err(RuntimeError::InvalidRequest(format!(
-                "`agentVersion` is not supported yet for agent {agent}; leave it out"
-            )));
+        self.knows_agent(&request.agent)?;
+        if let Some(version) = &request.agent_version {
+            installed::parse(version)?;
         }
         let directory = existing_directory(request.directory.as_deref().unwrap_or("."))?;
         request.directory = Some(directory.to_string_lossy().into_owned());
@@ -180,7 +177,7 @@ impl PendingSession {
     }
 
     /// Without credentials a session exists but cannot work yet; every other reason means no session.
-    fn unauthorised(&mut self, start_error: StartError) -> Result<AgentError, RuntimeError> {
+    fn unauthorised(&mut self, start_error: StartError, entry: &Entry) -> Result<AgentError, RuntimeError> {
         let (refusal, early) = match start_error {
             StartError { why: StartErrorKind::Refused(refusal), early, .. }
                 if refusal.kind == RefusalKind::Auth =>
@@ -194,19 +191,15 @@ impl PendingSession {
         let methods = self.timeline.fold().state.auth.clone().map(|auth| auth.methods).unwrap_or_default();
         let auth = AuthState { state: AuthStatus::Required, methods };
         self.patch(StatePatch { auth: Some(Some(auth)), ..StatePatch::default() });
-        Ok(self.without_credentials(refusal.message, refusal.hint))
+        let message = refusal.message + &login::looked_for(entry);
+        Ok(self.without_credentials(message, refusal.hint))
     }
 
     /// Some agents open a session without credentials, and say that they have none.
-    fn logged_out(&self, login: Option<&str>) -> Option<AgentError> {
-        let auth = self.timeline.fold().state.auth.as_ref()?;
-        let ways: Vec<&str> = auth.methods.iter().map(|method| method.name.as_str()).collect();
-        let message = match ways.as_slice() {
-            [] => "nobody is logged in".to_owned(),
-            ways => format!("nobody is logged in; the ways to do it: {}", ways.join(", ")),
-        };
-        let is_required = auth.state == AuthStatus::Required;
-        is_required.then(|| self.without_credentials(message, login.map(str::to_owned)))
+    fn logged_out(&self, entry: &Entry) -> Option<AgentError> {
+        let state = &self.timeline.fold().state;
+        let message = login::is_required(state).then(|| login::logged_out(state, entry))?;
+        Some(self.without_credentials(message, entry.login().map(str::to_owned)))
     }
 
     fn without_credentials(&self, message: String, hint: Option<String>) -> AgentError {
@@ -270,6 +263,7 @@ pub(super) fn open_of(request: &CreateSessionRequest) -> Open {
             agent_mode: request.agent_mode.clone(),
             permission_mode: request.permission_mode.clone(),
         },
+        agent_version: request.agent_version.clone(),
         title: request.title.clone(),
         mcp: request.mcp.clone().unwrap_or_default(),
         ..Open::default()

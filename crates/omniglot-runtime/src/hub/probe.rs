@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 
 use omniglot_agents::{Open, RefusalKind};
 use omniglot_schema::{
-    AgentCapabilities, AgentModelInfo, AgentModelsResponse, AgentModesResponse, AuthStatus,
-    CreateSessionRequest, SessionId,
+    AgentCapabilities, AgentModelInfo, AgentModelsResponse, AgentModesResponse, CreateSessionRequest,
+    SessionId,
 };
 use omniglot_timeline::{Draft, Fold, Identity, SessionStarted, Timeline};
 use tokio::sync::OwnedMutexGuard;
 
 use super::check::Nonsense;
-use super::{Hub, lock};
+use super::{Hub, lock, login};
 use crate::agent::Translated;
 use crate::agent::credentials::Trial;
 use crate::agent::session_start::{Opened, StartError, StartErrorKind};
@@ -63,10 +63,13 @@ impl Hub {
     /// Remembers what a session of this agent has told, and whether it has credentials.
     pub(super) fn learn(&self, request: &CreateSessionRequest, timeline: &Timeline, opened: bool) {
         let fold = timeline.fold();
-        let logged_out = fold.state.auth.as_ref().is_some_and(|auth| auth.state == AuthStatus::Required);
-        match opened && !logged_out {
+        match opened && !login::is_required(&fold.state) {
             true => self.inner.credentials.accepted(&request.agent, Trial::Opening),
             false => self.inner.credentials.refused(&request.agent, Trial::Opening),
+        }
+        // Another version than the usual one says nothing about the agent.
+        if request.agent_version.is_some() {
+            return;
         }
         let mut probes = lock(&self.inner.probes);
         let probe = probes.entry(request.agent.clone()).or_default();
@@ -130,7 +133,7 @@ impl Hub {
         self.check_open()?;
         let cwd = omniglot_store::shared(&self.inner.data_dir).join("probe");
         std::fs::create_dir_all(&cwd).map_err(omniglot_store::StoreError::Io)?;
-        let lacks_credentials = !self.has_credentials(self.inner.launcher.catalog.get(name)?);
+        let lacks_credentials = self.lacks_credentials(self.inner.launcher.catalog.get(name)?);
         let open = Open { cwd: cwd.clone(), lacks_credentials, ..Open::default() };
         let opening = self.inner.launcher.clone().open(name.to_owned(), open);
         let mut timeline = Timeline::new(Identity { session_id: nobody(), agent: name.to_owned() }, "probe");
@@ -141,6 +144,7 @@ impl Hub {
                 // Said first, it would begin the session in place of the agent's own word.
                 let heard = early.heard.into_iter().map(Translated::without_nonsense).collect();
                 step.absorb(&mut timeline, heard);
+                login::note_missing(&mut timeline, &mut step, lacks_credentials);
                 let failed = match agent {
                     Some(agent) => {
                         agent.process.kill();

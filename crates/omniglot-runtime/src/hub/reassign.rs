@@ -98,6 +98,7 @@ fn inherited(before: &SessionRecord, new_agent: NewAgent) -> Result<CreateSessio
     Ok(CreateSessionRequest {
         agent: new_agent.agent,
         agent_mode: None,
+        agent_version: None,
         permission_mode: None,
         model: new_agent.model,
         variant: new_agent.variant,

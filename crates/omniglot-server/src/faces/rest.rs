@@ -24,7 +24,7 @@ use crate::app::{App, Unscoped};
 use crate::http::access::FaceAccess;
 use crate::http::problem::Problem;
 use routes::{
-    agents, all_events, blobs, desktop, directory_config, events, files, health, import, messages,
+    agents, all_events, blobs, desktop, directory_config, events, files, health, import, install, messages,
     process_io, process_terminal, processes, requests, sessions, tokens, uploads,
 };
 
@@ -77,6 +77,7 @@ pub(crate) fn table() -> OpenApiRouter<Unscoped<App>> {
             directory_config::put_skills_config,
             directory_config::delete_skills_config
         ))
+        .routes(routes!(install::install_agent))
         .routes(routes!(tokens::list_tokens, tokens::create_token))
         .routes(routes!(tokens::revoke_token))
         .routes(routes!(tokens::get_audit))

@@ -131,6 +131,7 @@ const SCOPES: &[(Scope, &[&str])] = &[
         &[
             "DELETE /v1/sessions/{session_id}",
             "POST /v1/sessions/{session_id}/import",
+            "POST /v1/agents/{agent}/install",
             "GET /v1/config/mcp",
             "PUT /v1/config/mcp",
             "DELETE /v1/config/mcp",

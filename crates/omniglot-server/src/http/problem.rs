@@ -90,6 +90,8 @@ fn convert(error: RuntimeError) -> Problem {
     match &error {
         E::UnsupportedAgent { name: agent, .. }
         | E::AgentNotInstalled { agent, .. }
+        | E::VersionNotInstalled { agent, .. }
+        | E::InstallFailed { agent, .. }
         | E::AgentFailed { agent, .. }
         | E::AgentUnavailable { agent, .. }
         | E::AgentSilent { agent, .. } => problem.agent(agent),

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use omniglot_schema::{AgentInfo, AgentSource};
+use omniglot_schema::{AgentInfo, AgentSource, AuthStatus};
 
 use crate::cli::TalkArgs;
 use crate::print;
@@ -10,7 +10,8 @@ use crate::table::{Give, Sheet, Table};
 use crate::with_daemon::with_daemon;
 
 pub(crate) async fn list(args: &TalkArgs) -> anyhow::Result<ExitCode> {
-    let agents = with_daemon(&args.data, async |client| Ok(client.agents().await?)).await?.agents;
+    let agents =
+        with_daemon(&args.data, async |client| Ok(client.agents_with_versions().await?)).await?.agents;
     if args.json {
         agents.iter().try_for_each(print::json)?;
     } else {
@@ -25,7 +26,7 @@ fn table(agents: &[AgentInfo]) -> Table {
         ("ID", Give::Whole),
         ("INSTALLED", Give::Whole),
         ("VERSION", Give::Whole),
-        ("CREDENTIALS", Give::Whole),
+        ("LOGIN", Give::Whole),
         ("FROM", Give::Whole),
         ("PATH", Give::Shrinks),
     ]);
@@ -34,7 +35,7 @@ fn table(agents: &[AgentInfo]) -> Table {
             agent.id.clone(),
             if agent.installed { "yes" } else { "no" }.to_owned(),
             agent.version.clone().unwrap_or_else(|| "–".to_owned()),
-            credentials(agent).to_owned(),
+            login(agent).to_owned(),
             source(agent.source).to_owned(),
             agent.path.clone().unwrap_or_else(|| "–".to_owned()),
         ]);
@@ -42,11 +43,12 @@ fn table(agents: &[AgentInfo]) -> Table {
     table
 }
 
-fn credentials(agent: &AgentInfo) -> &'static str {
-    match (agent.installed, agent.credentials_available) {
-        (false, _) => "–",
-        (true, true) => "yes",
-        (true, false) => "missing",
+fn login(agent: &AgentInfo) -> &'static str {
+    match agent.login {
+        None => "–",
+        Some(AuthStatus::Ready) => "yes",
+        Some(AuthStatus::Required) => "needed",
+        Some(AuthStatus::Unknown) => "unknown",
     }
 }
 

@@ -19,6 +19,23 @@ pub(crate) enum AgentsCommand {
     ///
     /// Exits with 0 when the agent works, and with 1 when something is in its way.
     Doctor(DoctorArgs),
+    /// Install an agent for the daemon with npm
+    ///
+    /// Its packages are kept below the data directory; no script of a package is run. A session that asks for this
+    /// version uses it, and so does any other where the agent is neither configured nor on the PATH.
+    Install(InstallArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InstallArgs {
+    /// The agent, and its version if it shall not be the newest one
+    #[arg(value_name = "ID[@VERSION]")]
+    pub(crate) agent: String,
+    /// Install also a version that is there
+    #[arg(long)]
+    pub(crate) reinstall: bool,
+    #[command(flatten)]
+    pub(crate) talk: TalkArgs,
 }
 
 #[derive(Debug, Args)]

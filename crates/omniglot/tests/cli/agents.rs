@@ -3,6 +3,7 @@
 use omniglot_schema::{AgentCheck, AgentInfo, AgentSource, FindingKind};
 
 use super::harness::{Finished, Harness};
+use omniglot_testkit::fake_npm::FakeNpm;
 
 const HELLO: &str = r#"read l; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{},"agentInfo":{"name":"odd","version":"3.1.4"},"authMethods":[{"id":"k","name":"Example account","description":"Run `odd login`"}]}}'
 "#;
@@ -39,7 +40,7 @@ fn agents_are_listed_with_where_they_come_from() {
     let listed = agents(&harness, &["list"]);
     let rows: Vec<Vec<&str>> =
         listed.exited(0).stdout.lines().map(|line| line.split_whitespace().collect()).collect();
-    assert_eq!(rows[0], ["ID", "INSTALLED", "VERSION", "CREDENTIALS", "FROM", "PATH"]);
+    assert_eq!(rows[0], ["ID", "INSTALLED", "VERSION", "LOGIN", "FROM", "PATH"]);
     let row = |id: &str| rows.iter().find(|row| row[0] == id).unwrap();
     assert_eq!((row("mock")[1], row("mock")[4]), ("yes", "built-in"));
     assert_eq!((row("odd")[1], row("odd")[4]), ("yes", "configured"));
@@ -136,4 +137,62 @@ fn an_agent_of_another_protocol_version_is_refused_with_the_reason() {
     let (check, readable) = problem(&harness);
     assert_eq!(check.findings[0].kind, FindingKind::Refused);
     assert!(readable.contains("ACP version 9"), "{readable}");
+}
+
+/// Runs a command where npm is the stand-in, and Claude Code what it has installed or put on the PATH.
+fn agents_with(harness: &Harness, npm: &FakeNpm, args: &[&str]) -> Finished {
+    Finished::of(harness.command(&[&["agents"], args].concat()).envs(npm.variables()))
+}
+
+/// Returns the row of Claude Code: whether it is installed, its version, its login.
+#[track_caller]
+fn listed(harness: &Harness, npm: &FakeNpm) -> Vec<String> {
+    let list = agents_with(harness, npm, &["list"]);
+    let row = list.exited(0).stdout.lines().find(|line| line.starts_with("claude ")).unwrap();
+    row.split_whitespace().skip(1).take(3).map(str::to_owned).collect()
+}
+
+#[test]
+fn an_agent_is_installed_and_then_listed_with_its_version() {
+    let (harness, npm) = (Harness::new(), FakeNpm::default());
+    assert_eq!(listed(&harness, &npm), ["no", "–", "–"]);
+    let installed = agents_with(&harness, &npm, &["install", "claude"]);
+    assert!(installed.exited(0).stdout.starts_with("claude 2.0.0 is installed: /"), "{installed:?}");
+    assert!(installed.stderr.contains("installing claude"), "{installed:?}");
+    assert_eq!(listed(&harness, &npm), ["yes", "2.0.0", "needed"]);
+    let again = agents_with(&harness, &npm, &["install", "claude@2.0.0"]);
+    assert!(again.exited(0).stdout.contains("is installed already"), "{again:?}");
+    let older = agents_with(&harness, &npm, &["install", "claude@1.0.0", "--json"]);
+    assert!(older.exited(0).stdout.contains("\"already_installed\":false"), "{older:?}");
+    assert_eq!(listed(&harness, &npm)[1], "2.0.0");
+}
+
+#[test]
+fn an_installation_that_cannot_be_meant_or_fails_says_why() {
+    let (harness, npm) = (Harness::new(), FakeNpm::default());
+    let failed =
+        |what: &str, code| agents_with(&harness, &npm, &["install", what]).exited(code).stderr.clone();
+    assert!(failed("nobody", 2).contains("omniglot agents list"));
+    assert!(failed("claude@latest", 1).contains("not a plain version"));
+    assert!(failed("claude@9.9.9", 1).contains("No matching version"));
+    assert!(failed("goose", 1).contains("https://"));
+}
+
+#[test]
+fn a_missing_login_makes_the_doctor_fail_and_say_what_to_do() {
+    let (harness, npm) = (Harness::new(), FakeNpm::default());
+    npm.on_path("1.0.0");
+    assert_eq!(listed(&harness, &npm), ["yes", "1.0.0", "needed"]);
+    let doctor = agents_with(&harness, &npm, &["doctor", "claude"]);
+    for words in ["✗ logged out", "ANTHROPIC_API_KEY", "~/.claude/.credentials.json", "→ "] {
+        assert!(doctor.exited(1).stdout.contains(words), "{words}: {doctor:?}");
+    }
+    assert!(doctor.stdout.ends_with("\nit does not work yet\n"), "{doctor:?}");
+    let login = harness.data_dir().with_file_name("home").join(".claude");
+    std::fs::create_dir(&login).unwrap();
+    std::fs::write(login.join(".credentials.json"), "{\"secret\":\"hush\"}").unwrap();
+    assert_eq!(listed(&harness, &npm), ["yes", "1.0.0", "yes"]);
+    let doctor = agents_with(&harness, &npm, &["doctor", "claude"]);
+    assert!(doctor.exited(0).stdout.ends_with("\nit works\n"), "{doctor:?}");
+    assert!(!format!("{doctor:?}").contains("hush"));
 }

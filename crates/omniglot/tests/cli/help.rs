@@ -38,6 +38,7 @@ fn every_command_has_help_that_says_what_it_does() {
         &["agents"],
         &["agents", "list"],
         &["agents", "doctor"],
+        &["agents", "install"],
         &["daemon"],
         &["daemon", "start"],
         &["daemon", "stop"],

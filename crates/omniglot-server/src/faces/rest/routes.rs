@@ -9,6 +9,7 @@ pub(crate) mod events;
 pub(crate) mod files;
 pub(crate) mod health;
 pub(crate) mod import;
+pub(crate) mod install;
 pub(crate) mod messages;
 pub(crate) mod process_io;
 pub(crate) mod process_terminal;

@@ -208,6 +208,8 @@ mod tests {
             id: "claude".into(),
             installed: true,
             credentials_available: true,
+            login: None,
+            installed_versions: vec![],
             version: None,
             path: None,
             source: None,

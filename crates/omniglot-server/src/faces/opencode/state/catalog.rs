@@ -146,6 +146,8 @@ mod tests {
             id: id.into(),
             installed: true,
             credentials_available,
+            login: None,
+            installed_versions: vec![],
             version: None,
             path: None,
             source: None,

@@ -47,6 +47,7 @@ pub(crate) struct AgentDetails {
 #[utoipa::path(get, path = "/v1/agents", tag = "agents", params(AgentQuery),
     responses((status = 200, description = "List of available agents", body = AgentListResponse), Refusals))]
 pub(crate) async fn list_agents(app: App, QueryOf(query): QueryOf<AgentQuery>) -> Json<AgentDetails> {
+    learn_versions(&app, &query).await;
     let details = app.hub.agents().into_iter().map(|info| detailed(&app, info, &query));
     Json(AgentDetails { agents: stream::iter(details).buffered(AT_ONCE).collect().await })
 }
@@ -63,10 +64,19 @@ pub(crate) async fn get_agent(
     QueryOf(query): QueryOf<AgentQuery>,
 ) -> Result<Json<AgentDetail>, Problem> {
     app.hub.knows_agent(&agent)?;
+    learn_versions(&app, &query).await;
     let info = app.hub.agents().into_iter().find(|info| info.id == agent);
     // Both calls use the same catalog.
     let info = info.ok_or_else(|| Problem::new(ErrorType::NotFound, format!("no agent {agent}")))?;
     Ok(Json(detailed(&app, info, &query).await))
+}
+
+/// A list is returned at once; the next one has the versions that were not known.
+async fn learn_versions(app: &App, query: &AgentQuery) {
+    match query.versions {
+        true => app.hub.learn_versions().await,
+        false => app.hub.begin_to_learn_versions(),
+    }
 }
 
 /// An agent that does not answer is listed without its options.

@@ -246,6 +246,10 @@ pub(crate) struct AgentQuery {
     #[serde(default, rename = "no_cache", alias = "noCache", deserialize_with = "switch")]
     #[param(value_type = Option<bool>)]
     _no_cache: bool,
+    /// Wait until the version of every agent is known, which may require to run its program
+    #[serde(default, deserialize_with = "switch")]
+    #[param(value_type = Option<bool>)]
+    pub(crate) versions: bool,
 }
 
 pub(super) fn sequence<'de, D: Deserializer<'de>>(d: D) -> Result<Option<u64>, D::Error> {

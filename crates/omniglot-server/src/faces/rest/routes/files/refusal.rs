@@ -58,7 +58,7 @@ pub(super) fn of_archive(error: UnpackError, place: &FilePlace) -> Problem {
         UnpackError::Open(error) => error.into(),
         UnpackError::Incomplete { written, cause } => {
             let written: Vec<_> = written.iter().map(|path| super::text(&place.below(path))).collect();
-            Problem::from(cause).hint("`written` names what was unpacked").with("written", written.into())
+            Problem::from(cause).hint("`written` names what was unpacked").with("written", written)
         }
     }
 }
