@@ -27,7 +27,9 @@ fn half_written(scene: &Scene) -> TcpStream {
         scene.daemon.token
     );
     stream.write_all(head.as_bytes()).unwrap();
-    wait_for_names(scene, |names| names.iter().any(|name| name.starts_with(".omniglot-")));
+    // The file itself, and its record.
+    let is_temporary = |name: &&String| name.starts_with(".omniglot-");
+    wait_for_names(scene, |names| names.iter().filter(is_temporary).count() == 2);
     stream
 }
 

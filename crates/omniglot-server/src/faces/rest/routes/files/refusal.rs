@@ -32,7 +32,9 @@ impl From<OpenError> for Problem {
         };
         let problem = Self::new(kind, error.to_string());
         match error {
-            OpenError::NotFound(_) => problem.hint("POST /v1/fs/mkdir makes directories"),
+            OpenError::Outside { path, root } => {
+                Self::new(kind, format!("{} leads out of {}", path.display(), root.display()))
+            }
             OpenError::NotEmpty(_) => {
                 problem.hint("`recursive=true` deletes a directory with everything in it")
             }
@@ -44,6 +46,9 @@ impl From<OpenError> for Problem {
 impl From<ReplaceError> for Problem {
     fn from(error: ReplaceError) -> Self {
         match error {
+            ReplaceError::Open(error @ OpenError::NotFound(_)) => {
+                Self::from(error).hint("POST /v1/fs/mkdir makes directories")
+            }
             ReplaceError::Open(error) => error.into(),
             ReplaceError::Content(error) => Self::invalid(format!("the body broke off: {error}")),
         }
