@@ -114,6 +114,7 @@ fn bodies(path: &str) -> Vec<Value> {
         }
         "messages" | "stream" => json!({"message": "hi", "attachments": [{"path": "/x"}]}),
         "fork" => json!({"sessionId": "u"}),
+        "install" => json!({"agentVersion": "1.2.3", "newest": false, "reinstall": false}),
         "import" => json!({"header": {}}),
         "file" | "upload-batch" => json!({"any": "bytes"}),
         "move" => json!({"from": "x", "to": "y", "overwrite": true}),

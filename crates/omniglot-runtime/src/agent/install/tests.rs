@@ -1,3 +1,5 @@
+//! Where the program is found, and how a folder takes its name.
+
 use super::*;
 
 fn write(path: &Path, content: &str) {
