@@ -1,4 +1,4 @@
-//! The project's chores as one program: `cargo xtask test|fuzz|bench|openapi|matrix|agents|drift|programs`.
+//! The project's chores as one program: `cargo xtask test|fuzz|bench|openapi|sdk|matrix|agents|drift|programs`.
 //!
 //! Only the command line is read here; each chore is a module. Everything runs in the root of the
 //! repository, needs no terminal and ends with a non-zero code when something is wrong.
@@ -11,6 +11,7 @@ mod fuzz;
 mod matrix;
 mod openapi;
 mod programs;
+mod sdk;
 mod shell;
 mod test;
 mod tools;
@@ -42,6 +43,8 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
+    /// Write the types of the SDKs as their generators make them from docs/openapi.json.
+    Sdk,
     /// Write the README's table of what works with which agent, from the tests that passed.
     Matrix(matrix::Args),
     /// Install the pinned real agents below .agents/ (needs npm) and check their versions.
@@ -63,6 +66,7 @@ fn main() -> ExitCode {
         Chore::Harness(args) => bench::run(&args),
         Chore::Openapi { check: true } => openapi::check(),
         Chore::Openapi { check: false } => openapi::write(),
+        Chore::Sdk => sdk::write(),
         Chore::Matrix(args) => matrix::run(&args),
         Chore::Agents { names } => agents::run(&names),
         Chore::Drift(args) => drift::run(&args),

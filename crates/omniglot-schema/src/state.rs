@@ -88,7 +88,7 @@ state! {
     queue: Listed<QueuedMessage>,
     /// The changes of the session in files, where the agent counts them.
     changes: FileChanges,
-    /// The subagents that the agent can start, as it tells them.
+    /// The subagents that run, as the agent tells them.
     subagents: Listed<serde_json::Value>,
     /// Absent while there is no team.
     team: Team,

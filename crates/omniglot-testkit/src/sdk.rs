@@ -4,10 +4,12 @@ use std::io::{BufRead as _, BufReader, Lines, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::clients::{library, node};
+use crate::cutting_proxy::CuttingProxy;
+use crate::daemon::{Daemon, Setup};
 
 /// Returns a path below `sdk/`.
 pub fn path(of: &str) -> PathBuf {
@@ -34,15 +36,47 @@ pub fn succeed(command: &mut Command) -> String {
     said
 }
 
+/// Plays a scenario behind a proxy that cuts connections.
+///
+/// The driver's first line is the origin of its page, if it has one. It is told the addresses and the token, writes
+/// `restart` to have the daemon killed and started again, and `all done` at the end.
+pub fn play_over_cuts(omniglot: &str, driver: &mut Command, seed: u64) {
+    let mut driver = Conversation::start(driver);
+    let mut setup = Setup::new(omniglot);
+    let origin = driver.line();
+    if origin.starts_with("http") {
+        setup.args = vec!["--allow-origin".into(), origin];
+    }
+    let mut daemon = setup.start();
+    let proxy = CuttingProxy::start(&daemon.url, seed);
+    driver.tell(&json!({ "proxied": proxy.url, "direct": daemon.url, "token": daemon.token }));
+    loop {
+        let line = driver.line();
+        if line != "restart" {
+            assert!(line.starts_with("all done"), "{line}");
+            break;
+        }
+        daemon = restarted(daemon);
+        proxy.point_at(&daemon.url);
+        driver.tell(&json!({ "direct": daemon.url }));
+    }
+    assert!(proxy.cuts() > 5, "only {} cuts", proxy.cuts());
+}
+
+fn restarted(mut daemon: Daemon) -> Daemon {
+    daemon.kill();
+    daemon.restart()
+}
+
 /// A program that writes lines and reads lines.
-pub struct Conversation {
+struct Conversation {
     child: Child,
     stdin: ChildStdin,
     lines: Lines<BufReader<ChildStdout>>,
 }
 
 impl Conversation {
-    pub fn start(command: &mut Command) -> Self {
+    fn start(command: &mut Command) -> Self {
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the program starts");
         let stdin = child.stdin.take().expect("its stdin");
@@ -52,12 +86,12 @@ impl Conversation {
 
     /// Returns the next line; the end of the program fails the test.
     #[track_caller]
-    pub fn line(&mut self) -> String {
+    fn line(&mut self) -> String {
         let line = self.lines.next().expect("the program has ended; its stderr tells why");
         line.expect("a line in UTF-8")
     }
 
-    pub fn tell(&mut self, message: &Value) {
+    fn tell(&mut self, message: &Value) {
         writeln!(self.stdin, "{message}").expect("the program reads");
     }
 }

@@ -4,9 +4,10 @@ use omniglot_schema::{
     CallId, ContentPart, DeltaPart, ErrorData, ItemId, ItemKind, ItemRole, MessageId, TurnId,
     TurnStartedData, UniversalItem,
 };
+use serde::Serialize;
 
 /// An item that is neither a call, a result nor a status: the words of a person, of the agent or of the system.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Message {
     /// The item with its content as it was last told; its ids are those that it started with.
     pub item: UniversalItem,
@@ -43,7 +44,7 @@ impl Message {
 }
 
 /// A turn.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Turn {
     pub id: TurnId,
     /// The posted message that it answers; absent when the agent began the turn by itself.

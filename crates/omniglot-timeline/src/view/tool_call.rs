@@ -1,12 +1,13 @@
 //! A tool call as a reader sees it: the call, what it writes while it runs, and its result in one.
 
 use omniglot_schema::{CallId, ContentPart, ItemId, ItemStatus, ToolKind, ToolSubject, UniversalItem};
+use serde::Serialize;
 
 /// The bytes of a running call's output that are kept, from its end.
 pub const OUTPUT: usize = 1 << 20;
 
 /// One tool call.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Call {
     /// The item of the call.
     pub item: ItemId,
@@ -35,7 +36,8 @@ pub struct Call {
     pub children: Vec<ItemId>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CallStatus {
     /// The arguments are being written.
     Writing,

@@ -1,0 +1,113 @@
+/** The fold: what a session is now, computed from its events alone. The daemon computes the same. */
+import type { ContentPart, Event, Item, Pending, SessionState, SessionStatus } from "./types.js";
+
+export interface OpenTurn {
+  turn_id: string;
+  /** The sequence of its `turn.started`. */
+  seq: number;
+  message_id: string | null;
+}
+
+/** Everything that the events of a session add up to. */
+export class Fold {
+  last_seq = 0;
+  last_time: string | null = null;
+  started = false;
+  ended = false;
+  native_session_id: string | null = null;
+  /** Since when the native session is this one. */
+  native_since: string | null = null;
+  agent_version: string | null = null;
+  state: SessionState = {};
+  /** Somebody gave the session its title. */
+  titled = false;
+  turns = 0;
+  open_turn: OpenTurn | null = null;
+  /** Open permissions and questions by id, oldest first. */
+  pending: Record<string, Pending> = {};
+  /** The calls that an `always` allows for the rest of the session. */
+  grants: { tool: string; pattern: string }[] = [];
+  /** Late items that are open, with their text so far. */
+  late: Record<string, Item> = {};
+
+  get status(): SessionStatus {
+    if (this.open_turn === null) return "idle";
+    return Object.keys(this.pending).length === 0 ? "running" : "waiting";
+  }
+
+  /** Folds the next event of the session. */
+  apply(event: Event): void {
+    this.last_seq = event.sequence;
+    this.last_time = event.time;
+    const native = event.native_session_id ?? null;
+    if (native !== null && native !== this.native_session_id) {
+      this.native_session_id = native;
+      this.native_since = event.time;
+    }
+    switch (event.type) {
+      case "session.started":
+        [this.started, this.ended] = [true, false];
+        this.agent_version = event.data.metadata?.agent_version ?? this.agent_version;
+        break;
+      case "session.ended":
+        this.ended = true;
+        break;
+      case "session.updated":
+        if (event.source === "daemon" && event.data.title !== undefined) this.titled = event.data.title !== null;
+        this.state = patched(this.state, event.data);
+        break;
+      case "turn.started": {
+        const { turn_id, metadata } = event.data;
+        this.turns += 1;
+        this.open_turn = { turn_id, seq: event.sequence, message_id: metadata.message_id ?? null };
+        break;
+      }
+      case "turn.ended":
+        this.open_turn = null;
+        break;
+      case "permission.requested":
+        this.pending[event.data.permission_id] = { type: "permission", ...event.data };
+        break;
+      case "question.requested":
+        this.pending[event.data.question_id] = { type: "question", ...event.data };
+        break;
+      case "permission.resolved": {
+        delete this.pending[event.data.permission_id];
+        const { tool, pattern } = event.data.metadata ?? {};
+        if (event.data.status === "accept_for_session" && tool != null && pattern != null) this.grant(tool, pattern);
+        break;
+      }
+      case "question.resolved":
+        delete this.pending[event.data.question_id];
+        break;
+      case "item.started":
+        if (isLate(event.data.item)) this.late[event.data.item.item_id] = structuredClone(event.data.item);
+        break;
+      case "item.delta": {
+        const part = this.late[event.data.item_id]?.content[0];
+        if (part?.type === "status") part.detail = (part.detail ?? "") + event.data.delta;
+        break;
+      }
+      case "item.completed":
+        delete this.late[event.data.item.item_id];
+        break;
+    }
+  }
+
+  private grant(tool: string, pattern: string): void {
+    if (!this.grants.some((known) => known.tool === tool && known.pattern === pattern))
+      this.grants.push({ tool, pattern });
+  }
+}
+
+/** Applies a merge patch: null removes a key. */
+function patched(state: SessionState, patch: SessionState): SessionState {
+  const entries = Object.entries({ ...state, ...patch }).filter(([, value]) => value !== null);
+  return Object.fromEntries(entries) as SessionState;
+}
+
+/** Whether an item tells what came too late. */
+function isLate(item: Item): boolean {
+  const part: ContentPart | undefined = item.content[0];
+  return item.kind === "status" && part?.type === "status" && part.label.endsWith(".late");
+}
