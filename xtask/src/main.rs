@@ -1,4 +1,4 @@
-//! The project's chores as one program: `cargo xtask test|fuzz|bench|openapi|sdk|matrix|agents|drift|programs`.
+//! The project's chores as one program: `cargo xtask test|fuzz|bench|openapi|events|sdk|matrix|agents|drift|programs`.
 //!
 //! Only the command line is read here; each chore is a module. Everything runs in the root of the
 //! repository, needs no terminal and ends with a non-zero code when something is wrong.
@@ -7,6 +7,7 @@
 mod agents;
 mod bench;
 mod drift;
+mod events;
 mod fuzz;
 mod matrix;
 mod openapi;
@@ -43,6 +44,8 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
+    /// Write docs/EVENTS.md as the description and the recordings say.
+    Events,
     /// Write the types of the SDKs as their generators make them from docs/openapi.json.
     Sdk,
     /// Write the README's table of what works with which agent, from the tests that passed.
@@ -66,6 +69,7 @@ fn main() -> ExitCode {
         Chore::Harness(args) => bench::run(&args),
         Chore::Openapi { check: true } => openapi::check(),
         Chore::Openapi { check: false } => openapi::write(),
+        Chore::Events => events::write(),
         Chore::Sdk => sdk::write(),
         Chore::Matrix(args) => matrix::run(&args),
         Chore::Agents { names } => agents::run(&names),

@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 
 use crate::agents::pinned;
+use crate::events;
 use crate::matrix;
 use crate::shell::Line;
 use crate::tools::{DENY, NEXTEST};
@@ -69,6 +70,7 @@ const STEPS: &[Step] = &[
     // is for a scheduled job and not for a commit.
     Step { name: "deny", work: Work::Command(|| DENY.line("check bans licenses sources")) },
     Step { name: "openapi", work: Work::Command(|| Ok(Line::new("cargo xtask openapi --check"))) },
+    Step { name: "events", work: Work::Own(events::check) },
 ];
 
 fn names() -> Vec<&'static str> {
