@@ -1,0 +1,137 @@
+"""One session: its events, and everything that a client can do with it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import quote
+
+from .http import Http
+from .stream import EventStream
+from .types import CreateSessionResponse, ErrorData, MessageAttachment, SessionDetail, SessionPatch, StopReason, Usage
+
+
+@dataclass(frozen=True)
+class Sent:
+    """The receipt of a message."""
+
+    message_id: str
+    delivery: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The end of a turn."""
+
+    turn_id: str
+    #: The agent's messages, without thoughts and subagents.
+    text: str
+    stop_reason: StopReason
+    usage: Usage | None
+    #: Why the turn failed, if its stop reason is `error`.
+    error: ErrorData | None
+
+
+class Session:
+    def __init__(self, http: Http, id: str, created: CreateSessionResponse | None = None) -> None:
+        self._http = http
+        self._path = f"/v1/sessions/{quote(id, safe='')}"
+        self.id = id
+        #: The daemon's answer to the request that made this session: whether it can work yet.
+        self.created = created
+
+    def events(
+        self,
+        *,
+        after: str | int | None = None,
+        types: Sequence[str] | None = None,
+        include_raw: bool = False,
+        on_caught_up: Callable[[], None] | None = None,
+    ) -> EventStream:
+        """The events after a cursor, in order and each once; see `EventStream`."""
+        path = f"{self._path}/events/sse"
+        return EventStream(
+            self._http, path, after=after, types=types, include_raw=include_raw, on_caught_up=on_caught_up
+        )
+
+    async def send(
+        self,
+        message: str,
+        *,
+        attachments: Sequence[MessageAttachment] = (),
+        delivery: Literal["queue", "steer", "reject"] = "queue",
+        client_ids: Sequence[str] = (),
+    ) -> Sent:
+        """Sends a message once, also over cuts; the agent's work comes as events."""
+        body = {
+            "message": message,
+            "attachments": list(attachments),
+            "delivery": delivery,
+            "client_ids": list(client_ids),
+        }
+        headers = {"idempotency-key": uuid.uuid4().hex}
+        told = (await self._post("messages", body, headers=headers)).headers
+        return Sent(told.get("omniglot-message-id", ""), told.get("omniglot-delivery", ""))
+
+    async def prompt(self, message: str, *, attachments: Sequence[MessageAttachment] = ()) -> Answer:
+        """Sends a message and waits for the end of the turn that answers it."""
+        mark = uuid.uuid4().hex
+        after = (await self.info())["eventCount"]
+        await self.send(message, attachments=attachments, client_ids=[mark])
+        is_ours, said, error = False, [], None
+        async with aclosing(aiter(self.events(after=after))) as events:
+            async for event in events:
+                if event["type"] == "turn.started":
+                    is_ours = event["data"]["metadata"].get("client_ids", [])[:1] == [mark]
+                elif is_ours and event["type"] == "item.completed":
+                    item = event["data"]["item"]
+                    if item["kind"] == "message" and item.get("role") == "assistant" and not item.get("parent_id"):
+                        text = "".join(part["text"] for part in item["content"] if part["type"] == "text")
+                        said += [text] if text else []
+                elif is_ours and event["type"] == "error":
+                    error = event["data"]
+                elif is_ours and event["type"] == "turn.ended":
+                    end, text = event["data"]["metadata"], "\n\n".join(said)
+                    return Answer(event["data"]["turn_id"], text, end["stop_reason"], end.get("usage"), error)
+        raise RuntimeError("the session was deleted")
+
+    async def info(self) -> SessionDetail:
+        """The session with its state, as the daemon has it now."""
+        return (await self._http.send("GET", self._path)).json()
+
+    async def update(self, patch: SessionPatch) -> SessionDetail:
+        """Changes title, model, modes or labels."""
+        return (await self._http.send("PATCH", self._path, body=patch, again=True)).json()
+
+    async def reply(self, permission_id: str, reply: Literal["once", "always", "reject"], message: str | None = None):
+        """Replies to a permission; `always` covers the same tool and pattern for the rest of the session."""
+        body = {"reply": reply} if message is None else {"reply": reply, "message": message}
+        await self._post(f"permissions/{quote(permission_id, safe='')}/reply", body, done=409)
+
+    async def answer(self, question_id: str, *answers: Sequence[str]) -> None:
+        """Answers a question: one sequence per question, of labels of its options or of free text."""
+        body = {"answers": [list(answer) for answer in answers]}
+        await self._post(f"questions/{quote(question_id, safe='')}/reply", body, done=409)
+
+    async def reject(self, question_id: str) -> None:
+        """Rejects a question."""
+        await self._post(f"questions/{quote(question_id, safe='')}/reject", None, done=409)
+
+    async def cancel(self, *, queue: Literal["keep", "drop"] = "keep") -> None:
+        """Cancels the running turn; queued messages stay unless they are dropped."""
+        await self._post("cancel", {"queue": queue})
+
+    async def terminate(self) -> None:
+        """Ends the agent's process and the session; a message starts it again."""
+        await self._post("terminate", None)
+
+    async def delete(self) -> None:
+        """Removes the session with everything that it has."""
+        await self._http.send("DELETE", self._path, again=True, done=404)
+
+    async def _post(self, verb: str, body: Any, *, headers: dict[str, str] | None = None, done: int | None = None):
+        path = f"{self._path}/{verb}"
+        return await self._http.send("POST", path, body=body, headers=headers, again=True, done=done)
