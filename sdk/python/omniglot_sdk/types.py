@@ -107,6 +107,14 @@ class AgentCapabilities(TypedDict):
     """
     The agent uses tools of MCP servers.
     """
+    mcpHttp: NotRequired[bool]
+    """
+    Whether the agent speaks streamable HTTP to MCP servers.
+    """
+    mcpSse: NotRequired[bool]
+    """
+    Whether the agent speaks the older SSE to MCP servers.
+    """
     streamingDeltas: bool
     """
     Texts come piece by piece as `item.delta`.
@@ -118,6 +126,51 @@ class AgentCapabilities(TypedDict):
     sharedProcess: bool
     """
     Whether one long-running server process carries all sessions of this agent.
+    """
+
+
+class AgentInstallArtifact(TypedDict):
+    kind: str
+    """
+    `agent`
+    """
+    path: str
+    source: str
+    """
+    `npm` for a program that the daemon has installed, `path` for one of the search path, `configured` or
+    `builtin`.
+    """
+    version: NotRequired[str | None]
+
+
+class AgentInstallRequest(TypedDict):
+    """
+    The version to install. Without any member nothing is done where the agent is there already; else its newest
+    version is installed.
+    """
+
+    reinstall: NotRequired[bool | None]
+    """
+    Install also a version that is there.
+    """
+    agentVersion: NotRequired[str | None]
+    """
+    The version, such as `2.1.325`: a range or a tag is refused.
+    """
+    newest: NotRequired[bool | None]
+    """
+    Install the newest published version, also where the agent is there in another one.
+    """
+
+
+class AgentInstallResponse(TypedDict):
+    already_installed: bool
+    """
+    Whether there was nothing to do.
+    """
+    artifacts: list[AgentInstallArtifact]
+    """
+    The programs that are there now.
     """
 
 
@@ -294,6 +347,9 @@ Whether a login is needed.
 """
 
 
+BTreeMap: TypeAlias = dict[str, str]
+
+
 BlobRef = TypedDict(
     'BlobRef',
     {
@@ -397,6 +453,35 @@ The part of its item that a delta extends.
 """
 
 
+class DesktopRecordingListResponse(TypedDict):
+    recordings: list[str]
+    """
+    Always empty.
+    """
+
+
+DesktopState: TypeAlias = Literal['inactive']
+
+
+class DesktopStatusResponse(TypedDict):
+    state: DesktopState
+    missingDependencies: list[str]
+    """
+    Always empty: nothing that could be installed gives this daemon a desktop.
+    """
+    processes: list[str]
+    """
+    The processes of the desktop; always empty.
+    """
+
+
+class DesktopStreamStatusResponse(TypedDict):
+    active: bool
+    """
+    Always false.
+    """
+
+
 ErrorCode: TypeAlias = Literal['provider_auth', 'rate_limit', 'context_overflow', 'output_length', 'max_turns', 'max_budget', 'api_error', 'execution_error', 'agent_crashed', 'agent_unavailable', 'timeout', 'aborted', 'daemon_restarted', 'unknown']
 """
 The kind of failure of a turn (T16).
@@ -419,7 +504,7 @@ class ErrorData(TypedDict):
     """
 
 
-ErrorType: TypeAlias = Literal['invalid_request', 'unsupported_agent', 'agent_not_installed', 'install_failed', 'agent_process_exited', 'agent_unavailable', 'token_invalid', 'permission_denied', 'session_not_found', 'session_already_exists', 'mode_not_supported', 'stream_error', 'timeout', 'not_found', 'conflict', 'gone', 'too_large', 'unsupported_media_type', 'overloaded', 'internal']
+ErrorType: TypeAlias = Literal['invalid_request', 'unsupported_agent', 'agent_not_installed', 'install_failed', 'agent_process_exited', 'agent_unavailable', 'token_invalid', 'permission_denied', 'session_not_found', 'session_already_exists', 'mode_not_supported', 'stream_error', 'timeout', 'not_found', 'conflict', 'gone', 'too_large', 'unsupported_media_type', 'overloaded', 'desktop_dependencies_missing', 'internal']
 """
 The kind of a problem; its `type` is `urn:sandbox-agent:error:<kind>`.
 """
@@ -489,6 +574,65 @@ FindingKind: TypeAlias = Literal['not_installed', 'not_started', 'logged_out', '
 """
 The kind of a finding about an agent.
 """
+
+
+class FsActionResponse(TypedDict):
+    """
+    The path that was made or deleted.
+    """
+
+    path: str
+
+
+FsEntryType: TypeAlias = Literal['file', 'directory']
+
+
+FsMoveRequest = TypedDict(
+    'FsMoveRequest',
+    {
+        'from': str,
+        'to': str,
+        'overwrite': NotRequired[bool | None],
+    },
+)
+
+
+FsMoveResponse = TypedDict(
+    'FsMoveResponse',
+    {
+        'from': str,
+        'to': str,
+    },
+)
+
+
+class FsStat(TypedDict):
+    path: str
+    entryType: FsEntryType
+    size: int
+    """
+    Bytes.
+    """
+    modified: NotRequired[str | None]
+    """
+    The time of the last change, as in RFC 3339.
+    """
+
+
+class FsUploadBatchResponse(TypedDict):
+    paths: list[str]
+    """
+    The files and directories of the archive, where they are now.
+    """
+    truncated: bool
+    """
+    Whether the archive has more entries than were unpacked.
+    """
+
+
+class FsWriteResponse(TypedDict):
+    path: str
+    bytesWritten: int
 
 
 class HealthResponse(TypedDict):
@@ -791,6 +935,152 @@ class ProblemDetails(TypedDict):
     """
 
 
+class ProcessConfig(TypedDict):
+    """
+    The limits of processes. They hold until the daemon stops.
+    """
+
+    maxConcurrentProcesses: int
+    """
+    How many processes may run at once.
+    """
+    defaultRunTimeoutMs: int
+    """
+    The time of a run that names none, in milliseconds; never more than `maxRunTimeoutMs`.
+    """
+    maxRunTimeoutMs: int
+    """
+    The longest time of a run, in milliseconds.
+    """
+    maxOutputBytes: int
+    """
+    The bytes that a run returns of stdout, and of stderr.
+    """
+    maxLogBytesPerProcess: int
+    """
+    The bytes of output that are kept of one process; the oldest go first.
+    """
+    maxInputBytesPerRequest: int
+    """
+    The bytes of one input.
+    """
+
+
+class ProcessCreateRequest(TypedDict):
+    command: str
+    """
+    The program; without a `/` it is looked for on the PATH.
+    """
+    args: NotRequired[list[str]]
+    cwd: NotRequired[str | None]
+    """
+    The directory to run in; without it the daemon's working directory.
+    """
+    env: NotRequired[dict[str, str]]
+    """
+    Variables that are added to the environment of the daemon.
+    """
+    tty: NotRequired[bool]
+    """
+    Whether it runs in a terminal of its own.
+    """
+    interactive: NotRequired[bool]
+    """
+    A note for clients; input is taken in any case.
+    """
+
+
+class ProcessInputRequest(TypedDict):
+    data: str
+    encoding: NotRequired[str | None]
+    """
+    `base64`, which is the default, or `utf8` or `text` for data as it is.
+    """
+
+
+class ProcessInputResponse(TypedDict):
+    bytesWritten: int
+    """
+    The bytes that wait for the process or were read by it.
+    """
+
+
+ProcessLogsStream: TypeAlias = Literal['stdout', 'stderr', 'combined', 'pty']
+"""
+The origin of output. `combined` is never that of an entry: it asks for all.
+"""
+
+
+ProcessOwner: TypeAlias = Literal['user', 'desktop', 'system']
+"""
+The side that started a process. This daemon starts them for users only.
+"""
+
+
+class ProcessRunRequest(TypedDict):
+    command: str
+    """
+    The program; without a `/` it is looked for on the PATH.
+    """
+    args: NotRequired[list[str]]
+    cwd: NotRequired[str | None]
+    """
+    The directory to run in; without it the daemon's working directory.
+    """
+    env: NotRequired[dict[str, str]]
+    """
+    Variables that are added to the environment of the daemon.
+    """
+    timeoutMs: NotRequired[int | None]
+    """
+    The time after which it is killed, in milliseconds; at most `maxRunTimeoutMs` of the limits.
+    """
+    maxOutputBytes: NotRequired[int | None]
+    """
+    The bytes to return of stdout, and of stderr; at most `maxOutputBytes` of the limits.
+    """
+
+
+class ProcessRunResponse(TypedDict):
+    exitCode: int | None
+    """
+    Null when a signal ended it.
+    """
+    timedOut: bool
+    """
+    Whether it was killed because its time was over.
+    """
+    stdout: str
+    """
+    Bytes that are not UTF-8 are replaced by U+FFFD.
+    """
+    stderr: str
+    """
+    Bytes that are not UTF-8 are replaced by U+FFFD.
+    """
+    stdoutTruncated: bool
+    """
+    Whether stdout was longer than what is returned.
+    """
+    stderrTruncated: bool
+    """
+    Whether stderr was longer than what is returned.
+    """
+    durationMs: int
+
+
+ProcessState: TypeAlias = Literal['running', 'exited']
+
+
+class ProcessTerminalSize(TypedDict):
+    """
+    The size of a terminal in characters.
+    """
+
+    cols: int
+    rows: int
+
+
 QuestionId: TypeAlias = str
 """
 One question to the user.
@@ -1062,34 +1352,34 @@ Whether a session works, waits for a person, or is idle. Computed, never carried
 
 class SkillSource(TypedDict):
     """
-    One place that skills are fetched from.
+    A folder or repository with skills: folders with a `SKILL.md`.
     """
 
     type: str
     """
-    `github`, `git` or `local`.
+    `github`, `git` or `local`
     """
     source: str
     """
-    The repository or directory.
+    `OWNER/REPOSITORY`, the address of a repository, or a folder of the daemon's machine
     """
     skills: NotRequired[list[str] | None]
     """
-    The names of the skills; all by default.
+    The names of the wanted skills; all of them without it
     """
     ref: NotRequired[str | None]
     """
-    The branch, tag or commit.
+    A branch, a tag or a commit; without it the repository's default branch
     """
     subpath: NotRequired[str | None]
     """
-    The directory inside the repository.
+    The folder of the source to look in
     """
 
 
 class SkillsConfig(TypedDict):
     """
-    The skills of a session.
+    Skills to load, from several sources.
     """
 
     sources: list[SkillSource]
@@ -1411,13 +1701,18 @@ class AgentDetail(TypedDict):
     """
     Whether the credentials that the agent needs were found.
     """
+    login: NotRequired[AuthStatus | None]
     version: NotRequired[str | None]
     """
-    The version that the agent reports, once it is known.
+    The version of the program at `path`, as far as it is known.
     """
     path: NotRequired[str | None]
     """
-    The path of the agent's program.
+    The program that sessions use if they do not ask for a version.
+    """
+    installedVersions: NotRequired[list[str]]
+    """
+    The versions that the daemon has installed, oldest first: `agentVersion` of a session names one.
     """
     source: NotRequired[AgentSource | None]
     stability: NotRequired[AgentStability | None]
@@ -1480,13 +1775,18 @@ class AgentInfo(TypedDict):
     """
     Whether the credentials that the agent needs were found.
     """
+    login: NotRequired[AuthStatus | None]
     version: NotRequired[str | None]
     """
-    The version that the agent reports, once it is known.
+    The version of the program at `path`, as far as it is known.
     """
     path: NotRequired[str | None]
     """
-    The path of the agent's program.
+    The program that sessions use if they do not ask for a version.
+    """
+    installedVersions: NotRequired[list[str]]
+    """
+    The versions that the daemon has installed, oldest first: `agentVersion` of a session names one.
     """
     source: NotRequired[AgentSource | None]
     stability: NotRequired[AgentStability | None]
@@ -1505,53 +1805,6 @@ class AgentListResponse(TypedDict):
     agents: list[AgentInfo]
     """
     All agents, in the order of the daemon's list.
-    """
-
-
-class AgentUnparsedEvent(TypedDict):
-    """
-    The agent sent a message that is not understood; `raw` has it.
-    """
-
-    event_id: EventId
-    """
-    The id of the event; unique in its session.
-    """
-    sequence: int
-    """
-    Dense within the session, from 1.
-    """
-    time: str
-    """
-    RFC 3339, UTC, never backwards within a session.
-    """
-    session_id: SessionId
-    """
-    The session that the event belongs to.
-    """
-    native_session_id: NotRequired[str | None]
-    """
-    The agent's own id of the session, once it is known.
-    """
-    source: EventSource
-    """
-    The emitter of the event.
-    """
-    synthetic: bool
-    """
-    Whether the daemon made this event to fill a gap.
-    """
-    raw: NotRequired[Any]
-    """
-    The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it was dropped.
-    """
-    type: Literal['agent.unparsed']
-    """
-    Always `agent.unparsed`.
-    """
-    data: AgentUnparsedData
-    """
-    The content of the event.
     """
 
 
@@ -1576,6 +1829,21 @@ class CancelRequest(TypedDict):
     """
 
     queue: NotRequired[QueueOnCancel | None]
+
+
+class CopiedFrom(TypedDict):
+    """
+    The event of another session that a fork has copied.
+    """
+
+    session: SessionId
+    """
+    The session that was forked.
+    """
+    sequence: int
+    """
+    The sequence of the event there.
+    """
 
 
 class CreateSessionResponse(TypedDict):
@@ -1611,6 +1879,26 @@ class CreateTokenRequest(TypedDict):
     expiresInSeconds: NotRequired[int | None]
     """
     Without it the token is valid until it is revoked.
+    """
+
+
+class CreatedSession(TypedDict):
+    """
+    The answer to the creation of a session whose id the daemon has made.
+    """
+
+    healthy: bool
+    """
+    False if the session exists but cannot work yet.
+    """
+    error: NotRequired[AgentError | None]
+    nativeSessionId: NotRequired[str | None]
+    """
+    The agent's own id of the session.
+    """
+    sessionId: SessionId
+    """
+    The id of the new session.
     """
 
 
@@ -1650,51 +1938,12 @@ class CreatedToken(TypedDict):
     """
 
 
-class ErrorEvent(TypedDict):
+class EventMetadata(TypedDict):
     """
-    The turn fails; its `turn.ended` follows.
+    The properties of an event that do not depend on its type.
     """
 
-    event_id: EventId
-    """
-    The id of the event; unique in its session.
-    """
-    sequence: int
-    """
-    Dense within the session, from 1.
-    """
-    time: str
-    """
-    RFC 3339, UTC, never backwards within a session.
-    """
-    session_id: SessionId
-    """
-    The session that the event belongs to.
-    """
-    native_session_id: NotRequired[str | None]
-    """
-    The agent's own id of the session, once it is known.
-    """
-    source: EventSource
-    """
-    The emitter of the event.
-    """
-    synthetic: bool
-    """
-    Whether the daemon made this event to fill a gap.
-    """
-    raw: NotRequired[Any]
-    """
-    The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it was dropped.
-    """
-    type: Literal['error']
-    """
-    Always `error`.
-    """
-    data: ErrorData
-    """
-    The content of the event.
-    """
+    copied_from: NotRequired[CopiedFrom | None]
 
 
 class Finding(TypedDict):
@@ -1729,6 +1978,24 @@ class ForkRequest(TypedDict):
     sessionId: SessionId
     """
     The id of the new session.
+    """
+
+
+class FsEntry(TypedDict):
+    """
+    An entry of a directory.
+    """
+
+    name: str
+    path: str
+    entryType: FsEntryType
+    size: int
+    """
+    Bytes.
+    """
+    modified: NotRequired[str | None]
+    """
+    The time of the last change, as in RFC 3339.
     """
 
 
@@ -1790,7 +2057,7 @@ class ItemDeltaEvent(TypedDict):
     """
     time: str
     """
-    RFC 3339, UTC, never backwards within a session.
+    RFC 3339, UTC, never backwards within a session; a copied event keeps the time at which it happened.
     """
     session_id: SessionId
     """
@@ -1808,6 +2075,7 @@ class ItemDeltaEvent(TypedDict):
     """
     Whether the daemon made this event to fill a gap.
     """
+    metadata: NotRequired[EventMetadata | None]
     raw: NotRequired[Any]
     """
     The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it was dropped.
@@ -1867,6 +2135,76 @@ McpServerConfig: TypeAlias = LocalMcpServerConfig | RemoteMcpServerConfig
 """
 An MCP server of a session.
 """
+
+
+class ProcessInfo(TypedDict):
+    id: str
+    """
+    `proc_` and a number that this daemon does not use again.
+    """
+    command: str
+    args: list[str]
+    cwd: str
+    """
+    The directory that it was started in.
+    """
+    tty: bool
+    interactive: bool
+    owner: ProcessOwner
+    status: ProcessState
+    pid: int
+    exitCode: NotRequired[int | None]
+    """
+    Absent while it runs, and when a signal ended it.
+    """
+    createdAtMs: int
+    """
+    Milliseconds since 1970.
+    """
+    exitedAtMs: NotRequired[int | None]
+    """
+    Milliseconds since 1970; absent while it runs.
+    """
+
+
+class ProcessListResponse(TypedDict):
+    processes: list[ProcessInfo]
+    """
+    Oldest first.
+    """
+
+
+class ProcessLogEntry(TypedDict):
+    """
+    A piece of output, as it was read.
+    """
+
+    sequence: int
+    """
+    Counts from 1 over all streams of the process; a gap means that older entries were dropped.
+    """
+    stream: ProcessLogsStream
+    timestampMs: int
+    """
+    Milliseconds since 1970.
+    """
+    data: str
+    """
+    Base64.
+    """
+    encoding: str
+    """
+    Always `base64`.
+    """
+
+
+class ProcessLogsResponse(TypedDict):
+    processId: str
+    stream: ProcessLogsStream
+    """
+    The stream that was asked for.
+    """
+    entries: list[ProcessLogEntry]
 
 
 class QuestionInfo(TypedDict):
@@ -1959,7 +2297,7 @@ class SessionEndedEvent(TypedDict):
     """
     time: str
     """
-    RFC 3339, UTC, never backwards within a session.
+    RFC 3339, UTC, never backwards within a session; a copied event keeps the time at which it happened.
     """
     session_id: SessionId
     """
@@ -1977,6 +2315,7 @@ class SessionEndedEvent(TypedDict):
     """
     Whether the daemon made this event to fill a gap.
     """
+    metadata: NotRequired[EventMetadata | None]
     raw: NotRequired[Any]
     """
     The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it was dropped.
@@ -1988,86 +2327,6 @@ class SessionEndedEvent(TypedDict):
     data: SessionEndedData
     """
     The content of the event.
-    """
-
-
-class SessionInfo(TypedDict):
-    """
-    One session.
-    """
-
-    sessionId: SessionId
-    """
-    The id of the session.
-    """
-    agent: str
-    """
-    The name of the agent.
-    """
-    agentMode: str
-    """
-    The mode of the agent.
-    """
-    permissionMode: str
-    """
-    The rule by which permissions are asked for.
-    """
-    model: NotRequired[str | None]
-    """
-    The model that really runs, once it is known.
-    """
-    variant: NotRequired[str | None]
-    """
-    The reasoning effort of the model.
-    """
-    nativeSessionId: NotRequired[str | None]
-    """
-    The agent's own id of the session.
-    """
-    ended: bool
-    """
-    Whether the session has ended; a message starts it again.
-    """
-    status: NotRequired[SessionStatus | None]
-    eventCount: int
-    """
-    The number of events, which is the last sequence.
-    """
-    createdAt: int
-    """
-    Milliseconds since 1970.
-    """
-    updatedAt: int
-    """
-    Milliseconds since 1970.
-    """
-    directory: NotRequired[str | None]
-    """
-    The directory that the agent works in.
-    """
-    title: NotRequired[str | None]
-    """
-    The title of the session.
-    """
-    labels: NotRequired[dict[str, str]]
-    """
-    The labels of the session.
-    """
-    mcp: NotRequired[dict[str, McpServerConfig] | None]
-    """
-    The MCP servers of the session, without secrets.
-    """
-    skills: NotRequired[SkillsConfig | None]
-
-
-class SessionListResponse(TypedDict):
-    """
-    A list of sessions.
-    """
-
-    sessions: list[SessionInfo]
-    """
-    The sessions, newest first.
     """
 
 
@@ -2094,7 +2353,7 @@ class SessionStartedEvent(TypedDict):
     """
     time: str
     """
-    RFC 3339, UTC, never backwards within a session.
+    RFC 3339, UTC, never backwards within a session; a copied event keeps the time at which it happened.
     """
     session_id: SessionId
     """
@@ -2112,6 +2371,7 @@ class SessionStartedEvent(TypedDict):
     """
     Whether the daemon made this event to fill a gap.
     """
+    metadata: NotRequired[EventMetadata | None]
     raw: NotRequired[Any]
     """
     The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it was dropped.
@@ -2288,7 +2548,7 @@ class TurnStartedEvent(TypedDict):
     """
     time: str
     """
-    RFC 3339, UTC, never backwards within a session.
+    RFC 3339, UTC, never backwards within a session; a copied event keeps the time at which it happened.
     """
     session_id: SessionId
     """
@@ -2306,6 +2566,7 @@ class TurnStartedEvent(TypedDict):
     """
     Whether the daemon made this event to fill a gap.
     """
+    metadata: NotRequired[EventMetadata | None]
     raw: NotRequired[Any]
     """
     The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it was dropped.
@@ -2357,6 +2618,54 @@ class AgentCheck(TypedDict):
     findings: list[Finding]
     """
     Everything that was found, problems and remarks.
+    """
+
+
+class AgentUnparsedEvent(TypedDict):
+    """
+    The agent sent a message that is not understood; `raw` has it.
+    """
+
+    event_id: EventId
+    """
+    The id of the event; unique in its session.
+    """
+    sequence: int
+    """
+    Dense within the session, from 1.
+    """
+    time: str
+    """
+    RFC 3339, UTC, never backwards within a session; a copied event keeps the time at which it happened.
+    """
+    session_id: SessionId
+    """
+    The session that the event belongs to.
+    """
+    native_session_id: NotRequired[str | None]
+    """
+    The agent's own id of the session, once it is known.
+    """
+    source: EventSource
+    """
+    The emitter of the event.
+    """
+    synthetic: bool
+    """
+    Whether the daemon made this event to fill a gap.
+    """
+    metadata: NotRequired[EventMetadata | None]
+    raw: NotRequired[Any]
+    """
+    The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it was dropped.
+    """
+    type: Literal['agent.unparsed']
+    """
+    Always `agent.unparsed`.
+    """
+    data: AgentUnparsedData
+    """
+    The content of the event.
     """
 
 
@@ -2413,6 +2722,54 @@ class CreateSessionRequest(TypedDict):
     At most 16, by which sessions are found and tokens are limited.
     """
     questions: NotRequired[QuestionPolicy | None]
+
+
+class ErrorEvent(TypedDict):
+    """
+    The turn fails; its `turn.ended` follows.
+    """
+
+    event_id: EventId
+    """
+    The id of the event; unique in its session.
+    """
+    sequence: int
+    """
+    Dense within the session, from 1.
+    """
+    time: str
+    """
+    RFC 3339, UTC, never backwards within a session; a copied event keeps the time at which it happened.
+    """
+    session_id: SessionId
+    """
+    The session that the event belongs to.
+    """
+    native_session_id: NotRequired[str | None]
+    """
+    The agent's own id of the session, once it is known.
+    """
+    source: EventSource
+    """
+    The emitter of the event.
+    """
+    synthetic: bool
+    """
+    Whether the daemon made this event to fill a gap.
+    """
+    metadata: NotRequired[EventMetadata | None]
+    raw: NotRequired[Any]
+    """
+    The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it was dropped.
+    """
+    type: Literal['error']
+    """
+    Always `error`.
+    """
+    data: ErrorData
+    """
+    The content of the event.
+    """
 
 
 ListedTodo: TypeAlias = list[Todo] | BlobRef
@@ -2519,7 +2876,7 @@ class TurnEndedEvent(TypedDict):
     """
     time: str
     """
-    RFC 3339, UTC, never backwards within a session.
+    RFC 3339, UTC, never backwards within a session; a copied event keeps the time at which it happened.
     """
     session_id: SessionId
     """
@@ -2537,6 +2894,7 @@ class TurnEndedEvent(TypedDict):
     """
     Whether the daemon made this event to fill a gap.
     """
+    metadata: NotRequired[EventMetadata | None]
     raw: NotRequired[Any]
     """
     The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it was dropped.
@@ -2606,7 +2964,7 @@ class ItemStartedEvent(TypedDict):
     """
     time: str
     """
-    RFC 3339, UTC, never backwards within a session.
+    RFC 3339, UTC, never backwards within a session; a copied event keeps the time at which it happened.
     """
     session_id: SessionId
     """
@@ -2624,6 +2982,7 @@ class ItemStartedEvent(TypedDict):
     """
     Whether the daemon made this event to fill a gap.
     """
+    metadata: NotRequired[EventMetadata | None]
     raw: NotRequired[Any]
     """
     The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it was dropped.
@@ -2697,7 +3056,7 @@ class PermissionRequestedEvent(TypedDict):
     """
     time: str
     """
-    RFC 3339, UTC, never backwards within a session.
+    RFC 3339, UTC, never backwards within a session; a copied event keeps the time at which it happened.
     """
     session_id: SessionId
     """
@@ -2715,6 +3074,7 @@ class PermissionRequestedEvent(TypedDict):
     """
     Whether the daemon made this event to fill a gap.
     """
+    metadata: NotRequired[EventMetadata | None]
     raw: NotRequired[Any]
     """
     The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it was dropped.
@@ -2744,7 +3104,7 @@ class PermissionResolvedEvent(TypedDict):
     """
     time: str
     """
-    RFC 3339, UTC, never backwards within a session.
+    RFC 3339, UTC, never backwards within a session; a copied event keeps the time at which it happened.
     """
     session_id: SessionId
     """
@@ -2762,6 +3122,7 @@ class PermissionResolvedEvent(TypedDict):
     """
     Whether the daemon made this event to fill a gap.
     """
+    metadata: NotRequired[EventMetadata | None]
     raw: NotRequired[Any]
     """
     The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it was dropped.
@@ -2851,7 +3212,7 @@ class QuestionRequestedEvent(TypedDict):
     """
     time: str
     """
-    RFC 3339, UTC, never backwards within a session.
+    RFC 3339, UTC, never backwards within a session; a copied event keeps the time at which it happened.
     """
     session_id: SessionId
     """
@@ -2869,6 +3230,7 @@ class QuestionRequestedEvent(TypedDict):
     """
     Whether the daemon made this event to fill a gap.
     """
+    metadata: NotRequired[EventMetadata | None]
     raw: NotRequired[Any]
     """
     The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it was dropped.
@@ -2898,7 +3260,7 @@ class QuestionResolvedEvent(TypedDict):
     """
     time: str
     """
-    RFC 3339, UTC, never backwards within a session.
+    RFC 3339, UTC, never backwards within a session; a copied event keeps the time at which it happened.
     """
     session_id: SessionId
     """
@@ -2916,6 +3278,7 @@ class QuestionResolvedEvent(TypedDict):
     """
     Whether the daemon made this event to fill a gap.
     """
+    metadata: NotRequired[EventMetadata | None]
     raw: NotRequired[Any]
     """
     The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it was dropped.
@@ -3041,7 +3404,7 @@ class ItemCompletedEvent(TypedDict):
     """
     time: str
     """
-    RFC 3339, UTC, never backwards within a session.
+    RFC 3339, UTC, never backwards within a session; a copied event keeps the time at which it happened.
     """
     session_id: SessionId
     """
@@ -3059,6 +3422,7 @@ class ItemCompletedEvent(TypedDict):
     """
     Whether the daemon made this event to fill a gap.
     """
+    metadata: NotRequired[EventMetadata | None]
     raw: NotRequired[Any]
     """
     The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it was dropped.
@@ -3138,7 +3502,12 @@ class SessionDetail(TypedDict):
     """
     title: NotRequired[str | None]
     """
-    The title of the session.
+    The title that a person gave, else the agent's own, else the first line of the first message.
+    """
+    forkedFrom: NotRequired[SessionId | None]
+    state: SessionState
+    """
+    The state: the fold of all events.
     """
     labels: NotRequired[dict[str, str]]
     """
@@ -3149,10 +3518,6 @@ class SessionDetail(TypedDict):
     The MCP servers of the session, without secrets.
     """
     skills: NotRequired[SkillsConfig | None]
-    state: SessionState
-    """
-    The state: the fold of all events.
-    """
     pending: list[PendingRequest]
     """
     Open permissions and questions, oldest first.
@@ -3162,6 +3527,88 @@ class SessionDetail(TypedDict):
     Counts of native data that did not become an event.
     """
     capabilities: NotRequired[AgentCapabilities | None]
+
+
+class SessionInfo(TypedDict):
+    """
+    One session.
+    """
+
+    sessionId: SessionId
+    """
+    The id of the session.
+    """
+    agent: str
+    """
+    The name of the agent.
+    """
+    agentMode: str
+    """
+    The mode of the agent.
+    """
+    permissionMode: str
+    """
+    The rule by which permissions are asked for.
+    """
+    model: NotRequired[str | None]
+    """
+    The model that really runs, once it is known.
+    """
+    variant: NotRequired[str | None]
+    """
+    The reasoning effort of the model.
+    """
+    nativeSessionId: NotRequired[str | None]
+    """
+    The agent's own id of the session.
+    """
+    ended: bool
+    """
+    Whether the session has ended; a message starts it again.
+    """
+    status: NotRequired[SessionStatus | None]
+    eventCount: int
+    """
+    The number of events, which is the last sequence.
+    """
+    createdAt: int
+    """
+    Milliseconds since 1970.
+    """
+    updatedAt: int
+    """
+    Milliseconds since 1970.
+    """
+    directory: NotRequired[str | None]
+    """
+    The directory that the agent works in.
+    """
+    title: NotRequired[str | None]
+    """
+    The title that a person gave, else the agent's own, else the first line of the first message.
+    """
+    forkedFrom: NotRequired[SessionId | None]
+    state: NotRequired[SessionState | None]
+    labels: NotRequired[dict[str, str]]
+    """
+    The labels of the session.
+    """
+    mcp: NotRequired[dict[str, McpServerConfig] | None]
+    """
+    The MCP servers of the session, without secrets.
+    """
+    skills: NotRequired[SkillsConfig | None]
+
+
+class SessionListResponse(TypedDict):
+    """
+    A list of sessions.
+    """
+
+    sessions: list[SessionInfo]
+    """
+    The sessions, newest first.
+    """
 
 
 class SessionUpdatedEvent(TypedDict):
@@ -3179,7 +3626,7 @@ class SessionUpdatedEvent(TypedDict):
     """
     time: str
     """
-    RFC 3339, UTC, never backwards within a session.
+    RFC 3339, UTC, never backwards within a session; a copied event keeps the time at which it happened.
     """
     session_id: SessionId
     """
@@ -3197,6 +3644,7 @@ class SessionUpdatedEvent(TypedDict):
     """
     Whether the daemon made this event to fill a gap.
     """
+    metadata: NotRequired[EventMetadata | None]
     raw: NotRequired[Any]
     """
     The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it was dropped.
@@ -3230,3 +3678,46 @@ class EventsResponse(TypedDict):
     """
     Whether at least one more matching event exists.
     """
+
+
+class OpenRequest(TypedDict):
+    """
+    A permission or question that waits for a person, with the session in which it was asked.
+    """
+
+    sessionId: SessionId
+    """
+    The session in which it was asked.
+    """
+    agent: str
+    """
+    The agent that asks.
+    """
+    title: NotRequired[str | None]
+    """
+    The title of the session.
+    """
+    labels: NotRequired[BTreeMap]
+    """
+    The labels of the session.
+    """
+    request: PendingRequest
+    """
+    The request as its event tells it.
+    """
+
+
+class OpenRequestsResponse(TypedDict):
+    """
+    Open requests of all sessions, oldest session first.
+    """
+
+    requests: list[OpenRequest]
+    """
+    All requests of each session in it; a session is never divided between two pages.
+    """
+    hasMore: bool
+    """
+    Whether more sessions have open requests.
+    """
+    next: NotRequired[SessionId | None]

@@ -136,6 +136,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/agents/{agent}/install": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Install Agent
+         * @description Installs a version of a coding agent below the data directory, or finds that there is nothing to do. Goes on when
+         *     the client hangs up. Needs the scope `admin`.
+         */
+        post: operations["install_agent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/agents/{agent}/models": {
         parameters: {
             query?: never;
@@ -196,6 +217,65 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/config/mcp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get MCP Server Of Directory
+         * @description Returns the MCP server that is configured for the directory by this name, with its secrets. Needs the scope
+         *     `admin`.
+         */
+        get: operations["get_mcp_config"];
+        /**
+         * Set MCP Server Of Directory
+         * @description Gives an MCP server to every session that is created in the directory from now on. A session's own server of the
+         *     same name counts more. Needs the scope `admin`.
+         */
+        put: operations["put_mcp_config"];
+        post?: never;
+        /**
+         * Delete MCP Server Of Directory
+         * @description Takes the MCP server away from sessions to come. Needs the scope `admin`.
+         */
+        delete: operations["delete_mcp_config"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/config/skills": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Skills Of Directory
+         * @description Returns the sources of skills that are configured for the directory by this name. Needs the scope `admin`.
+         */
+        get: operations["get_skills_config"];
+        /**
+         * Set Skills Of Directory
+         * @description Gives the skills of these sources to every session that is created in the directory from now on; they are fetched
+         *     then. A session's own skill of the same name counts more. Needs the scope `admin`.
+         */
+        put: operations["put_skills_config"];
+        post?: never;
+        /**
+         * Delete Skills Of Directory
+         * @description Takes the skills away from sessions to come. Needs the scope `admin`.
+         */
+        delete: operations["delete_skills_config"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/daemon": {
         parameters: {
             query?: never;
@@ -210,6 +290,237 @@ export interface paths {
         get: operations["get_daemon"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/desktop/recordings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Desktop Recordings
+         * @description Returns no recordings: there is no desktop.
+         */
+        get: operations["list_desktop_recordings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/desktop/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Desktop Status
+         * @description Says that there is no desktop.
+         */
+        get: operations["get_desktop_status"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/desktop/stream/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Desktop Stream Status
+         * @description Says that nothing is streamed: there is no desktop.
+         */
+        get: operations["get_desktop_stream_status"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/events/sse": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Subscribe to the Events of All Sessions (SSE)
+         * @description Opens an SSE stream over all sessions that the token sees, in the order in which their events were committed:
+         *     first all events after the cursor, then one `event: caught_up`, then events as they are committed. Its `id`s
+         *     are cursors of this stream, not of a session; a frame may have an `id` alone. `event: deleted` names a session
+         *     that was deleted, `event: damaged` an event that cannot be read any more. Events that a fork has copied are left
+         *     out: they happened in its origin.
+         */
+        get: operations["get_all_events_sse"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/fs/entries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Directory
+         * @description Lists files and directories at the given path, sorted by name. Pipes, devices and links that lead out are left out.
+         */
+        get: operations["fs_entries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/fs/entry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Entry
+         * @description Deletes a file or directory. A link is deleted, not what it leads to.
+         */
+        delete: operations["fs_delete_entry"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/fs/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read File
+         * @description Reads the raw bytes of a file, or one range of them. Browsers are told to store the file and never to show it.
+         */
+        get: operations["fs_read_file"];
+        /**
+         * Write File
+         * @description Writes raw bytes to a file, creating it if it doesn't exist. The file is replaced at once when all bytes are there,
+         *     and keeps its permissions; its directory must exist. At most 256 MiB.
+         */
+        put: operations["fs_write_file"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/fs/mkdir": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create Directory
+         * @description Creates a directory, including any missing parent directories. One that exists is left as it is.
+         */
+        post: operations["fs_mkdir"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/fs/move": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Move Entry
+         * @description Moves or renames a file or directory.
+         */
+        post: operations["fs_move"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/fs/stat": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get File Info
+         * @description Returns metadata (size, timestamps, type) for a path.
+         */
+        get: operations["fs_stat"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/fs/upload-batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Upload Files
+         * @description Uploads a tar archive, which may be compressed with gzip, and extracts it to the destination directory; existing
+         *     files are replaced. At most 10,000 entries are unpacked, and 1 GiB. An archive with links, devices or paths that lead
+         *     out is refused, and nothing of it is unpacked.
+         */
+        post: operations["fs_upload_batch"];
         delete?: never;
         options?: never;
         head?: never;
@@ -256,6 +567,243 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/processes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Processes
+         * @description Returns all processes, also those that have exited and were not deleted, oldest first.
+         */
+        get: operations["list_processes"];
+        put?: never;
+        /**
+         * Start Process
+         * @description Starts a process that runs until it exits, is stopped, or the daemon stops. Its descendants end with it.
+         */
+        post: operations["create_process"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/processes/config": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Process Limits
+         * @description Returns the limits of processes. Needs the scope `admin` and `[processes] enabled = true`, as all of these routes.
+         */
+        get: operations["get_process_config"];
+        put?: never;
+        /**
+         * Set Process Limits
+         * @description Replaces the limits of processes until the daemon stops. A process that runs keeps the size of its log.
+         */
+        post: operations["set_process_config"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/processes/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run Process
+         * @description Runs a command to its end and returns its output. It is killed with all its descendants when its time is over,
+         *     or when the client hangs up.
+         */
+        post: operations["run_process"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/processes/{process_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Process
+         * @description Returns a process, running or exited.
+         */
+        get: operations["get_process"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Process
+         * @description Forgets a process that has exited, and its output.
+         */
+        delete: operations["delete_process"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/processes/{process_id}/input": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send Process Input
+         * @description Gives data to the stdin or the terminal of a process. It waits there until the process reads it.
+         */
+        post: operations["send_process_input"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/processes/{process_id}/kill": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Kill Process
+         * @description Sends SIGKILL to the process and all its descendants. One that has exited stays as it is.
+         */
+        post: operations["kill_process"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/processes/{process_id}/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Process Logs
+         * @description Returns the output of a process as far as it is kept. With `follow=true` the answer is a stream of server-sent
+         *     events, `event: log`, whose `id` is the sequence of the entry in `data`; it ends when the process is deleted.
+         */
+        get: operations["get_process_logs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/processes/{process_id}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop Process
+         * @description Sends SIGTERM to the process; its descendants end with it. One that has exited stays as it is.
+         */
+        post: operations["stop_process"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/processes/{process_id}/terminal/resize": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resize Process Terminal
+         * @description Sets the size of a process's terminal and tells the programs in it.
+         */
+        post: operations["resize_process_terminal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/processes/{process_id}/terminal/ws": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Open Process Terminal
+         * @description Opens the terminal of a process as a WebSocket. Frames of the daemon: `{"type":"ready","processId"}`, then the
+         *     output as far as it is kept and as it comes, in binary frames, at the end `{"type":"exit","exitCode"}`; and
+         *     `{"type":"error","message"}`. Frames of the client: `{"type":"input","data","encoding"?}` (text, or `base64`),
+         *     `{"type":"resize","cols","rows"}`, `{"type":"close"}`.
+         */
+        get: operations["open_process_terminal"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Open Requests
+         * @description Returns the permissions and questions of all sessions that wait for a person, whole, oldest session first.
+         */
+        get: operations["list_requests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sessions": {
         parameters: {
             query?: never;
@@ -269,7 +817,12 @@ export interface paths {
          */
         get: operations["list_sessions"];
         put?: never;
-        post?: never;
+        /**
+         * Create Session with a New Id
+         * @description Creates a session under an id that the daemon makes. A client that may have to repeat the call chooses the id
+         *     itself: `POST /v1/sessions/{session_id}` makes no second session.
+         */
+        post: operations["create_new_session"];
         delete?: never;
         options?: never;
         head?: never;
@@ -425,8 +978,8 @@ export interface paths {
         put?: never;
         /**
          * Fork Session
-         * @description Makes a new session whose agent has the memory of this one's, where the agent supports it. Its events
-         *     begin anew; `session.started` names the session that it was forked from.
+         * @description Makes a new session whose agent has the memory of this one's, where the agent supports it. Its events begin
+         *     with `session.started`, which names this session, and copies of what was said here.
          */
         post: operations["fork_session"];
         delete?: never;
@@ -598,6 +1151,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sessions/{session_id}/uploads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Upload File
+         * @description Keeps the body as a file of the session and answers with an attachment for its messages. A file has at most
+         *     32 MiB, all files of a session 512 MiB; they are removed with the session.
+         */
+        post: operations["upload_file"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tokens": {
         parameters: {
             query?: never;
@@ -700,6 +1274,10 @@ export interface components {
             fileChanges: boolean;
             /** @description The agent uses tools of MCP servers. */
             mcpTools: boolean;
+            /** @description Whether the agent speaks streamable HTTP to MCP servers. */
+            mcpHttp?: boolean;
+            /** @description Whether the agent speaks the older SSE to MCP servers. */
+            mcpSse?: boolean;
             /** @description Texts come piece by piece as `item.delta`. */
             streamingDeltas: boolean;
             /** @description Items are told when they start, too. */
@@ -738,10 +1316,13 @@ export interface components {
             installed: boolean;
             /** @description Whether the credentials that the agent needs were found. */
             credentialsAvailable: boolean;
-            /** @description The version that the agent reports, once it is known. */
+            login?: components["schemas"]["AuthStatus"] | null;
+            /** @description The version of the program at `path`, as far as it is known. */
             version?: string | null;
-            /** @description The path of the agent's program. */
+            /** @description The program that sessions use if they do not ask for a version. */
             path?: string | null;
+            /** @description The versions that the daemon has installed, oldest first: `agentVersion` of a session names one. */
+            installedVersions?: string[];
             source?: components["schemas"]["AgentSource"] | null;
             stability?: components["schemas"]["AgentStability"] | null;
             /** @description The abilities of the agent. */
@@ -773,15 +1354,47 @@ export interface components {
             installed: boolean;
             /** @description Whether the credentials that the agent needs were found. */
             credentialsAvailable: boolean;
-            /** @description The version that the agent reports, once it is known. */
+            login?: components["schemas"]["AuthStatus"] | null;
+            /** @description The version of the program at `path`, as far as it is known. */
             version?: string | null;
-            /** @description The path of the agent's program. */
+            /** @description The program that sessions use if they do not ask for a version. */
             path?: string | null;
+            /** @description The versions that the daemon has installed, oldest first: `agentVersion` of a session names one. */
+            installedVersions?: string[];
             source?: components["schemas"]["AgentSource"] | null;
             stability?: components["schemas"]["AgentStability"] | null;
             /** @description The abilities of the agent. */
             capabilities: components["schemas"]["AgentCapabilities"];
             serverStatus?: components["schemas"]["ServerStatusInfo"] | null;
+        };
+        AgentInstallArtifact: {
+            /** @description `agent` */
+            kind: string;
+            path: string;
+            /**
+             * @description `npm` for a program that the daemon has installed, `path` for one of the search path, `configured` or
+             *     `builtin`.
+             */
+            source: string;
+            version?: string | null;
+        };
+        /**
+         * @description The version to install. Without any member nothing is done where the agent is there already; else its newest
+         *     version is installed.
+         */
+        AgentInstallRequest: {
+            /** @description Install also a version that is there. */
+            reinstall?: boolean | null;
+            /** @description The version, such as `2.1.325`: a range or a tag is refused. */
+            agentVersion?: string | null;
+            /** @description Install the newest published version, also where the agent is there in another one. */
+            newest?: boolean | null;
+        };
+        AgentInstallResponse: {
+            /** @description Whether there was nothing to do. */
+            already_installed: boolean;
+            /** @description The programs that are there now. */
+            artifacts: components["schemas"]["AgentInstallArtifact"][];
         };
         /** @description The agents that the daemon can drive. */
         AgentListResponse: {
@@ -848,7 +1461,7 @@ export interface components {
              * @description Dense within the session, from 1.
              */
             sequence: number;
-            /** @description RFC 3339, UTC, never backwards within a session. */
+            /** @description RFC 3339, UTC, never backwards within a session; a copied event keeps the time at which it happened. */
             time: string;
             /** @description The session that the event belongs to. */
             session_id: components["schemas"]["SessionId"];
@@ -858,6 +1471,7 @@ export interface components {
             source: components["schemas"]["EventSource"];
             /** @description Whether the daemon made this event to fill a gap. */
             synthetic: boolean;
+            metadata?: components["schemas"]["EventMetadata"] | null;
             /** @description The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it was dropped. */
             raw?: unknown;
             /**
@@ -947,6 +1561,9 @@ export interface components {
          * @enum {string}
          */
         AuthStatus: "unknown" | "required" | "ready";
+        BTreeMap: {
+            [key: string]: string;
+        };
         /** @description Points at a blob of the session: a JSON array. */
         BlobRef: {
             /** @description Path to GET. Boxed, so that a list is no larger for having two forms. */
@@ -991,6 +1608,16 @@ export interface components {
              * @description The tokens that fit.
              */
             window: number;
+        };
+        /** @description The event of another session that a fork has copied. */
+        CopiedFrom: {
+            /** @description The session that was forked. */
+            session: components["schemas"]["SessionId"];
+            /**
+             * Format: int64
+             * @description The sequence of the event there.
+             */
+            sequence: number;
         };
         /**
          * @description A request for a new session.
@@ -1064,6 +1691,16 @@ export interface components {
              */
             expiresInSeconds?: number | null;
         };
+        /** @description The answer to the creation of a session whose id the daemon has made. */
+        CreatedSession: {
+            /** @description False if the session exists but cannot work yet. */
+            healthy: boolean;
+            error?: components["schemas"]["AgentError"] | null;
+            /** @description The agent's own id of the session. */
+            nativeSessionId?: string | null;
+            /** @description The id of the new session. */
+            sessionId: components["schemas"]["SessionId"];
+        };
         /** @description A new token. This is the only answer that has its secret. */
         CreatedToken: {
             /** @description The id by which the token is revoked. */
@@ -1136,6 +1773,23 @@ export interface components {
          * @enum {string}
          */
         DeltaPart: "text" | "reasoning" | "tool_input" | "tool_output";
+        DesktopRecordingListResponse: {
+            /** @description Always empty. */
+            recordings: string[];
+        };
+        /** @enum {string} */
+        DesktopState: "inactive";
+        DesktopStatusResponse: {
+            state: components["schemas"]["DesktopState"];
+            /** @description Always empty: nothing that could be installed gives this daemon a desktop. */
+            missingDependencies: string[];
+            /** @description The processes of the desktop; always empty. */
+            processes: string[];
+        };
+        DesktopStreamStatusResponse: {
+            /** @description Always false. */
+            active: boolean;
+        };
         /**
          * @description The kind of failure of a turn (T16).
          * @enum {string}
@@ -1175,7 +1829,7 @@ export interface components {
              * @description Dense within the session, from 1.
              */
             sequence: number;
-            /** @description RFC 3339, UTC, never backwards within a session. */
+            /** @description RFC 3339, UTC, never backwards within a session; a copied event keeps the time at which it happened. */
             time: string;
             /** @description The session that the event belongs to. */
             session_id: components["schemas"]["SessionId"];
@@ -1185,6 +1839,7 @@ export interface components {
             source: components["schemas"]["EventSource"];
             /** @description Whether the daemon made this event to fill a gap. */
             synthetic: boolean;
+            metadata?: components["schemas"]["EventMetadata"] | null;
             /** @description The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it was dropped. */
             raw?: unknown;
             /**
@@ -1199,9 +1854,13 @@ export interface components {
          * @description The kind of a problem; its `type` is `urn:sandbox-agent:error:<kind>`.
          * @enum {string}
          */
-        ErrorType: "invalid_request" | "unsupported_agent" | "agent_not_installed" | "install_failed" | "agent_process_exited" | "agent_unavailable" | "token_invalid" | "permission_denied" | "session_not_found" | "session_already_exists" | "mode_not_supported" | "stream_error" | "timeout" | "not_found" | "conflict" | "gone" | "too_large" | "unsupported_media_type" | "overloaded" | "internal";
+        ErrorType: "invalid_request" | "unsupported_agent" | "agent_not_installed" | "install_failed" | "agent_process_exited" | "agent_unavailable" | "token_invalid" | "permission_denied" | "session_not_found" | "session_already_exists" | "mode_not_supported" | "stream_error" | "timeout" | "not_found" | "conflict" | "gone" | "too_large" | "unsupported_media_type" | "overloaded" | "desktop_dependencies_missing" | "internal";
         /** @description One event of one session. */
         EventId: string;
+        /** @description The properties of an event that do not depend on its type. */
+        EventMetadata: {
+            copied_from?: components["schemas"]["CopiedFrom"] | null;
+        };
         /**
          * @description The emitter of an event.
          * @enum {string}
@@ -1278,6 +1937,57 @@ export interface components {
             /** @description The id of the new session. */
             sessionId: components["schemas"]["SessionId"];
         };
+        /** @description The path that was made or deleted. */
+        FsActionResponse: {
+            path: string;
+        };
+        /** @description An entry of a directory. */
+        FsEntry: {
+            name: string;
+            path: string;
+            entryType: components["schemas"]["FsEntryType"];
+            /**
+             * Format: int64
+             * @description Bytes.
+             */
+            size: number;
+            /** @description The time of the last change, as in RFC 3339. */
+            modified?: string | null;
+        };
+        /** @enum {string} */
+        FsEntryType: "file" | "directory";
+        FsMoveRequest: {
+            from: string;
+            to: string;
+            /** @description Replace a file, or an empty directory, that has the new name. */
+            overwrite?: boolean | null;
+        };
+        FsMoveResponse: {
+            from: string;
+            to: string;
+        };
+        FsStat: {
+            path: string;
+            entryType: components["schemas"]["FsEntryType"];
+            /**
+             * Format: int64
+             * @description Bytes.
+             */
+            size: number;
+            /** @description The time of the last change, as in RFC 3339. */
+            modified?: string | null;
+        };
+        FsUploadBatchResponse: {
+            /** @description The files and directories of the archive, where they are now. */
+            paths: string[];
+            /** @description Whether the archive has more entries than were unpacked. */
+            truncated: boolean;
+        };
+        FsWriteResponse: {
+            path: string;
+            /** Format: int64 */
+            bytesWritten: number;
+        };
         /** @description The answer of a daemon that runs. */
         HealthResponse: {
             /** @description Always `ok`. */
@@ -1348,7 +2058,7 @@ export interface components {
              * @description Dense within the session, from 1.
              */
             sequence: number;
-            /** @description RFC 3339, UTC, never backwards within a session. */
+            /** @description RFC 3339, UTC, never backwards within a session; a copied event keeps the time at which it happened. */
             time: string;
             /** @description The session that the event belongs to. */
             session_id: components["schemas"]["SessionId"];
@@ -1358,6 +2068,7 @@ export interface components {
             source: components["schemas"]["EventSource"];
             /** @description Whether the daemon made this event to fill a gap. */
             synthetic: boolean;
+            metadata?: components["schemas"]["EventMetadata"] | null;
             /** @description The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it was dropped. */
             raw?: unknown;
             /**
@@ -1405,7 +2116,7 @@ export interface components {
              * @description Dense within the session, from 1.
              */
             sequence: number;
-            /** @description RFC 3339, UTC, never backwards within a session. */
+            /** @description RFC 3339, UTC, never backwards within a session; a copied event keeps the time at which it happened. */
             time: string;
             /** @description The session that the event belongs to. */
             session_id: components["schemas"]["SessionId"];
@@ -1415,6 +2126,7 @@ export interface components {
             source: components["schemas"]["EventSource"];
             /** @description Whether the daemon made this event to fill a gap. */
             synthetic: boolean;
+            metadata?: components["schemas"]["EventMetadata"] | null;
             /** @description The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it was dropped. */
             raw?: unknown;
             /**
@@ -1473,7 +2185,7 @@ export interface components {
              * @description Dense within the session, from 1.
              */
             sequence: number;
-            /** @description RFC 3339, UTC, never backwards within a session. */
+            /** @description RFC 3339, UTC, never backwards within a session; a copied event keeps the time at which it happened. */
             time: string;
             /** @description The session that the event belongs to. */
             session_id: components["schemas"]["SessionId"];
@@ -1483,6 +2195,7 @@ export interface components {
             source: components["schemas"]["EventSource"];
             /** @description Whether the daemon made this event to fill a gap. */
             synthetic: boolean;
+            metadata?: components["schemas"]["EventMetadata"] | null;
             /** @description The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it was dropped. */
             raw?: unknown;
             /**
@@ -1612,6 +2325,27 @@ export interface components {
              */
             client_ids?: string[];
         };
+        /** @description A permission or question that waits for a person, with the session in which it was asked. */
+        OpenRequest: {
+            /** @description The session in which it was asked. */
+            sessionId: components["schemas"]["SessionId"];
+            /** @description The agent that asks. */
+            agent: string;
+            /** @description The title of the session. */
+            title?: string | null;
+            /** @description The labels of the session. */
+            labels?: components["schemas"]["BTreeMap"];
+            /** @description The request as its event tells it. */
+            request: components["schemas"]["PendingRequest"];
+        };
+        /** @description Open requests of all sessions, oldest session first. */
+        OpenRequestsResponse: {
+            /** @description All requests of each session in it; a session is never divided between two pages. */
+            requests: components["schemas"]["OpenRequest"][];
+            /** @description Whether more sessions have open requests. */
+            hasMore: boolean;
+            next?: components["schemas"]["SessionId"] | null;
+        };
         /** @description A request that waits for a person. */
         PendingRequest: components["schemas"]["PermissionPendingRequest"] | components["schemas"]["QuestionPendingRequest"];
         /** @description The data of `permission.requested` and `permission.resolved`. */
@@ -1702,7 +2436,7 @@ export interface components {
              * @description Dense within the session, from 1.
              */
             sequence: number;
-            /** @description RFC 3339, UTC, never backwards within a session. */
+            /** @description RFC 3339, UTC, never backwards within a session; a copied event keeps the time at which it happened. */
             time: string;
             /** @description The session that the event belongs to. */
             session_id: components["schemas"]["SessionId"];
@@ -1712,6 +2446,7 @@ export interface components {
             source: components["schemas"]["EventSource"];
             /** @description Whether the daemon made this event to fill a gap. */
             synthetic: boolean;
+            metadata?: components["schemas"]["EventMetadata"] | null;
             /** @description The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it was dropped. */
             raw?: unknown;
             /**
@@ -1731,7 +2466,7 @@ export interface components {
              * @description Dense within the session, from 1.
              */
             sequence: number;
-            /** @description RFC 3339, UTC, never backwards within a session. */
+            /** @description RFC 3339, UTC, never backwards within a session; a copied event keeps the time at which it happened. */
             time: string;
             /** @description The session that the event belongs to. */
             session_id: components["schemas"]["SessionId"];
@@ -1741,6 +2476,7 @@ export interface components {
             source: components["schemas"]["EventSource"];
             /** @description Whether the daemon made this event to fill a gap. */
             synthetic: boolean;
+            metadata?: components["schemas"]["EventMetadata"] | null;
             /** @description The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it was dropped. */
             raw?: unknown;
             /**
@@ -1793,6 +2529,182 @@ export interface components {
             hint?: string | null;
         } & {
             [key: string]: unknown;
+        };
+        /** @description The limits of processes. They hold until the daemon stops. */
+        ProcessConfig: {
+            /**
+             * Format: int64
+             * @description How many processes may run at once.
+             */
+            maxConcurrentProcesses: number;
+            /**
+             * Format: int64
+             * @description The time of a run that names none, in milliseconds; never more than `maxRunTimeoutMs`.
+             */
+            defaultRunTimeoutMs: number;
+            /**
+             * Format: int64
+             * @description The longest time of a run, in milliseconds.
+             */
+            maxRunTimeoutMs: number;
+            /**
+             * Format: int64
+             * @description The bytes that a run returns of stdout, and of stderr.
+             */
+            maxOutputBytes: number;
+            /**
+             * Format: int64
+             * @description The bytes of output that are kept of one process; the oldest go first.
+             */
+            maxLogBytesPerProcess: number;
+            /**
+             * Format: int64
+             * @description The bytes of one input.
+             */
+            maxInputBytesPerRequest: number;
+        };
+        ProcessCreateRequest: {
+            /** @description The program; without a `/` it is looked for on the PATH. */
+            command: string;
+            args?: string[];
+            /** @description The directory to run in; without it the daemon's working directory. */
+            cwd?: string | null;
+            /** @description Variables that are added to the environment of the daemon. */
+            env?: {
+                [key: string]: string;
+            };
+            /** @description Whether it runs in a terminal of its own. */
+            tty?: boolean;
+            /** @description A note for clients; input is taken in any case. */
+            interactive?: boolean;
+        };
+        ProcessInfo: {
+            /** @description `proc_` and a number that this daemon does not use again. */
+            id: string;
+            command: string;
+            args: string[];
+            /** @description The directory that it was started in. */
+            cwd: string;
+            tty: boolean;
+            interactive: boolean;
+            owner: components["schemas"]["ProcessOwner"];
+            status: components["schemas"]["ProcessState"];
+            /** Format: int32 */
+            pid: number;
+            /**
+             * Format: int32
+             * @description Absent while it runs, and when a signal ended it.
+             */
+            exitCode?: number | null;
+            /**
+             * Format: int64
+             * @description Milliseconds since 1970.
+             */
+            createdAtMs: number;
+            /**
+             * Format: int64
+             * @description Milliseconds since 1970; absent while it runs.
+             */
+            exitedAtMs?: number | null;
+        };
+        ProcessInputRequest: {
+            data: string;
+            /** @description `base64`, which is the default, or `utf8` or `text` for data as it is. */
+            encoding?: string | null;
+        };
+        ProcessInputResponse: {
+            /**
+             * Format: int64
+             * @description The bytes that wait for the process or were read by it.
+             */
+            bytesWritten: number;
+        };
+        ProcessListResponse: {
+            /** @description Oldest first. */
+            processes: components["schemas"]["ProcessInfo"][];
+        };
+        /** @description A piece of output, as it was read. */
+        ProcessLogEntry: {
+            /**
+             * Format: int64
+             * @description Counts from 1 over all streams of the process; a gap means that older entries were dropped.
+             */
+            sequence: number;
+            stream: components["schemas"]["ProcessLogsStream"];
+            /**
+             * Format: int64
+             * @description Milliseconds since 1970.
+             */
+            timestampMs: number;
+            /** @description Base64. */
+            data: string;
+            /** @description Always `base64`. */
+            encoding: string;
+        };
+        ProcessLogsResponse: {
+            processId: string;
+            /** @description The stream that was asked for. */
+            stream: components["schemas"]["ProcessLogsStream"];
+            entries: components["schemas"]["ProcessLogEntry"][];
+        };
+        /**
+         * @description The origin of output. `combined` is never that of an entry: it asks for all.
+         * @enum {string}
+         */
+        ProcessLogsStream: "stdout" | "stderr" | "combined" | "pty";
+        /**
+         * @description The side that started a process. This daemon starts them for users only.
+         * @enum {string}
+         */
+        ProcessOwner: "user" | "desktop" | "system";
+        ProcessRunRequest: {
+            /** @description The program; without a `/` it is looked for on the PATH. */
+            command: string;
+            args?: string[];
+            /** @description The directory to run in; without it the daemon's working directory. */
+            cwd?: string | null;
+            /** @description Variables that are added to the environment of the daemon. */
+            env?: {
+                [key: string]: string;
+            };
+            /**
+             * Format: int64
+             * @description The time after which it is killed, in milliseconds; at most `maxRunTimeoutMs` of the limits.
+             */
+            timeoutMs?: number | null;
+            /**
+             * Format: int64
+             * @description The bytes to return of stdout, and of stderr; at most `maxOutputBytes` of the limits.
+             */
+            maxOutputBytes?: number | null;
+        };
+        ProcessRunResponse: {
+            /**
+             * Format: int32
+             * @description Null when a signal ended it.
+             */
+            exitCode: number | null;
+            /** @description Whether it was killed because its time was over. */
+            timedOut: boolean;
+            /** @description Bytes that are not UTF-8 are replaced by U+FFFD. */
+            stdout: string;
+            /** @description Bytes that are not UTF-8 are replaced by U+FFFD. */
+            stderr: string;
+            /** @description Whether stdout was longer than what is returned. */
+            stdoutTruncated: boolean;
+            /** @description Whether stderr was longer than what is returned. */
+            stderrTruncated: boolean;
+            /** Format: int64 */
+            durationMs: number;
+        };
+        /** @enum {string} */
+        ProcessState: "running" | "exited";
+        /** @description The size of a terminal in characters. */
+        ProcessTerminalSize: {
+            /** Format: int32 */
+            cols: number;
+            /** Format: int32 */
+            rows: number;
         };
         /** @description The data of `question.requested` and `question.resolved`. */
         QuestionEventData: {
@@ -1905,7 +2817,7 @@ export interface components {
              * @description Dense within the session, from 1.
              */
             sequence: number;
-            /** @description RFC 3339, UTC, never backwards within a session. */
+            /** @description RFC 3339, UTC, never backwards within a session; a copied event keeps the time at which it happened. */
             time: string;
             /** @description The session that the event belongs to. */
             session_id: components["schemas"]["SessionId"];
@@ -1915,6 +2827,7 @@ export interface components {
             source: components["schemas"]["EventSource"];
             /** @description Whether the daemon made this event to fill a gap. */
             synthetic: boolean;
+            metadata?: components["schemas"]["EventMetadata"] | null;
             /** @description The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it was dropped. */
             raw?: unknown;
             /**
@@ -1934,7 +2847,7 @@ export interface components {
              * @description Dense within the session, from 1.
              */
             sequence: number;
-            /** @description RFC 3339, UTC, never backwards within a session. */
+            /** @description RFC 3339, UTC, never backwards within a session; a copied event keeps the time at which it happened. */
             time: string;
             /** @description The session that the event belongs to. */
             session_id: components["schemas"]["SessionId"];
@@ -1944,6 +2857,7 @@ export interface components {
             source: components["schemas"]["EventSource"];
             /** @description Whether the daemon made this event to fill a gap. */
             synthetic: boolean;
+            metadata?: components["schemas"]["EventMetadata"] | null;
             /** @description The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it was dropped. */
             raw?: unknown;
             /**
@@ -2125,8 +3039,11 @@ export interface components {
             updatedAt: number;
             /** @description The directory that the agent works in. */
             directory?: string | null;
-            /** @description The title of the session. */
+            /** @description The title that a person gave, else the agent's own, else the first line of the first message. */
             title?: string | null;
+            forkedFrom?: components["schemas"]["SessionId"] | null;
+            /** @description The state: the fold of all events. */
+            state: components["schemas"]["SessionState"];
             /** @description The labels of the session. */
             labels?: {
                 [key: string]: string;
@@ -2136,8 +3053,6 @@ export interface components {
                 [key: string]: components["schemas"]["McpServerConfig"];
             } | null;
             skills?: components["schemas"]["SkillsConfig"] | null;
-            /** @description The state: the fold of all events. */
-            state: components["schemas"]["SessionState"];
             /** @description Open permissions and questions, oldest first. */
             pending: components["schemas"]["PendingRequest"][];
             /** @description Counts of native data that did not become an event. */
@@ -2173,7 +3088,7 @@ export interface components {
              * @description Dense within the session, from 1.
              */
             sequence: number;
-            /** @description RFC 3339, UTC, never backwards within a session. */
+            /** @description RFC 3339, UTC, never backwards within a session; a copied event keeps the time at which it happened. */
             time: string;
             /** @description The session that the event belongs to. */
             session_id: components["schemas"]["SessionId"];
@@ -2183,6 +3098,7 @@ export interface components {
             source: components["schemas"]["EventSource"];
             /** @description Whether the daemon made this event to fill a gap. */
             synthetic: boolean;
+            metadata?: components["schemas"]["EventMetadata"] | null;
             /** @description The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it was dropped. */
             raw?: unknown;
             /**
@@ -2254,8 +3170,10 @@ export interface components {
             updatedAt: number;
             /** @description The directory that the agent works in. */
             directory?: string | null;
-            /** @description The title of the session. */
+            /** @description The title that a person gave, else the agent's own, else the first line of the first message. */
             title?: string | null;
+            forkedFrom?: components["schemas"]["SessionId"] | null;
+            state?: components["schemas"]["SessionState"] | null;
             /** @description The labels of the session. */
             labels?: {
                 [key: string]: string;
@@ -2327,7 +3245,7 @@ export interface components {
              * @description Dense within the session, from 1.
              */
             sequence: number;
-            /** @description RFC 3339, UTC, never backwards within a session. */
+            /** @description RFC 3339, UTC, never backwards within a session; a copied event keeps the time at which it happened. */
             time: string;
             /** @description The session that the event belongs to. */
             session_id: components["schemas"]["SessionId"];
@@ -2337,6 +3255,7 @@ export interface components {
             source: components["schemas"]["EventSource"];
             /** @description Whether the daemon made this event to fill a gap. */
             synthetic: boolean;
+            metadata?: components["schemas"]["EventMetadata"] | null;
             /** @description The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it was dropped. */
             raw?: unknown;
             /**
@@ -2443,7 +3362,7 @@ export interface components {
              * @description Dense within the session, from 1.
              */
             sequence: number;
-            /** @description RFC 3339, UTC, never backwards within a session. */
+            /** @description RFC 3339, UTC, never backwards within a session; a copied event keeps the time at which it happened. */
             time: string;
             /** @description The session that the event belongs to. */
             session_id: components["schemas"]["SessionId"];
@@ -2453,6 +3372,7 @@ export interface components {
             source: components["schemas"]["EventSource"];
             /** @description Whether the daemon made this event to fill a gap. */
             synthetic: boolean;
+            metadata?: components["schemas"]["EventMetadata"] | null;
             /** @description The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it was dropped. */
             raw?: unknown;
             /**
@@ -2463,20 +3383,20 @@ export interface components {
             /** @description The content of the event. */
             data: components["schemas"]["StatePatch"];
         };
-        /** @description One place that skills are fetched from. */
+        /** @description A folder or repository with skills: folders with a `SKILL.md`. */
         SkillSource: {
-            /** @description `github`, `git` or `local`. */
+            /** @description `github`, `git` or `local` */
             type: string;
-            /** @description The repository or directory. */
+            /** @description `OWNER/REPOSITORY`, the address of a repository, or a folder of the daemon's machine */
             source: string;
-            /** @description The names of the skills; all by default. */
+            /** @description The names of the wanted skills; all of them without it */
             skills?: string[] | null;
-            /** @description The branch, tag or commit. */
+            /** @description A branch, a tag or a commit; without it the repository's default branch */
             ref?: string | null;
-            /** @description The directory inside the repository. */
+            /** @description The folder of the source to look in */
             subpath?: string | null;
         };
-        /** @description The skills of a session. */
+        /** @description Skills to load, from several sources. */
         SkillsConfig: {
             /** @description The places that skills are fetched from. */
             sources: components["schemas"]["SkillSource"][];
@@ -2757,7 +3677,7 @@ export interface components {
              * @description Dense within the session, from 1.
              */
             sequence: number;
-            /** @description RFC 3339, UTC, never backwards within a session. */
+            /** @description RFC 3339, UTC, never backwards within a session; a copied event keeps the time at which it happened. */
             time: string;
             /** @description The session that the event belongs to. */
             session_id: components["schemas"]["SessionId"];
@@ -2767,6 +3687,7 @@ export interface components {
             source: components["schemas"]["EventSource"];
             /** @description Whether the daemon made this event to fill a gap. */
             synthetic: boolean;
+            metadata?: components["schemas"]["EventMetadata"] | null;
             /** @description The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it was dropped. */
             raw?: unknown;
             /**
@@ -2855,7 +3776,7 @@ export interface components {
              * @description Dense within the session, from 1.
              */
             sequence: number;
-            /** @description RFC 3339, UTC, never backwards within a session. */
+            /** @description RFC 3339, UTC, never backwards within a session; a copied event keeps the time at which it happened. */
             time: string;
             /** @description The session that the event belongs to. */
             session_id: components["schemas"]["SessionId"];
@@ -2865,6 +3786,7 @@ export interface components {
             source: components["schemas"]["EventSource"];
             /** @description Whether the daemon made this event to fill a gap. */
             synthetic: boolean;
+            metadata?: components["schemas"]["EventMetadata"] | null;
             /** @description The native frame; null unless `include_raw=true`. `{"omitted":"retention"}` where it was dropped. */
             raw?: unknown;
             /**
@@ -3279,6 +4201,8 @@ export interface operations {
                 config?: boolean;
                 /** @description Accepted for clients that send it: an agent's settings are requested once */
                 no_cache?: boolean;
+                /** @description Wait until the version of every agent is known, which may require to run its program */
+                versions?: boolean;
             };
             header?: never;
             path?: never;
@@ -3349,6 +4273,8 @@ export interface operations {
                 config?: boolean;
                 /** @description Accepted for clients that send it: an agent's settings are requested once */
                 no_cache?: boolean;
+                /** @description Wait until the version of every agent is known, which may require to run its program */
+                versions?: boolean;
             };
             header?: never;
             path: {
@@ -3465,6 +4391,94 @@ export interface operations {
             };
             /** @description What the path names does not exist */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    install_agent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Agent id */
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AgentInstallRequest"];
+            };
+        };
+        responses: {
+            /** @description Agent installed, for a client that accepts `application/json` */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentInstallResponse"];
+                };
+            };
+            /** @description Agent installed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Installation failed */
+            500: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3691,6 +4705,426 @@ export interface operations {
             };
         };
     };
+    get_mcp_config: {
+        parameters: {
+            query: {
+                /** @description The directory of the sessions */
+                directory: string;
+                /** @description The name of the MCP server */
+                mcpName: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The MCP server */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpServerConfig"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    put_mcp_config: {
+        parameters: {
+            query: {
+                /** @description The directory of the sessions */
+                directory: string;
+                /** @description The name of the MCP server */
+                mcpName: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["McpServerConfig"];
+            };
+        };
+        responses: {
+            /** @description The MCP server is configured */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    delete_mcp_config: {
+        parameters: {
+            query: {
+                /** @description The directory of the sessions */
+                directory: string;
+                /** @description The name of the MCP server */
+                mcpName: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No such MCP server is configured, now or before */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    get_skills_config: {
+        parameters: {
+            query: {
+                /** @description The directory of the sessions */
+                directory: string;
+                /** @description The name of the set of skills */
+                skillName: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sources of skills */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SkillsConfig"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    put_skills_config: {
+        parameters: {
+            query: {
+                /** @description The directory of the sessions */
+                directory: string;
+                /** @description The name of the set of skills */
+                skillName: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SkillsConfig"];
+            };
+        };
+        responses: {
+            /** @description The skills are configured */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    delete_skills_config: {
+        parameters: {
+            query: {
+                /** @description The directory of the sessions */
+                directory: string;
+                /** @description The name of the set of skills */
+                skillName: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No such skills are configured, now or before */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
     get_daemon: {
         parameters: {
             query?: never;
@@ -3738,6 +5172,945 @@ export interface operations {
             };
             /** @description What the path names does not exist */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    list_desktop_recordings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description None */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DesktopRecordingListResponse"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    get_desktop_status: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Inactive */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DesktopStatusResponse"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    get_desktop_stream_status: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Not active */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DesktopStreamStatusResponse"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    get_all_events_sse: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Last seen `id` of this stream (exclusive), or its number alone; `Last-Event-ID` takes precedence. Without
+                 *     both the stream begins now
+                 */
+                offset?: string;
+                /** @description Only events of these types, separated by commas; without it all but `item.delta` */
+                types?: components["schemas"]["UniversalEventType"][];
+                /** @description Also `item.delta`, when `types` does not say */
+                deltas?: boolean;
+                /** @description Only sessions of this agent */
+                agent?: string;
+                /** @description Only sessions with this label, `KEY:VALUE`; several are separated by commas, and all of them count */
+                label?: string;
+            };
+            header?: {
+                /** @description The `id` of the last frame seen */
+                "Last-Event-ID"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description SSE event stream */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The cursor is of another log, too old, or beyond the end */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    fs_entries: {
+        parameters: {
+            query?: {
+                /** @description Path of the directory; without it the session's directory, or the first configured root */
+                path?: string;
+                /** @description Session in whose directory the path is; without it, in a configured root */
+                session_id?: components["schemas"]["SessionId"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Directory listing */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FsEntry"][];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    fs_delete_entry: {
+        parameters: {
+            query: {
+                /** @description Path, relative to the directory or absolute within it */
+                path: string;
+                /** @description Session in whose directory the path is; without it, in a configured root */
+                session_id?: components["schemas"]["SessionId"];
+                /** @description Delete a directory with everything in it */
+                recursive?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Delete result */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FsActionResponse"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The directory is not empty */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    fs_read_file: {
+        parameters: {
+            query: {
+                /** @description Path, relative to the directory or absolute within it */
+                path: string;
+                /** @description Session in whose directory the path is; without it, in a configured root */
+                session_id?: components["schemas"]["SessionId"];
+            };
+            header?: {
+                /** @description One range of bytes, such as `bytes=0-99` */
+                Range?: string | null;
+                /** @description Tag of the file that the range is of */
+                "If-Range"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description File content */
+            200: {
+                headers: {
+                    /** @description Changes with the file */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description The range of the file */
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description There is no such range */
+            416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    fs_write_file: {
+        parameters: {
+            query: {
+                /** @description Path, relative to the directory or absolute within it */
+                path: string;
+                /** @description Session in whose directory the path is; without it, in a configured root */
+                session_id?: components["schemas"]["SessionId"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description Write result */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FsWriteResponse"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The file is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    fs_mkdir: {
+        parameters: {
+            query: {
+                /** @description Path, relative to the directory or absolute within it */
+                path: string;
+                /** @description Session in whose directory the path is; without it, in a configured root */
+                session_id?: components["schemas"]["SessionId"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Directory created */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FsActionResponse"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description A file has this name */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    fs_move: {
+        parameters: {
+            query?: {
+                /** @description Session in whose directory the paths are; without it, in a configured root */
+                session_id?: components["schemas"]["SessionId"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FsMoveRequest"];
+            };
+        };
+        responses: {
+            /** @description Move result */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FsMoveResponse"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Something has the new name */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    fs_stat: {
+        parameters: {
+            query: {
+                /** @description Path, relative to the directory or absolute within it */
+                path: string;
+                /** @description Session in whose directory the path is; without it, in a configured root */
+                session_id?: components["schemas"]["SessionId"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description File metadata */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FsStat"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    fs_upload_batch: {
+        parameters: {
+            query?: {
+                /** @description Path of the directory; without it the session's directory, or the first configured root */
+                path?: string;
+                /** @description Session in whose directory the path is; without it, in a configured root */
+                session_id?: components["schemas"]["SessionId"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/gzip": string;
+                "application/octet-stream": string;
+                "application/x-tar": string;
+            };
+        };
+        responses: {
+            /** @description Upload result */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FsUploadBatchResponse"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description A file is in the place of a directory, or a directory in that of a file */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The archive is too large */
+            413: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3839,6 +6212,1049 @@ export interface operations {
             };
         };
     };
+    list_processes: {
+        parameters: {
+            query?: {
+                /** @description Only processes of this owner; all are of `user` */
+                owner?: components["schemas"]["ProcessOwner"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The processes */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProcessListResponse"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    create_process: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProcessCreateRequest"];
+            };
+        };
+        responses: {
+            /** @description The process runs */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProcessInfo"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many processes run */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    get_process_config: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The limits */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProcessConfig"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    set_process_config: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProcessConfig"];
+            };
+        };
+        responses: {
+            /** @description The limits from now on */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProcessConfig"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    run_process: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProcessRunRequest"];
+            };
+        };
+        responses: {
+            /** @description The command has ended */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProcessRunResponse"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many processes run */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    get_process: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Process id */
+                process_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The process */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProcessInfo"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    delete_process: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Process id */
+                process_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The process is forgotten */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The process is still running */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    send_process_input: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Process id */
+                process_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProcessInputRequest"];
+            };
+        };
+        responses: {
+            /** @description The input is accepted */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProcessInputResponse"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The process has exited, or reads no more */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The input is longer than the limit */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    kill_process: {
+        parameters: {
+            query?: {
+                /** @description How long to wait for the end of the process, in milliseconds; at most 300,000, and not at all without it */
+                waitMs?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Process id */
+                process_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The process as it is now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProcessInfo"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    get_process_logs: {
+        parameters: {
+            query?: {
+                /** @description Only entries of this stream; `combined`, which is the default, is all of them */
+                stream?: components["schemas"]["ProcessLogsStream"];
+                /** @description Of the entries that are there, only so many of the last */
+                tail?: number;
+                /** @description Answer with a stream of server-sent events that goes on until the process is deleted */
+                follow?: boolean;
+                /** @description Only entries after the one with this sequence; `Last-Event-ID` of a stream takes precedence */
+                since?: number;
+            };
+            header?: {
+                /** @description The sequence of the last entry seen */
+                "Last-Event-ID"?: string | null;
+            };
+            path: {
+                /** @description Process id */
+                process_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The output */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProcessLogsResponse"];
+                    "text/event-stream": string;
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    stop_process: {
+        parameters: {
+            query?: {
+                /** @description How long to wait for the end of the process, in milliseconds; at most 300,000, and not at all without it */
+                waitMs?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Process id */
+                process_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The process as it is now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProcessInfo"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    resize_process_terminal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Process id */
+                process_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProcessTerminalSize"];
+            };
+        };
+        responses: {
+            /** @description The size from now on */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProcessTerminalSize"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The process has no terminal, or has exited */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    open_process_terminal: {
+        parameters: {
+            query?: {
+                /** @description The token, for browsers, which cannot set headers here */
+                access_token?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Process id */
+                process_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A WebSocket from here on */
+            101: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The process has no terminal */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    list_requests: {
+        parameters: {
+            query?: {
+                /** @description Only requests of sessions created after this one: `next` of the page before */
+                after?: components["schemas"]["SessionId"];
+                /** @description The page ends with the session that makes it this long, 1 to 10,000; 1,000 without it */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The open requests */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenRequestsResponse"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
     list_sessions: {
         parameters: {
             query?: {
@@ -3852,6 +7268,8 @@ export interface operations {
                 ended?: boolean;
                 /** @description Only sessions with this label, `KEY:VALUE`; several are separated by commas, and all of them count */
                 label?: string;
+                /** @description Adds the state of each session */
+                include?: "state";
             };
             header?: never;
             path?: never;
@@ -3866,6 +7284,75 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SessionListResponse"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    create_new_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateSessionRequest"];
+            };
+        };
+        responses: {
+            /** @description Session created */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedSession"];
                 };
             };
             /** @description The request is not valid */
@@ -5300,6 +8787,91 @@ export interface operations {
             };
             /** @description What the path names does not exist */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    upload_file: {
+        parameters: {
+            query?: {
+                /** @description The name of the file, for people and for its type */
+                name?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Session id */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        /** @description The bytes of the file, with any content type but a form's */
+        requestBody: {
+            content: {
+                "application/octet-stream": number[];
+            };
+        };
+        responses: {
+            /** @description The file, as a message attaches it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MessageAttachment"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The file is too large */
+            413: {
                 headers: {
                     [name: string]: unknown;
                 };
