@@ -59,7 +59,8 @@ fn tell(agent: &str, response: &AgentInstallResponse, used: Option<&str>) -> any
     for AgentInstallArtifact { path, version, .. } in &response.artifacts {
         let version = version.as_deref().unwrap_or("of an unknown version");
         print::line(&format!("{agent} {version} {done}: {path}"))?;
-        if let Some(used) = used.filter(|used| used != path) {
+        if used != Some(path) {
+            let used = used.unwrap_or("the configured command, which was not found");
             print::note(&format!("a session uses it that asks for its version; the others use {used}"));
         }
     }

@@ -143,3 +143,20 @@ async fn a_package_that_was_renamed_has_its_old_name_in_old_versions() {
     assert!(calls[0].contains("@mariozechner/pi-coding-agent@0.73.1"), "{calls:?}");
     assert!(calls[1].contains("@earendil-works/pi-coding-agent@0.74.0"), "{calls:?}");
 }
+
+#[tokio::test]
+async fn a_configured_command_counts_unless_a_version_is_asked_for() {
+    let npm = FakeNpm::default();
+    npm.on_path("0.9.0");
+    let config = "[agents.claude]\nprotocol = \"claude\"\ncommand = [\"/nowhere/claude\", \"--own\"]\n";
+    let setup = npm.variables().into_iter().fold(setup(), |setup, (name, value)| setup.env(name, value));
+    let daemon = setup.config(config).start();
+    install(&daemon, &version("1.0.0")).await.unwrap();
+    let info = claude(&daemon).await;
+    assert!(!info.installed && info.installed_versions == ["1.0.0"], "{info:?}");
+    let id = omniglot_testkit::session_driver::session_id("plain");
+    let refused = daemon.client.create(&id, &asks_for(None)).await.unwrap_err();
+    let hint = refused.problem().unwrap().hint.clone().unwrap();
+    assert!(refused.status() == Some(404) && hint.contains("omniglot agents install claude"), "{hint}");
+    assert_eq!(says(&daemon, "s", Some("1.0.0")).await, "I am 1.0.0.");
+}
