@@ -32,7 +32,7 @@ async fn a_command_whose_time_is_over_is_killed_with_its_whole_tree() {
     let daemon = daemon();
     let script = "setsid sleep 1000 & echo $!; sleep 1000 & echo $!; echo $$; trap '' TERM; wait";
     let mut wanted = shell(script);
-    wanted["timeoutMs"] = json!(500);
+    wanted["timeoutMs"] = json!(2000);
     let ran = post(&daemon, "/run", wanted).await;
     assert_eq!((&ran["timedOut"], &ran["exitCode"]), (&json!(true), &Value::Null), "{ran}");
     let pids: Vec<u32> = ran["stdout"].as_str().unwrap().lines().map(|line| line.parse().unwrap()).collect();
@@ -103,10 +103,10 @@ async fn the_limits_are_told_and_can_be_changed_within_bounds() {
     });
     assert_eq!(get(&daemon, "/config").await, limits);
     let mut wanted = limits.clone();
-    wanted["maxRunTimeoutMs"] = json!(200);
+    wanted["maxRunTimeoutMs"] = json!(1000);
     wanted["maxOutputBytes"] = json!(3);
     let mut expected = wanted.clone();
-    expected["defaultRunTimeoutMs"] = json!(200);
+    expected["defaultRunTimeoutMs"] = json!(1000);
     assert_eq!(post(&daemon, "/config", wanted).await, expected);
     assert_eq!(get(&daemon, "/config").await, expected);
     let mut wanted = shell("echo hello; exec sleep 1000");

@@ -26,9 +26,10 @@ pub(crate) async fn run(
     let max_bytes = request.max_output_bytes.unwrap_or(limits.max_output_bytes).min(limits.max_output_bytes);
     let output = Arc::new(Output::new(usize::try_from(max_bytes).unwrap_or(usize::MAX)));
     let process = start(supervisor, request, output.clone()).await?;
+    let deadline = Instant::now() + Duration::from_millis(timeout);
     let timed_out = tokio::select! {
         _ = process.wait() => false,
-        () = tokio::time::sleep_until(began + Duration::from_millis(timeout)) => true,
+        () = tokio::time::sleep_until(deadline) => true,
         () = stopping.cancelled() => {
             process.kill();
             process.gone_or_left().await;
