@@ -1,4 +1,4 @@
-//! What is configured for the sessions of a directory: MCP servers and skills.
+//! The MCP servers and skills that are configured for the sessions of a directory.
 
 use omniglot_schema::{McpServerConfig, SkillsConfig};
 use reqwest::{Method, RequestBuilder};

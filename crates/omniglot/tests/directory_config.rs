@@ -1,4 +1,4 @@
-//! What is configured for a directory: sessions that are created there get it beside their own, and only an `admin`
+//! The configuration of a directory: sessions that are created there get it beside their own, and only an `admin`
 //! sees and changes it.
 
 #![allow(

@@ -39,7 +39,7 @@ pub(crate) struct SkillStore {
     placing: Arc<Mutex<()>>,
 }
 
-/// What is known of the skills of one session.
+/// The record of the skills of one session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Manifest {
     skills: Vec<Kept>,

@@ -1,4 +1,4 @@
-//! What is configured for a directory is kept, apart from other directories and kinds, and damage to it is no
+//! The configuration of a directory is kept, apart from other directories and kinds, and damage to it is no
 //! configuration.
 
 use omniglot_store::ConfigKey;

@@ -34,11 +34,12 @@ pub(super) fn skills(base: &Path, wanted: Option<&[String]>) -> Result<Vec<Skill
     let mut names = Vec::new();
     found.retain(|candidate| {
         let is_first = !names.contains(&candidate.name);
-        names.push(candidate.name.clone());
+        if is_first {
+            names.push(candidate.name.clone());
+        }
         is_first
     });
     if let Some(missing) = wanted.and_then(|wanted| wanted.iter().find(|name| !names.contains(name))) {
-        names.dedup();
         return Err(match names.as_slice() {
             [] => format!("there is no skill (no folder with a {FILE})"),
             names => format!("there is no skill {missing:?}; there are {}", names.join(", ")),
@@ -193,10 +194,10 @@ mod tests {
             let found = skills(dir.path(), wanted)?;
             Ok::<_, String>(found.into_iter().map(|skill| skill.name).collect::<Vec<_>>())
         };
-        assert_eq!(names(None).unwrap(), ["two", "one"]);
+        assert_eq!(names(None).unwrap(), ["one", "two"]);
         assert_eq!(names(Some(&["one".to_owned()])).unwrap(), ["one"]);
         let missing = names(Some(&["six".to_owned()])).unwrap_err();
-        assert_eq!(missing, "there is no skill \"six\"; there are two, one");
+        assert_eq!(missing, "there is no skill \"six\"; there are one, two");
         write(dir.path(), "bad", "no head");
         assert!(names(None).unwrap_err().starts_with("the skill \"bad\":"));
         assert_eq!(names(Some(&["one".to_owned()])).unwrap(), ["one"]);

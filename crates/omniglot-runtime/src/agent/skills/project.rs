@@ -106,9 +106,9 @@ pub(super) fn remove(own: &Path, manifest: &Manifest, others: &[(PathBuf, Manife
             continue;
         }
         let has = |other: &Manifest| other.skills.iter().any(|has| has.name == skill.name);
-        let heir = others.iter().find(|(_, other)| other.placed.as_ref() == Some(folder) && has(other));
+        let next_user = others.iter().find(|(_, other)| other.placed.as_ref() == Some(folder) && has(other));
         let removed = fs::remove_file(&link);
-        let renewed = heir.map(|(own, _)| symlink(super::folder_of(own, &skill.name), &link));
+        let renewed = next_user.map(|(own, _)| symlink(super::folder_of(own, &skill.name), &link));
         if let Err(error) = removed.and(renewed.unwrap_or(Ok(()))) {
             tracing::warn!(link = %link.display(), %error, "the link of a skill is left");
         }

@@ -1,5 +1,5 @@
-//! What is configured for a directory: MCP servers and skills for the sessions that are created there. For an
-//! `admin`, who sees it as it was written.
+//! The configuration of a directory: MCP servers and skills for the sessions that are created there. For an `admin`,
+//! who sees it as it was written.
 
 use axum::Json;
 use http::StatusCode;
