@@ -41,7 +41,9 @@ export class Follower {
   }
 
   close(): void {
-    this.running?.controller.abort(new Closed("the session is not followed any more"));
+    const reason = new Closed("the session is not followed any more");
+    this.running?.controller.abort(reason);
+    this.end(reason);
   }
 
   /** Adds a listener; returns how to remove it. */
@@ -53,11 +55,17 @@ export class Follower {
   /** Follows until the end, and returns its reason. */
   private async run(controller: AbortController, onCaughtUp: () => void): Promise<unknown> {
     const reason = await this.read(controller.signal, onCaughtUp).catch((error: unknown) => error);
+    // A session that was closed may be followed anew by now.
+    if (this.running?.controller === controller) this.end(reason);
+    return reason;
+  }
+
+  private end(reason: unknown): void {
     this.running = undefined;
     this.reset();
-    for (const listener of [...this.listeners]) listener.end(reason);
+    const listeners = [...this.listeners];
     this.listeners.clear();
-    return reason;
+    for (const listener of listeners) listener.end(reason);
   }
 
   private async read(signal: AbortSignal, onCaughtUp: () => void): Promise<unknown> {

@@ -1,5 +1,5 @@
 /** One session: its events, its state, and everything that a client can do with it. */
-import { Closed, Follower } from "./follower.js";
+import { Follower } from "./follower.js";
 import type { Http } from "./http.js";
 import { type PermissionRequest, type QuestionRequest, requests } from "./requests.js";
 import { type EventsOptions, EventStream } from "./stream.js";
@@ -139,11 +139,14 @@ export class Session {
         const [turnId, text] = [change.end.turn_id, said.join("\n\n")];
         resolve({ turnId, text, stopReason: stop_reason, usage: usage ?? undefined, costUsd: cost_usd ?? undefined, error });
       };
-      const end = (error: unknown) => reject(error instanceof Closed ? error : (error as Error));
-      const stop = this.follower.listen({ event, end });
+      const unlisten = this.follower.listen({ event, end: reject });
       const leave = () => {
         stop();
         reject(signal?.reason);
+      };
+      const stop = () => {
+        unlisten();
+        signal?.removeEventListener("abort", leave);
       };
       if (signal?.aborted) leave();
       signal?.addEventListener("abort", leave, { once: true });

@@ -52,6 +52,7 @@ export class EventStream implements AsyncIterable<Event> {
         else if (!response.ok || response.body === null) throw await refusal(response);
         else
           for await (const frame of frames(response.body, connection)) {
+            signal?.throwIfAborted();
             attempt = 0;
             if (frame.event === "deleted") return;
             if (frame.event === "caught_up") this.options.onCaughtUp?.();

@@ -79,6 +79,9 @@ async function answersRequests(session) {
   await permissions;
   equal(session.state.title, undefined, "nothing is known of a session that is not followed");
   await session.sync();
+  session.close();
+  await session.sync();
+  equal(session.state.title, "Cut", "a session can be followed again at once");
 }
 
 async function refusals(client, session, cursor, OmniglotError) {
