@@ -10,9 +10,10 @@
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use omniglot_schema::{CreateSessionRequest, PermissionReply, SkillSource};
+use omniglot_client::Client;
+use omniglot_schema::{CreateSessionRequest, CreateTokenRequest, PermissionReply, Scope, SkillSource};
 use omniglot_testkit::daemon::{Daemon, Setup};
-use omniglot_testkit::session_driver::{SessionDriver, session_id};
+use omniglot_testkit::session_driver::{SessionDriver, session_id, status_of};
 use omniglot_testkit::skills::{SkillFolder, from, source};
 
 fn daemon() -> Daemon {
@@ -201,4 +202,33 @@ async fn an_agent_of_which_nobody_knows_where_it_reads_skills_gets_none() {
     let refused = daemon.client.create(&session_id("s"), &request).await.unwrap_err();
     assert_eq!(refused.status(), Some(400));
     assert!(refused.to_string().contains("agent other"), "{refused}");
+}
+
+#[tokio::test]
+async fn folders_of_the_machine_are_for_an_admin_or_below_a_configured_root() {
+    let (folder, other) = (SkillFolder::default(), SkillFolder::default());
+    for folder in [&folder, &other] {
+        folder.add("one", "The first.");
+        folder.commit();
+    }
+    symlink(other.path(), folder.path().join("link")).unwrap();
+    let config = format!("[files]\nroots = [{:?}]\n", folder.path());
+    let daemon = Setup::new(env!("CARGO_BIN_EXE_omniglot")).config(config).start();
+    let driver = CreateTokenRequest {
+        name: "driver".into(),
+        scope: Scope::Drive,
+        sessions: None,
+        expires_in_seconds: None,
+    };
+    let secret = daemon.client.create_token(&driver).await.unwrap().secret;
+    let client = Client::new(&daemon.url, Some(secret)).unwrap();
+    for (name, allowed) in [("local", folder.as_local()), ("git", folder.as_git())] {
+        SessionDriver::create_with(&client, name, &request([allowed])).await;
+    }
+    let linked = source("local", folder.path().join("link").to_str().unwrap());
+    let encoded = source("git", &format!("file://{}/%2e%2e", folder.path().display()));
+    for refused in [other.as_local(), other.as_git(), linked, encoded] {
+        let refusal = client.create(&session_id("x"), &request([refused])).await;
+        assert_eq!(status_of(refusal), 403);
+    }
 }

@@ -14,14 +14,28 @@ impl Hub {
     /// Refuses skills that this caller may not name, or that the agent cannot take, before anything is fetched.
     pub(super) fn check_skills(&self, request: &CreateSessionRequest) -> Result<(), RuntimeError> {
         for source in sources(request)? {
-            if source.reads_this_machine() && !self.caller.may(Scope::Admin) {
+            if let Some(path) = source.local_path()
+                && !self.caller.may(Scope::Admin)
+                && !self.is_below_root(&path)
+            {
                 return Err(RuntimeError::Forbidden(format!(
-                    "the skills of {:?} are files of the daemon's machine, which need the scope `admin`",
+                    "the skills of {:?} are files of the daemon's machine, which need the scope `admin` or a place \
+                     below `roots` of [files] in omniglot.toml",
                     source.shown()
                 )));
             }
         }
         Ok(())
+    }
+
+    fn is_below_root(&self, path: &Path) -> bool {
+        // Git decodes the path of a URL, which would then be another one.
+        if path.to_string_lossy().contains('%') {
+            return false;
+        }
+        let Ok(path) = path.canonicalize() else { return false };
+        let mut roots = self.inner.file_roots.iter().filter_map(|root| root.canonicalize().ok());
+        roots.any(|root| path.starts_with(root))
     }
 
     /// Gets the skills of a session that has no row yet, or copies those of its origin.

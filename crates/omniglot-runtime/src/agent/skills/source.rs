@@ -43,11 +43,11 @@ impl Source {
         Ok(Self { place, wanted: source.skills.clone(), subpath, shown })
     }
 
-    /// Whether the source reads files of this machine.
-    pub(crate) fn reads_this_machine(&self) -> bool {
+    /// Returns the folder of this machine that the source reads.
+    pub(crate) fn local_path(&self) -> Option<PathBuf> {
         match &self.place {
-            Place::Local(_) => true,
-            Place::Git { url, .. } => url.starts_with("file://"),
+            Place::Local(path) => Some(path.clone()),
+            Place::Git { url, .. } => url.strip_prefix("file://").map(PathBuf::from),
         }
     }
 
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(url(r#"{"type":"git","source":"git@h:p"}"#), "git@h:p");
         assert_eq!(url(r#"{"type":"git","source":"/r"}"#), "file:///r");
         assert_eq!(url(r#"{"type":"local","source":"s"}"#), "/w/s");
-        let reads = |json: &str| parse(json).unwrap().reads_this_machine();
+        let reads = |json: &str| parse(json).unwrap().local_path().is_some();
         assert!(reads(r#"{"type":"git","source":"/r"}"#) && reads(r#"{"type":"local","source":"/r"}"#));
         assert!(!reads(r#"{"type":"git","source":"https://h/p"}"#));
     }
