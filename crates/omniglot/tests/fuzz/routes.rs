@@ -112,6 +112,10 @@ fn bodies(path: &str) -> Vec<Value> {
                 json!({"labels": {"app": "y", "old": null}}),
             ];
         }
+        "sessions" => json!({"agent": "mock", "labels": {"app": "x"}}),
+        "uploads" => json!({"any": "bytes"}),
+        "mcp" => json!({"type": "local", "command": "x", "args": ["a"], "env": {"A": "b"}}),
+        "skills" => json!({"sources": [{"type": "local", "source": "/x"}]}),
         "messages" | "stream" => json!({"message": "hi", "attachments": [{"path": "/x"}]}),
         "fork" => json!({"sessionId": "u"}),
         "install" => json!({"agentVersion": "1.2.3", "newest": false, "reinstall": false}),
