@@ -40,6 +40,8 @@ export interface RequestOptions {
   again?: boolean;
   /** The status that says, after a cut, that an earlier try has been carried out. */
   done?: number;
+  /** A header that every whole answer has. */
+  expects?: string;
 }
 
 const ATTEMPTS = 12;
@@ -84,6 +86,8 @@ export class Http {
         const signal = options.signal ? AbortSignal.any([options.signal, limit]) : limit;
         const response = await this.open(method, path, { ...options, signal });
         const text = await response.text();
+        const lacks = response.ok && options.expects !== undefined && !response.headers.has(options.expects);
+        if (lacks || isTorn(response.status, text)) throw new TypeError("the answer was cut");
         if (isCut && response.status === options.done) return { headers: response.headers, body: undefined };
         if (response.ok) return { headers: response.headers, body: text === "" ? undefined : JSON.parse(text) };
         const error = new OmniglotError(response.status, problemOf(response.status, text));
@@ -91,8 +95,7 @@ export class Http {
         wait = retryAfter(response);
       } catch (error) {
         options.signal?.throwIfAborted();
-        const final = error instanceof OmniglotError || error instanceof SyntaxError;
-        if (final || !(options.again ?? method === "GET") || attempt >= ATTEMPTS) throw error;
+        if (error instanceof OmniglotError || !(options.again ?? method === "GET") || attempt >= ATTEMPTS) throw error;
         isCut = true;
       }
       await pause(wait ?? backoff(attempt), options.signal);
@@ -115,7 +118,20 @@ export function retryAfter(response: Response): number | undefined {
 }
 
 export async function refusal(response: Response): Promise<OmniglotError> {
-  return new OmniglotError(response.status, problemOf(response.status, await response.text()));
+  const text = await response.text();
+  if (isTorn(response.status, text)) throw new TypeError("the answer was cut");
+  return new OmniglotError(response.status, problemOf(response.status, text));
+}
+
+/** Whether an answer ends too early: browsers take one that is cut in its headers or its body for a whole one. */
+function isTorn(status: number, text: string): boolean {
+  if (status === 204) return false;
+  try {
+    JSON.parse(text);
+    return false;
+  } catch {
+    return text === "" || text.startsWith("{");
+  }
 }
 
 function problemOf(status: number, text: string): ProblemDetails {

@@ -108,7 +108,7 @@ export class Session {
     const body = { message, attachments, delivery, client_ids: clientIds };
     const headers = { "idempotency-key": randomId() };
     const { headers: told } = await this.http.send("POST", `${this.path}/messages`, {
-      body, headers, signal, again: true,
+      body, headers, signal, again: true, expects: "omniglot-message-id",
     });
     const header = (name: string) => told.get(`omniglot-${name}`) ?? "";
     return { messageId: header("message-id"), delivery: header("delivery") as Sent["delivery"] };
