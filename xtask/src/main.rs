@@ -1,4 +1,4 @@
-//! The project's chores as one program: `cargo xtask test|fuzz|bench|openapi|events|sdk|matrix|agents|drift|programs`.
+//! The project's chores as one program: `cargo xtask test|fuzz|soak|bench|openapi|events|sdk|matrix|agents|drift|programs`.
 //!
 //! Only the command line is read here; each chore is a module. Everything runs in the root of the
 //! repository, needs no terminal and ends with a non-zero code when something is wrong.
@@ -14,6 +14,7 @@ mod openapi;
 mod programs;
 mod sdk;
 mod shell;
+mod soak;
 mod test;
 mod tools;
 
@@ -35,6 +36,8 @@ enum Chore {
     /// Try the fuzz targets of the tests with many more cases and another seed, on the stable toolchain; cargo-fuzz and
     /// nightly are not used.
     Fuzz(fuzz::Args),
+    /// Run the tests of endurance with their full counts, which takes minutes.
+    Soak(soak::Args),
     /// Build for release, measure, and print the numbers beside their targets.
     #[command(name = "bench")]
     Harness(bench::Args),
@@ -66,6 +69,7 @@ fn main() -> ExitCode {
     let done = shell::enter_root().and_then(|()| match Cli::parse().chore {
         Chore::Test(args) => test::run(&args),
         Chore::Fuzz(args) => fuzz::run(&args),
+        Chore::Soak(args) => soak::run(&args),
         Chore::Harness(args) => bench::run(&args),
         Chore::Openapi { check: true } => openapi::check(),
         Chore::Openapi { check: false } => openapi::write(),

@@ -6,6 +6,8 @@
     reason = "a test that cannot go on panics"
 )]
 
+#[path = "sandbox_sdk/everything.rs"]
+mod everything;
 #[path = "sandbox_sdk/files.rs"]
 mod files;
 #[path = "sandbox_sdk/play.rs"]

@@ -66,33 +66,40 @@ fn it_is_small_and_depends_on_nothing() {
     assert!(size > 1_000 && size <= 12_000, "{size} bytes");
 }
 
-/// Runs the first example of the README as it is written, against a daemon at the environment's address.
+/// Runs the example of each README as it is written, against a daemon at the environment's address.
 #[test]
-fn the_example_of_the_readme_runs_as_written() {
-    let readme = fs::read_to_string(sdk::path("typescript/README.md")).unwrap();
-    let example = readme.split("```ts\n").nth(1).unwrap().split("```").next().unwrap();
+fn the_examples_of_both_readmes_run_as_written() {
     let project = tempfile::tempdir().unwrap();
-    let package = project.path().join("node_modules/@omniglot/sdk");
-    fs::create_dir_all(package.parent().unwrap()).unwrap();
-    let built = sdk::typescript();
-    fs::create_dir(&package).unwrap();
+    install(project.path());
+    let daemon = Setup::new(OMNIGLOT).start();
+    for readme in ["typescript/README.md", "../README.md"] {
+        let text = fs::read_to_string(sdk::path(readme)).unwrap();
+        let mut blocks = text.split("```ts\n").skip(1).filter_map(|block| block.split("```").next());
+        let example = blocks.find(|block| block.contains("@omniglot/sdk")).unwrap();
+        fs::write(project.path().join("example.ts"), format!("declare const process: any;\n{example}"))
+            .unwrap();
+        let compiler = library("openapi-typescript", "node_modules/typescript/bin/tsc");
+        let switches =
+            ["--strict", "--target", "es2022", "--module", "nodenext", "--lib", "es2022,dom", "example.ts"];
+        succeed(node(Path::new(&compiler), &switches).current_dir(project.path()));
+        let said = succeed(
+            node(Path::new("example.js"), &[])
+                .current_dir(project.path())
+                .env("OMNIGLOT_URL", &daemon.url)
+                .env("OMNIGLOT_TOKEN", &daemon.token),
+        );
+        assert!(said.contains("allowed: ") && said.ends_with("end_turn\n"), "{readme}: {said}");
+    }
+}
+
+/// Puts the package into a project, as npm does.
+fn install(project: &Path) {
+    let package = project.join("node_modules/@omniglot/sdk");
+    fs::create_dir_all(package.join("dist")).unwrap();
     fs::copy(sdk::path("typescript/package.json"), package.join("package.json")).unwrap();
-    fs::create_dir(package.join("dist")).unwrap();
+    let built = sdk::typescript();
     for entry in fs::read_dir(built.path()).unwrap().map(Result::unwrap) {
         fs::copy(entry.path(), package.join("dist").join(entry.file_name())).unwrap();
     }
-    fs::write(project.path().join("package.json"), r#"{"type":"module"}"#).unwrap();
-    fs::write(project.path().join("example.ts"), format!("declare const process: any;\n{example}")).unwrap();
-    let compiler = library("openapi-typescript", "node_modules/typescript/bin/tsc");
-    let switches =
-        ["--strict", "--target", "es2022", "--module", "nodenext", "--lib", "es2022,dom", "example.ts"];
-    succeed(node(Path::new(&compiler), &switches).current_dir(project.path()));
-    let daemon = Setup::new(OMNIGLOT).start();
-    let said = succeed(
-        node(Path::new("example.js"), &[])
-            .current_dir(project.path())
-            .env("OMNIGLOT_URL", &daemon.url)
-            .env("OMNIGLOT_TOKEN", &daemon.token),
-    );
-    assert!(said.contains("allowed: ") && said.ends_with("end_turn\n"), "{said}");
+    fs::write(project.join("package.json"), r#"{"type":"module"}"#).unwrap();
 }

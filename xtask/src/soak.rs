@@ -1,0 +1,17 @@
+//! `cargo xtask soak`: the full counts of tests that `cargo xtask test` runs with small ones.
+
+use crate::shell::Line;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// How often the stream over all sessions is cut.
+    #[arg(long, default_value_t = 10_000)]
+    cuts: u32,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    // nextest ends tests that take minutes.
+    Line::new("cargo test -p omniglot --test all_events cuts_lose_and_double_nothing -- --nocapture")
+        .env("OMNIGLOT_CUTS", &args.cuts.to_string())
+        .run()
+}
