@@ -36,12 +36,21 @@ pub(crate) use temporary::TemporaryDirectory;
 
 /// The files of the daemon that nobody reaches through it: its private directory and its configuration.
 #[derive(Debug, Clone)]
-pub struct Private(Arc<[PathBuf]>);
+pub struct Private {
+    hidden: Arc<[PathBuf]>,
+    /// A directory below a hidden one that is not hidden.
+    shown: Option<Arc<Path>>,
+}
 
 impl Private {
     pub fn of(data_dir: &Path) -> Self {
         let paths = [omniglot_store::private(data_dir), data_dir.join(config::FILE_NAME)];
-        Self(paths.into_iter().map(|path| path.canonicalize().unwrap_or(path)).collect())
+        Self { hidden: paths.into_iter().map(real).collect(), shown: None }
+    }
+
+    /// Hides the whole data directory but `shown`.
+    pub(crate) fn all_of(data_dir: &Path, shown: Option<PathBuf>) -> Self {
+        Self { hidden: [real(data_dir.to_owned())].into(), shown: shown.map(|path| real(path).into()) }
     }
 
     /// Whether a path leads to a private file now. Parts that do not exist lead nowhere.
@@ -50,12 +59,13 @@ impl Private {
     }
 
     fn has(&self, resolved: &Path) -> bool {
-        self.0.iter().any(|private| resolved.starts_with(private))
+        let shown = self.shown.as_ref().is_some_and(|shown| resolved.starts_with(shown));
+        !shown && self.hidden.iter().any(|private| resolved.starts_with(private))
     }
 
     /// Whether private files would move with what is there.
     fn are_below(&self, resolved: &Path) -> bool {
-        self.0.iter().any(|private| private.starts_with(resolved))
+        self.hidden.iter().any(|private| private.starts_with(resolved))
     }
 
     /// Returns the file unless it is private.
@@ -63,6 +73,10 @@ impl Private {
         let path = real_path(&file)?;
         if self.has(&path) { Err(Refused::Private) } else { Ok(file) }
     }
+}
+
+fn real(path: PathBuf) -> PathBuf {
+    path.canonicalize().unwrap_or(path)
 }
 
 /// A directory that bounds everything opened by it.

@@ -161,6 +161,7 @@ impl Hub {
         let run_dir = private(&data_dir).join("run");
         let swept = crate::process::sweep::sweep(&run_dir);
         crate::agent::prepared::sweep(&run_dir);
+        upload::sweep(&attach::attachments(&data_dir));
         let temporaries = Temporaries::of(&data_dir);
         temporaries.sweep();
         if !swept.is_empty() {
@@ -249,11 +250,12 @@ impl Hub {
         let record = self.record(id).await?;
         let mut request = request;
         self.keep_inline(id, &mut request.attachments).await?;
-        let request = create::checked_message(&record, request, &self.private())?;
+        let private = self.private_in(&record);
+        let request = create::checked_message(&record, request, &private)?;
         if !self.is_live(id) {
             self.make_room().await;
         }
-        let files = attachments::load(request.attachments.clone(), self.private()).await;
+        let files = attachments::load(request.attachments.clone(), private).await;
         let message = Authored { request, by: self.author() };
         let posted = self.ask(id, SessionCommand::Post { message, files, key }).await?;
         posted.ok_or(RuntimeError::Stopping)
@@ -267,6 +269,14 @@ impl Hub {
     /// Opens a directory that a client has named, without the private files of the daemon.
     pub fn confined(&self, directory: &Path) -> Result<Root, OpenError> {
         Root::open(directory, self.private())
+    }
+
+    /// The files that the caller may not attach to a message: for a limited one also the uploads of other sessions.
+    fn private_in(&self, record: &SessionRecord) -> Private {
+        match self.caller.limit() {
+            Some(_) => Private::all_of(&self.inner.data_dir, Some(self.attachments_of(record.no))),
+            None => self.private(),
+        }
     }
 
     fn private(&self) -> Private {
@@ -409,7 +419,7 @@ impl Hub {
         limit: usize,
         types: Vec<UniversalEventType>,
     ) -> Result<Page, RuntimeError> {
-        let query = ReadQuery { after, limit, max_bytes: PAGE_BYTES, types };
+        let query = ReadQuery { after, limit, max_bytes: PAGE_BYTES, types, until: None };
         Ok(self.inner.store.read(record.no, query).await?)
     }
 

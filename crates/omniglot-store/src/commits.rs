@@ -34,6 +34,7 @@ pub enum Committed {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Removed {
     pub session_id: SessionId,
+    pub agent: String,
     pub labels: Labels,
 }
 
@@ -58,6 +59,11 @@ impl CommitFeed {
         Self { cursor, published, reads }
     }
 
+    /// Goes on after a commit that cannot be read.
+    pub fn skip(&mut self, no: u64) {
+        self.cursor = self.cursor.max(no);
+    }
+
     /// Waits until there are commits and returns them. Cancel-safe: the cursor moves only when they are returned.
     pub async fn next(&mut self) -> Result<Vec<Commit>, StoreError> {
         loop {
@@ -70,8 +76,10 @@ impl CommitFeed {
                 }
                 continue;
             };
-            if commits.first().is_some_and(|first| first.no != after + 1) {
-                return Err(StoreError::Pruned { after });
+            if let Some(first) = commits.first().filter(|first| first.no != after + 1) {
+                let floor = self.reads.run(|engine| engine.commit_head()).await?.floor;
+                let lost = StoreError::DamagedCommit { no: first.no - 1 };
+                return Err(if after < floor { StoreError::Pruned { after } } else { lost });
             }
             self.cursor = last.no;
             return Ok(commits);

@@ -75,7 +75,7 @@ impl Subscription {
 
     async fn read(&self, max_bytes: usize) -> Result<Vec<Arc<StoredEvent>>, StoreError> {
         let (session, after) = (self.session, self.cursor);
-        let query = ReadQuery { after, limit: usize::MAX, max_bytes, types: vec![] };
+        let query = ReadQuery { after, limit: usize::MAX, max_bytes, types: vec![], until: None };
         Ok(self.reads.run(move |engine| engine.read(session, &query)).await?.events)
     }
 }

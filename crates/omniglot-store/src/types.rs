@@ -238,6 +238,8 @@ pub struct ReadQuery {
     pub max_bytes: usize,
     /// All types when empty.
     pub types: Vec<UniversalEventType>,
+    /// The last sequence that is read; all when `None`.
+    pub until: Option<u64>,
 }
 
 #[derive(Debug, Clone)]

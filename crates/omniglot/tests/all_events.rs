@@ -279,3 +279,47 @@ async fn the_copies_of_a_fork_are_not_told_again() {
     assert_eq!(told.first().map(UniversalEvent::kind), Some(UniversalEventType::SessionStarted));
     assert!(told.iter().all(|event| event.copied_from().is_none()), "{told:?}");
 }
+
+#[tokio::test]
+async fn a_place_that_is_damaged_is_told_and_passed() {
+    let mut daemon = daemon();
+    for name in ["a", "b", "c"] {
+        SessionDriver::create(&daemon.client, name).await;
+    }
+    daemon.stop();
+    let database = rusqlite::Connection::open(daemon.data().join("private/omniglot.db")).unwrap();
+    let sql = "UPDATE commits SET crc = 0 WHERE session_no = 2";
+    let damaged = database.execute(sql, []).unwrap();
+    assert!(damaged > 0);
+    drop(database);
+    let daemon = daemon.restart();
+    let mut stream = Stream::open(&daemon, &daemon.token, "offset=0", None).await;
+    let frames = stream.until(|frame| frame.is("caught_up")).await;
+    assert_eq!(frames.iter().filter(|frame| frame.is("damaged") && frame.id.is_some()).count(), damaged);
+    let events: Vec<_> = frames.iter().filter_map(SseFrame::universal).collect();
+    assert_eq!(sequences(&events).into_keys().collect::<Vec<_>>(), ["a", "c"]);
+}
+
+#[tokio::test]
+async fn an_imported_fork_tells_no_copies() {
+    let daemon = daemon();
+    let session = SessionDriver::create(&daemon.client, "s").await;
+    session.turn("[[text:1]]", PermissionReply::Once).await;
+    daemon.client.fork(&session.id, &session_id("t")).await.unwrap();
+    let file = daemon.home().join("t.jsonl");
+    for args in [["sessions", "export", "t", "--output"], ["sessions", "import", "--as", "u"]] {
+        let run = std::process::Command::new(daemon.program())
+            .args(args)
+            .arg(&file)
+            .args(["--data-dir".as_ref(), daemon.data().as_os_str()])
+            .output()
+            .unwrap();
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    }
+    let mut stream = Stream::open(&daemon, &daemon.token, "offset=0", None).await;
+    let frames = stream.until(|frame| frame.is("caught_up")).await;
+    let of_import =
+        frames.iter().filter_map(SseFrame::universal).filter(|event| event.session_id.as_str() == "u");
+    assert!(of_import.clone().count() > 0);
+    assert!(of_import.into_iter().all(|event| event.copied_from().is_none()));
+}

@@ -50,6 +50,10 @@ pub enum AllEventsPiece {
         session_id: SessionId,
         sequence: u64,
     },
+    /// A commit that cannot be read any more: nobody knows of which session its events are.
+    Lost {
+        no: u64,
+    },
     /// Nothing for this reader.
     Nothing {
         no: u64,
@@ -96,7 +100,13 @@ impl AllEvents {
     /// Returns the next piece, of at most `max_bytes` but at least one event. Cancel-safe.
     pub async fn next(&mut self, max_bytes: usize) -> Result<AllEventsPiece, RuntimeError> {
         if self.waiting.is_empty() {
-            self.waiting = self.commits.next().await?.into();
+            match self.commits.next().await {
+                Err(StoreError::DamagedCommit { no }) => {
+                    self.commits.skip(no);
+                    return Ok(AllEventsPiece::Lost { no });
+                }
+                commits => self.waiting = commits?.into(),
+            }
         }
         let Some(commit) = self.waiting.front().cloned() else { return Err(RuntimeError::Stopping) };
         let piece = match commit.content {
@@ -107,7 +117,8 @@ impl AllEvents {
             Committed::Removed(ref removed) => {
                 self.known.remove(&commit.session);
                 let mut labels = self.filter.labels.iter().chain(self.hub.caller.limit());
-                match labels.all(|label| label.is_in(&removed.labels)) {
+                let agent = self.filter.agent.as_ref().is_none_or(|agent| *agent == removed.agent);
+                match agent && labels.all(|label| label.is_in(&removed.labels)) {
                     true => AllEventsPiece::Deleted { no: commit.no, session_id: removed.session_id.clone() },
                     false => AllEventsPiece::Nothing { no: commit.no },
                 }
@@ -118,7 +129,9 @@ impl AllEvents {
                 events.last().map(|event| event.seq).filter(|seq| seq < last)
             }
             AllEventsPiece::Damaged { sequence, .. } => Some(*sequence),
-            AllEventsPiece::Deleted { .. } | AllEventsPiece::Nothing { .. } => None,
+            AllEventsPiece::Deleted { .. } | AllEventsPiece::Lost { .. } | AllEventsPiece::Nothing { .. } => {
+                None
+            }
         };
         if self.partly.is_none() {
             self.waiting.pop_front();
@@ -140,13 +153,11 @@ impl AllEvents {
         if limit == 0 {
             return Ok(nothing);
         }
-        let query = ReadQuery { after, limit, max_bytes, types: self.filter.types.clone() };
+        let query =
+            ReadQuery { after, limit, max_bytes, types: self.filter.types.clone(), until: Some(last) };
         match self.hub.inner.store.read(commit.session, query).await {
-            Ok(page) => {
-                let mut events = page.events;
-                events.retain(|event| event.seq <= last);
-                Ok(if events.is_empty() { nothing } else { AllEventsPiece::Events { no, last, events } })
-            }
+            Ok(page) if page.events.is_empty() => Ok(nothing),
+            Ok(page) => Ok(AllEventsPiece::Events { no, last, events: page.events }),
             Err(StoreError::Damaged { seq, .. }) if seq <= last => {
                 Ok(AllEventsPiece::Damaged { no, session_id, sequence: seq })
             }

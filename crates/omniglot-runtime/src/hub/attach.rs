@@ -11,7 +11,7 @@ use omniglot_schema::{MessageAttachment, SessionId};
 use omniglot_store::{SessionNo, StoreError, shared};
 
 use super::Hub;
-use super::upload::Upload;
+use super::upload::{Upload, check_room};
 use crate::data_url::DataUrl;
 use crate::digest::sha256;
 use crate::error::RuntimeError;
@@ -28,6 +28,7 @@ impl Hub {
         bytes: Bytes,
     ) -> Result<String, RuntimeError> {
         let folder = self.attachments_of(self.record(id).await?.no);
+        check_room(&folder, bytes.len())?;
         let hash: String = sha256(&bytes).chars().take(16).collect();
         let path = folder.join(format!("{hash}-{}", plain(name)));
         let shown = path.to_string_lossy().into_owned();
@@ -74,9 +75,14 @@ impl Hub {
         }
     }
 
-    fn attachments_of(&self, session: SessionNo) -> PathBuf {
-        shared(&self.inner.data_dir).join("attachments").join(session.0.to_string())
+    pub(super) fn attachments_of(&self, session: SessionNo) -> PathBuf {
+        attachments(&self.inner.data_dir).join(session.0.to_string())
     }
+}
+
+/// The directory of all sessions' files.
+pub(super) fn attachments(data_dir: &Path) -> PathBuf {
+    shared(data_dir).join("attachments")
 }
 
 /// Written beside its place first, so that nobody reads half of it; and to the disk, since the message that

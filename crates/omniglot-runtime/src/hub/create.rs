@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use omniglot_agents::{Open, RefusalKind, SettingsRequest};
 use omniglot_schema::{
     AgentError, AuthState, AuthStatus, Connection, CreateSessionRequest, CreateSessionResponse, ErrorType,
-    MessageRequest, QuestionPolicy, SessionId, StatePatch,
+    MessageRequest, QuestionPolicy, SessionId, StatePatch, StatusLabel,
 };
 use omniglot_store::{Blob, NewSession, SessionNo, SessionRecord, StoreError};
 use omniglot_timeline::{Draft, Identity, SessionStarted, Timeline};
@@ -65,6 +65,7 @@ impl Hub {
         fork: Option<Fork>,
     ) -> Result<PendingSession, RuntimeError> {
         let is_copy = fork.is_some();
+        let left_out = fork.as_ref().and_then(|fork| fork.left_out.clone());
         let mut pending = PendingSession::new(id, request, fork);
         let entry = self.inner.launcher.catalog.get(&request.agent)?;
         open.lacks_credentials = self.lacks_credentials(entry);
@@ -82,6 +83,10 @@ impl Hub {
             Err(start_error) => pending.refused = Some(pending.unauthorised(start_error, entry)?),
         }
         pending.settle(request);
+        if let Some(left_out) = left_out {
+            let PendingSession { step, timeline, .. } = &mut pending;
+            step.with(|stamp, out| timeline.status(StatusLabel::Warning, left_out, stamp, out));
+        }
         self.check_open()?;
         self.learn(request, &pending.timeline, is_open);
         Ok(pending)
@@ -169,7 +174,7 @@ impl PendingSession {
         let identity = Identity { session_id: id.clone(), agent: request.agent.clone() };
         let seed = new_seed();
         let (timeline, blobs) = match fork {
-            Some(Fork { origin, blobs }) => (Timeline::forked(identity, seed, origin), blobs),
+            Some(Fork { origin, blobs, .. }) => (Timeline::forked(identity, seed, origin), blobs),
             None => (Timeline::new(identity, seed), vec![]),
         };
         let agent = request.agent.clone();

@@ -75,7 +75,9 @@ impl Hub {
         if is_admin {
             directories.extend(self.inner.file_roots.iter().cloned());
         }
-        Ok(FileSpace { directories, private: self.private(), temporaries: self.inner.temporaries.clone() })
+        // Uploads of other sessions and installed programs are in the data directory.
+        let private = if is_admin { self.private() } else { Private::all_of(&self.inner.data_dir, None) };
+        Ok(FileSpace { directories, private, temporaries: self.inner.temporaries.clone() })
     }
 }
 

@@ -15,9 +15,14 @@ use crate::error::RuntimeError;
 /// The number of events that are read at a time.
 const PAGE: usize = 1000;
 
+/// The longest transcript that is copied: it is held in memory and committed at once.
+const MAX_BYTES: usize = 256 << 20;
+
 /// The beginning of a fork.
 pub(super) struct Fork {
     pub(super) origin: ForkSource,
+    /// Tells why nothing was copied.
+    pub(super) left_out: Option<String>,
     /// The blobs that the copied events name.
     pub(super) blobs: Vec<Blob>,
 }
@@ -31,6 +36,9 @@ impl Hub {
     ) -> Result<CreateSessionResponse, RuntimeError> {
         self.check_open()?;
         let record = self.record(origin).await?;
+        if self.inner.store.session(&id).await?.is_some() {
+            return Err(RuntimeError::SessionExists(id.to_string()));
+        }
         let info = present::info(&record)?;
         let request: CreateSessionRequest = present::request(&record)?;
         let snapshot = present::snapshot(&record)?;
@@ -53,12 +61,22 @@ impl Hub {
 
     async fn read_origin(&self, record: &SessionRecord, snapshot: &Snapshot) -> Result<Fork, RuntimeError> {
         let mut reader = ForkSourceReader::new(record.id.clone(), snapshot);
-        let mut after = 0;
+        let (mut after, mut bytes) = (0, 0);
         loop {
             let page = self.events(record, after, PAGE, vec![]).await?;
             for event in &page.events {
                 after = event.seq;
+                bytes += event.json.len();
                 reader.read(parse(record, &event.json, event.seq)?);
+            }
+            if bytes > MAX_BYTES {
+                let origin = ForkSourceReader::new(record.id.clone(), snapshot).finish();
+                let left_out = format!(
+                    "what was said in {} is not copied: it is more than {} MiB",
+                    record.id,
+                    MAX_BYTES >> 20
+                );
+                return Ok(Fork { origin, left_out: Some(left_out), blobs: vec![] });
             }
             if !page.has_more {
                 break;
@@ -72,7 +90,7 @@ impl Hub {
             // An image may also be a file of the project, which is no blob.
             blobs.extend(self.inner.store.blob(record.no, &name).await?);
         }
-        Ok(Fork { origin, blobs })
+        Ok(Fork { origin, left_out: None, blobs })
     }
 }
 

@@ -78,7 +78,7 @@ fn row(
     request: &CreateSessionRequest,
     permissions: &Permissions,
 ) -> Result<NewSession, RuntimeError> {
-    let Export { id, header, frames, mut events, blobs, open, mut fold, .. } = export;
+    let Export { id, header, frames, mut events, blobs, open, mut fold, copied, .. } = export;
     fold.grants.clear();
     let identity = Identity { session_id: id.clone(), agent: request.agent.clone() };
     let snapshot =
@@ -99,7 +99,7 @@ fn row(
         record: record_of(&timeline),
         frames,
         events,
-        copied: 0,
+        copied,
         blobs,
     })
 }

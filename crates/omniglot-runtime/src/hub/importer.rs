@@ -38,6 +38,8 @@ pub struct Importer {
     open: Vec<UniversalEvent>,
     fold: Fold,
     ended: bool,
+    /// The number of events that are copies of another session's.
+    copied: u64,
 }
 
 /// Everything of a whole file, under the name that it shall have here.
@@ -49,6 +51,7 @@ pub struct Export {
     pub(crate) blobs: Vec<Blob>,
     pub(crate) open: Vec<UniversalEvent>,
     pub(crate) fold: Fold,
+    pub(crate) copied: u64,
     /// Where the session shall work, if not where it did.
     pub directory: Option<PathBuf>,
 }
@@ -69,6 +72,7 @@ impl Importer {
             open: vec![],
             fold: Fold::default(),
             ended: false,
+            copied: 0,
         }
     }
 
@@ -103,6 +107,7 @@ impl Importer {
             blobs: self.blobs,
             open: self.open,
             fold: self.fold,
+            copied: self.copied,
             directory: None,
         })
     }
@@ -127,6 +132,7 @@ impl Importer {
         self.verifier.event(&event);
         let frame_no = self.frame(event.raw.take());
         rename::rename(&mut event, &self.id);
+        self.copied += u64::from(event.copied_from().is_some());
         self.fold.apply(&event);
         let json = serde_json::to_vec(&event).map_err(|error| self.damaged(error.to_string()))?;
         self.events.push(NewEvent {

@@ -17,7 +17,8 @@ impl Hub {
         let types = vec![UniversalEventType::PermissionResolved, UniversalEventType::QuestionResolved];
         let mut after = 0;
         loop {
-            let query = ReadQuery { after, limit: 1000, max_bytes: PAGE_BYTES, types: types.clone() };
+            let query =
+                ReadQuery { after, limit: 1000, max_bytes: PAGE_BYTES, types: types.clone(), until: None };
             let page = self.inner.store.read(record.no, query).await?;
             for stored in &page.events {
                 after = stored.seq;

@@ -49,13 +49,26 @@ impl Hub {
             return Ok(Reassigned::Done);
         }
         let request = self.checked(inherited(&before, new_agent)?)?;
-        self.place_skills(id, &request)?;
-        let open = Open { skills: self.skills_of(id, &request), ..open_of(&request) };
-        let pending = self.open_agent(id, &request, open, None).await?;
+        let reassigned = self.replace_agent(id, &before, &request).await;
+        if !matches!(reassigned, Ok(Reassigned::Done)) {
+            self.place_skills(id, &present::request(&before)?)?;
+        }
+        reassigned
+    }
+
+    async fn replace_agent(
+        &self,
+        id: &SessionId,
+        before: &SessionRecord,
+        request: &CreateSessionRequest,
+    ) -> Result<Reassigned, RuntimeError> {
+        self.place_skills(id, request)?;
+        let open = Open { skills: self.skills_of(id, request), ..open_of(request) };
+        let pending = self.open_agent(id, request, open, None).await?;
         if !self.leaves_unused(id).await? || !self.is_unused_row(&self.record(id).await?).await? {
             return Ok(Reassigned::InUse);
         }
-        self.persist(id.clone(), &request, pending, Some(before.no)).await?;
+        self.persist(id.clone(), request, pending, Some(before.no)).await?;
         self.drop_attachments(before.no);
         Ok(Reassigned::Done)
     }

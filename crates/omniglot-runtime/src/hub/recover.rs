@@ -93,7 +93,7 @@ impl Hub {
     ) -> Result<(), RuntimeError> {
         let mut after = from.saturating_sub(1);
         loop {
-            let query = ReadQuery { after, limit: 10_000, max_bytes: PAGE_BYTES, types: vec![] };
+            let query = ReadQuery { after, limit: 10_000, max_bytes: PAGE_BYTES, types: vec![], until: None };
             let page = self.inner.store.read(record.no, query).await?;
             for stored in &page.events {
                 after = stored.seq;

@@ -56,10 +56,7 @@ impl Upload {
             return Err(RuntimeError::TooLarge(format!("the file is longer than {limit} MiB")));
         }
         if self.others + self.bytes > MAX_SESSION {
-            let limit = MAX_SESSION >> 20;
-            return Err(RuntimeError::TooLarge(format!(
-                "the files of this session are more than {limit} MiB"
-            )));
+            return Err(session_full());
         }
         self.hash.update(data);
         Ok(self.file.write_all(data).await.map_err(StoreError::Io)?)
@@ -71,6 +68,9 @@ impl Upload {
         name: &str,
         mime: Option<String>,
     ) -> Result<MessageAttachment, RuntimeError> {
+        if size_of(&self.folder).map_err(StoreError::Io)? > MAX_SESSION {
+            return Err(session_full());
+        }
         let hash: String = format!("{:x}", self.hash.clone().finalize()).chars().take(16).collect();
         let path = self.folder.join(format!("{hash}-{}", plain(name)));
         self.keep(&path).await.map_err(StoreError::Io)?;
@@ -90,6 +90,27 @@ impl Upload {
             File::open(folder).await?.sync_all().await?;
         }
         Ok(())
+    }
+}
+
+/// Refuses a file that would be too much for its session.
+pub(super) fn check_room(folder: &Path, bytes: usize) -> Result<(), RuntimeError> {
+    let others = if folder.exists() { size_of(folder).map_err(StoreError::Io)? } else { 0 };
+    if others + bytes as u64 > MAX_SESSION { Err(session_full()) } else { Ok(()) }
+}
+
+fn session_full() -> RuntimeError {
+    RuntimeError::TooLarge(format!("the files of this session are more than {} MiB", MAX_SESSION >> 20))
+}
+
+/// Removes what a daemon that died has left of uploads.
+pub(super) fn sweep(attachments: &Path) {
+    let folders = std::fs::read_dir(attachments).into_iter().flatten().flatten();
+    let files = folders.filter_map(|folder| std::fs::read_dir(folder.path()).ok()).flatten().flatten();
+    for half in files.filter(|file| file.file_name().as_encoded_bytes().starts_with(b".")) {
+        if let Err(error) = std::fs::remove_file(half.path()) {
+            tracing::warn!(file = %half.path().display(), %error, "a part of an upload is left");
+        }
     }
 }
 

@@ -5,7 +5,6 @@
 
 use std::collections::HashMap;
 
-use omniglot_schema::{Labels, SessionId};
 use rusqlite::{Connection, Row, Transaction, params};
 
 use super::checksum;
@@ -13,7 +12,7 @@ use super::open::{meta, set_meta};
 use super::rows::{int, uint};
 use crate::commits::{Commit, CommitHead, Committed, Removed};
 use crate::engine::{Change, Done, Outcomes};
-use crate::types::{SessionNo, StoreError};
+use crate::types::{SessionNo, SessionRecord, StoreError};
 
 pub(super) const TABLE: &str = "
 CREATE TABLE commits (
@@ -71,7 +70,7 @@ pub(super) fn note(
             (Change::Create(creation), Ok(Done::Created(record))) => {
                 if let Some(old) = creation.replaces {
                     grown.write(transaction)?;
-                    remove(transaction, old, Some(&creation.new.id), Some(&creation.new.labels))?;
+                    remove(transaction, old, record)?;
                 }
                 for (first, last) in creation.new.told() {
                     grown.add(record.no, first, last);
@@ -79,8 +78,10 @@ pub(super) fn note(
             }
             (Change::Delete(session), Ok(Done::Deleted(record))) => {
                 grown.write(transaction)?;
-                let record = record.as_deref();
-                remove(transaction, *session, record.map(|r| &r.id), record.map(|r| &r.labels))?;
+                // Nobody has been told the name of a session whose row is damaged.
+                if let Some(record) = record {
+                    remove(transaction, *session, record)?;
+                }
             }
             _ => {}
         }
@@ -119,12 +120,10 @@ impl Grown {
 fn remove(
     transaction: &Transaction<'_>,
     session: SessionNo,
-    id: Option<&SessionId>,
-    labels: Option<&Labels>,
+    record: &SessionRecord,
 ) -> Result<(), StoreError> {
-    // Nobody has been told the name of a session whose row is damaged.
-    let (Some(id), Some(labels)) = (id, labels) else { return Ok(()) };
-    let removed = Removed { session_id: id.clone(), labels: labels.clone() };
+    let SessionRecord { id, agent, labels, .. } = record.clone();
+    let removed = Removed { session_id: id, agent, labels };
     let removed = serde_json::to_string(&removed).map_err(std::io::Error::other)?;
     insert(transaction, session, (0, 0), Some(&removed))
 }

@@ -58,7 +58,8 @@ impl PageBuilder<'_> {
         last_seq: u64,
     ) -> Result<End, StoreError> {
         let mut statement = transaction.prepare_cached(&sql(&self.query.types))?;
-        let mut rows = statement.query(params![session.0, int(self.query.after)])?;
+        let until = self.query.until.unwrap_or(last_seq);
+        let mut rows = statement.query(params![session.0, int(self.query.after), int(until)])?;
         while let Some(row) = rows.next()? {
             let seq = uint(row.get(0)?);
             if self.all_types() && seq != self.expected {
@@ -69,7 +70,7 @@ impl PageBuilder<'_> {
                 return Ok(End::Full);
             }
         }
-        let missing = self.all_types() && self.expected <= last_seq;
+        let missing = self.all_types() && self.expected <= until.min(last_seq);
         Ok(if missing { End::Damaged { seq: self.expected } } else { End::OfLog })
     }
 
@@ -91,8 +92,8 @@ impl PageBuilder<'_> {
 }
 
 fn sql(types: &[UniversalEventType]) -> String {
-    let columns =
-        "SELECT seq, type, time, payload, frame_no, crc FROM events WHERE session_no = ?1 AND seq > ?2";
+    let columns = "SELECT seq, type, time, payload, frame_no, crc FROM events
+         WHERE session_no = ?1 AND seq > ?2 AND seq <= ?3";
     if types.is_empty() {
         return format!("{columns} ORDER BY seq");
     }

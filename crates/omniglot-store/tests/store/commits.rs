@@ -81,6 +81,10 @@ async fn the_oldest_rows_go_and_a_reader_behind_them_is_told() {
     append(&store, deltas(&a, [2])).await;
     assert_eq!(store.commit_head().await.unwrap().floor, 1_023_998);
     assert!(matches!(store.follow_commits(0).next().await, Err(StoreError::DamagedCommit { no: 1_023_999 })));
+    let mut behind = store.follow_commits(1_023_998);
+    assert!(behind.next().await.is_err());
+    behind.skip(1_023_999);
+    assert_eq!(behind.next().await.unwrap()[0].no, 1_024_000, "it goes on after what cannot be read");
     assert_eq!(told(&store, 1_023_999).await, ["1 2-2"]);
     append(&store, deltas(&a, [3])).await;
     database(dir.path()).execute("DELETE FROM commits WHERE no <= 1024000", []).unwrap();

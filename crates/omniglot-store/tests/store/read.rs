@@ -52,8 +52,12 @@ async fn a_read_by_type_skips_the_others() {
     assert_eq!(page.events[0].kind, UniversalEventType::TurnStarted);
     let page = read(&store, session.no, ReadQuery { types: types.clone(), limit: 1, ..after(0) }).await;
     assert_eq!((seqs(&page.events), page.has_more), (vec![4], true));
-    let page = read(&store, session.no, ReadQuery { types, limit: 1, ..after(4) }).await;
+    let page = read(&store, session.no, ReadQuery { types: types.clone(), limit: 1, ..after(4) }).await;
     assert_eq!((seqs(&page.events), page.has_more), (vec![8], false));
+    let page = read(&store, session.no, ReadQuery { types, until: Some(7), ..after(4) }).await;
+    assert_eq!((seqs(&page.events), page.has_more), (vec![], false));
+    let page = read(&store, session.no, ReadQuery { until: Some(6), ..after(4) }).await;
+    assert_eq!((seqs(&page.events), page.has_more), (vec![5, 6], false));
 }
 
 #[tokio::test]

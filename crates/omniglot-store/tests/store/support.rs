@@ -96,7 +96,7 @@ pub(crate) async fn append(store: &Store, batch: Batch) {
 }
 
 pub(crate) fn after(after: u64) -> ReadQuery {
-    ReadQuery { after, limit: usize::MAX, max_bytes: usize::MAX, types: vec![] }
+    ReadQuery { after, limit: usize::MAX, max_bytes: usize::MAX, types: vec![], until: None }
 }
 
 pub(crate) async fn read(store: &Store, session: SessionNo, query: ReadQuery) -> Page {

@@ -160,9 +160,7 @@ impl Timeline {
         for event in events {
             let mut data = event.data;
             data.visit_ids(&mut |id| {
-                if let Some(renamed) = renamed(id, &seed, &self.seed) {
-                    *id = renamed;
-                }
+                *id = renamed(id, &seed, &self.seed);
             });
             data.visit_blob_paths(&mut |path| Some(format!("{}{}", blobs.1, path.strip_prefix(&blobs.0)?)));
             if let EventData::TurnStarted(turn) = &mut data {
@@ -187,13 +185,30 @@ impl Timeline {
     }
 }
 
-/// Ids of the origin hold its seed. The mark keeps them apart from those that the fork makes itself.
-fn renamed(id: &str, from: &str, to: &str) -> Option<String> {
-    let (prefix, rest) = id.split_once('_')?;
-    let rest = rest.strip_prefix(from)?;
-    Some(format!("{prefix}_{to}c{rest}"))
+/// Ids of the origin hold its seed, or another one if they were imported. The marks keep them apart from those that
+/// the fork makes itself.
+fn renamed(id: &str, from: &str, to: &str) -> String {
+    let (prefix, rest) = id.split_once('_').unwrap_or(("", id));
+    match rest.strip_prefix(from) {
+        Some(rest) => format!("{prefix}_{to}c{rest}"),
+        None => format!("{prefix}_{to}i_{rest}"),
+    }
 }
 
 fn blobs_of(session: &SessionId) -> String {
     format!("/v1/sessions/{session}/blobs/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_several_origins_never_meet() {
+        assert_eq!(renamed("itm_a_5", "a", "b"), "itm_bc_5");
+        assert_eq!(renamed("itm_bc_5", "b", "d"), "itm_dcc_5");
+        assert_eq!(renamed("itm_b_5", "b", "d"), "itm_dc_5");
+        assert_eq!(renamed("itm_a_5", "b", "d"), "itm_di_a_5", "imported into b");
+        assert_eq!(renamed("itm_di_a_5", "d", "e"), "itm_eci_a_5");
+    }
 }

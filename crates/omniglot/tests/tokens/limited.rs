@@ -3,7 +3,8 @@
 use futures_util::StreamExt as _;
 use omniglot_client::{EventsQuery, SessionFilter, StreamFrom};
 use omniglot_schema::{
-    CreateSessionRequest, Label, PermissionReply, QueueOnCancel, Scope, SessionPatch, SkillsConfig,
+    CreateSessionRequest, Label, MessageAttachment, MessageRequest, PermissionReply, QueueOnCancel, Scope,
+    SessionPatch, SkillsConfig,
 };
 use omniglot_testkit::session_driver::{SessionDriver, message, session_id};
 use reqwest::Method;
@@ -210,4 +211,35 @@ async fn labels_are_set_changed_and_searched() {
     let many = (0..17).map(|n| (n.to_string(), String::new())).collect();
     let request = CreateSessionRequest { labels: many, ..CreateSessionRequest::new("mock") };
     refused(client.create(&session_id("many"), &request).await, 400);
+}
+
+/// The uploads of other sessions and the programs of installed agents are below `shared/`.
+#[tokio::test]
+async fn it_reaches_no_file_of_the_daemon_also_when_its_session_is_there() {
+    let daemon = daemon();
+    two_sessions(&daemon).await;
+    let upload = |id: &str| format!("{}/v1/sessions/{id}/uploads?name=a.txt", daemon.url);
+    let upload = |id: &str, token: &str| {
+        reqwest::Client::new().post(upload(id)).bearer_auth(token).body("secret").send()
+    };
+    let others = upload("other", &daemon.token).await.unwrap().text().await.unwrap();
+    let others: MessageAttachment = serde_json::from_str(&others).unwrap();
+    let holder = Holder::of(&daemon, &limited_to_x(Scope::Drive)).await;
+    let shared = daemon.data().join("shared").to_str().unwrap().to_owned();
+    let there = CreateSessionRequest { directory: Some(shared.clone()), ..CreateSessionRequest::new("mock") };
+    holder.client.create(&session_id("there"), &there).await.unwrap();
+    let files = format!("session_id=there&path={}", others.path);
+    for (method, path) in [
+        (Method::GET, format!("/v1/fs/file?{files}")),
+        (Method::PUT, format!("/v1/fs/file?session_id=there&path={shared}/agents/x")),
+        (Method::GET, "/v1/fs/entries?session_id=there".to_owned()),
+    ] {
+        assert_eq!(holder.status(method, &path).await, 403, "{path}");
+    }
+    let attach =
+        |file: MessageAttachment| MessageRequest { attachments: vec![file], ..message("[[text:1]]") };
+    refused(holder.client.post(&session_id("mine"), &attach(others), None).await, 400);
+    let own = upload("mine", &holder.token.secret).await.unwrap().text().await.unwrap();
+    let own: MessageAttachment = serde_json::from_str(&own).unwrap();
+    holder.client.post(&session_id("mine"), &attach(own), None).await.unwrap();
 }

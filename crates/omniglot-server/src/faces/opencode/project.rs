@@ -71,6 +71,8 @@ pub struct Projector {
     ids: Minter,
     /// The time of the current event, in milliseconds since 1970.
     now: i64,
+    /// Whether the current event is a copy of another session's, and counts only there.
+    is_copy: bool,
     out: Vec<OcEvent>,
     sequence: u64,
     messages: Messages,
@@ -107,6 +109,7 @@ impl Projector {
             id: ids::session(&summary.session),
             ids: Minter::new(summary.session.clone()),
             now: summary.created,
+            is_copy: false,
             out: vec![],
             sequence: 0,
             messages: Messages::default(),
@@ -135,6 +138,7 @@ impl Projector {
         }
         self.sequence = event.sequence;
         self.now = event.time.as_millisecond();
+        self.is_copy = event.copied_from().is_some();
         // Out of the projector while its change is projected, which is all that the projection looks at.
         let mut view = std::mem::take(&mut self.view);
         let is_other = self.change(view.apply(event));

@@ -67,7 +67,9 @@ impl Projector {
         let Some(turn) = self.turn.take() else { return };
         let tokens = end.usage.as_ref().map(tokens).unwrap_or_default();
         self.close_assistant(&turn, &tokens, end);
-        add(&mut self.tokens, &tokens);
+        if !self.is_copy {
+            add(&mut self.tokens, &tokens);
+        }
         self.say_status(Status::Idle);
         self.say(Payload::SessionIdle { session_id: self.id.clone() });
         self.tell_changes(turn);

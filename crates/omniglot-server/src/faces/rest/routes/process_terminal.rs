@@ -9,11 +9,12 @@ use axum::extract::Query;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::response::Response;
+use futures_util::FutureExt as _;
 use http::Uri;
 use omniglot_runtime::process::user::log::{Entry, LogReader, Wanted};
 use omniglot_runtime::{ProcessError, RuntimeError, UserProcess};
 use omniglot_schema::ProblemDetails;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::app::App;
 use crate::faces::rest::wire::process::{ClientFrame, ServerFrame, TerminalQuery, decode};
@@ -67,9 +68,18 @@ pub(crate) async fn open_process_terminal(
     }
     let upgrade = upgrade.map_err(|error| Problem::invalid(error.body_text()))?;
     Ok(upgrade.max_message_size(MAX_FRAME).on_upgrade(move |socket| async move {
+        let caller = app.hub.caller().clone();
         let mut terminal = Terminal { log: process.read_log(Wanted::all()), socket, app, process };
-        if let Err(error) = terminal.serve().await {
-            tracing::debug!(%error, "a terminal's connection broke");
+        // A client that does not read must not stay beyond its token.
+        let ended = async {
+            caller.ended().await;
+            sleep(CLOSE).await;
+        };
+        tokio::select! {
+            served = terminal.serve() => if let Err(error) = served {
+                tracing::debug!(%error, "a terminal's connection broke");
+            },
+            () = ended => {}
         }
     }))
 }
@@ -89,7 +99,13 @@ impl Terminal {
         self.tell(&ServerFrame::Ready { process_id: process.id() }).await?;
         let mut beat_at = Instant::now() + self.app.limits.heartbeat;
         loop {
+            // Whatever else is ready: nothing is done for a token that has ended.
+            if caller.ended().now_or_never().is_some() {
+                break;
+            }
             tokio::select! {
+                () = caller.ended() => break,
+                () = stop.cancelled() => break,
                 entries = self.log.next(PIECE) => match entries {
                     Some(entries) => self.show(entries).await?,
                     None => break,
@@ -107,8 +123,6 @@ impl Terminal {
                     beat_at = Instant::now() + self.app.limits.heartbeat;
                     self.socket.send(Message::Ping(Default::default())).await?;
                 }
-                () = caller.ended() => break,
-                () = stop.cancelled() => break,
             }
         }
         self.close().await

@@ -116,6 +116,10 @@ impl AllEventsStream {
                 self.named("deleted", json!({"session_id": session_id}));
             }
             AllEventsPiece::Damaged { no, session_id, sequence } => self.damaged(no, &session_id, sequence),
+            AllEventsPiece::Lost { no } => {
+                self.position = CommitPosition { no, partly: None };
+                self.named("damaged", json!({"number": no}));
+            }
             AllEventsPiece::Nothing { no } => self.position = CommitPosition { no, partly: None },
         }
         self.say_caught_up();

@@ -86,6 +86,9 @@ impl AllCursor {
 
     /// Returns the position after which to read, if it is one of this order and still kept.
     pub(crate) fn within(self, head: &CommitHead) -> Result<CommitPosition, Problem> {
+        if self.epoch.is_none() && self.position == (CommitPosition { no: 0, partly: None }) {
+            return Ok(CommitPosition { no: head.floor, partly: None });
+        }
         if self.epoch.is_some_and(|epoch| epoch != head.epoch) {
             return Err(gone("the cursor is of another log; list the sessions again".into()));
         }
@@ -176,6 +179,7 @@ mod tests {
 
     #[test]
     fn a_cursor_of_all_events_is_one_that_can_be_read_from() {
+        assert_eq!(all_from("0"), Ok((5, None)), "from the oldest that is kept");
         assert_eq!(all_from("5"), Ok((5, None)));
         assert_eq!(all_from("e1.10"), Ok((10, None)));
         assert_eq!(all_from("e1.6.3"), Ok((6, Some(3))));
