@@ -20,7 +20,14 @@ pub(super) fn commit(
 ) -> Result<Outcomes, StoreError> {
     let mut refused = HashMap::new();
     loop {
-        match attempt(connection, changes, now_ms, &refused)? {
+        let attempted = match attempt(connection, changes, now_ms, &refused, Order::Noted) {
+            // A full log has no room for a note either, and these make some.
+            Err(_) if changes.iter().all(Change::makes_room) => {
+                attempt(connection, changes, now_ms, &refused, Order::Unknown)
+            }
+            attempted => attempted,
+        };
+        match attempted? {
             Attempt::Committed(mut outcomes) => {
                 for (index, error) in refused {
                     if let Some(outcome) = outcomes.get_mut(index) {
@@ -35,6 +42,13 @@ pub(super) fn commit(
     }
 }
 
+/// Whether the place of a transaction in the order of all events is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Noted,
+    Unknown,
+}
+
 enum Attempt {
     Committed(Outcomes),
     Refused { index: usize, error: StoreError },
@@ -45,6 +59,7 @@ fn attempt(
     changes: &[Change],
     now_ms: i64,
     refused: &HashMap<usize, StoreError>,
+    order: Order,
 ) -> Result<Attempt, StoreError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let mut outcomes = Vec::with_capacity(changes.len());
@@ -66,7 +81,9 @@ fn attempt(
             Err(error) => return Err(error),
         }
     }
-    commits::note(&transaction, changes, &outcomes)?;
+    if order == Order::Noted {
+        commits::note(&transaction, changes, &outcomes)?;
+    }
     transaction.commit()?;
     Ok(Attempt::Committed(outcomes))
 }

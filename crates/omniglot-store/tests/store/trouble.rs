@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use crate::support::*;
 
-const SMALL: u64 = 320 << 10;
+const SMALL: u64 = 384 << 10;
 const LARGE: u64 = 10 << 20;
 
 fn padded(session: &SessionRecord, seq: u64) -> Batch {
@@ -67,7 +67,7 @@ impl Stuck {
 async fn a_full_log_says_why_and_stays_readable() {
     let stuck = stuck().await;
     let said = stuck.store.fault().unwrap();
-    assert!(said.contains("limit of 327680 bytes; raise the limit or delete sessions"), "{said}");
+    assert!(said.contains("limit of 393216 bytes; raise the limit or delete sessions"), "{said}");
     let page = read(&stuck.store, stuck.session.no, after(0)).await;
     assert_eq!(page.events.len() as u64, stuck.first - 1);
     assert!(stuck.store.session(&id("filler")).await.unwrap().is_some());
