@@ -18,6 +18,10 @@ export class Fold {
   /** Since when the native session is this one. */
   native_since: string | null = null;
   agent_version: string | null = null;
+  /** The session that this one was forked from. */
+  forked_from: string | null = null;
+  /** The first line that a person wrote, cut: the title of a session that has no other. */
+  first_prompt: string | null = null;
   state: SessionState = {};
   /** Somebody gave the session its title. */
   titled = false;
@@ -38,7 +42,10 @@ export class Fold {
   /** Folds the next event of the session. */
   apply(event: Event): void {
     this.last_seq = event.sequence;
-    this.last_time = event.time;
+    if (this.last_time === null || Date.parse(event.time) >= Date.parse(this.last_time)) this.last_time = event.time;
+    this.first_prompt ??= promptTitle(event);
+    // A fork begins with the words of its origin; its state is its own.
+    if (event.metadata?.copied_from != null) return;
     const native = event.native_session_id ?? null;
     if (native !== null && native !== this.native_session_id) {
       this.native_session_id = native;
@@ -48,6 +55,7 @@ export class Fold {
       case "session.started":
         [this.started, this.ended] = [true, false];
         this.agent_version = event.data.metadata?.agent_version ?? this.agent_version;
+        this.forked_from = event.data.metadata?.forked_from ?? this.forked_from;
         break;
       case "session.ended":
         this.ended = true;
@@ -98,6 +106,18 @@ export class Fold {
     if (!this.grants.some((known) => known.tool === tool && known.pattern === pattern))
       this.grants.push({ tool, pattern });
   }
+}
+
+/** Returns the first line of a person's message, cut to the length of a title. */
+function promptTitle(event: Event): string | null {
+  if ((event.type !== "item.started" && event.type !== "item.completed") || event.data.item.role !== "user") return null;
+  const lines = event.data.item.content.flatMap((part) => (part.type === "text" ? part.text.split("\n") : []));
+  for (const line of lines) {
+    const points = [...line.trim()];
+    const title = points.filter((point) => !/\p{Cc}/u.test(point)).slice(0, 80).join("") + (points.length > 80 ? "…" : "");
+    if (title !== "") return title;
+  }
+  return null;
 }
 
 /** Applies a merge patch: null removes a key. */

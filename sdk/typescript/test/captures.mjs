@@ -25,8 +25,9 @@ function told(change) {
 
 /** The fold without what Rust leaves out when it is empty. */
 function folded(fold) {
-  const { titled, late, ...rest } = plain(fold);
-  return { ...rest, ...(titled && { titled }), ...(Object.keys(late).length > 0 && { late }) };
+  const { titled, late, forked_from, first_prompt, ...rest } = plain(fold);
+  const told = { ...(forked_from && { forked_from }), ...(first_prompt && { first_prompt }), ...(titled && { titled }) };
+  return { ...rest, ...told, ...(Object.keys(late).length > 0 && { late }) };
 }
 
 let count = 0;
