@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+/// The kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FsEntryType {
@@ -14,8 +15,11 @@ pub enum FsEntryType {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FsEntry {
+    /// The name within its directory.
     pub name: String,
+    /// The absolute path.
     pub path: String,
+    /// Whether it is a file or a directory.
     pub entry_type: FsEntryType,
     /// Bytes.
     pub size: u64,
@@ -24,10 +28,13 @@ pub struct FsEntry {
     pub modified: Option<String>,
 }
 
+/// A file or a directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FsStat {
+    /// The absolute path.
     pub path: String,
+    /// Whether it is a file or a directory.
     pub entry_type: FsEntryType,
     /// Bytes.
     pub size: u64,
@@ -36,34 +43,45 @@ pub struct FsStat {
     pub modified: Option<String>,
 }
 
+/// The file that was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FsWriteResponse {
+    /// The absolute path of the file.
     pub path: String,
+    /// The length of the file.
     pub bytes_written: u64,
 }
 
 /// The path that was made or deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FsActionResponse {
+    /// The absolute path.
     pub path: String,
 }
 
+/// The file or directory to move.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FsMoveRequest {
+    /// The present path.
     pub from: String,
+    /// The new path.
     pub to: String,
     /// Replace a file, or an empty directory, that has the new name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overwrite: Option<bool>,
 }
 
+/// The move that was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FsMoveResponse {
+    /// The absolute path before.
     pub from: String,
+    /// The absolute path now.
     pub to: String,
 }
 
+/// The content of an archive that was unpacked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FsUploadBatchResponse {
     /// The files and directories of the archive, where they are now.

@@ -19,6 +19,7 @@ pub struct AgentInstallRequest {
     pub newest: Option<bool>,
 }
 
+/// The result of an installation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AgentInstallResponse {
     /// Whether there was nothing to do.
@@ -27,14 +28,17 @@ pub struct AgentInstallResponse {
     pub artifacts: Vec<AgentInstallArtifact>,
 }
 
+/// A program of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AgentInstallArtifact {
     /// `agent`
     pub kind: String,
+    /// The path of the program.
     pub path: String,
     /// `npm` for a program that the daemon has installed, `path` for one of the search path, `configured` or
     /// `builtin`.
     pub source: String,
+    /// The version of the program, as far as it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
 }

@@ -42,11 +42,13 @@ impl Default for ProcessConfig {
     }
 }
 
+/// A program to run to its end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProcessRunRequest {
     /// The program; without a `/` it is looked for on the PATH.
     pub command: String,
+    /// The arguments of the program.
     #[serde(default)]
     pub args: Vec<String>,
     /// The directory to run in; without it the daemon's working directory.
@@ -63,6 +65,7 @@ pub struct ProcessRunRequest {
     pub max_output_bytes: Option<u64>,
 }
 
+/// The result of a program that was run to its end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessRunResponse {
@@ -79,14 +82,17 @@ pub struct ProcessRunResponse {
     pub stdout_truncated: bool,
     /// Whether stderr was longer than what is returned.
     pub stderr_truncated: bool,
+    /// The time that it ran, in milliseconds.
     pub duration_ms: u64,
 }
 
+/// A program to start in the background.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProcessCreateRequest {
     /// The program; without a `/` it is looked for on the PATH.
     pub command: String,
+    /// The arguments of the program.
     #[serde(default)]
     pub args: Vec<String>,
     /// The directory to run in; without it the daemon's working directory.
@@ -103,19 +109,26 @@ pub struct ProcessCreateRequest {
     pub interactive: bool,
 }
 
+/// A process that a client has started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessInfo {
     /// `proc_` and a number that this daemon does not use again.
     pub id: String,
+    /// The program.
     pub command: String,
+    /// The arguments of the program.
     pub args: Vec<String>,
     /// The directory that it was started in.
     pub cwd: String,
+    /// Whether it runs in a terminal of its own.
     pub tty: bool,
+    /// The note of the client that started it.
     pub interactive: bool,
     pub owner: ProcessOwner,
+    /// Whether it still runs.
     pub status: ProcessState,
+    /// The process id on the daemon's machine.
     pub pid: u32,
     /// Absent while it runs, and when a signal ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -136,6 +149,7 @@ pub enum ProcessOwner {
     System,
 }
 
+/// Whether a process still runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ProcessState {
@@ -144,6 +158,7 @@ pub enum ProcessState {
     Exited,
 }
 
+/// The processes that are known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ProcessListResponse {
     /// Oldest first.
@@ -176,24 +191,30 @@ pub struct ProcessLogEntry {
     pub encoding: String,
 }
 
+/// Output of a process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessLogsResponse {
+    /// The id of the process.
     pub process_id: String,
     /// The stream that was asked for.
     pub stream: ProcessLogsStream,
+    /// The pieces of output, oldest first.
     pub entries: Vec<ProcessLogEntry>,
 }
 
+/// Input for a process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProcessInputRequest {
+    /// The input, encoded as `encoding` says.
     pub data: String,
     /// `base64`, which is the default, or `utf8` or `text` for data as it is.
     #[serde(default)]
     pub encoding: Option<String>,
 }
 
+/// The input that was accepted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessInputResponse {
@@ -205,8 +226,10 @@ pub struct ProcessInputResponse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProcessTerminalSize {
+    /// The characters of a line.
     #[schema(minimum = 1)]
     pub cols: u16,
+    /// The lines.
     #[schema(minimum = 1)]
     pub rows: u16,
 }

@@ -155,6 +155,7 @@ pub struct OpenRequest {
     pub title: Option<String>,
     /// The labels of the session.
     #[serde(default, skip_serializing_if = "Labels::is_empty")]
+    #[schema(value_type = std::collections::HashMap<String, String>)]
     pub labels: Labels,
     /// The request as its event tells it.
     pub request: PendingRequest,

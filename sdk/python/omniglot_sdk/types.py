@@ -130,17 +130,27 @@ class AgentCapabilities(TypedDict):
 
 
 class AgentInstallArtifact(TypedDict):
+    """
+    A program of an agent.
+    """
+
     kind: str
     """
     `agent`
     """
     path: str
+    """
+    The path of the program.
+    """
     source: str
     """
     `npm` for a program that the daemon has installed, `path` for one of the search path, `configured` or
     `builtin`.
     """
     version: NotRequired[str | None]
+    """
+    The version of the program, as far as it is known.
+    """
 
 
 class AgentInstallRequest(TypedDict):
@@ -164,6 +174,10 @@ class AgentInstallRequest(TypedDict):
 
 
 class AgentInstallResponse(TypedDict):
+    """
+    The result of an installation.
+    """
+
     already_installed: bool
     """
     Whether there was nothing to do.
@@ -347,9 +361,6 @@ Whether a login is needed.
 """
 
 
-BTreeMap: TypeAlias = dict[str, str]
-
-
 BlobRef = TypedDict(
     'BlobRef',
     {
@@ -454,6 +465,10 @@ The part of its item that a delta extends.
 
 
 class DesktopRecordingListResponse(TypedDict):
+    """
+    The recordings of the desktop.
+    """
+
     recordings: list[str]
     """
     Always empty.
@@ -461,10 +476,20 @@ class DesktopRecordingListResponse(TypedDict):
 
 
 DesktopState: TypeAlias = Literal['inactive']
+"""
+Whether there is a desktop.
+"""
 
 
 class DesktopStatusResponse(TypedDict):
+    """
+    The state of the desktop.
+    """
+
     state: DesktopState
+    """
+    Always `inactive`.
+    """
     missingDependencies: list[str]
     """
     Always empty: nothing that could be installed gives this daemon a desktop.
@@ -476,6 +501,10 @@ class DesktopStatusResponse(TypedDict):
 
 
 class DesktopStreamStatusResponse(TypedDict):
+    """
+    The state of the desktop's stream.
+    """
+
     active: bool
     """
     Always false.
@@ -582,9 +611,15 @@ class FsActionResponse(TypedDict):
     """
 
     path: str
+    """
+    The absolute path.
+    """
 
 
 FsEntryType: TypeAlias = Literal['file', 'directory']
+"""
+The kind of an entry.
+"""
 
 
 FsMoveRequest = TypedDict(
@@ -607,8 +642,18 @@ FsMoveResponse = TypedDict(
 
 
 class FsStat(TypedDict):
+    """
+    A file or a directory.
+    """
+
     path: str
+    """
+    The absolute path.
+    """
     entryType: FsEntryType
+    """
+    Whether it is a file or a directory.
+    """
     size: int
     """
     Bytes.
@@ -620,6 +665,10 @@ class FsStat(TypedDict):
 
 
 class FsUploadBatchResponse(TypedDict):
+    """
+    The content of an archive that was unpacked.
+    """
+
     paths: list[str]
     """
     The files and directories of the archive, where they are now.
@@ -631,8 +680,18 @@ class FsUploadBatchResponse(TypedDict):
 
 
 class FsWriteResponse(TypedDict):
+    """
+    The file that was written.
+    """
+
     path: str
+    """
+    The absolute path of the file.
+    """
     bytesWritten: int
+    """
+    The length of the file.
+    """
 
 
 class HealthResponse(TypedDict):
@@ -967,11 +1026,18 @@ class ProcessConfig(TypedDict):
 
 
 class ProcessCreateRequest(TypedDict):
+    """
+    A program to start in the background.
+    """
+
     command: str
     """
     The program; without a `/` it is looked for on the PATH.
     """
     args: NotRequired[list[str]]
+    """
+    The arguments of the program.
+    """
     cwd: NotRequired[str | None]
     """
     The directory to run in; without it the daemon's working directory.
@@ -991,7 +1057,14 @@ class ProcessCreateRequest(TypedDict):
 
 
 class ProcessInputRequest(TypedDict):
+    """
+    Input for a process.
+    """
+
     data: str
+    """
+    The input, encoded as `encoding` says.
+    """
     encoding: NotRequired[str | None]
     """
     `base64`, which is the default, or `utf8` or `text` for data as it is.
@@ -999,6 +1072,10 @@ class ProcessInputRequest(TypedDict):
 
 
 class ProcessInputResponse(TypedDict):
+    """
+    The input that was accepted.
+    """
+
     bytesWritten: int
     """
     The bytes that wait for the process or were read by it.
@@ -1018,11 +1095,18 @@ The side that started a process. This daemon starts them for users only.
 
 
 class ProcessRunRequest(TypedDict):
+    """
+    A program to run to its end.
+    """
+
     command: str
     """
     The program; without a `/` it is looked for on the PATH.
     """
     args: NotRequired[list[str]]
+    """
+    The arguments of the program.
+    """
     cwd: NotRequired[str | None]
     """
     The directory to run in; without it the daemon's working directory.
@@ -1042,6 +1126,10 @@ class ProcessRunRequest(TypedDict):
 
 
 class ProcessRunResponse(TypedDict):
+    """
+    The result of a program that was run to its end.
+    """
+
     exitCode: int | None
     """
     Null when a signal ended it.
@@ -1067,9 +1155,15 @@ class ProcessRunResponse(TypedDict):
     Whether stderr was longer than what is returned.
     """
     durationMs: int
+    """
+    The time that it ran, in milliseconds.
+    """
 
 
 ProcessState: TypeAlias = Literal['running', 'exited']
+"""
+Whether a process still runs.
+"""
 
 
 class ProcessTerminalSize(TypedDict):
@@ -1078,7 +1172,13 @@ class ProcessTerminalSize(TypedDict):
     """
 
     cols: int
+    """
+    The characters of a line.
+    """
     rows: int
+    """
+    The lines.
+    """
 
 
 QuestionId: TypeAlias = str
@@ -1987,8 +2087,17 @@ class FsEntry(TypedDict):
     """
 
     name: str
+    """
+    The name within its directory.
+    """
     path: str
+    """
+    The absolute path.
+    """
     entryType: FsEntryType
+    """
+    Whether it is a file or a directory.
+    """
     size: int
     """
     Bytes.
@@ -2138,21 +2247,43 @@ An MCP server of a session.
 
 
 class ProcessInfo(TypedDict):
+    """
+    A process that a client has started.
+    """
+
     id: str
     """
     `proc_` and a number that this daemon does not use again.
     """
     command: str
+    """
+    The program.
+    """
     args: list[str]
+    """
+    The arguments of the program.
+    """
     cwd: str
     """
     The directory that it was started in.
     """
     tty: bool
+    """
+    Whether it runs in a terminal of its own.
+    """
     interactive: bool
+    """
+    The note of the client that started it.
+    """
     owner: ProcessOwner
     status: ProcessState
+    """
+    Whether it still runs.
+    """
     pid: int
+    """
+    The process id on the daemon's machine.
+    """
     exitCode: NotRequired[int | None]
     """
     Absent while it runs, and when a signal ended it.
@@ -2168,6 +2299,10 @@ class ProcessInfo(TypedDict):
 
 
 class ProcessListResponse(TypedDict):
+    """
+    The processes that are known.
+    """
+
     processes: list[ProcessInfo]
     """
     Oldest first.
@@ -2199,12 +2334,22 @@ class ProcessLogEntry(TypedDict):
 
 
 class ProcessLogsResponse(TypedDict):
+    """
+    Output of a process.
+    """
+
     processId: str
+    """
+    The id of the process.
+    """
     stream: ProcessLogsStream
     """
     The stream that was asked for.
     """
     entries: list[ProcessLogEntry]
+    """
+    The pieces of output, oldest first.
+    """
 
 
 class QuestionInfo(TypedDict):
@@ -3697,7 +3842,7 @@ class OpenRequest(TypedDict):
     """
     The title of the session.
     """
-    labels: NotRequired[BTreeMap]
+    labels: NotRequired[dict[str, str]]
     """
     The labels of the session.
     """

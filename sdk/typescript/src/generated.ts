@@ -1367,15 +1367,18 @@ export interface components {
             capabilities: components["schemas"]["AgentCapabilities"];
             serverStatus?: components["schemas"]["ServerStatusInfo"] | null;
         };
+        /** @description A program of an agent. */
         AgentInstallArtifact: {
             /** @description `agent` */
             kind: string;
+            /** @description The path of the program. */
             path: string;
             /**
              * @description `npm` for a program that the daemon has installed, `path` for one of the search path, `configured` or
              *     `builtin`.
              */
             source: string;
+            /** @description The version of the program, as far as it is known. */
             version?: string | null;
         };
         /**
@@ -1390,6 +1393,7 @@ export interface components {
             /** @description Install the newest published version, also where the agent is there in another one. */
             newest?: boolean | null;
         };
+        /** @description The result of an installation. */
         AgentInstallResponse: {
             /** @description Whether there was nothing to do. */
             already_installed: boolean;
@@ -1561,9 +1565,6 @@ export interface components {
          * @enum {string}
          */
         AuthStatus: "unknown" | "required" | "ready";
-        BTreeMap: {
-            [key: string]: string;
-        };
         /** @description Points at a blob of the session: a JSON array. */
         BlobRef: {
             /** @description Path to GET. Boxed, so that a list is no larger for having two forms. */
@@ -1773,19 +1774,26 @@ export interface components {
          * @enum {string}
          */
         DeltaPart: "text" | "reasoning" | "tool_input" | "tool_output";
+        /** @description The recordings of the desktop. */
         DesktopRecordingListResponse: {
             /** @description Always empty. */
             recordings: string[];
         };
-        /** @enum {string} */
+        /**
+         * @description Whether there is a desktop.
+         * @enum {string}
+         */
         DesktopState: "inactive";
+        /** @description The state of the desktop. */
         DesktopStatusResponse: {
+            /** @description Always `inactive`. */
             state: components["schemas"]["DesktopState"];
             /** @description Always empty: nothing that could be installed gives this daemon a desktop. */
             missingDependencies: string[];
             /** @description The processes of the desktop; always empty. */
             processes: string[];
         };
+        /** @description The state of the desktop's stream. */
         DesktopStreamStatusResponse: {
             /** @description Always false. */
             active: boolean;
@@ -1939,12 +1947,16 @@ export interface components {
         };
         /** @description The path that was made or deleted. */
         FsActionResponse: {
+            /** @description The absolute path. */
             path: string;
         };
         /** @description An entry of a directory. */
         FsEntry: {
+            /** @description The name within its directory. */
             name: string;
+            /** @description The absolute path. */
             path: string;
+            /** @description Whether it is a file or a directory. */
             entryType: components["schemas"]["FsEntryType"];
             /**
              * Format: int64
@@ -1954,20 +1966,32 @@ export interface components {
             /** @description The time of the last change, as in RFC 3339. */
             modified?: string | null;
         };
-        /** @enum {string} */
+        /**
+         * @description The kind of an entry.
+         * @enum {string}
+         */
         FsEntryType: "file" | "directory";
+        /** @description The file or directory to move. */
         FsMoveRequest: {
+            /** @description The present path. */
             from: string;
+            /** @description The new path. */
             to: string;
             /** @description Replace a file, or an empty directory, that has the new name. */
             overwrite?: boolean | null;
         };
+        /** @description The move that was made. */
         FsMoveResponse: {
+            /** @description The absolute path before. */
             from: string;
+            /** @description The absolute path now. */
             to: string;
         };
+        /** @description A file or a directory. */
         FsStat: {
+            /** @description The absolute path. */
             path: string;
+            /** @description Whether it is a file or a directory. */
             entryType: components["schemas"]["FsEntryType"];
             /**
              * Format: int64
@@ -1977,15 +2001,21 @@ export interface components {
             /** @description The time of the last change, as in RFC 3339. */
             modified?: string | null;
         };
+        /** @description The content of an archive that was unpacked. */
         FsUploadBatchResponse: {
             /** @description The files and directories of the archive, where they are now. */
             paths: string[];
             /** @description Whether the archive has more entries than were unpacked. */
             truncated: boolean;
         };
+        /** @description The file that was written. */
         FsWriteResponse: {
+            /** @description The absolute path of the file. */
             path: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The length of the file.
+             */
             bytesWritten: number;
         };
         /** @description The answer of a daemon that runs. */
@@ -2334,7 +2364,9 @@ export interface components {
             /** @description The title of the session. */
             title?: string | null;
             /** @description The labels of the session. */
-            labels?: components["schemas"]["BTreeMap"];
+            labels?: {
+                [key: string]: string;
+            };
             /** @description The request as its event tells it. */
             request: components["schemas"]["PendingRequest"];
         };
@@ -2563,9 +2595,11 @@ export interface components {
              */
             maxInputBytesPerRequest: number;
         };
+        /** @description A program to start in the background. */
         ProcessCreateRequest: {
             /** @description The program; without a `/` it is looked for on the PATH. */
             command: string;
+            /** @description The arguments of the program. */
             args?: string[];
             /** @description The directory to run in; without it the daemon's working directory. */
             cwd?: string | null;
@@ -2578,18 +2612,27 @@ export interface components {
             /** @description A note for clients; input is taken in any case. */
             interactive?: boolean;
         };
+        /** @description A process that a client has started. */
         ProcessInfo: {
             /** @description `proc_` and a number that this daemon does not use again. */
             id: string;
+            /** @description The program. */
             command: string;
+            /** @description The arguments of the program. */
             args: string[];
             /** @description The directory that it was started in. */
             cwd: string;
+            /** @description Whether it runs in a terminal of its own. */
             tty: boolean;
+            /** @description The note of the client that started it. */
             interactive: boolean;
             owner: components["schemas"]["ProcessOwner"];
+            /** @description Whether it still runs. */
             status: components["schemas"]["ProcessState"];
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description The process id on the daemon's machine.
+             */
             pid: number;
             /**
              * Format: int32
@@ -2607,11 +2650,14 @@ export interface components {
              */
             exitedAtMs?: number | null;
         };
+        /** @description Input for a process. */
         ProcessInputRequest: {
+            /** @description The input, encoded as `encoding` says. */
             data: string;
             /** @description `base64`, which is the default, or `utf8` or `text` for data as it is. */
             encoding?: string | null;
         };
+        /** @description The input that was accepted. */
         ProcessInputResponse: {
             /**
              * Format: int64
@@ -2619,6 +2665,7 @@ export interface components {
              */
             bytesWritten: number;
         };
+        /** @description The processes that are known. */
         ProcessListResponse: {
             /** @description Oldest first. */
             processes: components["schemas"]["ProcessInfo"][];
@@ -2641,10 +2688,13 @@ export interface components {
             /** @description Always `base64`. */
             encoding: string;
         };
+        /** @description Output of a process. */
         ProcessLogsResponse: {
+            /** @description The id of the process. */
             processId: string;
             /** @description The stream that was asked for. */
             stream: components["schemas"]["ProcessLogsStream"];
+            /** @description The pieces of output, oldest first. */
             entries: components["schemas"]["ProcessLogEntry"][];
         };
         /**
@@ -2657,9 +2707,11 @@ export interface components {
          * @enum {string}
          */
         ProcessOwner: "user" | "desktop" | "system";
+        /** @description A program to run to its end. */
         ProcessRunRequest: {
             /** @description The program; without a `/` it is looked for on the PATH. */
             command: string;
+            /** @description The arguments of the program. */
             args?: string[];
             /** @description The directory to run in; without it the daemon's working directory. */
             cwd?: string | null;
@@ -2678,6 +2730,7 @@ export interface components {
              */
             maxOutputBytes?: number | null;
         };
+        /** @description The result of a program that was run to its end. */
         ProcessRunResponse: {
             /**
              * Format: int32
@@ -2694,16 +2747,28 @@ export interface components {
             stdoutTruncated: boolean;
             /** @description Whether stderr was longer than what is returned. */
             stderrTruncated: boolean;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The time that it ran, in milliseconds.
+             */
             durationMs: number;
         };
-        /** @enum {string} */
+        /**
+         * @description Whether a process still runs.
+         * @enum {string}
+         */
         ProcessState: "running" | "exited";
         /** @description The size of a terminal in characters. */
         ProcessTerminalSize: {
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description The characters of a line.
+             */
             cols: number;
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description The lines.
+             */
             rows: number;
         };
         /** @description The data of `question.requested` and `question.resolved`. */

@@ -33,7 +33,7 @@ fn readable(detail: &SessionDetail, now: Timestamp) -> String {
     let mut lines = vec![
         ("session", Some(info.session_id.to_string())),
         ("title", info.title.clone()),
-        ("forked from", info.forked_from.as_ref().map(ToString::to_string)),
+        ("fork of", info.forked_from.as_ref().map(ToString::to_string)),
         ("agent", Some(info.agent.clone())),
         ("status", Some(list::status(info.ended, Some(*status)).to_owned())),
         ("directory", info.directory.clone()),
@@ -50,7 +50,7 @@ fn readable(detail: &SessionDetail, now: Timestamp) -> String {
     ];
     lines.extend(pending.iter().map(|request| ("waits for", Some(waits_for(request)))));
     let line = |(name, value): &(&str, Option<String>)| {
-        value.as_ref().map(|value| format!("{name:<11}  {}\n", clean(value).replace('\n', " ")))
+        value.as_ref().map(|value| format!("{name:<10}  {}\n", clean(value).replace('\n', " ")))
     };
     lines.iter().filter_map(line).collect()
 }

@@ -89,7 +89,10 @@ fn a_session_is_shown_by_the_beginning_of_its_id() {
     }
     let shown = sessions(&harness, &["show", "alpha-2"]);
     assert!(
-        shown.exited(0).stdout.starts_with("session     alpha-2\nagent       mock\nstatus      idle\n"),
+        shown
+            .exited(0)
+            .stdout
+            .starts_with("session     alpha-2\ntitle       [[text:1]]\nagent       mock\nstatus      idle\n"),
         "{shown:?}"
     );
     assert_eq!(detail(&harness, "alpha-1").info.session_id.as_str(), "alpha-1");

@@ -95,7 +95,7 @@ async fn compaction() {
     fixture.session.history().await;
 }
 
-/// A fork knows what was said and does not tell it again.
+/// A fork knows what was said and begins with a copy of it.
 #[tokio::test]
 async fn fork() {
     let fixture = OPENCODE.fixture([Reply::text("Noted."), Reply::text("The apple.")]).await;
@@ -106,7 +106,7 @@ async fn fork() {
     let turn = fork.turn("What was it?", PermissionReply::Once).await;
     assert_eq!((turn.text().as_str(), turn.stop_reason()), ("The apple.", StopReason::EndTurn), "{turn}");
     assert!(fixture.model.last().text().contains("Remember the apple."));
-    assert_eq!(text_of(&fork.history().await), "The apple.");
+    assert_eq!(text_of(&fork.history().await), "Noted.The apple.");
     assert_eq!(text_of(&fixture.session.history().await), "Noted.");
 }
 

@@ -105,7 +105,7 @@ pub(crate) async fn permissions_reject_with_words(pi: &Dialect) {
     assert_eq!(text_of(&fixture.session.history().await), "Then with cat.");
 }
 
-/// A fork knows what was said and does not tell it again.
+/// A fork knows what was said and begins with a copy of it.
 pub(crate) async fn fork(pi: &Dialect) {
     let fixture = pi.fixture([Reply::text("Noted."), Reply::text("The apple.")]).await;
     fixture.turn("Remember the apple.").await;
@@ -114,7 +114,7 @@ pub(crate) async fn fork(pi: &Dialect) {
     let turn = fork.turn("What was it?", PermissionReply::Once).await;
     assert_eq!((turn.text().as_str(), turn.stop_reason()), ("The apple.", StopReason::EndTurn), "{turn}");
     assert!(fixture.model.last().text().contains("Remember the apple."));
-    assert_eq!(text_of(&fork.history().await), "The apple.");
+    assert_eq!(text_of(&fork.history().await), "Noted.The apple.");
     assert_eq!(text_of(&fixture.session.history().await), "Noted.");
 }
 
