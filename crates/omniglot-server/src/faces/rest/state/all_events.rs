@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use axum::response::Response;
 use bytes::Bytes;
-use futures_util::stream;
 use omniglot_runtime::{AllEvents, AllEventsPiece, CommitPosition, RuntimeError};
 use omniglot_schema::SessionId;
 use omniglot_store::{CommitHead, StoreError};
@@ -13,7 +12,7 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::faces::rest::state::sse::chunk::{CHUNK, Chunks};
-use crate::http::event_stream;
+use crate::http::event_stream::{self, ChunkSource};
 
 /// One client's stream.
 pub(crate) struct AllEventsStream {
@@ -54,19 +53,12 @@ impl AllEventsStream {
     }
 
     pub(crate) fn into_response(self) -> Response {
-        event_stream::response(stream::try_unfold(self, |mut stream| async move {
-            match stream.next().await {
-                Ok(chunk) => Ok(chunk.map(|chunk| (chunk, stream))),
-                Err(error) => {
-                    // The response has begun: breaking it off makes the client resume from its cursor.
-                    tracing::error!(error = &error as &dyn std::error::Error, "an event stream breaks off");
-                    Err(error)
-                }
-            }
-        }))
+        event_stream::response(event_stream::chunks(self))
     }
+}
 
-    async fn next(&mut self) -> Result<Option<Bytes>, RuntimeError> {
+impl ChunkSource for AllEventsStream {
+    async fn next_chunk(&mut self) -> Result<Option<Bytes>, RuntimeError> {
         self.say_caught_up();
         loop {
             if let Some(chunk) = self.chunks.pop() {
@@ -83,7 +75,9 @@ impl AllEventsStream {
             self.fill().await?;
         }
     }
+}
 
+impl AllEventsStream {
     async fn fill(&mut self) -> Result<(), RuntimeError> {
         let next = tokio::select! {
             next = timeout_at(self.beat_at, self.feed.next(CHUNK)) => next,

@@ -13,7 +13,6 @@ use std::time::Duration;
 
 use axum::response::Response;
 use bytes::Bytes;
-use futures_util::{Stream, stream};
 use omniglot_runtime::{Followed, RuntimeError, TurnOutcome};
 use omniglot_schema::UniversalEventType;
 use omniglot_store::{StoreError, StoredEvent, StoredFrame};
@@ -21,7 +20,8 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::faces::rest::state::feed::Feed;
-use crate::http::{event_stream, raw};
+use crate::http::event_stream::{self, ChunkSource};
+use crate::http::raw;
 use chunk::{CHUNK, Chunks};
 
 /// Frames can be far larger than the events made from them, so few are fetched at a time.
@@ -74,23 +74,12 @@ impl<F: Feed> EventStream<F> {
     }
 
     pub(crate) fn into_response(self) -> Response {
-        event_stream::response(self.into_chunks())
+        event_stream::response(event_stream::chunks(self))
     }
+}
 
-    fn into_chunks(self) -> impl Stream<Item = Result<Bytes, RuntimeError>> {
-        stream::try_unfold(self, |mut stream| async move {
-            match stream.next().await {
-                Ok(chunk) => Ok(chunk.map(|chunk| (chunk, stream))),
-                Err(error) => {
-                    // The response has begun: breaking it off makes the client resume from its cursor.
-                    tracing::error!(error = &error as &dyn std::error::Error, "an event stream breaks off");
-                    Err(error)
-                }
-            }
-        })
-    }
-
-    async fn next(&mut self) -> Result<Option<Bytes>, RuntimeError> {
+impl<F: Feed> ChunkSource for EventStream<F> {
+    async fn next_chunk(&mut self) -> Result<Option<Bytes>, RuntimeError> {
         self.say_caught_up();
         loop {
             if let Some(chunk) = self.chunks.pop() {
@@ -108,7 +97,9 @@ impl<F: Feed> EventStream<F> {
             self.fill().await?;
         }
     }
+}
 
+impl<F: Feed> EventStream<F> {
     async fn fill(&mut self) -> Result<(), RuntimeError> {
         let batch = match self.wanted.raw {
             Raw::Include => RAW_BATCH,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use futures_util::StreamExt as _;
+use futures_util::{Stream, StreamExt as _};
 use omniglot_schema::UniversalEventType as Type;
 use tokio::sync::mpsc;
 
@@ -59,7 +59,7 @@ impl Case {
             writer.send(batch).unwrap();
         }
         let feed = Script { next, frames: self.frames };
-        let stream = EventStream::new(feed, self.wanted, self.stop).into_chunks();
+        let stream = event_stream::chunks(EventStream::new(feed, self.wanted, self.stop));
         stream.map(|chunk| String::from_utf8(chunk.unwrap().to_vec()).unwrap())
     }
 
