@@ -41,6 +41,8 @@ pub(crate) struct Home {
 /// A connection to a daemon, which may run in this process.
 pub(crate) struct Connection {
     pub(crate) client: Client,
+    /// Whether the daemon is a command, this one or another.
+    temporary: bool,
     own: Option<Own>,
 }
 
@@ -61,9 +63,9 @@ impl Home {
     pub(crate) async fn connect(&self, backlog: Backlog) -> anyhow::Result<Connection> {
         let deadline = Instant::now() + CONNECT_TIMEOUT;
         loop {
-            if let Some(client) = self.running().await? {
+            if let Some(connection) = self.running().await? {
                 self.tell_of_the_daemons_own_configuration();
-                return Ok(Connection { client, own: None });
+                return Ok(connection);
             }
             match self.become_daemon(backlog).await {
                 Ok(connection) => return Ok(connection),
@@ -74,13 +76,19 @@ impl Home {
         }
     }
 
-    /// Finds the next daemon after a loss. Does not become it: a command that only watches must not keep out
-    /// a daemon that a person is about to start.
-    pub(crate) async fn find(&self) -> anyhow::Result<Connection> {
+    /// Connects again after a loss. Takes the place of a command that has ended, but not of a daemon: a
+    /// command that only watches must not keep out the daemon that a person is about to start.
+    pub(crate) async fn reconnect(&self, lost: Connection, backlog: Backlog) -> anyhow::Result<Connection> {
+        let temporary = lost.temporary;
+        lost.close().await?;
+        if temporary { self.connect(backlog).await } else { self.find().await }
+    }
+
+    async fn find(&self) -> anyhow::Result<Connection> {
         let deadline = Instant::now() + CONNECT_TIMEOUT;
         loop {
-            if let Some(client) = self.running().await? {
-                return Ok(Connection { client, own: None });
+            if let Some(connection) = self.running().await? {
+                return Ok(connection);
             }
             ensure!(
                 Instant::now() < deadline,
@@ -93,11 +101,11 @@ impl Home {
 
     /// Returns the daemon that owns the directory, if it can be reached. A daemon that hangs is an error:
     /// waiting would not help.
-    pub(crate) async fn running(&self) -> anyhow::Result<Option<Client>> {
+    pub(crate) async fn running(&self) -> anyhow::Result<Option<Connection>> {
         let Some(holder) = lock_holder(&self.dir) else { return Ok(None) };
         let client = client(&holder.url, token::for_client(&self.dir, self.config.token_file.as_deref())?)?;
         match client.health().await {
-            Ok(_) => Ok(Some(client)),
+            Ok(_) => Ok(Some(Connection { client, temporary: holder.temporary, own: None })),
             Err(error @ ClientError::Silent(_)) => bail!(mute(&holder, &self.dir, &error)),
             Err(error) => {
                 tracing::debug!(%error, pid = holder.pid, "the daemon does not answer");
@@ -127,7 +135,7 @@ impl Home {
             // Nothing is ever sent: the dropped sender is the only result.
             let _ = stopped.await;
         }));
-        Ok(Connection { client, own: Some(Own { hub, stop, task }) })
+        Ok(Connection { client, temporary: true, own: Some(Own { hub, stop, task }) })
     }
 }
 

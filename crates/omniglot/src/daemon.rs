@@ -29,10 +29,11 @@ pub(crate) struct DaemonOptions {
     pub(crate) allow_hosts: Vec<AllowedHost>,
     pub(crate) allow_origins: Vec<AllowedOrigin>,
     pub(crate) backlog: Backlog,
+    pub(crate) temporary: bool,
 }
 
 impl DaemonOptions {
-    /// The parameters of a daemon on a free loopback port.
+    /// The parameters of a command's own daemon, on a free loopback port.
     pub(crate) fn new(dir: PathBuf, config: Config, backlog: Backlog) -> Self {
         Self {
             dir,
@@ -42,6 +43,7 @@ impl DaemonOptions {
             allow_hosts: vec![],
             allow_origins: vec![],
             backlog,
+            temporary: true,
         }
     }
 }
@@ -58,7 +60,16 @@ pub(crate) struct Daemon {
 
 impl Daemon {
     pub(crate) async fn start(options: DaemonOptions) -> anyhow::Result<Self> {
-        let DaemonOptions { dir, config, addr, token, mut allow_hosts, mut allow_origins, backlog } = options;
+        let DaemonOptions {
+            dir,
+            config,
+            addr,
+            token,
+            mut allow_hosts,
+            mut allow_origins,
+            backlog,
+            temporary,
+        } = options;
         allow_hosts.extend(parsed(&config.allow_hosts)?);
         allow_origins.extend(parsed(&config.allow_origins)?);
         let store_options =
@@ -87,7 +98,7 @@ impl Daemon {
         let server = Server::bind(server_config, hub.clone()).await.map_err(with_hint)?;
         let url = format!("http://{}", server.addr());
         let token_file = token.file.clone();
-        store.announce(&LockHolder { pid: std::process::id(), url: url.clone(), token_file })?;
+        store.announce(&LockHolder { pid: std::process::id(), url: url.clone(), token_file, temporary })?;
         Ok(Self { dir, url, token, store, hub, server })
     }
 

@@ -21,6 +21,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use omniglot_client::StreamFrom;
+use omniglot_runtime::Backlog;
 use omniglot_schema::{Delivered, MessageRequest};
 use uuid::Uuid;
 
@@ -145,9 +146,8 @@ impl Run {
             attempt = if turn.seen > before { 1 } else { attempt + 1 };
             anyhow::ensure!(attempt <= ATTEMPTS, "{lost}, and does not come back; the turn may still run");
             self.output.note(&format!("· {lost}; looking for it again"));
-            connection.close().await?;
             connection = tokio::select! {
-                found = self.task.home.find() => found.context(lost)?,
+                found = self.task.home.reconnect(connection, Backlog::Deliver) => found.context(lost)?,
                 () = self.signals.next() => return Ok((None, Outcome::Interrupted)),
             };
         }

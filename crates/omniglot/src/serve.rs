@@ -37,6 +37,7 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
         token: args.token,
         allow_hosts: args.allow_hosts,
         allow_origins: args.allow_origins,
+        temporary: false,
         ..DaemonOptions::new(dir, config, Backlog::Deliver)
     };
     let daemon = tokio::select! {

@@ -269,11 +269,7 @@ fn a_run_outlives_its_daemon_and_tells_how_the_turn_ended() {
     daemon.stop().exited(0);
     events.extend(finished.exited(1).events());
     assert_lawful(&events);
-    let code = |event: &UniversalEvent| match &event.data {
-        EventData::Error(data) => data.code,
-        _ => None,
-    };
-    assert_eq!(events.iter().find_map(code), Some(ErrorCode::DaemonRestarted), "{finished:?}");
+    assert_eq!(events.iter().find_map(error_code), Some(ErrorCode::DaemonRestarted), "{finished:?}");
 }
 
 #[test]
@@ -283,6 +279,20 @@ fn two_runs_at_once_share_one_daemon() {
     let second = harness.start(&["run", "[[text:2000]]"]);
     first.finish().exited(0);
     second.finish().exited(0);
+}
+
+#[test]
+fn a_run_takes_the_place_of_the_run_that_served_it() {
+    let harness = Harness::new();
+    let mut first = harness.start(&["run", "--json", "[[silence]]"]);
+    first.events_until(is_user_item);
+    let mut second = harness.start(&["run", "--json", "[[silence]]"]);
+    let mut events = second.events_until(is_user_item);
+    first.kill();
+    let finished = second.finish();
+    events.extend(finished.exited(1).events());
+    assert_lawful(&events);
+    assert_eq!(events.iter().find_map(error_code), Some(ErrorCode::DaemonRestarted), "{finished:?}");
 }
 
 #[test]
@@ -298,6 +308,13 @@ fn stop_reason(events: &[UniversalEvent]) -> StopReason {
     match &events.last().unwrap().data {
         EventData::TurnEnded(data) => data.metadata.stop_reason,
         other => panic!("{other:?}"),
+    }
+}
+
+fn error_code(event: &UniversalEvent) -> Option<ErrorCode> {
+    match &event.data {
+        EventData::Error(data) => data.code,
+        _ => None,
     }
 }
 

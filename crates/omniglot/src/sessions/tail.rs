@@ -67,12 +67,11 @@ impl Tail<'_> {
                 Ok(Watched::Done(code)) => return connection.leave().await.map(|()| code),
                 Err(error) => return connection.leave().await.and(Err(error)),
             };
-            connection.close().await?;
             attempt += 1;
             ensure!(attempt <= ATTEMPTS, "{lost}, and does not come back");
             self.output.note(&format!("· {lost}; looking for it again"));
             connection = tokio::select! {
-                found = home.find() => found.context(lost)?,
+                found = home.reconnect(connection, Backlog::Keep) => found.context(lost)?,
                 () = self.signals.next() => return Ok(Outcome::Interrupted.exit_code()),
             };
         }

@@ -159,6 +159,11 @@ impl Running {
         kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
     }
 
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     #[track_caller]
     pub(crate) fn finish(mut self) -> Finished {
         let stdout = rest(&self.stdout);
@@ -222,9 +227,8 @@ impl Daemon {
         kill_process(Pid::from_child(&self.running.child), signal).unwrap();
     }
 
-    pub(crate) fn kill(mut self) {
-        self.running.child.kill().unwrap();
-        self.running.child.wait().unwrap();
+    pub(crate) fn kill(self) {
+        self.running.kill();
     }
 
     #[track_caller]
