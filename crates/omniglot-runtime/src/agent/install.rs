@@ -6,7 +6,7 @@
 
 mod npm;
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -151,6 +151,8 @@ impl Part {
         let links = self.path.join(PROGRAMS);
         fs::create_dir_all(&links)?;
         symlink(Path::new("..").join(program), links.join(name))?;
+        // The name must not be there before the files are.
+        rustix::fs::syncfs(File::open(&self.path)?)?;
         if target.symlink_metadata().is_ok() {
             return Ok(renameat_with(CWD, &self.path, CWD, target, RenameFlags::EXCHANGE)?);
         }

@@ -37,7 +37,7 @@ struct Inner {
 
 #[derive(Debug, Default)]
 struct State {
-    /// By the key of the command; `None` for a program that did not tell.
+    /// By the key of the command; `None` for a program that ran and did not tell.
     known: HashMap<String, Option<String>>,
     asking: HashSet<String>,
 }
@@ -66,8 +66,13 @@ impl Versions {
         if let Some(known) = self.lock().known.get(&key).cloned() {
             return known;
         }
-        let version = self.run(spec).await;
-        self.keep(key, version.clone());
+        let told = self.run(spec).await;
+        let mut state = self.lock();
+        state.asking.remove(&key);
+        // A program that did not end in time may do so the next time.
+        let version = told?;
+        state.known.insert(key, version.clone());
+        self.keep(&state.known);
         version
     }
 
@@ -80,19 +85,18 @@ impl Versions {
         !state.known.contains_key(&key) && state.asking.insert(key)
     }
 
-    async fn run(&self, spec: LaunchSpec) -> Option<String> {
+    /// Returns what the program has told; `None` when it did not run to its end.
+    async fn run(&self, spec: LaunchSpec) -> Option<Option<String>> {
         fs::create_dir_all(&self.inner.cwd).ok()?;
         let launch = Launch::new(spec, self.inner.cwd.clone());
         let told = run(&self.inner.supervisor, &launch, TIMEOUT).await.ok()?;
-        version_in(&told.text).filter(|_| told.succeeded())
+        told.exit?;
+        Some(version_in(&told.text).filter(|_| told.succeeded()))
     }
 
     /// Keeps versions over restarts; a program that did not tell is asked again by the next daemon.
-    fn keep(&self, key: String, version: Option<String>) {
-        let mut state = self.lock();
-        state.asking.remove(&key);
-        state.known.insert(key, version);
-        let told: HashMap<_, _> = state.known.iter().filter(|(_, version)| version.is_some()).collect();
+    fn keep(&self, known: &HashMap<String, Option<String>>) {
+        let told: HashMap<_, _> = known.iter().filter(|(_, version)| version.is_some()).collect();
         let part = self.inner.file.with_extension("part");
         let written = serde_json::to_vec(&told).map_err(Into::into).and_then(|json| fs::write(&part, json));
         if let Err(error) = written.and_then(|()| fs::rename(&part, &self.inner.file)) {

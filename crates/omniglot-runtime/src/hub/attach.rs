@@ -27,13 +27,15 @@ impl Hub {
         name: &str,
         bytes: Bytes,
     ) -> Result<String, RuntimeError> {
-        let folder = self.attachments_of(self.record(id).await?.no);
+        let no = self.record(id).await?.no;
+        let folder = self.attachments_of(no);
         check_room(&folder, bytes.len())?;
         let hash: String = sha256(&bytes).chars().take(16).collect();
         let path = folder.join(format!("{hash}-{}", plain(name)));
         let shown = path.to_string_lossy().into_owned();
         let written = tokio::task::spawn_blocking(move || write(&folder, &path, &bytes)).await;
         written.map_err(io::Error::other).flatten().map_err(StoreError::Io)?;
+        self.drop_attachments_unless_there(id, no).await?;
         Ok(shown)
     }
 
@@ -61,8 +63,19 @@ impl Hub {
 
     /// Begins a file that a client uploads for messages of this session.
     pub async fn begin_upload(&self, id: &SessionId) -> Result<Upload, RuntimeError> {
-        let folder = self.attachments_of(self.record(id).await?.no);
-        Ok(Upload::begin(folder).await.map_err(StoreError::Io)?)
+        let no = self.record(id).await?.no;
+        let upload = Upload::begin(self.attachments_of(no)).await.map_err(StoreError::Io)?;
+        self.drop_attachments_unless_there(id, no).await?;
+        Ok(upload)
+    }
+
+    /// A session may have been deleted before its folder was there. Its number is never used again.
+    async fn drop_attachments_unless_there(&self, id: &SessionId, no: SessionNo) -> Result<(), RuntimeError> {
+        if self.inner.store.session_numbered(no).await?.is_some() {
+            return Ok(());
+        }
+        self.drop_attachments(no);
+        Err(RuntimeError::SessionNotFound(id.to_string()))
     }
 
     /// Removes what was kept for a session that is no more.

@@ -44,7 +44,7 @@ const FIXED: [(&str, &str); 9] = [
     ("GIT_ASKPASS", ""),
     ("SSH_ASKPASS", ""),
     ("SSH_ASKPASS_REQUIRE", "never"),
-    ("GIT_SSH_COMMAND", "ssh -o BatchMode=yes"),
+    ("GIT_SSH_COMMAND", "ssh -F none -o BatchMode=yes"),
     ("GIT_LFS_SKIP_SMUDGE", "1"),
 ];
 
