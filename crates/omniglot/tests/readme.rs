@@ -12,6 +12,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use omniglot_testkit::clients::{OpenCode, library};
 use serde_json::{Value, json};
@@ -222,6 +223,10 @@ impl Drop for Shell {
     }
 }
 
+/// Returns a port that is free, and that the system gives to no other process meanwhile.
 fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    static TAKEN: AtomicU32 = AtomicU32::new(0);
+    let first = std::process::id() * 16 + TAKEN.fetch_add(2, Ordering::Relaxed);
+    let mut ports = (0..12_000).map(|further| 20_000 + ((first + further) % 12_000) as u16);
+    ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap()
 }
