@@ -13,6 +13,8 @@ use crate::http::allow::{AllowedHost, AllowedOrigin};
 #[derive(Debug, Clone)]
 pub struct ServerConfig {
     pub addr: SocketAddr,
+    /// Whether another port will do where that one is taken.
+    pub any_port: bool,
     /// `None` opens every route; only allowed on loopback.
     pub token: Option<Token>,
     /// Where a client finds the token, told to those on this machine who come without it.
@@ -33,6 +35,7 @@ impl ServerConfig {
     pub fn new(addr: SocketAddr) -> Self {
         Self {
             addr,
+            any_port: false,
             token: None,
             token_hint: "start the request with the header `Authorization: Bearer <token>`".into(),
             allow_hosts: vec![],

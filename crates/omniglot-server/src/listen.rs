@@ -95,7 +95,7 @@ impl Server {
             return Err(ServeError::OpenToTheNetwork(config.addr));
         }
         let listen = |cause| ServeError::Listen { addr: config.addr, cause };
-        let listener = listener(config.addr).map_err(listen)?;
+        let listener = wanted_listener(config.addr, config.any_port).map_err(listen)?;
         let addr = listener.local_addr().map_err(listen)?;
         let stop = Stop::default();
         let limits = Limits { max_body: config.max_body, stall: config.stall, heartbeat: config.heartbeat };
@@ -148,6 +148,16 @@ impl Server {
             let _ = stream.set_nodelay(true).inspect_err(|error| tracing::debug!(%error, "no TCP_NODELAY"));
             serve(StallGuard::new(stream, stall), PeerAddr(peer.ip()), router, stop).await;
         }
+    }
+}
+
+/// Takes another port where the wanted one is taken and any will do.
+fn wanted_listener(addr: SocketAddr, any_port: bool) -> io::Result<TcpListener> {
+    match listener(addr) {
+        Err(cause) if any_port && cause.kind() == io::ErrorKind::AddrInUse => {
+            listener(SocketAddr::new(addr.ip(), 0))
+        }
+        other => other,
     }
 }
 
@@ -250,6 +260,17 @@ mod tests {
         let bytes = taken.load(Ordering::Relaxed) * CHUNK;
         assert!(bytes < 16 << 20, "{bytes} bytes were taken for a reader that read none");
         drop(reader);
+    }
+
+    #[tokio::test]
+    async fn another_port_is_taken_only_where_any_will_do() {
+        let first = wanted_listener("127.0.0.1:0".parse().unwrap(), true).unwrap();
+        let taken = first.local_addr().unwrap();
+        let refused = wanted_listener(taken, false).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::AddrInUse);
+        assert_ne!(wanted_listener(taken, true).unwrap().local_addr().unwrap(), taken);
+        drop(first);
+        assert_eq!(wanted_listener(taken, true).unwrap().local_addr().unwrap(), taken);
     }
 
     #[test]

@@ -77,6 +77,11 @@ pub(crate) enum Command {
     /// Taken before the command line is parsed; listed here so that the name stays reserved.
     #[command(hide = true)]
     Guard,
+    /// Start a daemon that is no descendant of the process that needs it
+    ///
+    /// Taken before the command line is parsed, too.
+    #[command(hide = true)]
+    Launch,
     /// Print the OpenAPI document of the REST face
     #[command(hide = true)]
     Openapi,
@@ -133,6 +138,9 @@ pub(crate) struct ServeArgs {
     /// The port to listen on; 0 picks a free one [default: from where the address comes, else 2468]
     #[arg(long)]
     pub(crate) port: Option<u16>,
+    /// Take a free port where the wanted one is taken
+    #[arg(long, hide = true)]
+    pub(crate) any_port: bool,
     #[command(flatten)]
     pub(crate) data: DataDirArgs,
     #[command(flatten)]

@@ -25,6 +25,8 @@ pub(crate) struct DaemonOptions {
     pub(crate) dir: PathBuf,
     pub(crate) config: Config,
     pub(crate) addr: SocketAddr,
+    /// Whether another port will do where that one is taken.
+    pub(crate) any_port: bool,
     pub(crate) token: TokenArgs,
     pub(crate) allow_hosts: Vec<AllowedHost>,
     pub(crate) allow_origins: Vec<AllowedOrigin>,
@@ -39,6 +41,7 @@ impl DaemonOptions {
             dir,
             config,
             addr: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            any_port: false,
             token: TokenArgs::default(),
             allow_hosts: vec![],
             allow_origins: vec![],
@@ -64,6 +67,7 @@ impl Daemon {
             dir,
             config,
             addr,
+            any_port,
             token,
             mut allow_hosts,
             mut allow_origins,
@@ -93,6 +97,7 @@ impl Daemon {
             token_hint: format!("send `Authorization: Bearer TOKEN`; {}", token.described),
             allow_hosts,
             allow_origins,
+            any_port,
             ..ServerConfig::new(addr)
         };
         let server = Server::bind(server_config, hub.clone()).await.map_err(with_hint)?;

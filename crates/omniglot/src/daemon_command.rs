@@ -1,5 +1,6 @@
 //! `omniglot daemon`: a daemon in the background, found by the lock of its data directory.
 
+pub(crate) mod launch;
 mod start;
 mod status;
 mod stop;

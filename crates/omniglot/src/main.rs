@@ -50,6 +50,9 @@ fn main() -> ExitCode {
     if args.next_if(|first| first == "guard").is_some() {
         return omniglot_runtime::process::guard::run(args);
     }
+    if args.next_if(|first| first == "launch").is_some() {
+        return daemon_command::launch::run(args);
+    }
     let done = match Cli::parse().command {
         Command::MockAgent(args) => return mock_agent::run(&args),
         Command::Serve(args) => block_on(Verbosity::Normal, serve::serve(args)),
@@ -66,7 +69,7 @@ fn main() -> ExitCode {
         Command::Config(args) => config_command::run(&args),
         Command::Db(args) => db::run(&args),
         Command::Openapi => openapi(),
-        Command::Guard => Err(UsageError::new("only the daemon starts a guard").into()),
+        Command::Guard | Command::Launch => Err(UsageError::new("only omniglot itself starts this").into()),
     };
     done.unwrap_or_else(|error| complain(&error))
 }

@@ -34,6 +34,7 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let mut signals = StopSignals::listen()?;
     let options = DaemonOptions {
         addr,
+        any_port: args.any_port,
         token: args.token,
         allow_hosts: args.allow_hosts,
         allow_origins: args.allow_origins,

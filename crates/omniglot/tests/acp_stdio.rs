@@ -20,6 +20,8 @@ mod mock;
 mod real;
 #[path = "acp_stdio/relay.rs"]
 mod relay;
+#[path = "acp_stdio/started_daemon.rs"]
+mod started_daemon;
 
 /// Makes each scenario a test of each library.
 macro_rules! with_each_library {

@@ -6,17 +6,19 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::net::SocketAddr;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, anyhow, bail, ensure};
 use omniglot_client::ClientError;
 use omniglot_runtime::config::Config;
 use omniglot_store::{LockHolder, lock_holder, private};
+use rustix::process::{Pid, Signal, kill_process};
 use serde::Serialize;
 use tokio::time::sleep;
 
 use super::status;
+use super::stop::is_alive;
 use crate::cli::{DataDirArgs, ServeArgs, StartArgs};
 use crate::connect::{client, mute};
 use crate::serve::{listen, refuse_open_network};
@@ -71,22 +73,21 @@ pub(crate) async fn background(data: &DataDirArgs) -> anyhow::Result<String> {
     }
 }
 
-/// The arguments of a daemon that is started implicitly. Where no port is configured any will do: the data
-/// directory has its address.
+/// The arguments of a daemon that is started implicitly. Where no port is configured and the default one is
+/// taken, any will do: the data directory has its address.
 pub(crate) fn unasked(data: &DataDirArgs, config: &Config) -> ServeArgs {
-    let port = config.listen.is_none().then_some(0);
-    ServeArgs { data: data.clone(), port, ..ServeArgs::default() }
+    ServeArgs { data: data.clone(), any_port: config.listen.is_none(), ..ServeArgs::default() }
 }
 
 /// Starts a daemon that outlives this process, and waits until it answers.
 pub(crate) async fn begin(args: &ServeArgs, dir: &Path) -> anyhow::Result<LockHolder> {
     let log = private(dir).join(LOG);
     let (file, before) = open_log(&log)?;
-    let mut child = spawn(args, dir, file)?;
-    match answering(&mut child, dir).await {
-        Ok(holder) => Ok(holder),
-        Err(error) => bail!("{error:#}{}", last_lines(&log, before)),
-    }
+    let started = match launch(args, dir, file) {
+        Ok(pid) => answering(pid, dir).await,
+        Err(error) => Err(error),
+    };
+    started.map_err(|error| anyhow!("{error:#}{}", last_lines(&log, before)))
 }
 
 async fn already(
@@ -129,7 +130,8 @@ fn refuse_elsewhere(args: &ServeArgs, LockHolder { pid, url, .. }: &LockHolder) 
 
 /// Whether there are options that only a new daemon could apply.
 fn asks_for_more(args: &ServeArgs) -> bool {
-    let ServeArgs { data, token, allow_hosts, allow_origins, host: _, port: _, detached: _ } = args;
+    let ServeArgs { data, token, allow_hosts, allow_origins, host: _, port: _, any_port: _, detached: _ } =
+        args;
     let token = token.token.is_some() || token.token_file.is_some() || token.no_token;
     data.config.is_some() || token || !allow_hosts.is_empty() || !allow_origins.is_empty()
 }
@@ -164,16 +166,18 @@ fn open_log(path: &Path) -> anyhow::Result<(File, u64)> {
     Ok((file, length))
 }
 
-fn spawn(args: &ServeArgs, dir: &Path, log: File) -> anyhow::Result<Child> {
+/// Starts the daemon by `omniglot launch`; returns its pid.
+fn launch(args: &ServeArgs, dir: &Path, log: File) -> anyhow::Result<u32> {
     let program = std::env::current_exe().context("this program does not find itself")?;
     let mut command = Command::new(program);
-    command.arg("serve").arg("--detached").args(words(args, dir)).stdin(Stdio::null());
+    command.arg("launch").args(words(args, dir)).stdin(Stdio::null());
     if let Some(token) = &args.token.token {
         // Every user could read an argument as long as the daemon runs.
         command.env(token::VARIABLE, token);
     }
-    let spawned = command.stdout(log.try_clone()?).stderr(log).spawn();
-    spawned.context("the daemon cannot be started")
+    let launched = command.stderr(log).output().context("the daemon cannot be started")?;
+    let pid = String::from_utf8_lossy(&launched.stdout);
+    pid.trim().parse().with_context(|| format!("the daemon did not start ({})", launched.status))
 }
 
 /// Returns the equivalent arguments of `serve`.
@@ -184,6 +188,9 @@ fn words(args: &ServeArgs, dir: &Path) -> Vec<OsString> {
     }
     if let Some(port) = args.port {
         words.extend(["--port".into(), port.to_string().into()]);
+    }
+    if args.any_port {
+        words.push("--any-port".into());
     }
     if let Some(config) = &args.data.config {
         words.extend(["--config".into(), config.into()]);
@@ -204,19 +211,19 @@ fn words(args: &ServeArgs, dir: &Path) -> Vec<OsString> {
 }
 
 /// Waits until the daemon answers; kills one that does not.
-async fn answering(child: &mut Child, dir: &Path) -> anyhow::Result<LockHolder> {
+async fn answering(pid: u32, dir: &Path) -> anyhow::Result<LockHolder> {
     let deadline = Instant::now() + START_TIMEOUT;
     loop {
-        if let Some(status) = child.try_wait()? {
-            bail!("the daemon did not start ({status})");
-        }
-        if let Some(holder) = lock_holder(dir).filter(|holder| holder.pid == child.id())
+        ensure!(is_alive(pid), "the daemon did not start");
+        if let Some(holder) = lock_holder(dir).filter(|holder| holder.pid == pid)
             && client(&holder.url, None)?.health().await.is_ok()
         {
             return Ok(holder);
         }
         if Instant::now() > deadline {
-            child.kill()?;
+            if let Some(process) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+                kill_process(process, Signal::KILL)?;
+            }
             bail!("the daemon did not answer within {} s and was ended", START_TIMEOUT.as_secs());
         }
         sleep(PAUSE).await;
@@ -236,4 +243,19 @@ fn last_lines(log: &Path, before: u64) -> String {
     let surplus = text.lines().count().saturating_sub(LAST_LINES);
     let lines: String = text.lines().skip(surplus).map(|line| format!("\n  {line}")).collect();
     if lines.is_empty() { format!("; see {}", log.display()) } else { format!("; its log ends with:{lines}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// B12: clients look for a daemon at the default port.
+    #[test]
+    fn a_daemon_that_nobody_configured_wants_the_default_port_and_takes_any() {
+        let args = unasked(&DataDirArgs::default(), &Config::default());
+        assert!(args.any_port);
+        assert_eq!(listen(&args, &Config::default()), crate::serve::LISTEN);
+        let config = Config { listen: Some(([127, 0, 0, 1], 80).into()), ..Config::default() };
+        assert!(!unasked(&DataDirArgs::default(), &config).any_port);
+    }
 }

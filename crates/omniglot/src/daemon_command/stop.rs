@@ -64,7 +64,7 @@ async fn gone(dir: &Path, pid: u32) -> anyhow::Result<()> {
 }
 
 /// Whether the process runs; a zombie that waits for its parent does not count.
-fn is_alive(pid: u32) -> bool {
+pub(super) fn is_alive(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
 }

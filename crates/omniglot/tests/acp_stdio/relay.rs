@@ -13,8 +13,8 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use crate::editor::{daemon, handshake, prompt};
 
 /// `omniglot acp`, driven by hand.
-struct Relay {
-    child: Child,
+pub(crate) struct Relay {
+    pub(crate) child: Child,
     stdin: Option<ChildStdin>,
     lines: Lines<BufReader<ChildStdout>>,
     /// The messages beside the answers.
@@ -23,7 +23,7 @@ struct Relay {
 }
 
 impl Relay {
-    fn start(home: &Path, agent: &str) -> Self {
+    pub(crate) fn start(home: &Path, agent: &str) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_omniglot"))
             .args(["acp", "--agent", agent])
             .env_clear()
@@ -68,12 +68,12 @@ impl Relay {
         }
     }
 
-    async fn call(&mut self, method: &str, params: Value) -> Value {
+    pub(crate) async fn call(&mut self, method: &str, params: Value) -> Value {
         let call = self.begin(method, params).await;
         self.finish(call).await
     }
 
-    async fn open(&mut self, cwd: &Path) -> String {
+    pub(crate) async fn open(&mut self, cwd: &Path) -> String {
         self.open_with(cwd, json!({})).await
     }
 
@@ -95,7 +95,7 @@ impl Relay {
     }
 
     /// Closes stdin; returns its remaining output, its stderr and its exit code.
-    async fn leave(mut self) -> (Vec<String>, String, Option<i32>) {
+    pub(crate) async fn leave(mut self) -> (Vec<String>, String, Option<i32>) {
         drop(self.stdin.take());
         let mut rest = vec![];
         while let Some(line) = self.lines.next_line().await.unwrap() {
@@ -264,7 +264,7 @@ fn stop(daemon: &Daemon) {
     stop_at(daemon.home());
 }
 
-fn stop_at(home: &Path) {
+pub(crate) fn stop_at(home: &Path) {
     let lock = std::process::Command::new(env!("CARGO_BIN_EXE_omniglot"))
         .args(["daemon", "status", "--json"])
         .env_clear()
