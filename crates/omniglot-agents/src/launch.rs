@@ -79,6 +79,19 @@ impl Start {
             env: env.collect(),
         })
     }
+
+    /// Returns the arguments that a configured command of this agent needs, unless it has the one that chooses the
+    /// protocol, or an older form of it such as `--experimental-acp`.
+    pub fn missing_args(&self, given: &[String]) -> Vec<String> {
+        let own = self.command.get(1..).unwrap_or_default();
+        let Some(protocol) = own.first() else { return vec![] };
+        let word = protocol.trim_start_matches('-');
+        let chooses = |arg: &String| arg == protocol || (arg.starts_with('-') && arg.ends_with(word));
+        if given.iter().any(chooses) {
+            return vec![];
+        }
+        own.iter().map(|arg| (*arg).to_owned()).collect()
+    }
 }
 
 /// Values in `env` are often secrets, so only their names are printed.

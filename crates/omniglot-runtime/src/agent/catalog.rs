@@ -88,14 +88,18 @@ impl Entry {
     }
 
     /// Returns the configured agent, which replaces the registered one. The switches of a known agent stay,
-    /// where the configuration does not set the same variable.
+    /// where the configuration does not set the same variable, and so do its arguments.
     fn configured(registry: &Registry, name: &str, agent: &AgentConfig, data_dir: &Path) -> Option<Self> {
-        let launch = acp::custom(&agent.command, agent.env.clone())?;
+        let mut launch = acp::custom(&agent.command, agent.env.clone())?;
         let with_quirks = agent.quirks.as_deref().and_then(|quirks| registry.quirks(quirks));
         let namesake = registry.get(name).filter(|known| known.protocol == agent.protocol);
         let known = with_quirks.or(namesake);
         let start = namesake.or(with_quirks).and_then(Adapter::start);
-        let adapter = *known.or_else(|| registry.of_protocol(&agent.protocol))?;
+        let of_protocol = registry.of_protocol(&agent.protocol);
+        let adapter = *known.or(of_protocol)?;
+        if let Some(start) = namesake.or(of_protocol).and_then(Adapter::start) {
+            launch.args.extend(start.missing_args(&launch.args));
+        }
         let mut entry = Self {
             name: name.to_owned(),
             versions: InstalledVersions::of(&adapter, data_dir),
@@ -256,6 +260,32 @@ mod tests {
         assert_eq!(gemini.launch.env["GEMINI_CLI_NO_RELAUNCH"], "true");
         assert_eq!(gemini.adapter.id, "gemini");
         assert_eq!(gemini.source, AgentSource::Configured);
+    }
+
+    /// B8: another path of a known agent needs nothing but the path.
+    #[test]
+    fn a_known_agent_keeps_its_adapter_and_its_arguments_at_another_path() {
+        let started = |toml: &str, name: &str| {
+            let catalog = catalog(toml, Path::new("data"));
+            let entry = catalog.get(name).unwrap();
+            (entry.adapter.id, entry.launch.args.clone())
+        };
+        let configured =
+            |name: &str, command: &str| started(&format!("[agents.{name}]\ncommand = {command}\n"), name);
+        assert_eq!(configured("claude", r#"["/opt/claude"]"#), ("claude", vec![]));
+        assert_eq!(configured("gemini", r#"["node", "/opt/gemini.js"]"#).1, ["/opt/gemini.js", "--acp"]);
+        assert_eq!(configured("gemini", r#"["gemini", "--experimental-acp"]"#).1, ["--experimental-acp"]);
+        let (adapter, args) = configured("codex", r#"["/opt/codex"]"#);
+        assert_eq!((adapter, args.first().map(String::as_str)), ("codex", Some("app-server")));
+        assert_eq!(configured("codex", r#"["codex", "app-server"]"#).1, ["app-server"]);
+        let other = "[agents.mine]\nprotocol = \"codex\"\ncommand = [\"codex\"]\n";
+        assert_eq!(started(other, "mine").1, args);
+        let version = catalog(other, Path::new("data")).get("mine").unwrap().version_command().unwrap();
+        assert_eq!(version.args, ["--version"]);
+        // Only the configuration can say that a program of this name speaks something else.
+        let acp = "[agents.claude]\nprotocol = \"acp\"\ncommand = [\"wrapper\"]\n";
+        assert_eq!(started(acp, "claude"), ("acp", vec![]));
+        assert_eq!(configured("mine", r#"["x"]"#), ("acp", vec![]));
     }
 
     #[test]

@@ -139,7 +139,9 @@ fn check_agent(
     let quirks = table.quirks.map(|name| check_known(name, "are no quirks", &known)).transpose()?;
     let known = registry.protocols();
     let protocol = table.protocol.map(|name| check_known(name, "is no protocol", &known)).transpose()?;
-    let protocol = protocol.unwrap_or_else(|| acp::PROTOCOL.to_owned());
+    // Quirks are those of ACP agents.
+    let known = registry.get(name.get_ref()).filter(|_| quirks.is_none());
+    let protocol = protocol.unwrap_or_else(|| known.map_or(acp::PROTOCOL, |known| known.protocol).to_owned());
     let agent = AgentConfig { protocol, command: table.command.into_inner(), env, quirks };
     Ok((name.into_inner(), agent))
 }
