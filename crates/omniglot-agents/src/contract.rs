@@ -253,17 +253,21 @@ pub struct SettingsRequest {
     pub variant: Option<String>,
     pub agent_mode: Option<String>,
     pub permission_mode: Option<String>,
+    /// The model may be one that the agent does not list.
+    pub force_model: bool,
 }
 
 impl SettingsRequest {
     pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+        let Self { model, variant, agent_mode, permission_mode, force_model: _ } = self;
+        [model, variant, agent_mode, permission_mode].into_iter().all(Option::is_none)
     }
 
     /// This settings request, and where it says nothing, the other.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {
+            force_model: if self.model.is_some() { self.force_model } else { other.force_model },
             model: self.model.or(other.model),
             variant: self.variant.or(other.variant),
             agent_mode: self.agent_mode.or(other.agent_mode),

@@ -20,6 +20,8 @@ pub mod history;
 pub mod host;
 pub mod http;
 pub mod launch;
+mod models;
+pub mod nearest;
 pub mod opencode;
 pub mod pi;
 pub mod prepare;

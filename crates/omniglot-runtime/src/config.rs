@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 use omniglot_agents::Registry;
+use omniglot_agents::nearest::did_you_mean;
 use serde::Deserialize;
 
 use fault::Fault;
@@ -200,8 +201,11 @@ impl Config {
         }
         let mut known: Vec<&str> = registry.ids().collect();
         known.extend(self.agents.keys().map(String::as_str));
+        let meant = did_you_mean(name, known.iter().copied());
         let known = known.join(", ");
-        Err(format!("names `{name}`, which does not exist; add [agents.{name}] or use one of: {known}"))
+        Err(format!(
+            "names `{name}`, which does not exist{meant}; add [agents.{name}] or use one of: {known}"
+        ))
     }
 
     fn parse_bytes(path: &Path, bytes: Vec<u8>, registry: &Registry) -> Result<Self, ConfigError> {

@@ -17,8 +17,8 @@ pub enum RuntimeError {
     SessionNotFound(String),
     #[error("session {0} exists already")]
     SessionExists(String),
-    #[error("no agent {name}; known agents: {known}")]
-    UnsupportedAgent { name: String, known: String },
+    #[error("no agent {name}{meant} (known agents: {known})")]
+    UnsupportedAgent { name: String, meant: String, known: String },
     #[error("{0}")]
     InvalidRequest(String),
     #[error("{message}")]
@@ -254,7 +254,12 @@ mod tests {
 
     #[test]
     fn what_a_client_can_mend_has_a_hint() {
-        let agent = RuntimeError::UnsupportedAgent { name: "a".into(), known: "mock".into() };
+        let agent = RuntimeError::UnsupportedAgent {
+            name: "mok".into(),
+            meant: "; did you mean mock?".into(),
+            known: "mock".into(),
+        };
+        assert_eq!(agent.to_string(), "no agent mok; did you mean mock? (known agents: mock)");
         for error in [RuntimeError::SessionExists("s".into()), agent, RuntimeError::KeyReused] {
             assert!(error.hint().is_some(), "{error}");
         }

@@ -29,6 +29,9 @@ pub struct CreateSessionRequest {
     /// The model; the agent's default otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// Passes a model that the agent does not list.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
     /// The reasoning effort of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
@@ -74,6 +77,7 @@ impl CreateSessionRequest {
             agent_mode: None,
             permission_mode: None,
             model: None,
+            force: false,
             variant: None,
             agent_version: None,
             directory: None,
@@ -96,6 +100,9 @@ pub struct SessionPatch {
     /// The model to use from the next prompt on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// Passes a model that the agent does not list.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
     /// The reasoning effort of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,

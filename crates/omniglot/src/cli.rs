@@ -197,6 +197,9 @@ pub(crate) struct RunArgs {
     /// The model to use
     #[arg(long)]
     pub(crate) model: Option<String>,
+    /// Pass a model that the agent does not list
+    #[arg(long, requires = "model")]
+    pub(crate) force_model: bool,
     /// How much the agent may do unasked
     #[arg(long, value_name = "MODE")]
     pub(crate) permission_mode: Option<String>,

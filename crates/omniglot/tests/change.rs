@@ -156,25 +156,41 @@ async fn what_the_agent_cannot_change_is_refused_with_what_it_can() {
     session.history().await;
 }
 
+/// B9: nobody works with another model than the requested one without a word.
 #[tokio::test]
-async fn an_unknown_model_passes_with_a_warning() {
+async fn an_unknown_model_is_refused_with_the_nearest_names_unless_it_is_forced() {
     let daemon = daemon();
+    let giant = |force: bool| CreateSessionRequest {
+        model: Some("mock-lage".into()),
+        force,
+        ..CreateSessionRequest::new("mock")
+    };
+    let refused = daemon.client.create(&session_id("s"), &giant(false)).await.unwrap_err();
+    let problem = refused.problem().unwrap();
+    assert_eq!(problem.status, 400, "{problem:?}");
+    assert!(
+        problem.detail.as_deref().unwrap().ends_with("mock-lage; did you mean mock-large?"),
+        "{problem:?}"
+    );
+    assert!(problem.hint.as_deref().unwrap().contains("mock-small, mock-large; `force`"), "{problem:?}");
+    // The agent decides: this one has no model that it does not list.
+    assert_eq!(status_of(daemon.client.create(&session_id("s"), &giant(true)).await), 400);
+    assert_eq!(status_of(daemon.client.detail(&session_id("s")).await), 404);
+
     let session = SessionDriver::create(&daemon.client, "s").await;
-    // The agent decides: this one refuses models that it does not list.
-    let detail = patch(&session, model("mock-giant")).await;
-    assert_eq!(detail.info.model.as_deref(), Some("mock-small"));
-    let warnings = told(&session.history().await, "mock.warning");
-    assert_eq!(warnings.len(), 2, "{warnings:?}");
-    assert!(warnings[0].contains("does not list the model mock-giant; it lists mock-small, mock-large"));
+    assert!(refusal(&session, model("mock-giant")).await.contains("does not list the model mock-giant"));
+    let forced = SessionPatch { force: true, ..model("mock-giant") };
+    assert!(refusal(&session, forced.clone()).await.contains("refused the setting model"));
 
     let daemon = restarted(daemon);
     let session = SessionDriver::of(&daemon.client, "s");
-    let detail = patch(&session, model("mock-giant")).await;
+    assert!(refusal(&session, model("mock-giant")).await.contains("does not list the model mock-giant"));
+    let before = told(&session.history().await, "mock.warning").len();
+    let detail = patch(&session, forced).await;
     assert_eq!(detail.info.model.as_deref(), Some("mock-giant"));
-    assert_eq!(told(&session.history().await, "mock.warning").len(), 3);
     let turn = session.turn("[[text:1]]", PermissionReply::Once).await;
     assert_eq!(model_of(&turn).as_deref(), Some("mock-small"));
-    assert_eq!(told(&session.history().await, "mock.warning").len(), 4);
+    assert_eq!(told(&session.history().await, "mock.warning").len(), before + 2);
 }
 
 fn restarted(mut daemon: Daemon) -> Daemon {

@@ -109,6 +109,20 @@ fn an_agent_that_nobody_knows_is_refused_with_the_known_ones() {
     assert!(run.stderr.contains("`omniglot agents list` shows all"), "{run:?}");
 }
 
+/// B9, B18: a typing error is no other model, and no agent.
+#[test]
+fn a_wrong_model_or_agent_ends_the_run_with_the_nearest_name() {
+    let harness = Harness::new();
+    let run = harness.run(&["--agent", "claud", "x"]);
+    assert!(run.exited(2).stderr.contains("no agent claud; did you mean claude"), "{run:?}");
+    let run = harness.run(&["--model", "mock-lage", "x"]);
+    assert!(run.exited(2).stderr.contains("mock-lage; did you mean mock-large?"), "{run:?}");
+    assert!(run.stderr.contains("--force-model"), "{run:?}");
+    // It is passed, and this agent refuses it.
+    let run = harness.run(&["--model", "mock-lage", "--force-model", "x"]);
+    assert!(run.exited(2).stderr.contains("the agent refused the setting model"), "{run:?}");
+}
+
 #[test]
 fn without_a_terminal_permissions_are_rejected_and_the_run_says_so_once() {
     let harness = Harness::new();

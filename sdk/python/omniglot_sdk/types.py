@@ -1382,6 +1382,10 @@ class SessionPatch(TypedDict):
     """
     The model to use from the next prompt on.
     """
+    force: NotRequired[bool]
+    """
+    Passes a model that the agent does not list.
+    """
     variant: NotRequired[str | None]
     """
     The reasoning effort of the model.
@@ -2840,6 +2844,10 @@ class CreateSessionRequest(TypedDict):
     model: NotRequired[str | None]
     """
     The model; the agent's default otherwise.
+    """
+    force: NotRequired[bool]
+    """
+    Passes a model that the agent does not list.
     """
     variant: NotRequired[str | None]
     """

@@ -1640,6 +1640,8 @@ export interface components {
             permissionMode?: string | null;
             /** @description The model; the agent's default otherwise. */
             model?: string | null;
+            /** @description Passes a model that the agent does not list. */
+            force?: boolean;
             /** @description The reasoning effort of the model. */
             variant?: string | null;
             /** @description The version of the agent to use. */
@@ -3268,6 +3270,8 @@ export interface components {
             title?: string | null;
             /** @description The model to use from the next prompt on. */
             model?: string | null;
+            /** @description Passes a model that the agent does not list. */
+            force?: boolean;
             /** @description The reasoning effort of the model. */
             variant?: string | null;
             /** @description The mode of the agent. */

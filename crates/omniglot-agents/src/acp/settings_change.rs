@@ -8,6 +8,7 @@ use omniglot_schema::{SessionState, StatePatch};
 use super::quirks::Quirks;
 use super::settings::{Choice, Control, Settings};
 use crate::contract::{Refusal, RefusalKind, SettingsPreview, SettingsRequest};
+use crate::models::check_model;
 
 /// A change of settings under way.
 #[derive(Debug, Default)]
@@ -47,15 +48,15 @@ impl SettingsChange {
             change.mode = Some((choice.control.clone(), mode));
         }
         if let Some(model) = &requested.model {
-            change.want_model(model, settings.model.as_ref(), occasion)?;
+            change.want_model(model, requested, settings.model.as_ref(), occasion)?;
         }
         Ok(change)
     }
 
-    /// An unknown model passes with a warning: agents know models that they do not list.
     fn want_model(
         &mut self,
         model: &str,
+        requested: &SettingsRequest,
         choice: Option<&Choice>,
         occasion: Occasion,
     ) -> Result<(), Refusal> {
@@ -68,9 +69,9 @@ impl SettingsChange {
             }
             return Ok(());
         };
-        if !choice.lists(model) && occasion != Occasion::Return {
-            self.warnings
-                .push(format!("the agent does not list the model {model}; it lists {}", choice.listed()));
+        if occasion != Occasion::Return {
+            let listed = choice.values.iter().map(|value| value.id.as_str());
+            self.warnings.extend(check_model(requested, listed)?);
         }
         if choice.current.as_deref() != Some(model) {
             self.model = Some((choice.control.clone(), model.to_owned()));

@@ -28,6 +28,8 @@ pub(crate) struct Settling {
     waiting: HashSet<RpcId>,
     /// The request for the mode. A session that works in another mode than asked for is no session.
     mode: Option<RpcId>,
+    /// The request for the model. One that has worked with another model before goes on.
+    model: Option<RpcId>,
     /// The effort, until the model is settled.
     variant: Option<String>,
     permission_mode: Option<String>,
@@ -81,6 +83,7 @@ impl Acp {
             Ok(change) => (change, None),
             Err(refusal) => (SettingsChange::default(), Some(refusal)),
         };
+        let returns = purpose.occasion() == Occasion::Return;
         let mode = self.ask_for(change.mode, out);
         let model = self.ask_for(change.model, out);
         let mut warnings = std::mem::take(&mut self.session.warnings);
@@ -89,6 +92,7 @@ impl Acp {
             purpose,
             waiting: mode.iter().chain(&model).cloned().collect(),
             mode,
+            model: model.filter(|_| !returns),
             variant: requested.variant,
             permission_mode: requested.permission_mode,
             warnings,
@@ -115,7 +119,7 @@ impl Acp {
         };
         settling.waiting.remove(id);
         match refused {
-            Some(message) if settling.mode.as_ref() == Some(id) => {
+            Some(message) if settling.mode.as_ref() == Some(id) || settling.model.as_ref() == Some(id) => {
                 settling.refusal = Some(Refusal { kind: RefusalKind::BadMode, message, hint: None });
             }
             refused => settling.warnings.extend(refused),

@@ -207,7 +207,7 @@ fn modes_and_models_are_set_before_the_session_starts() {
     let open = Open {
         cwd: "/w".into(),
         requested: SettingsRequest {
-            model: Some("huge".into()),
+            model: Some("small".into()),
             permission_mode: Some("bypass".into()),
             ..SettingsRequest::default()
         },
@@ -215,7 +215,7 @@ fn modes_and_models_are_set_before_the_session_starts() {
     };
     let session = r#"{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s","modes":{"currentModeId":"default",
         "availableModes":[{"id":"default","name":"D"},{"id":"yolo","name":"Y"}]},
-        "configOptions":[{"id":"m","name":"Model","category":"model","type":"select","currentValue":"small",
+        "configOptions":[{"id":"m","name":"Model","category":"model","type":"select","currentValue":"large",
         "options":[{"value":"small","name":"Small"}]}]}}"#;
     let mut harness = Harness::new(open);
     harness.hear(r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}"#);
@@ -224,18 +224,42 @@ fn modes_and_models_are_set_before_the_session_starts() {
     harness.hear(r#"{"jsonrpc":"2.0","id":3,"result":{}}"#);
     insta::assert_snapshot!(harness.said(), @r#"
     send {"jsonrpc":"2.0","id":3,"method":"session/set_mode","params":{"sessionId":"s","modeId":"yolo"}}
-    send {"jsonrpc":"2.0","id":4,"method":"session/set_config_option","params":{"sessionId":"s","configId":"m","value":"huge"}}
+    send {"jsonrpc":"2.0","id":4,"method":"session/set_config_option","params":{"sessionId":"s","configId":"m","value":"small"}}
     dropped internal
     "#);
-    harness.hear(r#"{"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"no such model"}}"#);
+    harness.hear(
+        r#"{"jsonrpc":"2.0","id":4,"result":{"configOptions":[{"id":"m","name":"Model","category":"model",
+        "type":"select","currentValue":"small","options":[{"value":"small","name":"Small"}]}]}}"#,
+    );
     insta::assert_snapshot!(harness.said(), @r#"
     session "s" version=null resume=null
     state {"permission_mode":"bypass"}
     state {"agent_mode":"yolo"}
     state {"model":"small","agent_mode":"yolo","modes":[{"id":"default","name":"D","description":""},{"id":"yolo","name":"Y","description":""}],"models":[{"id":"small","name":"Small"}]}
-    item + status:1 native=null status warning "the agent does not list the model huge; it lists small"
-    item + status:2 native=null status warning "the agent refused the setting m = \"huge\": no such model"
     "#);
+}
+
+/// B9: neither an unlisted nor a refused model is silently another one.
+#[test]
+fn a_session_with_another_model_than_requested_is_not_opened() {
+    let session = r#"{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s",
+        "configOptions":[{"id":"m","name":"Model","category":"model","type":"select","currentValue":"small",
+        "options":[{"value":"small","name":"Small"}]}]}}"#;
+    let opened = |model: &str, force_model: bool| {
+        let requested = SettingsRequest { model: Some(model.into()), force_model, ..Default::default() };
+        let mut harness = Harness::new(Open { cwd: "/w".into(), requested, ..Open::default() });
+        harness.hear(r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}"#);
+        harness.said();
+        harness.hear(session);
+        harness
+    };
+    let refused = "refused BadMode the agent does not list the model smal; did you mean small?";
+    assert!(opened("smal", false).said().starts_with(refused));
+    let mut forced = opened("huge", true);
+    assert!(forced.said().contains(r#""value":"huge""#));
+    forced.hear(r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"no such model"}}"#);
+    let refused = r#"refused BadMode the agent refused the setting m = "huge": no such model"#;
+    assert!(forced.said().starts_with(refused));
 }
 
 #[test]
@@ -814,6 +838,7 @@ fn the_preview_of_settings_is_known_without_the_agent() {
         tell(mode("plan")),
         tell(model("small")),
         tell(model("huge")),
+        tell(SettingsRequest { force_model: true, ..model("huge") }),
         tell(effort("high")),
         // The efforts of a model are listed once it is in use.
         tell(SettingsRequest { model: Some("small".into()), ..effort("high") }),
@@ -822,6 +847,7 @@ fn the_preview_of_settings_is_known_without_the_agent() {
     {"agent_mode":"yolo","permission_mode":"bypass"} []
     the agent has no mode plan; its modes are default, yolo
     {"model":"small","variant":null} []
+    the agent does not list the model huge
     {"model":"huge","variant":null} ["the agent does not list the model huge; it lists small, large"]
     the model has no effort high; its efforts are low
     {"model":"small","variant":"high"} []

@@ -158,6 +158,9 @@ impl Claude {
     /// Returns the next request, or the refusal, before the session is open.
     fn before_opened(&mut self) -> Option<Output> {
         let open = self.session.open.clone()?;
+        if let Err(refusal) = self.session.settings.check_model(&open.requested) {
+            return Some(Output::refused(refusal));
+        }
         let returns = open.resume.is_some() && !open.fork;
         if let Some(variant) = open.requested.variant.as_deref().filter(|_| !returns)
             && let Err(refusal) =
@@ -176,8 +179,8 @@ impl Claude {
         let open = self.session.open.take();
         self.session_started(out);
         self.show_offers(out);
-        let model = open.and_then(|open| open.requested.model);
-        if let Some(warning) = model.and_then(|model| self.session.settings.unlisted(&model)) {
+        let warning = open.and_then(|open| self.session.settings.check_model(&open.requested).ok()?);
+        if let Some(warning) = warning {
             self.status(StatusLabel::Warning, warning, out);
         }
     }

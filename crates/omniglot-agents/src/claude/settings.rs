@@ -1,6 +1,6 @@
 //! Model, effort and mode: what may be asked for, and how it is changed while the CLI runs.
 //!
-//! The CLI takes any model and finds out in the next turn; modes and efforts are checked here.
+//! The CLI takes any model and finds out in the next turn; models, modes and efforts are checked here.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,9 +10,13 @@ use super::wire::Request;
 use super::wire::control::{FlagSettings, control_request};
 use super::{Claude, dropped};
 use crate::contract::{DropReason, Output, Refusal, RefusalKind, SettingsPreview, SettingsRequest};
+use crate::models::check_model;
 
 /// The name under which the CLI lists its own choice.
 pub(crate) const DEFAULT_MODEL: &str = "default";
+
+/// Names that the CLI takes and may not list; `[1m]` behind one asks for a larger window.
+const ALIASES: [&str; 6] = [DEFAULT_MODEL, "best", "sonnet", "opus", "haiku", "opusplan"];
 
 /// The present settings, and the possible ones.
 #[derive(Debug, Default)]
@@ -139,11 +143,15 @@ impl Settings {
         }
     }
 
-    /// An unknown model passes with a warning: the CLI knows models that it does not list.
-    pub(crate) fn unlisted(&self, model: &str) -> Option<String> {
-        let listed: Vec<&str> = self.models.iter().map(|known| known.id.as_str()).collect();
-        let unlisted = !listed.is_empty() && !listed.contains(&model);
-        unlisted.then(|| format!("the agent does not list the model {model}; it lists {}", listed.join(", ")))
+    /// The CLI lists short names, and takes others and full names as well: those pass with a warning.
+    pub(crate) fn check_model(&self, requested: &SettingsRequest) -> Result<Option<String>, Refusal> {
+        let listed = self.models.iter().map(|known| known.id.as_str());
+        let takes = |model: &str| {
+            let base = model.split('[').next().unwrap_or_default();
+            model.contains("claude-") || ALIASES.contains(&base) || listed.clone().any(|known| known == base)
+        };
+        let force_model = requested.force_model || requested.model.as_deref().is_some_and(takes);
+        check_model(&SettingsRequest { force_model, ..requested.clone() }, listed)
     }
 
     /// Efforts of a listed model are checked against its list, those of another against all that there are.
@@ -180,7 +188,7 @@ pub(crate) fn preview_settings(
     let mut patch = mode.map(mode_patch).unwrap_or_default();
     patch.model = requested.model.clone().map(Some);
     patch.variant = requested.variant.clone().map(Some);
-    let warnings = requested.model.as_deref().and_then(|model| settings.unlisted(model));
+    let warnings = settings.check_model(requested)?;
     Ok(SettingsPreview { patch, warnings: warnings.into_iter().collect() })
 }
 
@@ -191,13 +199,20 @@ impl Claude {
             .variant
             .as_deref()
             .map_or(Ok(()), |v| settings.check_variant(requested.model.as_deref(), v));
-        let mode = match checked.and_then(|()| wanted_mode(requested, settings.mode.as_deref())) {
-            Ok(mode) => mode.filter(|mode| settings.mode.as_deref() != Some(*mode)),
+        let checked = checked.and_then(|()| {
+            let mode = wanted_mode(requested, settings.mode.as_deref())?;
+            Ok((
+                mode.filter(|mode| settings.mode.as_deref() != Some(*mode)),
+                settings.check_model(requested)?,
+            ))
+        });
+        let (mode, warning) = match checked {
+            Ok(checked) => checked,
             Err(refusal) => return out.push(Output::configured(Err(refusal))),
         };
         let model = requested.model.clone().filter(|_| requested.model != settings.model);
         let effort_level = requested.variant.clone().filter(|_| requested.variant != settings.variant);
-        if let Some(warning) = model.as_deref().and_then(|model| settings.unlisted(model)) {
+        if let Some(warning) = warning.filter(|_| model.is_some()) {
             self.status(StatusLabel::Warning, warning, out);
         }
         let requests = [
@@ -245,7 +260,14 @@ impl Claude {
                 self.session.settings.model = Some(model.clone());
                 self.state(StatePatch { model: Some(Some(model)), ..StatePatch::default() }, out);
             }
-            Some(words) => self.status(StatusLabel::Warning, format!("the model was not set: {words}"), out),
+            Some(words) => {
+                let message = format!("the model was not set: {words}");
+                if self.configuring.is_some() {
+                    let refusal = Refusal { kind: RefusalKind::BadMode, message, hint: None };
+                    return self.configured(Some(id), Some(refusal), out);
+                }
+                self.status(StatusLabel::Warning, message, out);
+            }
         }
         self.configured(Some(id), None, out);
     }

@@ -12,6 +12,7 @@ use super::wire::{
     UpdateSettings,
 };
 use crate::contract::{Output, Refusal, RefusalKind, SettingsPreview, SettingsRequest};
+use crate::models::check_model;
 use crate::rpc::{RpcError, RpcId};
 
 /// The known settings of a thread.
@@ -52,12 +53,7 @@ impl Choice {
         };
         let used = requested.model.as_deref().or(current);
         let listed = models.iter().find(|model| Some(model.id.as_str()) == used);
-        if let (Some(requested), None, false) = (&requested.model, listed, models.is_empty()) {
-            let ids: Vec<&str> = models.iter().map(|model| model.id.as_str()).collect();
-            choice
-                .warnings
-                .push(format!("Codex does not list the model {requested}; it lists {}", ids.join(", ")));
-        }
+        choice.warnings.extend(check_model(requested, models.iter().map(|model| model.id.as_str()))?);
         if let (Some(effort), Some(model)) = (&requested.variant, listed) {
             let efforts = model.variants.as_deref().unwrap_or_default();
             if !efforts.contains(effort) {

@@ -17,6 +17,7 @@ use super::translate::state;
 use super::wire::{Agent, Command, Config, Providers};
 use crate::contract::{Output, Refusal, RefusalKind, SettingsPreview, SettingsRequest};
 use crate::http::{Answer, Method};
+use crate::models::check_model;
 
 #[derive(Debug, Default)]
 pub(crate) struct Settings {
@@ -148,10 +149,7 @@ pub(crate) fn check_settings(
     }
     let used = requested.model.as_deref().or(current);
     let listed = models.iter().find(|model| Some(model.id.as_str()) == used);
-    let mut warnings = Vec::new();
-    if let (Some(requested), None, false) = (&requested.model, listed, models.is_empty()) {
-        warnings.push(format!("OpenCode does not list the model {requested}"));
-    }
+    let warning = check_model(requested, models.iter().map(|model| model.id.as_str()))?;
     if let (Some(variant), Some(model)) = (&requested.variant, listed) {
         let variants = model.variants.as_deref().unwrap_or_default();
         if !variants.contains(variant) {
@@ -167,7 +165,7 @@ pub(crate) fn check_settings(
         permission_mode: set(&requested.permission_mode),
         ..StatePatch::default()
     };
-    Ok(SettingsPreview { patch, warnings })
+    Ok(SettingsPreview { patch, warnings: warning.into_iter().collect() })
 }
 
 pub(crate) fn preview_settings(

@@ -109,6 +109,11 @@ impl Pi {
         if self.session.is_opening() && self.session.waits_for_servers() {
             return dropped(DropReason::Internal, out);
         }
+        let requested = self.session.open.as_ref().map(|open| &open.requested);
+        if let Some(Err(refusal)) = requested.map(|requested| self.settings.check_model(requested)) {
+            self.session.open = None;
+            return out.push(Output::refused(refusal));
+        }
         if !self.session.told || self.session.changing.is_some() {
             self.opened(&state, out);
         }

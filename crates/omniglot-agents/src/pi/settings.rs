@@ -11,6 +11,7 @@ use super::outgoing::Outgoing;
 use super::wire::{Model, Response};
 use super::{Pi, dropped};
 use crate::contract::{DropReason, Output, Refusal, RefusalKind, SettingsPreview, SettingsRequest, decode};
+use crate::models::check_model;
 
 #[derive(Debug, Default)]
 pub(crate) struct Settings {
@@ -79,11 +80,8 @@ impl Settings {
         }
     }
 
-    fn unlisted(&self, model: &str) -> Option<String> {
-        let listed: Vec<&str> = self.models.iter().map(|known| known.id.as_str()).collect();
-        let is_unlisted = !listed.is_empty() && !listed.contains(&model);
-        is_unlisted
-            .then(|| format!("the agent does not list the model {model}; it lists {}", listed.join(", ")))
+    pub(crate) fn check_model(&self, requested: &SettingsRequest) -> Result<Option<String>, Refusal> {
+        check_model(requested, self.models.iter().map(|known| known.id.as_str()))
     }
 
     fn check(&self, requested: &SettingsRequest) -> Result<(), Refusal> {
@@ -119,13 +117,14 @@ pub(crate) fn preview_settings(
         permission_mode: requested.permission_mode.clone().map(Some),
         ..StatePatch::default()
     };
-    let warnings = requested.model.as_deref().and_then(|model| settings.unlisted(model));
+    let warnings = settings.check_model(requested)?;
     Ok(SettingsPreview { patch, warnings: warnings.into_iter().collect() })
 }
 
 impl Pi {
     pub(crate) fn configure(&mut self, requested: &SettingsRequest, out: &mut Vec<Output>) {
-        if let Err(refusal) = self.settings.check(requested) {
+        let checked = self.settings.check(requested);
+        if let Err(refusal) = checked.and_then(|()| self.settings.check_model(requested)) {
             return out.push(Output::configured(Err(refusal)));
         }
         let mut configuring = Configuring::default();
@@ -169,9 +168,13 @@ impl Pi {
 
     pub(crate) fn model_answered(&mut self, id: &str, response: &Response<'_>, out: &mut Vec<Output>) {
         if !response.success {
-            let words = format!("the model was not set: {}", response.words());
-            self.status(StatusLabel::Warning, words, out);
-            return self.answered(id, None, out);
+            let message = format!("the model was not set: {}", response.words());
+            if self.configuring.is_none() {
+                self.status(StatusLabel::Warning, message, out);
+                return self.answered(id, None, out);
+            }
+            let hint = Some("`pi --list-models` lists the models".to_owned());
+            return self.answered(id, Some(Refusal { kind: RefusalKind::BadMode, message, hint }), out);
         }
         if let Some(Ok(model)) = response.data.map(|data| decode::<Model>("set_model", data)) {
             self.settings.window = model.context_window;

@@ -261,6 +261,7 @@ fn command(choice: u8, requests: &[RequestKey]) -> Command {
         variant: Some("high".into()),
         agent_mode: Some("plan".into()),
         permission_mode: Some("bypass".into()),
+        force_model: choice.is_multiple_of(2),
     };
     let resume = (choice > 127).then(|| "native".to_owned());
     match choice % 9 {

@@ -12,6 +12,7 @@ use indexmap::IndexMap;
 use jiff::Timestamp;
 use omniglot_agents::adapter::{Adapter, Credential, Program};
 use omniglot_agents::launch::{Install, SettingsFile, Start};
+use omniglot_agents::nearest::did_you_mean;
 use omniglot_agents::{LaunchSpec, Open, Registry, Translator, acp};
 use omniglot_schema::{AgentInfo, AgentSource, AuthStatus};
 use omniglot_store::{private, shared};
@@ -60,6 +61,7 @@ impl Catalog {
     pub fn get(&self, name: &str) -> Result<&Entry, RuntimeError> {
         self.entries.get(name).ok_or_else(|| RuntimeError::UnsupportedAgent {
             name: name.to_owned(),
+            meant: did_you_mean(name, self.entries.keys().map(String::as_str)),
             known: self.entries.keys().map(String::as_str).collect::<Vec<_>>().join(", "),
         })
     }

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
 
+use omniglot_agents::nearest::nearest;
+
 use super::ConfigError;
 
 /// An error, and its place in the text, in bytes.
@@ -58,7 +60,9 @@ pub(super) fn place(text: &[u8], at: usize) -> (usize, usize) {
 fn unknown_key(message: &str) -> Option<String> {
     let (written, rest) = message.strip_prefix("unknown field `")?.split_once('`')?;
     let known: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
-    let meant = nearest(written, &known).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+    let meant =
+        nearest(written, known.iter().copied()).first().map(|name| format!("; did you mean `{name}`?"));
+    let meant = meant.unwrap_or_default();
     Some(format!("unknown key `{written}`{meant} (known here: {})", known.join(", ")))
 }
 
@@ -91,63 +95,4 @@ fn plainly(message: &str) -> Cow<'_, str> {
         expected => expected,
     };
     format!("expected {plain}").into()
-}
-
-/// The name that was most likely meant, if one is near enough.
-pub(super) fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
-    let enough = written.chars().count().div_ceil(3);
-    let near = known.iter().map(|name| (distance(written, name), *name)).min()?;
-    (near.0 <= enough).then_some(near.1)
-}
-
-/// How many letters must be changed, added, left out or exchanged with the next one.
-fn distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut before: Vec<usize> = vec![];
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    let mut last = None;
-    for (i, letter) in from.chars().enumerate() {
-        let mut next = vec![i + 1];
-        for (j, other) in to.iter().enumerate() {
-            let cost = |row: &[usize], at: usize| row.get(at).copied().unwrap_or(usize::MAX - 1);
-            let mut best = (cost(&row, j) + usize::from(letter != *other))
-                .min(cost(&row, j + 1) + 1)
-                .min(cost(&next, j) + 1);
-            let swapped = j > 0 && last == Some(*other) && to.get(j - 1) == Some(&letter);
-            if swapped {
-                best = best.min(cost(&before, j - 1) + 1);
-            }
-            next.push(best);
-        }
-        before = std::mem::replace(&mut row, next);
-        last = Some(letter);
-    }
-    row.last().copied().unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_nearest_name_is_found_and_a_far_one_is_not_guessed() {
-        let known = ["default_agent", "listen", "limits", "agents", "sandbox"];
-        for (written, meant) in [
-            ("default_agnet", Some("default_agent")),
-            ("agent", Some("agents")),
-            ("limit", Some("limits")),
-            ("sand_box", Some("sandbox")),
-            ("colour", None),
-            ("x", None),
-        ] {
-            assert_eq!(nearest(written, &known), meant, "{written}");
-        }
-    }
-
-    #[test]
-    fn two_letters_in_the_wrong_order_are_one_mistake() {
-        assert_eq!(distance("agnet", "agent"), 1);
-        assert_eq!(distance("", "abc"), 3);
-        assert_eq!(distance("kitten", "sitting"), 3);
-    }
 }

@@ -4,11 +4,12 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Component, Path, PathBuf};
 
 use indexmap::IndexMap;
+use omniglot_agents::nearest::nearest;
 use omniglot_agents::{Registry, acp};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::fault::{Fault, nearest, place};
+use super::fault::{Fault, place};
 use super::{AgentConfig, Config, Files, Limits, Processes, Retention, Written};
 
 /// The places of what needs a second look are kept.
@@ -151,7 +152,8 @@ fn check_known(name: Spanned<String>, is_no: &str, known: &[&str]) -> Result<Str
     if known.contains(&name.get_ref().as_str()) {
         return Ok(name.into_inner());
     }
-    let meant = nearest(name.get_ref(), known).map(|name| format!("; did you mean \"{name}\"?"));
+    let meant = nearest(name.get_ref(), known.iter().copied());
+    let meant = meant.first().map(|name| format!("; did you mean \"{name}\"?"));
     let (meant, known) = (meant.unwrap_or_default(), known.join(", "));
     Err(Fault::new(name.span(), format!("there {is_no} of that name{meant} (known: {known})")))
 }

@@ -54,7 +54,7 @@ impl Hub {
 
 /// An empty name is no name.
 fn check(patch: &SessionPatch) -> Result<(), RuntimeError> {
-    let SessionPatch { model, variant, agent_mode, permission_mode, title: _, labels: _ } = patch;
+    let SessionPatch { model, variant, agent_mode, permission_mode, title: _, force: _, labels: _ } = patch;
     let named = [
         ("model", model),
         ("variant", variant),

@@ -267,6 +267,7 @@ pub(super) fn open_of(request: &CreateSessionRequest) -> Open {
             variant: request.variant.clone(),
             agent_mode: request.agent_mode.clone(),
             permission_mode: request.permission_mode.clone(),
+            force_model: request.force,
         },
         agent_version: request.agent_version.clone(),
         title: request.title.clone(),

@@ -54,7 +54,9 @@ impl Hub {
             labels: record.labels.clone(),
             ..request
         };
-        let open = Open { resume: Some(native), fork: true, ..open_of(&request) };
+        let mut open = Open { resume: Some(native), fork: true, ..open_of(&request) };
+        // The origin works with it.
+        open.requested.force_model = true;
         let fork = self.read_origin(&record, &snapshot).await?;
         self.create_with(id, request, open, Some(fork)).await
     }

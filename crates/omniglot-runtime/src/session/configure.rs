@@ -98,9 +98,11 @@ impl Configuring {
     }
 }
 
-/// The settings that a session has, as a settings request for its next process.
-pub(super) fn requested_of_state(state: &SessionState) -> SettingsRequest {
+/// The settings that a session has, as a settings request for its next process. A model that the agent has worked
+/// with is not questioned.
+pub(super) fn requested_of_state(state: &SessionState, was_open: bool) -> SettingsRequest {
     SettingsRequest {
+        force_model: was_open,
         model: state.model.clone(),
         variant: state.variant.clone(),
         agent_mode: state.agent_mode.clone(),
@@ -111,8 +113,8 @@ pub(super) fn requested_of_state(state: &SessionState) -> SettingsRequest {
 impl Session {
     /// Changes settings: at once where an agent is there and free, else before its next prompt.
     pub(super) fn configure(&mut self, patch: SessionPatch, reply: oneshot::Sender<Answer>) {
-        let SessionPatch { title, model, variant, agent_mode, permission_mode, labels: _ } = patch;
-        let requested = SettingsRequest { model, variant, agent_mode, permission_mode };
+        let SessionPatch { title, model, force, variant, agent_mode, permission_mode, labels: _ } = patch;
+        let requested = SettingsRequest { model, variant, agent_mode, permission_mode, force_model: force };
         let preview = match self.preview_settings(&requested) {
             Ok(preview) => preview,
             Err(error) => return answer(reply, Answer::Refused(error)),

@@ -218,7 +218,7 @@ impl Session {
         open.resume_since = fold.native_since;
         open.title = fold.state.title.clone().filter(|_| fold.titled);
         open.carryover = Carryover::of(&fold.state);
-        let requested = requested_of_state(&fold.state);
+        let requested = requested_of_state(&fold.state, fold.native_session_id.is_some());
         open.requested = if open.resume.is_some() { requested } else { requested.or(open.requested) };
         self.opening = Some(Box::pin(self.spec.launcher.clone().open(self.spec.agent.clone(), open)));
     }

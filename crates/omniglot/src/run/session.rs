@@ -23,6 +23,7 @@ pub(crate) struct Wanted {
     default_agent: String,
     place: Workplace,
     model: Option<String>,
+    force_model: bool,
     permission_mode: Option<String>,
     /// The typed id of a session that must exist already.
     existing: Option<String>,
@@ -69,6 +70,7 @@ impl Wanted {
             default_agent: default_agent.to_owned(),
             place,
             model: args.model.clone(),
+            force_model: args.force_model,
             permission_mode: args.permission_mode.clone(),
             existing: None,
             made: None,
@@ -83,6 +85,7 @@ impl Wanted {
             default_agent: String::new(),
             place: Workplace::Current,
             model: None,
+            force_model: false,
             permission_mode: None,
             existing: Some(typed.to_owned()),
             made: None,
@@ -110,7 +113,8 @@ impl Wanted {
         let mut info = detail.info;
         if self.model.is_some() || self.permission_mode.is_some() {
             let (model, permission_mode) = (self.model.clone(), self.permission_mode.clone());
-            let patch = SessionPatch { model, permission_mode, ..SessionPatch::default() };
+            let force = self.force_model;
+            let patch = SessionPatch { model, force, permission_mode, ..SessionPatch::default() };
             info = client.patch(&self.id, &patch).await?.info;
         }
         Ok(Opened {
@@ -155,6 +159,7 @@ impl Wanted {
         let request = CreateSessionRequest {
             directory: Some(directory.clone()),
             model: self.model.clone(),
+            force: self.force_model,
             permission_mode: self.permission_mode.clone(),
             ..CreateSessionRequest::new(agent.clone())
         };
