@@ -33,6 +33,8 @@ const LAST_LINES: usize = 10;
 
 /// The time for a daemon to answer after its start.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
+/// The time for a daemon that does not listen any more to leave.
+const LEAVING_TIMEOUT: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(30);
 
 #[derive(Serialize)]
@@ -49,9 +51,11 @@ pub(crate) async fn start(args: &StartArgs) -> anyhow::Result<ExitCode> {
     // A mistake in the configuration is better reported here than in a log.
     let config = data_dir::config(&args.serve.data, &dir)?;
     refuse_open_network(&args.serve, listen(&args.serve, &config))?;
-    if let Some(holder) = lock_holder(&dir) {
+    while let Some(holder) = lock_holder(&dir) {
         let secret = token::for_client(&dir, config.token_file.as_deref())?;
-        return already(args, secret, holder, &dir).await;
+        if !left(&dir, &holder).await? {
+            return already(args, secret, holder, &dir).await;
+        }
     }
     let holder = begin(&args.serve, &dir).await?;
     let log = private(&dir).join(LOG);
@@ -88,6 +92,21 @@ pub(crate) async fn begin(args: &ServeArgs, dir: &Path) -> anyhow::Result<LockHo
         Err(error) => Err(error),
     };
     started.map_err(|error| anyhow!("{error:#}{}", last_lines(&log, before)))
+}
+
+/// Waits as long as the daemon can neither be reached nor has left: one that was killed keeps its lock a moment
+/// longer than its port. Returns whether it has left.
+async fn left(dir: &Path, holder: &LockHolder) -> anyhow::Result<bool> {
+    let deadline = Instant::now() + LEAVING_TIMEOUT;
+    while lock_holder(dir).as_ref() == Some(holder) {
+        let lost = |error: &ClientError| matches!(error, ClientError::Connect(_) | ClientError::Transport(_));
+        let lost = client(&holder.url, None)?.health().await.is_err_and(|error| lost(&error));
+        if !lost || Instant::now() > deadline {
+            return Ok(false);
+        }
+        sleep(PAUSE).await;
+    }
+    Ok(true)
 }
 
 async fn already(
