@@ -58,8 +58,8 @@ impl Output {
     }
 
     /// Displays the messages of people too: for a transcript, not for a turn that was just requested.
-    pub(crate) fn show_everybody(&mut self) {
-        self.renderer.show_everybody();
+    pub(crate) fn show_everybody(&mut self, everybody: bool) {
+        self.renderer.show_everybody(everybody);
     }
 
     /// Displays paths inside `directory` relative to it.

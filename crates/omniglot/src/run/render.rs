@@ -4,24 +4,29 @@
 
 mod closing;
 mod items;
+mod nested;
 mod request;
 pub(crate) mod style;
 #[cfg(test)]
 mod tests;
 mod tool;
+mod waiting;
 mod wrap;
 
 use std::collections::HashSet;
 
 use omniglot_schema::{
     AgentUnparsedData, Connection, ContextFill, ErrorData, EventData, ItemId, Listed, Resume,
-    SessionEndedData, SessionStartedData, StatePatch, Todo, TodoStatus, UniversalEvent,
+    SessionEndedData, SessionStartedData, StatePatch, StderrOutput, Todo, TodoStatus, UniversalEvent,
 };
 use omniglot_timeline::view::{Change, View};
+use serde::Deserialize as _;
 
+use nested::Depths;
 pub(crate) use request::questions_of;
 pub(crate) use style::{Ink, Style};
 use style::{clean, one_line};
+use waiting::Waiting;
 use wrap::{Wrap, wrapped};
 
 /// Where lines end when nobody tells the width.
@@ -53,6 +58,12 @@ pub(crate) struct Renderer {
     shown_diffs: HashSet<(String, String)>,
     todos: Vec<String>,
     context: Option<ContextFill>,
+    /// How deep subagents work below others.
+    depths: Depths,
+    /// The time for which the turn has waited for people.
+    waiting: Waiting,
+    /// The stderr of an agent that crashed, which the end of its session tells again.
+    stderr: Option<StderrOutput>,
     /// Whether the words of people are shown.
     everybody: bool,
     /// Whether the next word of a thought begins a line.
@@ -90,14 +101,17 @@ impl Renderer {
             shown_diffs: HashSet::new(),
             todos: vec![],
             context: None,
+            depths: Depths::default(),
+            waiting: Waiting::default(),
+            stderr: None,
             everybody: false,
             thought_begins: true,
         }
     }
 
     /// Shows what people said, too.
-    pub(crate) fn show_everybody(&mut self) {
-        self.everybody = true;
+    pub(crate) fn show_everybody(&mut self, everybody: bool) {
+        self.everybody = everybody;
     }
 
     /// The terminal has this many columns now.
@@ -127,6 +141,7 @@ impl Renderer {
     pub(crate) fn event(&mut self, event: &UniversalEvent) -> String {
         // Out of the renderer while its change is rendered, which is all that the text depends on.
         let mut view = std::mem::take(&mut self.view);
+        self.waiting.event(event);
         let text = self.change(view.apply(event));
         self.view = view;
         text.unwrap_or_else(|| self.beside_the_turn(&event.data))
@@ -204,13 +219,17 @@ impl Renderer {
             text.push_str(&format!(": {}", clean(message.trim_end())));
         }
         let mut text = self.style.paint(Ink::Yellow, &self.wrapped(&text));
-        if let Some(stderr) = &data.stderr
-            && let Some(words) = stderr.tail.as_ref().or(stderr.head.as_ref())
-        {
-            text.push('\n');
-            text.push_str(&tool::output(self.style, words, self.width));
+        let shown = self.stderr.take();
+        if data.stderr != shown {
+            text.push_str(&self.complaints(data.stderr.as_ref()));
         }
         self.block(&text)
+    }
+
+    /// The end of what an agent wrote to stderr.
+    fn complaints(&self, stderr: Option<&StderrOutput>) -> String {
+        let words = stderr.and_then(|stderr| stderr.tail.as_ref().or(stderr.head.as_ref()));
+        words.map(|words| format!("\n{}", tool::output(self.style, words, self.width))).unwrap_or_default()
     }
 
     fn updated(&mut self, patch: &StatePatch) -> String {
@@ -255,7 +274,11 @@ impl Renderer {
     fn error(&mut self, data: &ErrorData) -> String {
         let code = data.code.map(|code| format!(" {}", wire_name(&code))).unwrap_or_default();
         let text = format!("✗ error{code}: {}", clean(data.message.trim_end()));
-        self.block(&self.style.paint(Ink::Red, &self.wrapped(&text)))
+        let text = self.style.paint(Ink::Red, &self.wrapped(&text));
+        // A crash ends the turn before the session, whose end tells the same.
+        let stderr = data.details.as_ref().and_then(|details| details.get("stderr"));
+        self.stderr = stderr.and_then(|stderr| StderrOutput::deserialize(stderr).ok());
+        self.block(&(text + &self.complaints(self.stderr.as_ref())))
     }
 
     fn unparsed(&mut self, data: &AgentUnparsedData) -> String {

@@ -29,7 +29,7 @@ pub(crate) async fn tail(args: &TailArgs) -> anyhow::Result<ExitCode> {
         from: StreamFrom::Start,
         last_raw: String::new(),
     };
-    tail.output.show_everybody();
+    tail.output.show_everybody(true);
     let code = tail.watch_to_the_end(&home).await?;
     Ok(ExitCode::from(code))
 }

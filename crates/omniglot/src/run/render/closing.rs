@@ -12,7 +12,9 @@ impl Renderer {
         words.extend(meta.usage.as_ref().and_then(tokens));
         words.extend(meta.cost_usd.map(|cost| format!("${cost:.4}")));
         words.extend(self.context.as_ref().and_then(fill));
-        words.push(duration(meta.duration_ms));
+        // People know how long they have thought.
+        words.push(duration(meta.duration_ms.saturating_sub(self.waiting.take())));
+        self.depths.forget();
         let ink = if meta.stop_reason == StopReason::EndTurn { Ink::Dim } else { Ink::Yellow };
         // Lines end between the words of the list, not inside of one.
         let list = words.join(" · ").replace(' ', "\u{a0}").replace("\u{a0}·\u{a0}", " · ");

@@ -12,6 +12,7 @@ const LONG: usize = 400;
 impl Renderer {
     pub(super) fn delta(&mut self, message: &Message, delta: &str) -> String {
         match voice(message) {
+            Some(_) if message.within.is_some() => String::new(),
             Some(voice) => self.prose(&message.item.item_id, voice, delta),
             None => String::new(),
         }
@@ -25,7 +26,11 @@ impl Renderer {
             _ => {}
         }
         if voice(message).is_none() {
-            return if self.everybody { self.asked(item) } else { String::new() };
+            let is_asked = self.everybody && message.within.is_none();
+            return if is_asked { self.asked(item) } else { String::new() };
+        }
+        if message.within.is_some() {
+            return self.nested_message(message);
         }
         let streamed = message.streamed > 0;
         let mut out = self.close_line(&item.item_id);
@@ -76,8 +81,10 @@ impl Renderer {
     }
 
     pub(super) fn call_ready(&mut self, call: &Call) -> String {
-        let label = self.label(call);
-        let text = self.block(&self.style.paint(Ink::Cyan, &format!("● {label}")));
+        let depth = self.depths.of_call(call);
+        let text =
+            self.at_depth(depth, |this| this.style.paint(Ink::Cyan, &format!("● {}", this.label(call))));
+        let text = self.block(&text);
         self.last = Last::Call(call.item.clone());
         text
     }
@@ -88,6 +95,12 @@ impl Renderer {
 
     pub(super) fn call_ended(&mut self, call: &Call) -> String {
         let Some(item) = &call.result else { return String::new() };
+        let depth = self.depths.below(call.within.as_ref());
+        let body = self.at_depth(depth, |this| this.result_body(item));
+        self.under_its_call(call, depth, &body)
+    }
+
+    fn result_body(&mut self, item: &UniversalItem) -> String {
         let is_json = |part: &&ContentPart| matches!(part, ContentPart::Json { .. });
         let mut body: String =
             item.content.iter().filter(|part| !is_json(part)).map(|part| self.result_part(part)).collect();
@@ -96,7 +109,7 @@ impl Renderer {
             body = item.content.iter().filter(is_json).map(|part| self.result_part(part)).collect();
         }
         body.push_str(&tool::verdict(self.style, item));
-        self.under_its_call(call, &body)
+        body
     }
 
     fn result_part(&mut self, part: &ContentPart) -> String {
@@ -118,14 +131,15 @@ impl Renderer {
     }
 
     /// Names the call again when something else was written since.
-    fn under_its_call(&mut self, call: &Call, body: &str) -> String {
+    fn under_its_call(&mut self, call: &Call, depth: usize, body: &str) -> String {
         if body.is_empty() {
             return String::new();
         }
         if call.name.is_empty() || self.last == Last::Call(call.item.clone()) {
             return self.block(body);
         }
-        let head = self.style.paint(Ink::Dim, &format!("↳ {}", self.label(call)));
+        let head =
+            self.at_depth(depth, |this| this.style.paint(Ink::Dim, &format!("↳ {}", this.label(call))));
         self.block(&format!("{head}\n{body}"))
     }
 

@@ -60,7 +60,7 @@ fn every_line_of_a_thought_is_marked_also_where_nothing_is_coloured() {
 #[test]
 fn a_transcript_shows_what_people_said() {
     let mut renderer = Renderer::new(Style::Plain, Paper::Screen(60));
-    renderer.show_everybody();
+    renderer.show_everybody(true);
     let text = written(renderer, turn());
     assert!(text.starts_with("› Add a line\n\n~ First I look at the file.\n"), "{text}");
 }
@@ -453,4 +453,83 @@ fn turn_ended(stop_reason: StopReason, usage: Option<Usage>) -> EventData {
             duration_ms: 1_234,
         },
     })
+}
+
+/// The event's item as one of the subagent that `parent` has started.
+fn below(parent: &str, event: EventData) -> EventData {
+    let nested = |data: ItemEventData| ItemEventData {
+        item: UniversalItem { parent_id: Some(ItemId(parent.into())), ..data.item },
+    };
+    match event {
+        EventData::ItemStarted(data) => EventData::ItemStarted(nested(data)),
+        EventData::ItemCompleted(data) => EventData::ItemCompleted(nested(data)),
+        other => other,
+    }
+}
+
+/// B13: the work of a subagent stands below its call, its words when they are whole.
+#[test]
+fn b13_subagents_are_indented_under_their_call() {
+    let says = |id: &str, text: &str| {
+        completed(item(id, ItemKind::Message, Some(ItemRole::Assistant), vec![ContentPart::text(text)]))
+    };
+    let task = ToolSubject { description: Some("Count the files".into()), ..ToolSubject::default() };
+    let events = vec![
+        call("agent", "Task", ToolKind::Agent, task.clone()),
+        below("agent", message("s", ItemRole::Assistant)),
+        delta_of("s", None, "I look at all of them, "),
+        below("agent", call("ls", "bash", ToolKind::Execute, about_file("src"))),
+        result("ls", "a\nb\n", None, vec![]),
+        below("agent", call("deeper", "Task", ToolKind::Agent, task)),
+        below("deeper", call("wc", "bash", ToolKind::Execute, about_file("a"))),
+        result("wc", "2\n", None, vec![]),
+        below("agent", says("s", "I look at all of them, one after the other, until all are counted.")),
+        result("agent", "Two files.\n", None, vec![]),
+        message("m2", ItemRole::Assistant),
+        delta_of("m2", None, "There are two."),
+    ];
+    insta::assert_snapshot!(shown(Style::Plain, 40, events), @"
+    ● Task Count the files
+      ● bash src
+        │ a
+        │ b
+      ● Task Count the files
+        ● bash a
+          │ 2
+      I look at all of them, one after the
+      other, until all are counted.
+    ↳ Task Count the files
+      │ Two files.
+
+    There are
+    ");
+}
+
+/// B13: `run` ends with the turn, so the reason of a crash is told with its error, and once.
+#[test]
+fn b13_a_crash_shows_stderr_before_its_turn_ends() {
+    let stderr = StderrOutput {
+        head: None,
+        tail: Some("boom: no such file".into()),
+        truncated: false,
+        total_lines: Some(1),
+    };
+    let events = vec![
+        EventData::Error(ErrorData {
+            message: "the agent's process ended".into(),
+            code: Some(ErrorCode::AgentCrashed),
+            details: Some(serde_json::json!({ "exit_code": 7, "stderr": stderr })),
+        }),
+        turn_ended(StopReason::Error, None),
+        EventData::SessionEnded(SessionEndedData {
+            reason: SessionEndReason::Error,
+            terminated_by: TerminatedBy::Agent,
+            message: Some("the agent's process ended".into()),
+            exit_code: Some(7),
+            stderr: Some(stderr),
+        }),
+    ];
+    let text = shown(Style::Plain, 60, events);
+    assert_eq!(text.matches("boom: no such file").count(), 1, "{text}");
+    assert!(text.find("boom").unwrap() < text.find("──").unwrap(), "{text}");
 }
