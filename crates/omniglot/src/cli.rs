@@ -4,6 +4,7 @@ mod agents;
 mod config;
 mod daemon;
 mod opencode;
+mod run;
 mod sessions;
 mod tokens;
 
@@ -13,11 +14,13 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use omniglot_server::{AllowedHost, AllowedOrigin};
 
+use crate::completions;
 use crate::mock_agent::MockAgentArgs;
 pub(crate) use agents::*;
 pub(crate) use config::*;
 pub(crate) use daemon::*;
 pub(crate) use opencode::*;
+pub(crate) use run::*;
 pub(crate) use sessions::*;
 pub(crate) use tokens::*;
 
@@ -27,7 +30,7 @@ pub(crate) use tokens::*;
     version,
     about = "One daemon that drives every coding agent",
     after_help = EXAMPLES,
-    max_term_width = 100
+    max_term_width = 80
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -43,13 +46,13 @@ pub(crate) enum Command {
     #[command(after_help = ACP)]
     Acp(AcpArgs),
     /// Look at sessions, talk to them, keep them
-    #[command(visible_alias = "session")]
+    #[command(alias = "session")]
     Sessions(SessionsArgs),
     /// See which agents there are and whether they work
-    #[command(visible_alias = "agent")]
+    #[command(alias = "agent")]
     Agents(AgentsArgs),
     /// Make, list and revoke tokens for other people and programs
-    #[command(visible_alias = "token")]
+    #[command(alias = "token")]
     Tokens(TokensArgs),
     /// See who has changed what
     Audit(AuditArgs),
@@ -72,6 +75,8 @@ pub(crate) enum Command {
     /// Print what a shell needs to complete these commands
     #[command(after_help = COMPLETIONS)]
     Completions(CompletionsArgs),
+    /// Write the manual pages of all commands into a directory
+    Man(ManArgs),
     /// Hold an agent's processes, so that none outlives the daemon
     ///
     /// Taken before the command line is parsed; listed here so that the name stays reserved.
@@ -112,20 +117,31 @@ pub(crate) struct ConvertArgs {
 
 /// Explains recordings and their conversion.
 const CONVERT: &str = "\
-A recording has one JSON object per line: {\"t\": MILLISECONDS, \"ch\": CHANNEL, \"data\": VALUE}.
-Each file becomes one session, named after it; its events are printed as JSON lines. The same file
-always gives the same bytes. Pictures and other blobs that events name are not written anywhere.
-Of claude, a session that it keeps on disk (~/.claude/projects/*/SESSION.jsonl) is read as well, with
-those of its subagents.
+A recording has one JSON object per line:
+
+  {\"t\": MILLISECONDS, \"ch\": CHANNEL, \"data\": VALUE}
+
+Each file becomes one session, named after it; its events are printed as JSON
+lines. The same file always gives the same bytes. Pictures and other blobs that
+events name are not written anywhere. Of claude, a session that it keeps on disk
+(~/.claude/projects/*/SESSION.jsonl) is read as well, with those of its
+subagents.
 
   omniglot convert --from gemini recording.jsonl > events.jsonl
   omniglot convert --from claude-acp --show recording.jsonl
-  omniglot convert --from claude --show ~/.claude/projects/-work-demo/SESSION.jsonl";
+  omniglot convert --from claude --show ~/.claude/projects/-work-demo/ID.jsonl";
 
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
     #[arg(value_enum)]
     pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// The directory; made if it is missing
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
 }
 
 #[derive(Debug, Default, Args)]
@@ -186,7 +202,7 @@ impl std::fmt::Debug for TokenArgs {
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     /// The agent to use [default: default_agent of omniglot.toml, else mock]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = completions::agent())]
     pub(crate) agent: Option<String>,
     /// The directory to work in [default: the current one]
     #[arg(long, value_name = "DIR", conflicts_with = "scratch")]
@@ -206,8 +222,10 @@ pub(crate) struct RunArgs {
     /// How to answer permission requests [default: ask on a terminal, else reject]
     #[arg(long, value_enum)]
     pub(crate) approve: Option<Approve>,
+    #[command(flatten)]
+    pub(crate) settings: RunSettings,
     /// Continue this session, or create it
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = completions::session())]
     pub(crate) session: Option<String>,
     #[command(flatten)]
     pub(crate) data: DataDirArgs,
@@ -222,7 +240,7 @@ pub(crate) struct RunArgs {
 #[derive(Debug, Args)]
 pub(crate) struct AcpArgs {
     /// The agent of new sessions [default: default_agent of omniglot.toml, else mock]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = completions::agent())]
     pub(crate) agent: Option<String>,
     #[command(flatten)]
     pub(crate) data: DataDirArgs,
@@ -230,10 +248,15 @@ pub(crate) struct AcpArgs {
 
 /// Explains the setup in an editor.
 const ACP: &str = "\
-An editor launches this and talks ACP with it. Sessions are the daemon's, which is started if it
-does not run: they outlive the editor, and any other client can watch and answer them.
+An editor launches this and talks ACP with it. Sessions are the daemon's, which
+is started if it does not run: they outlive the editor, and any other client can
+watch and answer them.
 
-  { \"agent_servers\": { \"Claude\": { \"command\": \"omniglot\", \"args\": [\"acp\", \"--agent\", \"claude\"] } } }";
+  {
+    \"agent_servers\": {
+      \"Claude\": { \"command\": \"omniglot\", \"args\": [\"acp\", \"--agent\", \"claude\"] }
+    }
+  }";
 
 #[derive(Debug, Args)]
 pub(crate) struct DbArgs {
@@ -273,23 +296,26 @@ pub(crate) enum Approve {
 
 /// Explains Ctrl-C and the exit codes of a run.
 const RUN: &str = "\
-Ctrl-C cancels the turn and waits for its end; once more ends the session and leaves.
+Ctrl-C cancels the turn and waits for its end; once more ends the session and
+leaves.
 
-Exit codes: 0 the turn ended well, 1 something failed, 2 the command cannot be meant like this,
-3 the turn stopped at a limit or was refused, 130 Ctrl-C.";
+Exit codes: 0 the turn ended well, 1 something failed, 2 the command cannot be
+meant like this, 3 the turn stopped at a limit or was refused, 130 Ctrl-C.";
 
 const EXAMPLES: &str = "\
 Try it:
   omniglot run --agent mock --scratch \"Read README.md and add a line at the end\"
   omniglot agents list             which agents are here
-  omniglot daemon start            keep a daemon for apps and for the commands above
+  omniglot daemon start            keep a daemon for apps and for the commands
   omniglot sessions tail -f ID     watch a session from its beginning
 
-Exit codes: 0 all went well, 1 something failed, 2 the command cannot be meant like this.";
+Exit codes: 0 all went well, 1 something failed, 2 the command cannot be meant
+like this.";
 
 const COMPLETIONS: &str = "\
 For example:
-  bash  omniglot completions bash > ~/.local/share/bash-completion/completions/omniglot
+  bash  omniglot completions bash \\
+          > ~/.local/share/bash-completion/completions/omniglot
   zsh   omniglot completions zsh > ~/.zfunc/_omniglot
   fish  omniglot completions fish > ~/.config/fish/completions/omniglot.fish";
 
@@ -299,10 +325,12 @@ Environment:
   OMNIGLOT_CONFIG         The configuration file, unless --config says otherwise
   OMNIGLOT_LISTEN         Where to listen, as ADDRESS:PORT
   OMNIGLOT_DEFAULT_AGENT  The agent to use when nobody names one
-  OMNIGLOT_SANDBOX        Whether agents are told that they run in a sandbox: true or false
+  OMNIGLOT_SANDBOX        Whether agents are told that they run in a sandbox:
+                          true or false
   OMNIGLOT_TOKEN          The token that clients must show
-  OMNIGLOT_LOG            What the log on stderr tells: error, warn, info (default), debug, trace, or
-                          by module, such as warn,omniglot_runtime=debug
+  OMNIGLOT_LOG            What the log on stderr tells: error, warn, info
+                          (default), debug, trace, or by module, such as
+                          warn,omniglot_runtime=debug
 Options win over variables, and variables win over the configuration file.";
 
 fn parse_host(text: &str) -> Result<IpAddr, String> {

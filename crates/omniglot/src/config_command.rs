@@ -27,6 +27,12 @@ fn check(args: &ConfigCheckArgs) -> anyhow::Result<ExitCode> {
         Some(file) => file.clone(),
         None => data_dir::config_file(&args.data, &data_dir::place(args.data.data_dir.as_deref())?),
     };
+    if !data_dir::is_asked_for(&args.data) && args.file.is_none() && !path.exists() {
+        let default = Config::default();
+        let agent = default.default_agent();
+        print::line(&format!("there is no {}: the defaults hold, default agent {agent}", path.display()))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let config = Config::load(&path, &Registry::default()).map_err(UsageError::because)?;
     check_access(&config)?;
     let agents = match config.agents.len() {

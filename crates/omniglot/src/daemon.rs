@@ -94,7 +94,7 @@ impl Daemon {
         let hub = Hub::start(hub_config).await?;
         let server_config = ServerConfig {
             token: token.secret.as_ref().map(|secret| Token::new(secret.reveal())),
-            token_hint: format!("send `Authorization: Bearer TOKEN`; {}", token.described),
+            token_hint: format!("send `Authorization: Bearer TOKEN`; {}", token.hint),
             allow_hosts,
             allow_origins,
             any_port,

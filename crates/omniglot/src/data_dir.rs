@@ -72,6 +72,11 @@ pub(crate) fn config_file(args: &DataDirArgs, dir: &Path) -> PathBuf {
     asked_for(args).unwrap_or_else(|| dir.join(config::FILE_NAME))
 }
 
+/// Whether the arguments or the environment name a configuration file, which must exist then.
+pub(crate) fn is_asked_for(args: &DataDirArgs) -> bool {
+    asked_for(args).is_some()
+}
+
 /// Returns the configuration file that the arguments or the environment name.
 fn asked_for(args: &DataDirArgs) -> Option<PathBuf> {
     let variable = || std::env::var_os(env::CONFIG).filter(|value| !value.is_empty()).map(PathBuf::from);

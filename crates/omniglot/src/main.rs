@@ -15,6 +15,7 @@ mod data_dir;
 mod db;
 mod env;
 mod logging;
+mod man;
 mod mock_agent;
 mod opencode_command;
 mod print;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
     if args.next_if(|first| first == "launch").is_some() {
         return daemon_command::launch::run(args);
     }
+    completions::answer();
     let done = match Cli::parse().command {
         Command::MockAgent(args) => return mock_agent::run(&args),
         Command::Serve(args) => block_on(Verbosity::Normal, serve::serve(args)),
@@ -65,6 +67,7 @@ fn main() -> ExitCode {
         Command::Daemon(args) => block_on(Verbosity::Quiet, daemon_command::run(args)),
         Command::Opencode(args) => block_on(Verbosity::Quiet, opencode_command::run(args)),
         Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Config(args) => config_command::run(&args),
         Command::Db(args) => db::run(&args),

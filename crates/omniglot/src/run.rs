@@ -4,14 +4,15 @@
 
 pub(crate) mod answer;
 mod begin;
-mod keyboard;
+pub(crate) mod keyboard;
 pub(crate) mod outcome;
 pub(crate) mod output;
 pub(crate) mod prompt;
 pub(crate) mod render;
-mod replies;
-mod scratch;
+pub(crate) mod replies;
+pub(crate) mod scratch;
 mod session;
+mod settings;
 mod spinner;
 mod turn;
 
@@ -42,7 +43,9 @@ pub(crate) async fn run(args: RunArgs) -> anyhow::Result<ExitCode> {
     let home = Home::of(&args.data)?;
     let wanted = Wanted::new(&args, home.config.default_agent())?;
     let form = Form::of(args.json);
-    Run::new(home, wanted, text, form)?.watched(Answering::new(args.approve, form, stdin)).await
+    let mut run = Run::new(home, wanted, text, form)?;
+    run.task.message.attachments = settings::attachments(&args.settings)?;
+    run.watched(Answering::new(args.approve, form, stdin)).await
 }
 
 /// Sends a message to an existing session, watched like a run.

@@ -4,6 +4,7 @@
 //! this process is the daemon for the duration of the command.
 
 pub(crate) mod answer;
+mod change;
 mod end;
 mod export;
 pub(crate) mod find;
@@ -25,6 +26,9 @@ pub(crate) async fn run(args: SessionsArgs) -> anyhow::Result<ExitCode> {
         SessionsCommand::Send(args) => send::send(args).await,
         SessionsCommand::Answer(args) => answer::answer(&args).await,
         SessionsCommand::Cancel(args) => end::cancel(&args).await,
+        SessionsCommand::Fork(args) => change::fork(&args).await,
+        SessionsCommand::Compact(args) => change::compact(&args).await,
+        SessionsCommand::Set(args) => change::set(&args).await,
         SessionsCommand::Terminate(args) => end::terminate(&args).await,
         SessionsCommand::Rm(args) => end::remove(&args).await,
         SessionsCommand::Export(args) => export::export(&args).await,

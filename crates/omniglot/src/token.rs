@@ -27,6 +27,8 @@ pub(crate) struct Secret(String);
 pub(crate) struct Source {
     pub(crate) secret: Option<Secret>,
     pub(crate) described: String,
+    /// Says where to look, to somebody who has shown no token: no path of this machine.
+    pub(crate) hint: &'static str,
     /// The full path of the file that holds it.
     pub(crate) file: Option<PathBuf>,
 }
@@ -36,7 +38,12 @@ pub(crate) struct Source {
 /// Only the owner of the data directory's lock may call it, so that two starts never make two tokens.
 pub(crate) fn for_daemon(args: &TokenArgs, configured: Option<&Path>, dir: &Path) -> anyhow::Result<Source> {
     if args.no_token {
-        return Ok(Source { secret: None, described: "no token".into(), file: None });
+        return Ok(Source {
+            secret: None,
+            described: "no token".into(),
+            hint: "no token is needed",
+            file: None,
+        });
     }
     if let Some(text) = &args.token {
         let secret = Secret::parse(text).map_err(|e| UsageError::new(format!("--token: {e}")))?;
@@ -61,12 +68,14 @@ pub(crate) fn for_daemon(args: &TokenArgs, configured: Option<&Path>, dir: &Path
 
 impl Source {
     fn unfiled(secret: Secret, whence: &str) -> Self {
-        Self { secret: Some(secret), described: format!("token from {whence}"), file: None }
+        let hint = "the token is the one that the daemon was started with";
+        Self { secret: Some(secret), described: format!("token from {whence}"), hint, file: None }
     }
 
     fn filed(secret: Secret, path: &Path) -> anyhow::Result<Self> {
         let described = format!("token in {}", path.display());
-        Ok(Self { secret: Some(secret), described, file: Some(std::path::absolute(path)?) })
+        let hint = "`omniglot config show` names the file with the token";
+        Ok(Self { secret: Some(secret), described, hint, file: Some(std::path::absolute(path)?) })
     }
 }
 

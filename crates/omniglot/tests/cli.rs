@@ -19,6 +19,8 @@ mod questions;
 mod serve;
 #[path = "cli/sessions.rs"]
 mod sessions;
+#[path = "cli/settings.rs"]
+mod settings;
 #[path = "cli/terminal.rs"]
 mod terminal;
 #[path = "cli/tokens.rs"]

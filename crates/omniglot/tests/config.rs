@@ -68,6 +68,7 @@ fn the_examples_of_the_page_are_right() {
     assert!(shown.contains("env = { GEMINI_API_KEY = \"***\" }"), "{shown}");
     assert!(!shown.contains("\"secret\""), "{shown}");
     assert_eq!(config(&harness, &["check", "/no/such.toml"]).exited(2).stdout, "");
+    assert_eq!(config(&harness, &["check", "--config", "/no/such.toml"]).exited(2).stdout, "");
 }
 
 #[test]
@@ -143,4 +144,15 @@ fn a_run_beside_a_daemon_says_that_its_configuration_does_not_count() {
     daemon.stop().exited(0);
     let alone = harness.run(&["--config", other, "[[text]]"]);
     assert!(!alone.exited(0).stderr.contains("its own configuration"), "{alone:?}");
+}
+
+/// B18: no file is no mistake.
+#[test]
+fn b18_without_a_file_the_defaults_hold() {
+    let checked = config(&Harness::new(), &["check"]);
+    let said = &checked.exited(0).stdout;
+    assert!(
+        said.starts_with("there is no /") && said.ends_with("the defaults hold, default agent mock\n"),
+        "{said}"
+    );
 }

@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 
 use super::sessions::TalkArgs;
+use crate::completions;
 
 #[derive(Debug, Args)]
 pub(crate) struct AgentsArgs {
@@ -13,7 +14,7 @@ pub(crate) struct AgentsArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgentsCommand {
     /// List the agents that can be used here
-    #[command(visible_alias = "ls")]
+    #[command(alias = "ls")]
     List(TalkArgs),
     /// Start an agent, shake hands, and tell what is missing
     ///
@@ -29,7 +30,7 @@ pub(crate) enum AgentsCommand {
 #[derive(Debug, Args)]
 pub(crate) struct InstallArgs {
     /// The agent, and its version if it shall not be the newest one
-    #[arg(value_name = "ID[@VERSION]")]
+    #[arg(value_name = "ID[@VERSION]", add = completions::agent())]
     pub(crate) agent: String,
     /// Install also a version that is there
     #[arg(long)]
@@ -41,7 +42,7 @@ pub(crate) struct InstallArgs {
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
     /// The agent
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", add = completions::agent())]
     pub(crate) agent: String,
     #[command(flatten)]
     pub(crate) talk: TalkArgs,

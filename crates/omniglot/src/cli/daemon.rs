@@ -2,8 +2,8 @@
 
 use clap::{Args, Subcommand};
 
-use super::ServeArgs;
 use super::sessions::TalkArgs;
+use super::{DataDirArgs, ServeArgs};
 
 #[derive(Debug, Args)]
 pub(crate) struct DaemonArgs {
@@ -22,6 +22,25 @@ pub(crate) enum DaemonCommand {
     ///
     /// Exits with 0 when one answers, and with 1 when none does.
     Status(TalkArgs),
+    /// Stop the daemon and start it again at its address, with these options and no others
+    ///
+    /// A running turn ends with daemon_restarted; sessions go on with their next message.
+    Restart(StartArgs),
+    /// Show the end of the log of a daemon in the background
+    #[command(alias = "log")]
+    Logs(LogsArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LogsArgs {
+    /// Show so many lines
+    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 100)]
+    pub(crate) lines: usize,
+    /// Go on as the log does, until Ctrl-C
+    #[arg(short, long)]
+    pub(crate) follow: bool,
+    #[command(flatten)]
+    pub(crate) data: DataDirArgs,
 }
 
 #[derive(Debug, Args)]

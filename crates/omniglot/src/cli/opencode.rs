@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::DataDirArgs;
+use crate::completions;
 
 #[derive(Debug, Args)]
 pub(crate) struct OpencodeArgs {
     /// The agent that is chosen at first [default: default_agent of omniglot.toml, else mock]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = completions::agent())]
     pub(crate) agent: Option<String>,
     /// The directory to work in [default: the current one]
     #[arg(long, value_name = "DIR")]

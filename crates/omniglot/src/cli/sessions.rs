@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use omniglot_schema::Label;
 
 use super::{Approve, DataDirArgs};
+use crate::completions;
 
 #[derive(Debug, Args)]
 pub(crate) struct SessionsArgs {
@@ -16,7 +17,7 @@ pub(crate) struct SessionsArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionsCommand {
     /// List sessions, newest first
-    #[command(visible_alias = "ls")]
+    #[command(alias = "ls")]
     List(ListArgs),
     /// Show one session: its state, and what waits for an answer
     Show(OneArgs),
@@ -28,10 +29,16 @@ pub(crate) enum SessionsCommand {
     Answer(AnswerArgs),
     /// Stop the running turn; the session goes on
     Cancel(CancelArgs),
+    /// Make a session that begins with the turns and the memory of another
+    Fork(ForkArgs),
+    /// Have the agent of a session compact its context
+    Compact(OneArgs),
+    /// Change the title, model, modes or labels of a session
+    Set(SetArgs),
     /// End a session and its agent; a later message starts it again
     Terminate(SomeArgs),
     /// Delete a session with everything that is kept of it
-    #[command(visible_alias = "delete")]
+    #[command(alias = "delete")]
     Rm(RmArgs),
     /// Write a session to a file that another omniglot can import
     Export(ExportArgs),
@@ -54,7 +61,7 @@ pub(crate) struct TalkArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Only sessions of this agent
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = completions::agent())]
     pub(crate) agent: Option<String>,
     /// Only sessions that have ended
     #[arg(long, conflicts_with = "open")]
@@ -75,7 +82,7 @@ pub(crate) struct ListArgs {
 #[derive(Debug, Args)]
 pub(crate) struct OneArgs {
     /// The session, or the beginning of its id
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", add = completions::session())]
     pub(crate) id: String,
     #[command(flatten)]
     pub(crate) talk: TalkArgs,
@@ -84,7 +91,7 @@ pub(crate) struct OneArgs {
 #[derive(Debug, Args)]
 pub(crate) struct SomeArgs {
     /// The sessions, or the beginnings of their ids
-    #[arg(value_name = "ID", required = true)]
+    #[arg(value_name = "ID", required = true, add = completions::session())]
     pub(crate) ids: Vec<String>,
     #[command(flatten)]
     pub(crate) talk: TalkArgs,
@@ -103,6 +110,42 @@ pub(crate) struct AnswerArgs {
     /// Why a permission is rejected, for agents that take it
     #[arg(long, value_name = "TEXT")]
     pub(crate) message: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ForkArgs {
+    #[command(flatten)]
+    pub(crate) origin: OneArgs,
+    /// The id of the new session [default: a new one]
+    #[arg(long = "as", value_name = "ID")]
+    pub(crate) new: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SetArgs {
+    #[command(flatten)]
+    pub(crate) session: OneArgs,
+    /// The title; an empty one removes it
+    #[arg(long)]
+    pub(crate) title: Option<String>,
+    /// The model from the next prompt on
+    #[arg(long)]
+    pub(crate) model: Option<String>,
+    /// How hard the model thinks, or another variant of it
+    #[arg(long)]
+    pub(crate) variant: Option<String>,
+    /// The mode of the agent, such as plan
+    #[arg(long)]
+    pub(crate) mode: Option<String>,
+    /// How much the agent may do unasked
+    #[arg(long, value_name = "MODE")]
+    pub(crate) permission_mode: Option<String>,
+    /// Set this label (repeatable)
+    #[arg(long = "label", value_name = "LABEL=VALUE")]
+    pub(crate) labels: Vec<Label>,
+    /// Remove this label (repeatable)
+    #[arg(long = "remove-label", value_name = "LABEL")]
+    pub(crate) remove_labels: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -153,7 +196,7 @@ pub(crate) struct SendArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
     /// The session, or the beginning of its id
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", add = completions::session())]
     pub(crate) id: String,
     /// The file to write [default: stdout]
     #[arg(short, long, value_name = "FILE")]

@@ -18,7 +18,7 @@ pub(crate) enum TokensCommand {
     #[command(after_help = SCOPES)]
     Create(CreateTokenArgs),
     /// List the tokens, without their secrets
-    #[command(visible_alias = "ls")]
+    #[command(alias = "ls")]
     List(TalkArgs),
     /// Refuse tokens from now on and end their streams
     Revoke(RevokeArgs),
@@ -86,10 +86,11 @@ const SCOPES: &str = "\
 Scopes, each with all before it:
   read     look at sessions, events, blobs and agents
   answer   reply to permissions and questions
-  drive    create sessions, send messages, cancel and change: as much as a shell of the daemon's user
+  drive    create sessions, send messages, cancel and change: as much as a shell
+           of the daemon's user
   admin    delete, import, see native frames, manage tokens
 and, alone:
   metrics  read /metrics
 
-A client sends the secret as `Authorization: Bearer SECRET`; OpenCode's as its password. Commands of
-omniglot use it from OMNIGLOT_TOKEN.";
+A client sends the secret as `Authorization: Bearer SECRET`; OpenCode's as its
+password. Commands of omniglot use it from OMNIGLOT_TOKEN.";

@@ -25,7 +25,7 @@ use crate::serve::{listen, refuse_open_network};
 use crate::{data_dir, print, token};
 
 /// The log of a daemon in the background, within the private directory.
-const LOG: &str = "daemon.log";
+pub(super) const LOG: &str = "daemon.log";
 /// A longer log is rotated; the one before is kept beside it.
 const LONGEST_LOG: u64 = 10 << 20;
 /// The number of log lines that are printed when a daemon does not start.
@@ -121,13 +121,11 @@ async fn already(
         bail!(mute(&holder, dir, error));
     }
     refuse_elsewhere(&args.serve, &holder)?;
+    refuse_more(&args.serve, &holder)?;
     let version = daemon.as_ref().map(|daemon| daemon.version.as_str()).ok();
     report(args.json, &Started { url: holder.url, pid: holder.pid, log, already: true })?;
     if let Some(warning) = version.and_then(status::version_warning) {
         print::note(&warning);
-    }
-    if asks_for_more(&args.serve) {
-        print::note("omniglot: it goes on as it was started; the other options do not count");
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -147,12 +145,18 @@ fn refuse_elsewhere(args: &ServeArgs, LockHolder { pid, url, .. }: &LockHolder) 
     Ok(())
 }
 
-/// Whether there are options that only a new daemon could apply.
-fn asks_for_more(args: &ServeArgs) -> bool {
+/// Refuses options that only a new daemon could apply.
+fn refuse_more(args: &ServeArgs, LockHolder { pid, url, .. }: &LockHolder) -> anyhow::Result<()> {
     let ServeArgs { data, token, allow_hosts, allow_origins, host: _, port: _, any_port: _, detached: _ } =
         args;
     let token = token.token.is_some() || token.token_file.is_some() || token.no_token;
-    data.config.is_some() || token || !allow_hosts.is_empty() || !allow_origins.is_empty()
+    let more = data.config.is_some() || token || !allow_hosts.is_empty() || !allow_origins.is_empty();
+    ensure!(
+        !more,
+        "a daemon serves here already, at {url} (pid {pid}), and goes on as it was started; \
+         `omniglot daemon restart` with these options ends its turns and applies them"
+    );
+    Ok(())
 }
 
 fn report(json: bool, started: &Started) -> anyhow::Result<()> {

@@ -20,9 +20,15 @@ const PAUSE: Duration = Duration::from_millis(30);
 
 pub(crate) async fn stop(args: &TalkArgs) -> anyhow::Result<ExitCode> {
     let dir = data_dir::place(args.data.data_dir.as_deref())?;
-    let Some(LockHolder { pid, .. }) = lock_holder(&dir) else {
-        return report(args.json, None, &format!("no daemon serves {}", dir.display()));
-    };
+    match end(&dir).await? {
+        None => report(args.json, None, &format!("no daemon serves {}", dir.display())),
+        Some(pid) => report(args.json, Some(pid), &format!("stopped the daemon with pid {pid}")),
+    }
+}
+
+/// Stops the daemon, if there is one, and waits until it is gone; returns its pid.
+pub(super) async fn end(dir: &Path) -> anyhow::Result<Option<u32>> {
+    let Some(LockHolder { pid, .. }) = lock_holder(dir) else { return Ok(None) };
     let process = i32::try_from(pid).ok().and_then(Pid::from_raw);
     let process = process.ok_or_else(|| anyhow!("the lock names no process: {pid}"))?;
     match kill_process(process, Signal::TERM) {
@@ -32,8 +38,8 @@ pub(crate) async fn stop(args: &TalkArgs) -> anyhow::Result<ExitCode> {
             return Err(error).with_context(|| format!("the daemon with pid {pid} cannot be stopped"));
         }
     }
-    gone(&dir, pid).await?;
-    report(args.json, Some(pid), &format!("stopped the daemon with pid {pid}"))
+    gone(dir, pid).await?;
+    Ok(Some(pid))
 }
 
 fn report(json: bool, stopped: Option<u32>, words: &str) -> anyhow::Result<ExitCode> {

@@ -23,11 +23,24 @@ const FILES: &[(&str, &str)] = &[
     ),
 ];
 
-/// Makes the project in a new temporary directory, which stays for the user to inspect.
+const PREFIX: &str = "omniglot-scratch-";
+
+/// Makes the project in a new temporary directory, which stays for the user to inspect: until its session is
+/// deleted.
 pub(crate) fn make() -> io::Result<PathBuf> {
-    let dir = tempfile::Builder::new().prefix("omniglot-scratch-").tempdir()?;
+    let dir = tempfile::Builder::new().prefix(PREFIX).tempdir()?;
     fill(dir.path())?;
     Ok(dir.keep())
+}
+
+/// Removes the directory if it is such a project; returns whether it was.
+pub(crate) fn remove(dir: &Path) -> io::Result<bool> {
+    let named = dir.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX));
+    let temporary = std::env::temp_dir().canonicalize()?;
+    if !named || dir.parent() != Some(&*temporary) || !dir.is_dir() {
+        return Ok(false);
+    }
+    std::fs::remove_dir_all(dir).map(|()| true)
 }
 
 fn fill(dir: &Path) -> io::Result<()> {

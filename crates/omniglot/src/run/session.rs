@@ -7,6 +7,7 @@ use omniglot_client::Client;
 use omniglot_schema::{CreateSessionRequest, SessionDetail, SessionId, SessionInfo, SessionPatch};
 
 use super::scratch;
+use super::settings::Settings;
 use crate::cli::RunArgs;
 use crate::sessions::answer::how_to_answer;
 use crate::sessions::find;
@@ -25,6 +26,7 @@ pub(crate) struct Wanted {
     model: Option<String>,
     force_model: bool,
     permission_mode: Option<String>,
+    settings: Settings,
     /// The typed id of a session that must exist already.
     existing: Option<String>,
     /// The session that an earlier attempt created before its connection broke.
@@ -72,6 +74,7 @@ impl Wanted {
             model: args.model.clone(),
             force_model: args.force_model,
             permission_mode: args.permission_mode.clone(),
+            settings: Settings::read(&args.settings)?,
             existing: None,
             made: None,
         })
@@ -87,6 +90,7 @@ impl Wanted {
             model: None,
             force_model: false,
             permission_mode: None,
+            settings: Settings::default(),
             existing: Some(typed.to_owned()),
             made: None,
         })
@@ -111,10 +115,11 @@ impl Wanted {
         self.check(&detail.info)?;
         let waits = how_to_answer(&detail);
         let mut info = detail.info;
-        if self.model.is_some() || self.permission_mode.is_some() {
-            let (model, permission_mode) = (self.model.clone(), self.permission_mode.clone());
-            let force = self.force_model;
-            let patch = SessionPatch { model, force, permission_mode, ..SessionPatch::default() };
+        let (model, permission_mode) = (self.model.clone(), self.permission_mode.clone());
+        let force = self.force_model;
+        let patch = SessionPatch { model, force, permission_mode, ..SessionPatch::default() };
+        let patch = self.settings.of_existing(patch)?;
+        if patch != SessionPatch::default() {
             info = client.patch(&self.id, &patch).await?.info;
         }
         Ok(Opened {
@@ -156,13 +161,13 @@ impl Wanted {
             Workplace::Scratch => scratch::make().context("the demo project cannot be made")?,
         };
         let directory = text(directory)?;
-        let request = CreateSessionRequest {
+        let request = self.settings.of_new(CreateSessionRequest {
             directory: Some(directory.clone()),
             model: self.model.clone(),
             force: self.force_model,
             permission_mode: self.permission_mode.clone(),
             ..CreateSessionRequest::new(agent.clone())
-        };
+        });
         let answer = client.create(&self.id, &request).await?;
         if let Some(error) = answer.error.filter(|_| !answer.healthy) {
             bail!("agent {agent} cannot work yet: {}", error.message);

@@ -1,15 +1,17 @@
 //! `omniglot sessions cancel`, `terminate` and `rm`: cancel a turn, end a session, delete it.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::path::Path;
 use std::process::ExitCode;
 
-use omniglot_client::Client;
-use omniglot_schema::{QueueOnCancel, SessionDetail, SessionId, SessionStatus};
+use omniglot_client::{Client, SessionFilter};
+use omniglot_schema::{QueueOnCancel, SessionDetail, SessionId, SessionInfo, SessionStatus};
 use serde::Serialize;
 
 use super::find;
 use crate::cli::{CancelArgs, RmArgs, SomeArgs};
 use crate::print;
+use crate::run::scratch;
 use crate::usage::UsageError;
 use crate::with_daemon::with_daemon;
 
@@ -52,9 +54,26 @@ pub(crate) async fn remove(args: &RmArgs) -> anyhow::Result<ExitCode> {
             return Ok(("kept", "kept"));
         }
         client.delete(&detail.info.session_id).await?;
-        Ok(("deleted", "deleted"))
+        let scratch = remove_scratch(client, &detail.info).await?;
+        Ok(("deleted", if scratch { "deleted, with its scratch project" } else { "deleted" }))
     })
     .await
+}
+
+/// Removes the scratch project of a deleted session, unless another session works there.
+async fn remove_scratch(client: &Client, info: &SessionInfo) -> anyhow::Result<bool> {
+    let Some(directory) = &info.directory else { return Ok(false) };
+    let others = client.list(&SessionFilter::default()).await?;
+    if others.iter().any(|other| other.directory.as_ref() == Some(directory)) {
+        return Ok(false);
+    }
+    match scratch::remove(Path::new(directory)) {
+        Ok(removed) => Ok(removed),
+        Err(error) => {
+            print::note(&format!("omniglot: {directory} stays: {error}"));
+            Ok(false)
+        }
+    }
 }
 
 /// Looks up all ids before any session is changed.

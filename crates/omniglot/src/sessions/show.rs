@@ -15,12 +15,12 @@ use crate::with_daemon::with_daemon;
 
 pub(crate) async fn show(args: &OneArgs) -> anyhow::Result<ExitCode> {
     let detail = with_daemon(&args.talk.data, async |client| find::session(client, &args.id).await).await?;
-    if args.talk.json {
-        print::json(&detail)?;
-    } else {
-        print::text(&readable(&detail, Timestamp::now()))?;
-    }
+    print(&detail, args.talk.json)?;
     Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn print(detail: &SessionDetail, json: bool) -> anyhow::Result<()> {
+    if json { print::json(detail) } else { print::text(&readable(detail, Timestamp::now())) }
 }
 
 fn readable(detail: &SessionDetail, now: Timestamp) -> String {

@@ -109,7 +109,32 @@ fn a_second_start_with_other_options_does_not_pretend_to_follow_them() {
     let same = daemon(&harness, &["start", "--port", port, "--host", "127.0.0.1"]);
     assert_eq!(same.exited(0).stderr, "");
     let open = daemon(&harness, &["start", "--no-token"]);
-    assert!(open.exited(0).stderr.contains("the other options do not count"), "{open:?}");
+    assert!(open.exited(1).stderr.contains("`omniglot daemon restart` with these options"), "{open:?}");
+}
+
+/// B18: a daemon is restarted at its address, and its log is at hand.
+#[test]
+fn b18_a_daemon_is_restarted_at_its_address_and_shows_its_log() {
+    let harness = Harness::new();
+    let none = daemon(&harness, &["logs"]);
+    assert!(none.exited(1).stderr.contains("daemon.log cannot be read"), "{none:?}");
+    let background = Background::start(&harness, &[]);
+    harness.run(&["--session", "s", "[[text:1]]"]).exited(0);
+    let again = daemon(&harness, &["restart", "--allow-host", "box", "--json"]);
+    let Started { url, pid } = serde_json::from_str(&again.exited(0).stdout).unwrap();
+    assert_eq!(url, background.url);
+    assert!(pid != background.pid && !is_alive(background.pid));
+    assert_eq!(status(&harness)["sessions"], 1);
+    let whole = daemon(&harness, &["logs"]);
+    assert_eq!(whole.exited(0).stdout.matches("omniglot listening on").count(), 2, "{whole:?}");
+    let last = daemon(&harness, &["logs", "-n", "1"]);
+    assert_eq!(last.exited(0).stdout.lines().count(), 1, "{last:?}");
+    let mut follow = harness.start(&["daemon", "logs", "-f", "-n", "1"]);
+    follow.next_line();
+    daemon(&harness, &["restart"]).exited(0);
+    while !follow.next_line().contains(&format!("omniglot listening on {url}")) {}
+    follow.interrupt();
+    follow.finish().exited(130);
 }
 
 #[test]

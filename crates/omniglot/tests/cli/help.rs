@@ -33,6 +33,16 @@ fn every_command_has_help_that_says_what_it_does() {
         &["sessions", "cancel"],
         &["sessions", "terminate"],
         &["sessions", "rm"],
+        &["sessions", "fork"],
+        &["sessions", "compact"],
+        &["sessions", "set"],
+        &["tokens", "create"],
+        &["audit"],
+        &["acp"],
+        &["opencode"],
+        &["convert"],
+        &["config", "check"],
+        &["man"],
         &["sessions", "export"],
         &["sessions", "import"],
         &["agents"],
@@ -43,12 +53,15 @@ fn every_command_has_help_that_says_what_it_does() {
         &["daemon", "start"],
         &["daemon", "stop"],
         &["daemon", "status"],
+        &["daemon", "restart"],
+        &["daemon", "logs"],
     ] {
         let help = omniglot(&[command, &["--help"]].concat());
         let text = &help.exited(0).stdout;
         assert!(text.starts_with(|c: char| c.is_uppercase()), "{command:?}: {text}");
         assert!(!text.contains("--detached"), "{text}");
-        assert!(text.lines().all(|line| line.chars().count() <= 100), "{command:?}: {text}");
+        // B18: it fits the narrowest usual terminal, and no line is left with a single word.
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{command:?}: {text}");
     }
 }
 
@@ -89,7 +102,44 @@ fn every_shell_gets_its_completions() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = omniglot(&["completions", shell]);
         let text = &script.exited(0).stdout;
-        assert!(text.contains("omniglot") && text.contains("doctor") && text.contains("tail"), "{shell}");
+        assert!(text.contains("omniglot") && text.contains("OMNIGLOT_COMPLETE"), "{shell}: {text}");
     }
     assert!(omniglot(&["completions", "nonsense"]).exited(2).stderr.contains("bash"));
+}
+
+/// What a shell is offered after these words.
+fn offered(harness: &Harness, words: &[&str]) -> Vec<String> {
+    let mut command = harness.command(&[&["--", "omniglot"], words].concat());
+    command.env("OMNIGLOT_COMPLETE", "bash").env("_CLAP_IFS", "\n");
+    command.env("_CLAP_COMPLETE_INDEX", words.len().to_string());
+    let finished = Finished::of(&mut command);
+    finished.exited(0).stdout.lines().map(str::to_owned).collect()
+}
+
+/// B18: shells are offered what people use, and the ids that there are.
+#[test]
+fn b18_completions_offer_live_ids_and_nothing_internal() {
+    let harness = Harness::new();
+    let commands = offered(&harness, &[""]);
+    assert!(commands.contains(&"sessions".to_owned()), "{commands:?}");
+    for internal in ["guard", "launch", "openapi"] {
+        assert!(!commands.contains(&internal.to_owned()), "{commands:?}");
+    }
+    assert!(offered(&harness, &["run", "--agent", "cla"]).contains(&"claude".to_owned()));
+    assert_eq!(offered(&harness, &["sessions", "show", "he"]), [""; 0]);
+    let daemon = harness.serve(&[]);
+    harness.run(&["--session", "heron", "[[text:1]]"]).exited(0);
+    assert_eq!(offered(&harness, &["sessions", "show", "he"]), ["heron"]);
+    daemon.stop().exited(0);
+}
+
+/// B18: there is a manual page for each command, and none for internal ones.
+#[test]
+fn b18_manual_pages_are_written() {
+    let harness = Harness::new();
+    let dir = harness.data_dir().join("man/man1");
+    Finished::of(&mut harness.command(&["man", dir.to_str().unwrap()])).exited(0);
+    let page = std::fs::read_to_string(dir.join("omniglot-sessions-tail.1")).unwrap();
+    assert!(page.contains(".TH") && page.contains("transcript") || page.contains("said and done"), "{page}");
+    assert!(dir.join("omniglot.1").is_file() && !dir.join("omniglot-guard.1").exists());
 }

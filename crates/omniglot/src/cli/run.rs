@@ -1,0 +1,27 @@
+//! The settings of a run beside its model.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct RunSettings {
+    /// How hard the model thinks, or another variant of it
+    #[arg(long)]
+    pub(crate) variant: Option<String>,
+    /// The mode of the agent, such as plan
+    #[arg(long)]
+    pub(crate) mode: Option<String>,
+    /// The title of the session
+    #[arg(long)]
+    pub(crate) title: Option<String>,
+    /// Give the agent this file or picture with the prompt (repeatable)
+    #[arg(long = "file", value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Give a new session the MCP servers of this JSON file
+    ///
+    /// It has the servers by name, alone or below `mcpServers`, as in .mcp.json: `{"docs": {"command": "docs-server",
+    /// "args": ["--stdio"]}}` or `{"docs": {"type": "http", "url": "https://…"}}`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) mcp: Option<PathBuf>,
+}
