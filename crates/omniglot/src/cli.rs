@@ -1,6 +1,7 @@
 //! The command line as types. Each command is implemented in the module of its name.
 
 mod agents;
+mod attach;
 mod config;
 mod daemon;
 mod opencode;
@@ -17,6 +18,7 @@ use omniglot_server::{AllowedHost, AllowedOrigin};
 use crate::completions;
 use crate::mock_agent::MockAgentArgs;
 pub(crate) use agents::*;
+pub(crate) use attach::*;
 pub(crate) use config::*;
 pub(crate) use daemon::*;
 pub(crate) use opencode::*;
@@ -42,6 +44,9 @@ pub(crate) enum Command {
     /// Give an agent one task and watch it work
     #[command(after_help = RUN)]
     Run(RunArgs),
+    /// Sit down at a session: see what happens, send messages, answer, cancel
+    #[command(after_help = ATTACH)]
+    Attach(AttachArgs),
     /// Be the agent of an editor: speak ACP on stdio for any agent of the daemon
     #[command(after_help = ACP)]
     Acp(AcpArgs),
@@ -302,11 +307,19 @@ leaves.
 Exit codes: 0 the turn ended well, 1 something failed, 2 the command cannot be
 meant like this, 3 the turn stopped at a limit or was refused, 130 Ctrl-C.";
 
+/// Explains the keys of an attached session.
+const ATTACH: &str = "\
+A line is a message; while a turn runs, it waits for the end of the turn. When
+the agent asks, the next line is the answer. :cancel or Ctrl-C stops the turn,
+:quit or Ctrl-D leaves, and so does Ctrl-C while nothing runs: the session goes
+on. From a pipe, each line is sent when the one before it is answered.";
+
 const EXAMPLES: &str = "\
 Try it:
   omniglot run --agent mock --scratch \"Read README.md and add a line at the end\"
   omniglot agents list             which agents are here
   omniglot daemon start            keep a daemon for apps and for the commands
+  omniglot attach ID               sit down at a session
   omniglot sessions tail -f ID     watch a session from its beginning
 
 Exit codes: 0 all went well, 1 something failed, 2 the command cannot be meant

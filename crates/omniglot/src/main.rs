@@ -3,6 +3,7 @@
 mod acp_command;
 mod agents;
 mod amp_delegate;
+mod attach;
 mod audit;
 mod cli;
 mod completions;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
         Command::MockAgent(args) => return mock_agent::run(&args),
         Command::Serve(args) => block_on(Verbosity::Normal, serve::serve(args)),
         Command::Run(args) => block_on(Verbosity::Quiet, run::run(args)),
+        Command::Attach(args) => block_on(Verbosity::Quiet, attach::attach(args)),
         Command::Acp(args) => block_on(Verbosity::Quiet, acp_command::run(args)),
         Command::Sessions(args) => block_on(Verbosity::Quiet, sessions::run(args)),
         Command::Agents(args) => block_on(Verbosity::Quiet, agents::run(args)),

@@ -5,6 +5,8 @@
 mod agents;
 #[path = "cli/answer.rs"]
 mod answer;
+#[path = "cli/attach.rs"]
+mod attach;
 #[path = "cli/daemon.rs"]
 mod daemon;
 #[path = "cli/harness.rs"]

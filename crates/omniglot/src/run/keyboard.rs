@@ -54,6 +54,13 @@ impl Keyboard {
         Self { source: Some(source), lines: None, typed_by_hand }
     }
 
+    /// Begins to read.
+    pub(crate) fn open(&mut self) {
+        if let Some(source) = self.source.take() {
+            self.lines = Some(start(source));
+        }
+    }
+
     /// Prepares for a new question. Input that was typed before it was displayed must not answer it.
     pub(crate) fn prepare(&mut self) {
         if let Some(source) = self.source.take() {

@@ -20,6 +20,7 @@ fn alone_it_shows_what_it_can_do() {
 fn every_command_has_help_that_says_what_it_does() {
     for command in [
         &["run"][..],
+        &["attach"],
         &["serve"],
         &["db", "check"],
         &["mock-agent"],
