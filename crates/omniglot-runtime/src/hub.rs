@@ -28,6 +28,7 @@ mod recover;
 mod retention;
 mod session_locks;
 mod skills;
+mod terminate;
 mod tokens;
 mod upload;
 
@@ -73,6 +74,7 @@ pub use follow_turn::{Followed, FollowedTurn, TurnOutcome};
 use probe::Probe;
 use processes::Processes;
 pub use reassign::{NewAgent, Reassigned};
+use terminate::Terminating;
 use tokens::Tokens;
 pub use upload::Upload;
 
@@ -138,6 +140,7 @@ struct Inner {
     installing: Mutex<HashMap<&'static str, Arc<tokio::sync::Mutex<()>>>>,
     tokens: Tokens,
     processes: Processes,
+    terminating: Terminating,
     tasks: TaskTracker,
     stopping: AtomicBool,
     /// Ends what works beside the sessions.
@@ -188,6 +191,7 @@ impl Hub {
         let inner = Inner {
             tokens: Tokens::load(&store).await?,
             processes: Processes::new(&config.processes),
+            terminating: Terminating::default(),
             launcher,
             skills: SkillStore::new(&shared(&data_dir)),
             data_dir,
@@ -341,13 +345,6 @@ impl Hub {
     /// A client does the requests of the session's agent until the client host is dropped.
     pub fn add_client_host(&self, id: &SessionId, offer: ClientHostOffer) -> ClientHost {
         self.inner.client_hosts.add_client_host(id.clone(), offer)
-    }
-
-    pub async fn terminate(&self, id: &SessionId) -> Result<(), RuntimeError> {
-        if self.record(id).await?.ended && !self.is_live(id) {
-            return Ok(());
-        }
-        self.ask(id, SessionCommand::Terminate).await.map(drop)
     }
 
     /// Works also when the log is full or the agent is not known any more.

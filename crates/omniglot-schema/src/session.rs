@@ -214,6 +214,9 @@ pub struct SessionInfo {
     pub directory: Option<String>,
     /// The title that a person gave, else the agent's own, else the first line of the first message.
     pub title: Option<String>,
+    /// The version of the agent, as it last told it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_version: Option<String>,
     /// The session that this one was forked from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<SessionId>,

@@ -6,6 +6,8 @@
     reason = "a test that cannot go on panics"
 )]
 
+#[path = "acp_http/meta.rs"]
+mod meta;
 #[path = "acp_http/wire.rs"]
 mod wire;
 

@@ -3657,6 +3657,10 @@ class SessionDetail(TypedDict):
     """
     The title that a person gave, else the agent's own, else the first line of the first message.
     """
+    agentVersion: NotRequired[str | None]
+    """
+    The version of the agent, as it last told it.
+    """
     forkedFrom: NotRequired[SessionId | None]
     state: SessionState
     """
@@ -3739,6 +3743,10 @@ class SessionInfo(TypedDict):
     title: NotRequired[str | None]
     """
     The title that a person gave, else the agent's own, else the first line of the first message.
+    """
+    agentVersion: NotRequired[str | None]
+    """
+    The version of the agent, as it last told it.
     """
     forkedFrom: NotRequired[SessionId | None]
     state: NotRequired[SessionState | None]

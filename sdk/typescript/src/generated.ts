@@ -3108,6 +3108,8 @@ export interface components {
             directory?: string | null;
             /** @description The title that a person gave, else the agent's own, else the first line of the first message. */
             title?: string | null;
+            /** @description The version of the agent, as it last told it. */
+            agentVersion?: string | null;
             forkedFrom?: components["schemas"]["SessionId"] | null;
             /** @description The state: the fold of all events. */
             state: components["schemas"]["SessionState"];
@@ -3239,6 +3241,8 @@ export interface components {
             directory?: string | null;
             /** @description The title that a person gave, else the agent's own, else the first line of the first message. */
             title?: string | null;
+            /** @description The version of the agent, as it last told it. */
+            agentVersion?: string | null;
             forkedFrom?: components["schemas"]["SessionId"] | null;
             state?: components["schemas"]["SessionState"] | null;
             /** @description The labels of the session. */

@@ -89,6 +89,13 @@ impl Hub {
         join_all(self.inner.launcher.catalog.entries().map(|entry| versions.ask(entry))).await;
     }
 
+    /// Finds out the version of one agent, where it is not known.
+    pub async fn learn_version(&self, agent: &str) {
+        if let Some(entry) = self.inner.launcher.catalog.entries().find(|entry| entry.name == agent) {
+            self.inner.launcher.versions.ask(entry).await;
+        }
+    }
+
     /// As [`Self::learn_versions`], without waiting.
     pub fn begin_to_learn_versions(&self) {
         for entry in self.inner.launcher.catalog.entries() {

@@ -65,6 +65,7 @@ fn info_of(record: &SessionRecord, fold: &Fold, request: CreateSessionRequest) -
         updated_at: record.updated_ms,
         directory: request.directory,
         title: state.title.clone().or(request.title).or_else(|| fold.first_prompt.clone()),
+        agent_version: fold.agent_version.clone(),
         forked_from: fold.forked_from.clone(),
         state: None,
         labels: record.labels.clone(),

@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 
-use omniglot_schema::{CreateSessionRequest, ErrorType, ProblemDetails, UniversalEvent};
-use omniglot_server::faces::acp::project::Outgoing;
+use agent_client_protocol_schema::v1::{PromptResponse, StopReason};
+use omniglot_schema::{CreateSessionRequest, ErrorType, ProblemDetails, SessionEndedData, UniversalEvent};
+use omniglot_server::faces::acp::project::{Outgoing, with_session_end};
 use omniglot_server::faces::acp::wire::failure;
 use omniglot_server::faces::acp::wire::meta::{self, KEYS, Key, MetaLocation};
 use omniglot_server::faces::acp::wire::requests::NewSession;
@@ -43,6 +44,10 @@ fn every_key_that_we_write_is_written_where_the_table_says() {
     opened::opened().iter().for_each(|info| note_object(MetaLocation::SessionInfo, info, &mut written));
     let refused = serde_json::to_value(failure::of_problem(&problem())).unwrap();
     note_object(MetaLocation::Error, &refused["data"], &mut written);
+    let ended: SessionEndedData =
+        serde_json::from_value(json!({ "reason": "terminated", "terminated_by": "daemon" })).unwrap();
+    let answer = with_session_end(PromptResponse::new(StopReason::Cancelled), &ended);
+    note_object(MetaLocation::PromptResult, &serde_json::to_value(answer).unwrap(), &mut written);
     for Key { name, place, .. } in KEYS.iter().filter(|key| !key.place.is_incoming()) {
         assert!(written.contains(&(*place, (*name).to_owned())), "{name} in {place:?}");
     }

@@ -12,6 +12,7 @@ pub(crate) fn opened() -> [Value; 2] {
         "sessionId": "s", "agent": "claude", "agentMode": "build", "permissionMode": "default",
         "model": "opus", "variant": "high", "nativeSessionId": "n", "ended": false, "eventCount": 3,
         "createdAt": 1, "updatedAt": 2, "directory": "/w", "title": "t",
+        "agentVersion": "2.1.325", "forkedFrom": "origin",
         "mcp": { "m": { "type": "local", "command": "server" } },
         "skills": { "sources": [{ "type": "github", "source": "a/b" }] },
     }))
@@ -135,6 +136,7 @@ pub(crate) fn opened() -> [Value; 2] {
       ],
       "_meta": {
         "sandbox-agent/agent": "claude",
+        "sandbox-agent/agentVersion": "2.1.325",
         "sandbox-agent/agentMode": "build",
         "sandbox-agent/permissionMode": "default",
         "sandbox-agent/model": "opus",
@@ -143,6 +145,7 @@ pub(crate) fn opened() -> [Value; 2] {
         "sandbox-agent/createdAt": 1,
         "sandbox-agent/ended": false,
         "sandbox-agent/eventCount": 3,
+        "omniglot/forkedFrom": "origin",
         "sandbox-agent/mcp": {
           "m": {
             "type": "local",
@@ -180,7 +183,8 @@ fn every_agent_is_introduced_as_one_that_loads_lists_and_resumes() {
     schema::Schema::load().assert_is("InitializeResponse", "introduced", &introduced);
     let json = serde_json::to_value(introduced).unwrap();
     assert_eq!(json["protocolVersion"], 1);
-    assert_eq!(json["agentInfo"]["name"], "mock");
+    // B16: the version of the daemon is not that of the agent.
+    assert_eq!(json["agentInfo"], json!({ "name": "mock", "version": "unknown" }));
     let can = &json["agentCapabilities"];
     assert_eq!((&can["loadSession"], &can["promptCapabilities"]["image"]), (&json!(true), &json!(true)));
     assert_eq!(

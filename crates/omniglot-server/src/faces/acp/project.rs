@@ -36,6 +36,7 @@ use inquiry::{Inquiry, RequestName};
 pub(crate) use result::edits;
 pub(crate) use tool::Call;
 use tool::Shown;
+pub use turn::with_session_end;
 
 /// One message or signal for a client.
 #[derive(Debug, Clone)]

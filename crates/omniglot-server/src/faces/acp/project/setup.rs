@@ -62,6 +62,7 @@ pub fn listed(info: &SessionInfo) -> Listed {
 fn notes(info: &SessionInfo) -> Notes {
     Notes::default()
         .with(meta::AGENT, Some(&info.agent))
+        .with(meta::AGENT_VERSION, info.agent_version.as_ref())
         .with(meta::AGENT_MODE, Some(&info.agent_mode))
         .with(meta::PERMISSION_MODE, Some(&info.permission_mode))
         .with(meta::MODEL, info.model.as_ref())
@@ -70,6 +71,7 @@ fn notes(info: &SessionInfo) -> Notes {
         .with(meta::CREATED_AT, Some(info.created_at))
         .with(meta::ENDED, Some(info.ended))
         .with(meta::EVENT_COUNT, Some(info.event_count))
+        .with(meta::FORKED_FROM, info.forked_from.as_ref())
         .with(meta::MCP, info.mcp.as_ref())
         .with(meta::SKILLS, info.skills.as_ref())
 }
@@ -90,7 +92,8 @@ pub fn introduced(agent: &AgentInfo) -> InitializeResponse {
         .prompt_capabilities(prompt)
         .mcp_capabilities(mcp)
         .session_capabilities(sessions);
-    let version = agent.version.clone().unwrap_or_else(|| env!("CARGO_PKG_VERSION").to_owned());
+    // The protocol wants a version; ours would be that of another program.
+    let version = agent.version.as_deref().unwrap_or("unknown");
     InitializeResponse::new(ProtocolVersion::V1)
         .agent_capabilities(capabilities)
         .agent_info(Implementation::new(&agent.id, version))

@@ -29,6 +29,14 @@ pub(super) fn ended(turn: Option<Turn>, data: &TurnEndedData, out: &mut Out<'_>)
     out.sent.push(Outgoing::TurnEnded(Box::new(ended)));
 }
 
+/// Adds the end of the session to the answer of a turn that ended with it.
+#[must_use]
+pub fn with_session_end(answer: PromptResponse, end: &SessionEndedData) -> PromptResponse {
+    let mut notes = answer.meta.clone().unwrap_or_default();
+    notes.extend(Notes::default().with(meta::SESSION_END, Some(SessionEnd::from(end))).into_map());
+    answer.meta(notes)
+}
+
 /// `None` for a turn that failed.
 fn stop_reason(reason: StopReason) -> Option<acp::StopReason> {
     match reason {

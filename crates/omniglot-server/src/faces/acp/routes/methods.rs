@@ -68,6 +68,9 @@ impl<T: Serialize> std::convert::From<Result<T, Error>> for Served {
 /// A request that takes longer waits for an agent, which has received it; the next message need not wait.
 const ORDERED: Duration = Duration::from_millis(500);
 
+/// The time for an agent's program to tell its version before a handshake goes on without it.
+const VERSION: Duration = Duration::from_secs(5);
+
 /// A request in progress.
 pub(crate) struct Taken {
     /// Resolves when the client's next message is ordered after this request.
@@ -80,10 +83,13 @@ pub(crate) fn take(app: App, connection: Shared, call: Call, reply: Reply) -> Ta
     let (begun, has_begun) = oneshot::channel();
     let (answered, is_answered) = oneshot::channel();
     tokio::spawn(async move {
-        let served = match allowed(&app, &call.method) {
+        let mut served = match allowed(&app, &call.method) {
             Ok(()) => unbroken(serve(&app, &connection, &call, begun)).await,
             Err(refused) => Served::new::<()>(Err(refused)),
         };
+        if let Err(error) = served.result {
+            served.result = Err(failure::about_agent(error, &agent_in(&app, &connection, &call).await));
+        }
         let born = served.then.as_ref().map(|(record, _)| record.id.clone());
         record(&app, &call.method, born.or_else(|| named(&call.params)), served.result.is_ok());
         let reply = if answered.is_closed() { connection.reply_without_post(reply) } else { reply };
@@ -176,14 +182,14 @@ async fn answer(app: &App, connection: &Shared, id: &RequestId, served: Served, 
 async fn request(app: &App, connection: &Shared, call: &Call) -> Served {
     let params = &call.params;
     match &*call.method {
-        "initialize" => initialize(app, connection, params).into(),
+        "initialize" => initialize(app, connection, params).await.into(),
         // There is no login: agents have their credentials from the daemon's configuration.
         "authenticate" => Ok(serde_json::Map::new()).into(),
         "session/new" => sessions::new(app, connection, call).await,
         "session/load" => sessions::load(app, connection, params).await,
         "session/resume" => sessions::resume(app, connection, params).await.into(),
         "session/fork" => sessions::fork(app, connection, call).await,
-        "session/list" => sessions::list(app, params).await.into(),
+        "session/list" => sessions::list(app, connection, params).await.into(),
         "session/close" => sessions::close(app, connection, params).await.into(),
         "session/delete" => sessions::delete(app, connection, params).await.into(),
         "session/set_mode" => settings::set_mode(app, params).await.into(),
@@ -193,10 +199,17 @@ async fn request(app: &App, connection: &Shared, call: &Call) -> Served {
     }
 }
 
-fn initialize(app: &App, connection: &Shared, params: &Params) -> Result<impl Serialize + use<>, Error> {
+async fn initialize(
+    app: &App,
+    connection: &Shared,
+    params: &Params,
+) -> Result<impl Serialize + use<>, Error> {
     let request: InitializeRequest = params.read()?;
     connection.introduce(request.client_capabilities);
     let name = agent_of(app, connection);
+    if timeout(VERSION, app.hub.learn_version(name)).await.is_err() {
+        tracing::debug!(agent = name, "its version is not known in time for a handshake");
+    }
     let agent = app.hub.agents().into_iter().find(|agent| agent.id == name);
     agent.map(|agent| setup::introduced(&agent)).ok_or_else(Error::internal_error)
 }
@@ -216,6 +229,15 @@ pub(crate) async fn recall(app: &App, connection: &Shared, params: &Params) {
 /// Returns the agent of the client's sessions that name none.
 fn agent_of<'a>(app: &'a App, connection: &'a Shared) -> &'a str {
     connection.agent().unwrap_or_else(|| app.hub.default_agent())
+}
+
+/// Returns the agent that a request is about: that of its session, else that of the client.
+async fn agent_in(app: &App, connection: &Shared, call: &Call) -> String {
+    let record = match named(&call.params) {
+        Some(id) => app.hub.record(&id).await.ok(),
+        None => None,
+    };
+    record.map_or_else(|| agent_of(app, connection).to_owned(), |record| record.agent)
 }
 
 /// A notification gets no answer, so a failure is logged.

@@ -104,6 +104,11 @@ impl Connection {
         self.agent.get().or_else(|| self.recalled.get()).map(String::as_str)
     }
 
+    /// The agent that the client has chosen on this daemon.
+    pub(crate) fn chosen(&self) -> Option<&str> {
+        self.agent.get().map(String::as_str)
+    }
+
     /// Sets the agent; returns the earlier one if the client has chosen another before.
     pub(crate) fn choose(&self, agent: String) -> Result<(), &str> {
         let chosen = self.agent.get_or_init(|| agent.clone());

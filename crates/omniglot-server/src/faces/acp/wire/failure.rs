@@ -48,6 +48,17 @@ pub fn of_problem(problem: &ProblemDetails) -> Error {
     Error::new(code(word.unwrap_or_default()).into(), message).data(data)
 }
 
+/// Adds the agent that an error is about, unless the error names one.
+pub(crate) fn about_agent(error: Error, agent: &str) -> Error {
+    let mut data = error.data.clone().unwrap_or_else(|| Value::Object(Map::new()));
+    let Some(object) = data.as_object_mut() else { return error };
+    let meta = object.entry("_meta").or_insert_with(|| Value::Object(Map::new()));
+    if let Some(meta) = meta.as_object_mut() {
+        meta.entry(meta::AGENT).or_insert_with(|| agent.into());
+    }
+    error.data(data)
+}
+
 /// Returns the error of parameters that do not fit.
 pub(crate) fn unfit(why: impl fmt::Display) -> Error {
     of_problem(&ProblemDetails::new(ErrorType::InvalidRequest, why.to_string()))
@@ -134,6 +145,21 @@ mod tests {
         assert_eq!(i32::from(error.code), -32000);
         let meta = serde_json::json!({ meta::ERROR_TYPE: "permission_denied", meta::AGENT: "pi" });
         assert_eq!(error.data, Some(serde_json::json!({ "methods": [], "_meta": meta })));
+    }
+
+    /// B16: the error names the agent, also where the problem does not.
+    #[test]
+    fn b16_an_error_names_its_agent_once() {
+        let named = |error: Error| about_agent(error, "pi").data.unwrap()["_meta"][meta::AGENT].clone();
+        assert_eq!(named(Error::internal_error()), "pi");
+        assert_eq!(named(unfit("x")), "pi");
+        let problem = ProblemDetails {
+            agent: Some("amp".into()),
+            ..ProblemDetails::new(ErrorType::AgentNotInstalled, "x")
+        };
+        assert_eq!(named(of_problem(&problem)), "amp");
+        let plain = Error::method_not_found().data(Value::from("session/dance"));
+        assert_eq!(about_agent(plain.clone(), "pi"), plain);
     }
 
     #[test]

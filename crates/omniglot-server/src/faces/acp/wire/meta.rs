@@ -34,6 +34,8 @@ pub enum MetaLocation {
     ClientCapabilities,
     /// `session/new.params`
     NewSession,
+    /// `session/prompt.params`
+    Prompt,
     /// One entry of `session/new.params.mcpServers`.
     McpServer,
 }
@@ -41,7 +43,7 @@ pub enum MetaLocation {
 impl MetaLocation {
     /// Whether clients write the key and we read it.
     pub fn is_incoming(self) -> bool {
-        matches!(self, Self::ClientCapabilities | Self::NewSession | Self::McpServer)
+        matches!(self, Self::ClientCapabilities | Self::NewSession | Self::Prompt | Self::McpServer)
     }
 }
 
@@ -91,6 +93,7 @@ names! {
     UNPARSED = "sandbox-agent/unparsed";
     VARIANT = "sandbox-agent/variant";
     // Data of the stream that neither ACP nor the keys above have a field for.
+    FORKED_FROM = "omniglot/forkedFrom";
     RESULT = "omniglot/result";
     REQUEST = "omniglot/request";
     STATE = "omniglot/state";
@@ -134,6 +137,7 @@ pub const KEYS: &[Key] = &[
     key(REASONING_VISIBILITY, MetaLocation::Content, "`public` or `private`"),
     key(TURN_ID, MetaLocation::PromptResult, "the turn that answered the prompt"),
     key(TURN, MetaLocation::PromptResult, "the turn's stop reason, model, usage, cost and duration"),
+    key(SESSION_END, MetaLocation::PromptResult, "how the session ended, where the turn ended with it"),
     key(AGENT, MetaLocation::Error, "the agent that the error is about"),
     key(SESSION_ID, MetaLocation::Error, "the session that the error is about"),
     key(ERROR_TYPE, MetaLocation::Error, "the error in one word"),
@@ -142,9 +146,11 @@ pub const KEYS: &[Key] = &[
     key(TURN, MetaLocation::Error, "the turn's stop reason, model, usage, cost and duration"),
     key(AGENT, MetaLocation::SessionInfo, "the session's agent"),
     key(AGENT_MODE, MetaLocation::SessionInfo, "its mode"),
+    key(AGENT_VERSION, MetaLocation::SessionInfo, "the version of its agent, once it is known"),
     key(CREATED_AT, MetaLocation::SessionInfo, "milliseconds since 1970"),
     key(ENDED, MetaLocation::SessionInfo, "whether it has ended; a prompt resumes it"),
     key(EVENT_COUNT, MetaLocation::SessionInfo, "how many events its log has"),
+    key(FORKED_FROM, MetaLocation::SessionInfo, "the session that it was forked from"),
     key(MCP, MetaLocation::SessionInfo, "its MCP servers, secrets hidden"),
     key(MODEL, MetaLocation::SessionInfo, "its model"),
     key(NATIVE_SESSION_ID, MetaLocation::SessionInfo, "the agent's own id of the session"),
@@ -160,6 +166,7 @@ pub const KEYS: &[Key] = &[
     key(SKILLS, MetaLocation::NewSession, "skills to load: `{sources: [{type, source, …}]}`"),
     key(TITLE, MetaLocation::NewSession, "the session's title"),
     key(VARIANT, MetaLocation::NewSession, "the reasoning effort to begin with"),
+    key(TURN_ID, MetaLocation::Prompt, "the client's own id of the turn, one of its `client_ids`"),
     key(CWD, MetaLocation::McpServer, "where a local server runs"),
     key(ENABLED, MetaLocation::McpServer, "false keeps it off"),
     key(TIMEOUT_MS, MetaLocation::McpServer, "how long a call may take"),

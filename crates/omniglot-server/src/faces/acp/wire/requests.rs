@@ -4,6 +4,7 @@
 //! silently vanishes is worse than an error.
 
 mod mcp;
+mod options;
 
 use agent_client_protocol_schema::v1::{
     ContentBlock, EmbeddedResourceResource, Meta, ResourceLink, SessionId, TextResourceContents,
@@ -26,6 +27,8 @@ pub enum Unfit {
     Entry { list: &'static str, place: usize, why: String },
     #[error("{0}")]
     Unsupported(&'static str),
+    #[error("{option} cannot be set through omniglot: leave it out")]
+    Option { option: &'static str },
     #[error(
         "no agent is chosen: name one with `?agent=`, `_meta[\"sandbox-agent/agent\"]` or `default_agent`"
     )]
@@ -52,6 +55,7 @@ impl NewSession {
             return Err(Unfit::Unsupported("additional directories are not supported"));
         }
         let notes = self.meta.as_ref();
+        let model = meta::read(notes, meta::MODEL)?.or(options::model(notes)?);
         let named: Option<String> = meta::read(notes, meta::AGENT)?;
         let agent = named.or_else(|| agent.map(str::to_owned)).ok_or(Unfit::NoAgent)?;
         let servers: McpServers =
@@ -59,7 +63,7 @@ impl NewSession {
         Ok(CreateSessionRequest {
             agent_mode: meta::read(notes, meta::AGENT_MODE)?,
             permission_mode: meta::read(notes, meta::PERMISSION_MODE)?,
-            model: meta::read(notes, meta::MODEL)?,
+            model,
             variant: meta::read(notes, meta::VARIANT)?,
             agent_version: meta::read(notes, meta::AGENT_VERSION)?,
             title: meta::read(notes, meta::TITLE)?,
@@ -77,6 +81,8 @@ impl NewSession {
 pub struct Prompt {
     pub session_id: SessionId,
     prompt: Vec<Box<RawValue>>,
+    #[serde(default, rename = "_meta")]
+    meta: Option<Meta>,
 }
 
 /// A prompt as a message.
@@ -97,15 +103,11 @@ pub struct InlineFile {
 
 impl Prompt {
     pub fn into_message(self) -> Result<Message, Unfit> {
-        let mut message = Message {
-            request: MessageRequest {
-                message: String::new(),
-                attachments: vec![],
-                delivery: None,
-                client_ids: vec![],
-            },
-            inline: vec![],
-        };
+        let turn: Option<String> = meta::read(self.meta.as_ref(), meta::TURN_ID)?;
+        let client_ids = turn.into_iter().collect();
+        let request =
+            MessageRequest { message: String::new(), attachments: vec![], delivery: None, client_ids };
+        let mut message = Message { request, inline: vec![] };
         for (place, block) in self.prompt.iter().enumerate() {
             let unfit = |why: String| Unfit::Entry { list: "prompt", place, why };
             let block: ContentBlock = parse(block).map_err(unfit)?;

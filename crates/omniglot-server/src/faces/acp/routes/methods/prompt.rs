@@ -10,7 +10,7 @@ use omniglot_store::{SessionRecord, StoreError, StoredEvent};
 
 use super::{Call, Served, error, files, session_id, unfit};
 use crate::app::App;
-use crate::faces::acp::project::{Audience, Blobs, Echo, Outgoing, Projector};
+use crate::faces::acp::project::{Audience, Blobs, Echo, Outgoing, Projector, with_session_end};
 use crate::faces::acp::state::connection::{From, Prompt, Shared};
 use crate::faces::acp::wire::requests;
 
@@ -92,11 +92,30 @@ async fn answer(hub: &Hub, record: &SessionRecord, posted: &Posted) -> Result<(A
             Followed::Over(TurnOutcome::Deleted) => {
                 return Err(RuntimeError::SessionNotFound(record.id.to_string()));
             }
-            Followed::Over(TurnOutcome::Ended | TurnOutcome::Dropped) => {
-                return Ok((answer, turn.position()));
+            Followed::Over(TurnOutcome::Dropped) => return Ok((answer, turn.position())),
+            Followed::Over(TurnOutcome::Ended) => {
+                return Ok((ended_with(hub, record, turn.position(), answer).await?, turn.position()));
             }
         }
     }
+}
+
+/// A turn that was cancelled because its session was terminated tells the end of the session.
+async fn ended_with(
+    hub: &Hub,
+    record: &SessionRecord,
+    position: u64,
+    answer: Answer,
+) -> Result<Answer, RuntimeError> {
+    Ok(match answer {
+        Ok(answer) if answer.stop_reason == StopReason::Cancelled => {
+            match hub.session_end(record, position).await? {
+                Some(end) => Ok(with_session_end(answer, &end)),
+                None => Ok(answer),
+            }
+        }
+        answer => answer,
+    })
 }
 
 type Answer = Result<PromptResponse, Error>;

@@ -124,8 +124,13 @@ async fn opened(app: &App, id: &SessionId) -> Result<Opened, Error> {
     Ok(Opened::new(&detail.info, &detail.state))
 }
 
-/// Lists sessions, newest first; the cursor is the last session of the previous page.
-pub(super) async fn list(app: &App, params: &Params) -> Result<ListSessionsResponse, Error> {
+/// Lists sessions, newest first, to a client that has chosen an agent only those of this agent; the cursor is
+/// the last session of the previous page.
+pub(super) async fn list(
+    app: &App,
+    connection: &Shared,
+    params: &Params,
+) -> Result<ListSessionsResponse, Error> {
     let request: ListSessionsRequest = params.read()?;
     let mut after = request.cursor.map(|cursor| SessionId::parse(&cursor)).transpose().map_err(unfit)?;
     let directory = match request.cwd {
@@ -135,7 +140,8 @@ pub(super) async fn list(app: &App, params: &Params) -> Result<ListSessionsRespo
     };
     let mut found = vec![];
     loop {
-        let filter = ListFilter { after: after.take(), limit: Some(PAGE), ..ListFilter::default() };
+        let agent = connection.chosen().map(str::to_owned);
+        let filter = ListFilter { agent, after: after.take(), limit: Some(PAGE), ..ListFilter::default() };
         let page = app.hub.list(filter).await.map_err(listed)?;
         let is_last = page.len() < PAGE;
         after = page.last().map(|info| info.session_id.clone());

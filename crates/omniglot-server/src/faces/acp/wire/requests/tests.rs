@@ -79,3 +79,37 @@ fn a_session_needs_an_agent() {
     let params: NewSession = serde_json::from_str(r#"{"cwd":"/w","mcpServers":[]}"#).unwrap();
     assert_eq!(params.into_request(None), Err(Unfit::NoAgent));
 }
+
+/// B16: the client's own id of the turn is told back by `turn.started`.
+#[test]
+fn b16_the_turn_id_of_a_prompt_is_an_id_of_its_client() {
+    let read = |turn: serde_json::Value| {
+        let params =
+            json!({ "sessionId": "s", "prompt": [], "_meta": { "sandbox-agent/turnId": turn, "x": 1 } });
+        let prompt: Prompt = serde_json::from_str(&params.to_string()).unwrap();
+        prompt.into_message().map(|message| message.request.client_ids)
+    };
+    assert_eq!(read(json!("turn-7")), Ok(vec!["turn-7".to_owned()]));
+    assert_eq!(read(json!(null)), Ok(vec![]));
+    assert!(read(json!(7)).unwrap_err().to_string().starts_with("_meta[\"sandbox-agent/turnId\"]"));
+}
+
+/// B15: an option of acpx that nothing reads is refused by its name.
+#[test]
+fn b15_options_that_would_have_no_effect_are_refused() {
+    let read = |meta: serde_json::Value| {
+        let params = json!({ "cwd": "/w", "mcpServers": [], "_meta": meta });
+        let new: NewSession = serde_json::from_str(&params.to_string()).unwrap();
+        new.into_request(Some("mock")).map(|request| request.model).map_err(|error| error.to_string())
+    };
+    let options = |options: serde_json::Value| read(json!({ "claudeCode": { "options": options } }));
+    assert_eq!(options(json!({ "model": "opus", "settingSources": ["project"] })), Ok(Some("opus".into())));
+    for (name, refused) in [
+        ("allowedTools", options(json!({ "allowedTools": ["Read"] }))),
+        ("maxTurns", options(json!({ "maxTurns": 2 }))),
+        ("systemPrompt", read(json!({ "systemPrompt": "Be brief." }))),
+        ("systemPrompt", read(json!({ "systemPrompt": { "append": "Be brief." } }))),
+    ] {
+        assert!(refused.unwrap_err().starts_with(name), "{name}");
+    }
+}
