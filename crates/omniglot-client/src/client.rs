@@ -9,8 +9,8 @@ use omniglot_schema::{
     AgentModesResponse, AuditResponse, CancelRequest, CreateSessionRequest, CreateSessionResponse,
     CreateTokenRequest, CreatedToken, DaemonStatus, Delivered, EventsResponse, ForkRequest, HealthResponse,
     ImportResponse, Label, MessageId, MessageRequest, PermissionReplyRequest, ProblemDetails,
-    QuestionReplyRequest, QueueOnCancel, SessionDetail, SessionId, SessionInfo, SessionListResponse,
-    SessionPatch, TokenInfo, TokenListResponse, UniversalEventType,
+    QuestionReplyRequest, QueueOnCancel, RevertRequest, RevertResponse, SessionDetail, SessionId,
+    SessionInfo, SessionListResponse, SessionPatch, TokenInfo, TokenListResponse, UniversalEventType,
 };
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use reqwest::{Method, RequestBuilder, Response, Url};
@@ -190,6 +190,24 @@ impl Client {
     pub async fn fork(&self, id: &SessionId, new: &SessionId) -> Result<CreateSessionResponse, ClientError> {
         let request = ForkRequest { session_id: new.clone() };
         read(self.post_to(id, &["fork"]).json(&request).send().await?).await
+    }
+
+    /// Restores the files that a turn changed.
+    pub async fn revert(
+        &self,
+        id: &SessionId,
+        request: &RevertRequest,
+    ) -> Result<RevertResponse, ClientError> {
+        read(self.post_to(id, &["revert"]).json(request).send().await?).await
+    }
+
+    /// Takes a revert back.
+    pub async fn unrevert(
+        &self,
+        id: &SessionId,
+        request: &RevertRequest,
+    ) -> Result<RevertResponse, ClientError> {
+        read(self.post_to(id, &["unrevert"]).json(request).send().await?).await
     }
 
     /// Creates the session `id` from an export. `file` is streamed as it is read.

@@ -42,6 +42,8 @@ pub struct Config {
     pub default_agent: Option<String>,
     /// The daemon runs inside of a sandbox, so agents may be told that they can do as they like.
     pub sandbox: bool,
+    /// No snapshots of sessions' directories are taken: `snapshots = false`.
+    pub no_snapshots: bool,
     pub agents: IndexMap<String, AgentConfig>,
     pub files: Files,
     pub limits: Limits,

@@ -1,8 +1,11 @@
 //! The errors of a command to a session, and of a file to import; faces convert them to their own.
 
 mod process;
+mod snapshot;
 
 pub use process::ProcessError;
+pub(crate) use snapshot::{MAX_SNAPSHOT_FILES, some};
+pub use snapshot::{RestoreError, SnapshotError};
 
 use omniglot_agents::Refusal;
 use omniglot_agents::launch::Install;
@@ -57,6 +60,8 @@ pub enum RuntimeError {
     TooLarge(String),
     #[error("a turn is running")]
     Busy,
+    #[error(transparent)]
+    Restore(#[from] RestoreError),
     #[error("the idempotency key was used with another body")]
     KeyReused,
     #[error("the queue is full: {0} messages wait")]
@@ -159,6 +164,8 @@ impl RuntimeError {
             Self::QueueFull(_) | Self::Overloaded(_) | Self::Stopping => ErrorType::Overloaded,
             Self::Gone(_) => ErrorType::Gone,
             Self::Process(error) => error.kind(),
+            Self::Restore(RestoreError::NoTurn(_)) => ErrorType::NotFound,
+            Self::Restore(_) => ErrorType::Conflict,
             Self::Store(_) => ErrorType::Internal,
         }
     }
@@ -206,7 +213,8 @@ impl RuntimeError {
             }
             Self::TokenExists(_) => Some("choose another name, or revoke that token first".into()),
             Self::KeyReused => Some("give every message an Idempotency-Key of its own".into()),
-            Self::Busy => Some("send it with delivery `queue`, or cancel the turn first".into()),
+            Self::Busy => Some("cancel the turn first, or send a message with delivery `queue`".into()),
+            Self::Restore(error) => error.hint().map(str::to_owned),
             Self::ReplyNotTaken { .. } => Some(
                 "the session's events tell how the request is resolved; a message goes on with it".into(),
             ),

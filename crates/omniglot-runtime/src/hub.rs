@@ -26,6 +26,7 @@ mod processes;
 mod reassign;
 mod recover;
 mod retention;
+mod revert;
 mod session_locks;
 mod skills;
 mod terminate;
@@ -68,6 +69,7 @@ use crate::error::RuntimeError;
 use crate::hub::session_locks::SessionLocks;
 use crate::process::{self, Supervisor};
 use crate::session::{Authored, IdempotencyKey, Posted, Retired, Session, SessionCommand, SessionHandle};
+use crate::snapshots::Snapshots;
 pub use all_events::{AllEvents, AllEventsFilter, AllEventsPiece, CommitPosition};
 pub use directory_config::DirectoryConfig;
 pub use follow_turn::{Followed, FollowedTurn, TurnOutcome};
@@ -138,6 +140,7 @@ struct Inner {
     probing: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
     /// Held while a version of an agent is installed: one at a time for each.
     installing: Mutex<HashMap<&'static str, Arc<tokio::sync::Mutex<()>>>>,
+    snapshots: Snapshots,
     tokens: Tokens,
     processes: Processes,
     terminating: Terminating,
@@ -188,7 +191,11 @@ impl Hub {
             supervisor,
             timeout: Duration::from_secs(config.limits.handshake_seconds),
         };
+        let tasks = TaskTracker::new();
+        let snapshots =
+            Snapshots::new(!config.no_snapshots, &data_dir, launcher.supervisor.clone(), tasks.clone());
         let inner = Inner {
+            snapshots,
             tokens: Tokens::load(&store).await?,
             processes: Processes::new(&config.processes),
             terminating: Terminating::default(),
@@ -209,13 +216,14 @@ impl Hub {
             client_hosts: ClientHosts::default(),
             probing: Mutex::default(),
             installing: Mutex::default(),
-            tasks: TaskTracker::new(),
+            tasks,
             stopping: AtomicBool::new(false),
             leaving: CancellationToken::new(),
         };
         let hub = Self::of(Arc::new(inner));
         hub.enforce_live_limit();
         hub.sweep_skills().await?;
+        hub.sweep_snapshots().await?;
         hub.recover(backlog).await?;
         hub.keep_within(config.retention);
         Ok(hub)
@@ -261,7 +269,8 @@ impl Hub {
         }
         let files = attachments::load(request.attachments.clone(), private).await;
         let message = Authored { request, by: self.author() };
-        let posted = self.ask(id, SessionCommand::Post { message, files, key }).await?;
+        let before = self.snapshot_if_idle(&record).await;
+        let posted = self.ask(id, SessionCommand::Post { message, files, key, before }).await?;
         posted.ok_or(RuntimeError::Stopping)
     }
 
@@ -359,6 +368,7 @@ impl Hub {
         flatten(self.inner.store.delete(record.no).await)?;
         self.drop_attachments(record.no);
         self.inner.skills.remove(id);
+        self.forget_snapshots(&record).await;
         Ok(())
     }
 

@@ -14,6 +14,7 @@ pub mod files;
 pub mod hub;
 pub mod process;
 mod session;
+pub mod snapshots;
 
 pub use caller::Caller;
 pub use data_url::DataUrl;

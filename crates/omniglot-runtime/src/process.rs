@@ -24,6 +24,7 @@ pub(crate) mod handle;
 mod launch;
 pub mod lines;
 pub(crate) mod orphans;
+pub(crate) mod piped;
 mod pumps;
 mod start;
 mod stdin;

@@ -15,6 +15,7 @@ mod step;
 mod turn_process;
 mod undelivered;
 mod undo;
+mod work_tree;
 
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
@@ -40,6 +41,7 @@ use crate::agent::{Agent, AgentEvent, Ticket};
 use crate::deadlines::Deadlines;
 use crate::error::RuntimeError;
 use crate::process::lines::Line;
+use crate::snapshots::{Before, SessionSnapshots};
 use cancel::Ladder;
 use client_replies::ClientReply;
 use configure::Configuring;
@@ -47,6 +49,8 @@ pub(crate) use idle::Activity;
 pub(crate) use step::{Step, record_of};
 use turn_process::TurnProcess;
 use undelivered::Undelivered;
+pub(crate) use work_tree::FileWork;
+use work_tree::WorkTree;
 
 /// The receipt of a message: it is committed.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
@@ -91,6 +95,8 @@ pub(crate) enum SessionCommand {
         message: Authored,
         files: Vec<Attachment>,
         key: Option<IdempotencyKey>,
+        /// The snapshot of the directory, if it could be taken while the session was idle.
+        before: Option<Before>,
     },
     RemoveQueued(MessageId),
     ReplyPermission {
@@ -106,6 +112,8 @@ pub(crate) enum SessionCommand {
     },
     Cancel(QueueOnCancel),
     Configure(SessionPatch),
+    /// Work on the session's files beside which no turn runs.
+    WorkOnFiles(FileWork),
     Terminate,
     /// End the process if it rests; the session goes on with its next message.
     Reap,
@@ -182,6 +190,7 @@ pub(crate) struct SessionSpec {
     /// Told when the session has a process and nothing more to do with it.
     pub(crate) became_idle: Arc<Notify>,
     pub(crate) questions: QuestionPolicy,
+    pub(crate) snapshots: SessionSnapshots,
 }
 
 pub(crate) struct Session {
@@ -209,6 +218,7 @@ pub(crate) struct Session {
     quiet_deadline: Option<Instant>,
     /// For an agent with a process for each turn.
     turn_process: TurnProcess,
+    work_tree: WorkTree,
     /// The log has refused what this session said.
     broken: bool,
 }
@@ -225,6 +235,8 @@ struct Queued {
     started: bool,
     /// It is on its way to the agent, which has not read it yet: its turn begins when it is sent.
     sending: Option<Ticket>,
+    /// The snapshot of the directory before its turn; not yet asked for when absent.
+    before: Option<Before>,
 }
 
 /// Batches that may wait for their commit before the agent has to wait.
@@ -295,6 +307,7 @@ impl Session {
             silence_deadline: None,
             quiet_deadline: None,
             turn_process: TurnProcess::default(),
+            work_tree: WorkTree::default(),
             broken: false,
         };
         (session, SessionHandle { requests: sender, activity })
@@ -326,6 +339,7 @@ impl Session {
             stored: true,
             started: false,
             sending: None,
+            before: None,
         };
         self.queue = queue.into_iter().map(stored).collect();
         self.publish_activity();
@@ -360,7 +374,10 @@ impl Session {
 
     /// Nothing but a row: no process, no work.
     fn is_idle_row(&self) -> bool {
-        self.agent.is_none() && self.opening.is_none() && self.queue.is_empty()
+        self.agent.is_none()
+            && self.opening.is_none()
+            && self.queue.is_empty()
+            && !self.work_tree.is_pending()
     }
 
     /// Waits for one thing and finishes it.
@@ -368,9 +385,11 @@ impl Session {
         let full = self.in_flight.len() >= IN_FLIGHT;
         self.listen_for_silence();
         let settings_due = self.configuring.deadline();
+        let hold_due = self.work_tree.hold_deadline();
         tokio::select! {
             news = next_of(&mut self.agent), if !full => self.hear(news),
             opened = opened(&mut self.opening) => self.opened(opened),
+            finished = self.work_tree.finished() => self.work_tree_finished(finished),
             request = self.requests.recv() => match request {
                 Some(request) => return self.request(request).await,
                 None => return Flow::Done,
@@ -379,6 +398,7 @@ impl Session {
             () = Ladder::due(self.cancelling.as_ref()) => self.next_rung(),
             () = Configuring::due(settings_due) => self.settings_overdue(),
             () = idle::reached(self.idle_deadline) => self.idle_too_long().await,
+            () = idle::reached(hold_due) => self.work_tree.end_hold(),
             () = idle::reached(self.turn_process.deadline()) => self.end_turn_process().await,
             () = idle::reached(self.quiet_deadline) => self.quiet_is_over(),
             () = idle::reached(self.silence_deadline) => self.silent_too_long().await,
@@ -461,6 +481,7 @@ impl Session {
     /// Does what follows from what has just happened: answers what is granted, refused or withdrawn, delivers
     /// what waits.
     fn drive(&mut self) {
+        self.follow_turns();
         self.settle_prompt();
         self.settle_undelivered();
         self.send_replies();
@@ -483,6 +504,7 @@ impl Session {
     async fn settle(&mut self) -> Vec<Request> {
         let mut too_late = vec![];
         if !self.broken {
+            self.follow_turns();
             let barrier = self.commit_last();
             self.in_flight.push_back(InFlight { commit: barrier, waiting: None });
         }

@@ -202,10 +202,12 @@ pub enum StatusLabel {
     ExtensionUi,
     /// One call of the model, from its beginning to its end.
     Step,
+    /// A turn was reverted, or its revert taken back.
+    Reverted,
 }
 
 impl StatusLabel {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Compaction,
         Self::Retry,
         Self::Removed,
@@ -217,6 +219,7 @@ impl StatusLabel {
         Self::ExtensionError,
         Self::ExtensionUi,
         Self::Step,
+        Self::Reverted,
     ];
 
     /// Reads the second half of a label `<agent>.<what>`.
@@ -238,6 +241,7 @@ impl StatusLabel {
             Self::ExtensionError => "extension_error",
             Self::ExtensionUi => "extension_ui",
             Self::Step => "step",
+            Self::Reverted => "reverted",
         }
     }
 }

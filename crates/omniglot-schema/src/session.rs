@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use crate::agent::AgentCapabilities;
 use crate::event::UniversalEvent;
-use crate::ids::SessionId;
+use crate::ids::{SessionId, TurnId};
 use crate::label::Labels;
 use crate::mcp::{McpServers, SkillsConfig};
 use crate::problem::AgentError;
@@ -123,6 +123,28 @@ pub struct SessionPatch {
 pub struct ForkRequest {
     /// The id of the new session.
     pub session_id: SessionId,
+}
+
+/// A request to restore the files that a turn changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RevertRequest {
+    /// The turn; otherwise the last one that is not reverted, or the last one that was reverted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<TurnId>,
+    /// Whether files are restored that were changed after the turn.
+    #[serde(default)]
+    pub force: bool,
+}
+
+/// The files that were restored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RevertResponse {
+    /// The turn that was reverted, or whose revert was taken back.
+    pub turn: TurnId,
+    /// The files that were written or removed, relative to the session's directory.
+    pub paths: Vec<String>,
 }
 
 /// The new session.

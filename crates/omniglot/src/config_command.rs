@@ -85,6 +85,7 @@ impl Shown<'_> {
         let agent = Some(config.default_agent().into());
         self.value(None, "default_agent", agent, variable(env::DEFAULT_AGENT));
         self.value(None, "sandbox", Some(config.sandbox.into()), variable(env::SANDBOX));
+        self.value(None, "snapshots", Some((!config.no_snapshots).into()), None);
         self.lines.push("\n[files]".into());
         let roots: Vec<String> =
             config.files.roots.iter().map(|path| path.to_string_lossy().into_owned()).collect();

@@ -10,6 +10,7 @@ mod export;
 pub(crate) mod find;
 mod import;
 mod list;
+mod revert;
 mod send;
 mod show;
 mod tail;
@@ -30,6 +31,7 @@ pub(crate) async fn run(args: SessionsArgs) -> anyhow::Result<ExitCode> {
         SessionsCommand::Compact(args) => change::compact(&args).await,
         SessionsCommand::Set(args) => change::set(&args).await,
         SessionsCommand::Terminate(args) => end::terminate(&args).await,
+        SessionsCommand::Revert(args) => revert::revert(&args).await,
         SessionsCommand::Rm(args) => end::remove(&args).await,
         SessionsCommand::Export(args) => export::export(&args).await,
         SessionsCommand::Import(args) => import::import(&args).await,

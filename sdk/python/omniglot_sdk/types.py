@@ -1492,7 +1492,7 @@ class SkillsConfig(TypedDict):
     """
 
 
-StatusLabel: TypeAlias = Literal['compaction', 'retry', 'removed', 'mode_changed', 'warning', 'hook', 'late', 'memory_lost', 'extension_error', 'extension_ui', 'step']
+StatusLabel: TypeAlias = Literal['compaction', 'retry', 'removed', 'mode_changed', 'warning', 'hook', 'late', 'memory_lost', 'extension_error', 'extension_ui', 'step', 'reverted']
 """
 The event that a status item reports: the second half of its label `<agent>.<what>` (T13).
 
@@ -2404,6 +2404,33 @@ class ReasoningContentPart(TypedDict):
     type: Literal['reasoning']
     """
     Always `reasoning`.
+    """
+
+
+class RevertRequest(TypedDict):
+    """
+    A request to restore the files that a turn changed.
+    """
+
+    turn: NotRequired[TurnId | None]
+    force: NotRequired[bool]
+    """
+    Whether files are restored that were changed after the turn.
+    """
+
+
+class RevertResponse(TypedDict):
+    """
+    The files that were restored.
+    """
+
+    turn: TurnId
+    """
+    The turn that was reverted, or whose revert was taken back.
+    """
+    paths: list[str]
+    """
+    The files that were written or removed, relative to the session's directory.
     """
 
 

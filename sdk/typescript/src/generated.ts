@@ -1131,6 +1131,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sessions/{session_id}/revert": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Revert Turn
+         * @description Gives the files that a turn changed the content that they had before it. The transcript gets a status item, and the
+         *     agent is not told.
+         */
+        post: operations["revert_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sessions/{session_id}/terminate": {
         parameters: {
             query?: never;
@@ -1145,6 +1166,26 @@ export interface paths {
          * @description Terminates a running session and cleans up resources.
          */
         post: operations["terminate_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/{session_id}/unrevert": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take Revert Back
+         * @description Gives the files the content that they had before a turn was reverted.
+         */
+        post: operations["unrevert_session"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3039,6 +3080,19 @@ export interface components {
          * @enum {string}
          */
         Resume: "native" | "load" | "none";
+        /** @description A request to restore the files that a turn changed. */
+        RevertRequest: {
+            turn?: components["schemas"]["TurnId"] | null;
+            /** @description Whether files are restored that were changed after the turn. */
+            force?: boolean;
+        };
+        /** @description The files that were restored. */
+        RevertResponse: {
+            /** @description The turn that was reverted, or whose revert was taken back. */
+            turn: components["schemas"]["TurnId"];
+            /** @description The files that were written or removed, relative to the session's directory. */
+            paths: string[];
+        };
         /**
          * @description The calls that a token allows. `read`, `answer`, `drive` and `admin` include those before them; `metrics`
          *     stands alone.
@@ -3525,7 +3579,7 @@ export interface components {
          *     A closed list: a new label is added here.
          * @enum {string}
          */
-        StatusLabel: "compaction" | "retry" | "removed" | "mode_changed" | "warning" | "hook" | "late" | "memory_lost" | "extension_error" | "extension_ui" | "step";
+        StatusLabel: "compaction" | "retry" | "removed" | "mode_changed" | "warning" | "hook" | "late" | "memory_lost" | "extension_error" | "extension_ui" | "step" | "reverted";
         /** @description The beginning and the end of an agent's output to stderr. */
         StderrOutput: {
             /** @description The first 20 lines if truncated, else all of it. */
@@ -8812,6 +8866,87 @@ export interface operations {
             };
         };
     };
+    revert_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Session id */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RevertRequest"] | null;
+            };
+        };
+        responses: {
+            /** @description The files are restored */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RevertResponse"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description A turn runs, files were changed since (`paths`), or there are no snapshots */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
     terminate_session: {
         parameters: {
             query?: never;
@@ -8860,6 +8995,87 @@ export interface operations {
             };
             /** @description What the path names does not exist */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    unrevert_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Session id */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RevertRequest"] | null;
+            };
+        };
+        responses: {
+            /** @description The files are restored */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RevertResponse"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description A turn runs, files were changed since (`paths`), or no turn is reverted */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -25,6 +25,7 @@ const SERVER: &str = "crates/omniglot-server/src";
 const RUNTIME_ORDER: &[&[&str]] = &[
     &["caller", "config", "confined", "data_url", "deadlines", "digest", "error", "files"],
     &["process"],
+    &["snapshots"],
     &["agent"],
     &["session"],
     &["hub"],

@@ -25,6 +25,8 @@ pub(super) struct File {
     default_agent: Option<Spanned<String>>,
     #[serde(default)]
     sandbox: bool,
+    #[serde(default = "yes")]
+    snapshots: bool,
     #[serde(default)]
     files: FilesTable,
     #[serde(default)]
@@ -35,6 +37,10 @@ pub(super) struct File {
     processes: Processes,
     #[serde(default)]
     agents: IndexMap<Spanned<String>, AgentTable>,
+}
+
+fn yes() -> bool {
+    true
 }
 
 #[derive(Default, Deserialize)]
@@ -69,6 +75,7 @@ impl File {
             allow_origins: self.allow_origins.into_iter().map(written).collect(),
             default_agent: self.default_agent.as_ref().map(|name| name.get_ref().clone()),
             sandbox: self.sandbox,
+            no_snapshots: !self.snapshots,
             agents,
             files: Files { roots: self.files.roots.into_iter().map(check_root).collect::<Result<_, _>>()? },
             limits: self.limits,

@@ -139,6 +139,7 @@ impl Hub {
             client_hosts: self.inner.client_hosts.clone(),
             became_idle: self.inner.became_idle.clone(),
             questions: request.questions.unwrap_or(QuestionPolicy::Ask),
+            snapshots: self.snapshots_of(record.no, request),
         }
     }
 

@@ -68,6 +68,7 @@ impl Hub {
         flatten(self.inner.store.delete(record.no).await)?;
         self.drop_attachments(record.no);
         self.inner.skills.remove(&found.id);
+        self.forget_snapshots(&record).await;
         tracing::debug!(session = %found.id, "retention deleted an ended session");
         Ok(true)
     }

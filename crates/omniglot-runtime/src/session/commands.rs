@@ -30,6 +30,11 @@ impl Session {
             self.commit_in_flight();
             return Flow::On;
         }
+        if let SessionCommand::WorkOnFiles(work) = ask {
+            self.work_on_files(work, reply);
+            self.publish_activity();
+            return Flow::On;
+        }
         let flow = if matches!(ask, SessionCommand::Terminate | SessionCommand::Shutdown) {
             Flow::Done
         } else {
@@ -51,8 +56,8 @@ impl Session {
 
     async fn carry_out(&mut self, ask: SessionCommand) -> Result<Effect, RuntimeError> {
         match ask {
-            SessionCommand::Post { message, files, key } => {
-                return self.post(message, files, key).await;
+            SessionCommand::Post { message, files, key, before } => {
+                return self.post(message, files, key, before).await;
             }
             SessionCommand::RemoveQueued(message_id) => self.remove_queued(&message_id)?,
             SessionCommand::ReplyPermission { id, reply, message, by } => {
@@ -66,8 +71,8 @@ impl Session {
             SessionCommand::Reap => self.reap().await?,
             SessionCommand::Shutdown => self.shutdown().await,
             SessionCommand::Discard | SessionCommand::DiscardUnused => self.discard().await,
-            // Answered when the agent has answered.
-            SessionCommand::Configure(_) => {}
+            // Answered when the agent has answered, or the work is done.
+            SessionCommand::Configure(_) | SessionCommand::WorkOnFiles(_) => {}
         }
         Ok(Effect::Done)
     }

@@ -21,6 +21,7 @@ use crate::agent::session_start::{Opened, StartError};
 use crate::agent::{Agent, Sending};
 use crate::error::RuntimeError;
 use crate::process::Exit;
+use crate::snapshots::Before;
 
 /// Messages that may wait.
 const QUEUE_LIMIT: usize = 64;
@@ -32,6 +33,7 @@ impl Session {
         message: Authored,
         files: Vec<Attachment>,
         key: Option<IdempotencyKey>,
+        before: Option<Before>,
     ) -> Result<Effect, RuntimeError> {
         if let Some(first) = self.first_receipt(key.as_ref()).await? {
             return Ok(Effect::Posted(first));
@@ -65,6 +67,8 @@ impl Session {
             stored: false,
             started: !waits,
             sending: None,
+            // A message that has to wait is not sent to the directory as it is now.
+            before: before.filter(|_| free),
         });
         if free {
             self.deliver_next();
@@ -160,9 +164,11 @@ impl Session {
         }
         let Some(agent) = &mut self.agent else { return self.ensure_opening() };
         self.quiet_deadline = agent.quiet_until();
-        if self.quiet_deadline.is_some() {
+        if self.quiet_deadline.is_some() || !self.has_snapshot() {
             return;
         }
+        let (Some(queued), Some(agent)) = (self.queue.front_mut(), &mut self.agent) else { return };
+        self.work_tree.message_sent(queued.before.take());
         let command = Command::Prompt(Prompt {
             message_id: Some(queued.message_id.clone()),
             text: queued.message.request.message.clone(),

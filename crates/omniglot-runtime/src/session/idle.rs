@@ -68,8 +68,10 @@ pub(super) async fn reached(since: Option<Instant>) {
 impl Session {
     /// Notes whether there is work, and since when there is none.
     pub(super) fn publish_activity(&mut self) {
-        let busy =
-            self.timeline.fold().open_turn.is_some() || !self.queue.is_empty() || self.configuring.is_asked();
+        let busy = self.timeline.fold().open_turn.is_some()
+            || !self.queue.is_empty()
+            || self.configuring.is_asked()
+            || self.work_tree.is_busy();
         let has_agent = self.agent.is_some();
         let needed = busy || self.agent.as_ref().is_some_and(Agent::tends_background);
         if let Some(agent) = &self.agent {

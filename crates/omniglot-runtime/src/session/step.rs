@@ -211,11 +211,11 @@ impl Session {
     }
 
     /// Appends the step, if there is anything in it, without waiting. The log takes nothing more of a session
-    /// whose append it has refused, nor of one that is to be deleted.
+    /// whose append it has refused, nor of one that is to be deleted. The end of a turn waits for its snapshot.
     pub(super) fn commit_in_flight(&mut self) {
         if self.broken {
             self.step = Step::new(self.step.last_frame);
-        } else if !self.step.is_empty() {
+        } else if !self.step.is_empty() && self.work_tree.hold_deadline().is_none() {
             let commit = self.commit(Durability::Crash);
             self.in_flight.push_back(InFlight { commit, waiting: None });
         }

@@ -5,5 +5,6 @@ mod environment;
 mod orders;
 mod orphans;
 mod output;
+mod snapshots;
 mod support;
 mod toy_agent;

@@ -25,7 +25,7 @@ use crate::http::access::FaceAccess;
 use crate::http::problem::Problem;
 use routes::{
     agents, all_events, blobs, desktop, directory_config, events, files, health, import, install, messages,
-    process_io, process_terminal, processes, requests, sessions, tokens, uploads,
+    process_io, process_terminal, processes, requests, revert, sessions, tokens, uploads,
 };
 
 /// The terminal of a process takes its token in the query, too.
@@ -46,6 +46,8 @@ pub(crate) fn table() -> OpenApiRouter<Unscoped<App>> {
             sessions::delete_session
         ))
         .routes(routes!(sessions::fork_session))
+        .routes(routes!(revert::revert_session))
+        .routes(routes!(revert::unrevert_session))
         .routes(routes!(import::import_session))
         .routes(routes!(messages::compact_session))
         .routes(routes!(sessions::cancel_session))

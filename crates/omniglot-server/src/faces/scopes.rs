@@ -99,6 +99,8 @@ const SCOPES: &[(Scope, &[&str])] = &[
             "POST /v1/sessions/{session_id}/uploads",
             "PATCH /v1/sessions/{session_id}",
             "POST /v1/sessions/{session_id}/fork",
+            "POST /v1/sessions/{session_id}/revert",
+            "POST /v1/sessions/{session_id}/unrevert",
             "POST /v1/sessions/{session_id}/compact",
             "POST /v1/sessions/{session_id}/cancel",
             "POST /v1/sessions/{session_id}/terminate",

@@ -100,6 +100,7 @@ fn convert(error: RuntimeError) -> Problem {
         | E::Process(ProcessError::TooMany(_) | ProcessError::InputFull(_)) => {
             Problem { retry_after: Some(1), ..problem }
         }
+        E::Restore(restore) if !restore.paths().is_empty() => problem.with("paths", restore.paths()),
         E::Stopping => Problem::unavailable(error.to_string()),
         E::Store(store) => log_refused(store),
         _ => problem,

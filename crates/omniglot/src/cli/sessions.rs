@@ -35,6 +35,10 @@ pub(crate) enum SessionsCommand {
     Compact(OneArgs),
     /// Change the title, model, modes or labels of a session
     Set(SetArgs),
+    /// Give the files that a turn changed the content that they had before it
+    ///
+    /// The transcript stays as it is, and the agent is not told.
+    Revert(RevertArgs),
     /// End a session and its agent; a later message starts it again
     Terminate(SomeArgs),
     /// Delete a session with everything that is kept of it
@@ -155,6 +159,21 @@ pub(crate) struct CancelArgs {
     /// Also drop the messages that wait
     #[arg(long)]
     pub(crate) drop_queue: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RevertArgs {
+    #[command(flatten)]
+    pub(crate) session: OneArgs,
+    /// The turn [default: the last one that is not reverted; with --undo, the last that is]
+    #[arg(long, value_name = "TURN")]
+    pub(crate) turn: Option<String>,
+    /// Also where files were changed after the turn
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Take the revert back
+    #[arg(long)]
+    pub(crate) undo: bool,
 }
 
 #[derive(Debug, Args)]

@@ -118,6 +118,7 @@ fn bodies(path: &str) -> Vec<Value> {
         "skills" => json!({"sources": [{"type": "local", "source": "/x"}]}),
         "messages" | "stream" => json!({"message": "hi", "attachments": [{"path": "/x"}]}),
         "fork" => json!({"sessionId": "u"}),
+        "revert" | "unrevert" => json!({"turn": "turn_x_1", "force": true}),
         "install" => json!({"agentVersion": "1.2.3", "newest": false, "reinstall": false}),
         "import" => json!({"header": {}}),
         "file" | "upload-batch" => json!({"any": "bytes"}),

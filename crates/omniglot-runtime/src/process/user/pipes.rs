@@ -27,7 +27,7 @@ pub(in crate::process) struct UserPipes {
 
 /// The way into a process. Dropping it closes the stdin of a process without a terminal.
 pub(in crate::process) struct UserInput {
-    pub(super) stdin: pipe::Sender,
+    pub(in crate::process) stdin: pipe::Sender,
     pub(super) terminal: Option<Terminal>,
 }
 
@@ -35,7 +35,7 @@ pub(in crate::process) struct UserInput {
 const FIRST_SIZE: ProcessTerminalSize = ProcessTerminalSize { cols: 80, rows: 24 };
 
 /// Starts a process whose output goes to `sink`.
-pub(super) async fn spawn(
+pub(in crate::process) async fn spawn(
     supervisor: &Supervisor,
     launch: &Launch,
     tty: bool,

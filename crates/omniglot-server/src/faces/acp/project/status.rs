@@ -74,7 +74,8 @@ fn severity(what: Option<StatusLabel>) -> Option<NoticeSeverity> {
         | StatusLabel::Hook
         | StatusLabel::Late
         | StatusLabel::ExtensionUi
-        | StatusLabel::Step => None,
+        | StatusLabel::Step
+        | StatusLabel::Reverted => None,
     }
 }
 

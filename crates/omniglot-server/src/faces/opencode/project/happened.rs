@@ -17,7 +17,8 @@ impl Projector {
                     StatusLabel::Warning
                     | StatusLabel::MemoryLost
                     | StatusLabel::ExtensionError
-                    | StatusLabel::ExtensionUi,
+                    | StatusLabel::ExtensionUi
+                    | StatusLabel::Reverted,
                 ) => self.noted(detail),
                 // The first three are told by the record or by nothing in OpenCode; what comes late has no
                 // place in a message that is complete. Steps are parts of the messages that the face makes.

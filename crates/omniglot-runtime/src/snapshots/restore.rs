@@ -1,0 +1,217 @@
+//! Reverts a turn: the files that it changed get the content that they had before it, and no other file is touched.
+//!
+//! The state that is replaced is kept first, as a snapshot by which the revert can be taken back. Git replaces the
+//! files; it refuses before the first one when one has changed meanwhile, and follows no link.
+
+mod diff;
+mod obstacles;
+
+use std::collections::BTreeMap;
+use std::io;
+
+use tokio::time::timeout;
+
+use self::diff::{Diff, Entry};
+use super::refs::{self, Tree, TurnTrees};
+use super::shadow::Shadow;
+use super::{Known, RestoreError, SessionSnapshots, SnapshotError, WORK};
+
+/// The order to restore files.
+#[derive(Debug, Clone, Default)]
+pub struct Restore {
+    /// The turn; otherwise the last one for which there is something to do.
+    pub turn: Option<String>,
+    /// Also replaces files that were changed since.
+    pub force: bool,
+    /// Takes a revert back, instead of reverting.
+    pub back: bool,
+}
+
+/// The result of a restoration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restored {
+    pub turn: String,
+    /// The files that were written or removed, relative to the session's directory where they are in it.
+    pub paths: Vec<String>,
+}
+
+/// The content of the paths of a turn after the restoration.
+type Targets = BTreeMap<Vec<u8>, Option<Entry>>;
+
+impl SessionSnapshots {
+    /// Restores the files that the turn changed.
+    pub async fn restore(&self, order: &Restore) -> Result<Restored, RestoreError> {
+        let known = self.all.known(&self.directory);
+        let mut known = known.lock().await;
+        let turns = refs::turns(&self.folder(), self.no);
+        let shadow = self.shadow()?;
+        let trees = select(turns, order)?;
+        let paths = match timeout(WORK, self.restore_turn(&shadow, &mut known, &trees, order)).await {
+            Ok(result) => result?,
+            Err(_) => {
+                known.tree = None;
+                return Err(SnapshotError::Slow(WORK.as_secs()).into());
+            }
+        };
+        let paths = paths.iter().map(|path| shadow.project.shown(path)).collect();
+        Ok(Restored { turn: trees.turn.id.to_string(), paths })
+    }
+
+    async fn restore_turn(
+        &self,
+        shadow: &Shadow,
+        known: &mut Known,
+        trees: &TurnTrees,
+        order: &Restore,
+    ) -> Result<Vec<Vec<u8>>, RestoreError> {
+        let now = shadow.take(known).await?;
+        let after = trees.after.as_ref().unwrap_or(&now);
+        let of_turn = shadow.diff(&trees.before, after).await?;
+        let (expected, targets) = match order.back {
+            false => (after, of_turn.old()),
+            true => {
+                let replaced = trees.reverted.as_ref().unwrap_or(&trees.before);
+                let since = shadow.diff(&trees.before, replaced).await?;
+                let target = |(path, old): (Vec<u8>, Option<Entry>)| {
+                    let target = since.new_of(&path).cloned().unwrap_or(old);
+                    (path, target)
+                };
+                (&trees.before, of_turn.old().into_iter().map(target).collect())
+            }
+        };
+        let plan = Plan { now: shadow.diff(expected, &now).await?, of_turn, targets, back: order.back };
+        plan.check(shadow, order.force)?;
+        let changed = plan.to_change();
+        self.keep_replaced(trees, after, &now, order).map_err(SnapshotError::from)?;
+        if !changed.is_empty() {
+            shadow.apply(known, &now, &changed).await?;
+        }
+        if order.back {
+            refs::set_aside(&self.folder(), self.no, &trees.turn, refs::REVERTED)
+                .map_err(SnapshotError::from)?;
+        }
+        Ok(changed.into_keys().collect())
+    }
+
+    /// Names the snapshot of the present state, so that nothing is lost whatever happens next.
+    fn keep_replaced(&self, trees: &TurnTrees, after: &Tree, now: &Tree, order: &Restore) -> io::Result<()> {
+        let (folder, turn) = (self.folder(), &trees.turn);
+        if order.back {
+            return refs::keep_in_turn(&folder, self.no, turn, refs::UNREVERTED, now);
+        }
+        if trees.reverted.is_some() {
+            refs::set_aside(&folder, self.no, turn, refs::REVERTED)?;
+        }
+        refs::keep_in_turn(&folder, self.no, turn, refs::AFTER, after)?;
+        refs::keep_in_turn(&folder, self.no, turn, refs::REVERTED, now)
+    }
+}
+
+/// Finds the turn that the order means.
+fn select(turns: Vec<TurnTrees>, order: &Restore) -> Result<TurnTrees, RestoreError> {
+    let name = order.turn.as_deref();
+    let Some(name) = name else {
+        let mut turns = turns.into_iter();
+        let found = match order.back {
+            true => turns.find(|trees| trees.reverted.is_some()),
+            false => turns.rfind(|trees| trees.reverted.is_none()),
+        };
+        return found.ok_or(RestoreError::NothingLeft).and_then(|trees| with_end(trees, order));
+    };
+    let found = turns.into_iter().find(|trees| trees.turn.id.as_str() == name);
+    let trees = found.ok_or_else(|| RestoreError::NoTurn(name.to_owned()))?;
+    if order.back && trees.reverted.is_none() {
+        return Err(RestoreError::NotReverted(name.to_owned()));
+    }
+    with_end(trees, order)
+}
+
+fn with_end(trees: TurnTrees, order: &Restore) -> Result<TurnTrees, RestoreError> {
+    match trees.after.is_some() || order.force {
+        true => Ok(trees),
+        false => Err(RestoreError::NoEnd(trees.turn.id.to_string())),
+    }
+}
+
+/// The files to restore, and the state in which they are.
+struct Plan {
+    of_turn: Diff,
+    targets: Targets,
+    /// The differences between the state that is expected and the present one.
+    now: Diff,
+    back: bool,
+}
+
+impl Plan {
+    /// The present content of a path that the turn changed, or that has changed since.
+    fn present(&self, path: &[u8]) -> Option<&Entry> {
+        let expected = || if self.back { self.of_turn.old_of(path) } else { self.of_turn.new_of(path) };
+        self.now.new_of(path).or_else(expected)?.as_ref()
+    }
+
+    fn to_change(&self) -> Targets {
+        let differs = |(path, target): &(&Vec<u8>, &Option<Entry>)| self.present(path) != target.as_ref();
+        self.targets.iter().filter(differs).map(|(path, target)| (path.clone(), target.clone())).collect()
+    }
+
+    /// Refuses to replace what somebody has changed since, and always what no snapshot has.
+    fn check(&self, shadow: &Shadow, force: bool) -> Result<(), RestoreError> {
+        let changed = self.to_change();
+        let shown = |paths: Vec<Vec<u8>>| paths.iter().map(|path| shadow.project.shown(path)).collect();
+        let unsaved = obstacles::unsaved(&shadow.project.top, &changed, |path| self.present(path).is_some());
+        if !unsaved.is_empty() {
+            return Err(RestoreError::InTheWay { paths: shown(unsaved) });
+        }
+        let is_other = |path: &&Vec<u8>| match self.targets.contains_key(*path) {
+            true => changed.contains_key(*path),
+            false => self.present(path).is_some() && obstacles::excludes(&changed, path),
+        };
+        let others: Vec<Vec<u8>> = self.now.paths().filter(is_other).cloned().collect();
+        if !force && !others.is_empty() {
+            return Err(RestoreError::Changed { paths: shown(others) });
+        }
+        Ok(())
+    }
+}
+
+impl Shadow {
+    /// Makes the work tree, which is as `now`, have these entries.
+    async fn apply(&self, known: &mut Known, now: &Tree, changes: &Targets) -> Result<(), RestoreError> {
+        let scratch = self.git.with_index("restore");
+        scratch.run(&["read-tree", now.as_str()], b"").await?;
+        let words = ["update-index", "-z", "--add", "--replace", "--index-info"];
+        scratch.run(&words, &index_info(changes)).await?;
+        let target = self.write_tree(&scratch).await?;
+        // A file that was only touched counts as changed until it is looked at; a failure is told by the next step.
+        drop(self.git.run(&["update-index", "-q", "--refresh"], b"").await);
+        known.tree = None;
+        match self.git.run(&["read-tree", "-m", "-u", now.as_str(), target.as_str()], b"").await {
+            Ok(_) => known.tree = Some(target),
+            Err(SnapshotError::Failed(why)) => return Err(refused(&why)),
+            Err(other) => return Err(other.into()),
+        }
+        Ok(())
+    }
+}
+
+/// Git names each file that has changed meanwhile in quotes.
+fn refused(why: &str) -> RestoreError {
+    let is_change = why.contains("not uptodate") || why.contains("would be overwritten");
+    let paths: Vec<String> = why.split('\'').skip(1).step_by(2).map(str::to_owned).collect();
+    match is_change && !paths.is_empty() {
+        true => RestoreError::Changed { paths },
+        false => SnapshotError::Failed(why.to_owned()).into(),
+    }
+}
+
+/// The input of `git update-index --index-info`: removals first, so that a folder makes way for a file.
+fn index_info(changes: &Targets) -> Vec<u8> {
+    let gone = changes.iter().filter(|(_, entry)| entry.is_none());
+    let there = changes.iter().filter_map(|(path, entry)| Some((path, entry.as_ref()?)));
+    let gone = gone.map(|(path, _)| line("0", &"0".repeat(40), path));
+    gone.chain(there.map(|(path, entry)| line(&entry.mode, &entry.id, path))).flatten().collect()
+}
+
+fn line(mode: &str, id: &str, path: &[u8]) -> Vec<u8> {
+    [mode.as_bytes(), b" ", id.as_bytes(), b"\t", path, b"\0"].concat()
+}
