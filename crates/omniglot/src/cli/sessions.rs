@@ -135,6 +135,9 @@ pub(crate) struct SetArgs {
     /// The model from the next prompt on
     #[arg(long)]
     pub(crate) model: Option<String>,
+    /// Pass a model that the agent does not list
+    #[arg(long, requires = "model")]
+    pub(crate) force_model: bool,
     /// How hard the model thinks, or another variant of it
     #[arg(long)]
     pub(crate) variant: Option<String>,

@@ -92,6 +92,7 @@ fn patch(args: &SetArgs) -> SessionPatch {
     SessionPatch {
         title: args.title.clone(),
         model: args.model.clone(),
+        force: args.force_model,
         variant: args.variant.clone(),
         agent_mode: args.mode.clone(),
         permission_mode: args.permission_mode.clone(),
