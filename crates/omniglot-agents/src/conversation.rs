@@ -6,4 +6,3 @@ pub(crate) mod attached;
 pub(crate) mod cost;
 pub(crate) mod items;
 pub(crate) mod requests;
-pub(crate) mod usage;

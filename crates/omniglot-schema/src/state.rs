@@ -80,7 +80,7 @@ state! {
     auth: AuthState,
     /// How full the model's context is.
     context: ContextFill,
-    /// The tokens of the session, where the agent sums them up.
+    /// The tokens of all turns of the session, subagents included, as far as they were told.
     usage: Usage,
     /// The cost of the session in US dollars.
     cost_usd: f64,

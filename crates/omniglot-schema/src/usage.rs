@@ -16,7 +16,7 @@ pub enum StopReason {
     Error,
 }
 
-/// Tokens of one turn. `input_tokens` excludes the cache, `output_tokens` includes reasoning.
+/// Tokens of one turn, of one call of the model, or of a session. `input_tokens` excludes the cache, `output_tokens` includes reasoning.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Usage {
     /// The tokens of the input that were not in the cache.
@@ -42,6 +42,27 @@ pub struct Usage {
 impl Usage {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Returns the sum of two usages; one that is not told adds nothing.
+    pub fn sum(one: Option<Self>, other: Option<Self>) -> Option<Self> {
+        let (one, other) = match (one, other) {
+            (Some(one), Some(other)) => (one, other),
+            (one, other) => return one.or(other),
+        };
+        let sum = |one: Option<u64>, other: Option<u64>| match (one, other) {
+            (Some(one), Some(other)) => Some(one.saturating_add(other)),
+            (one, other) => one.or(other),
+        };
+        let usage = Self {
+            input_tokens: sum(one.input_tokens, other.input_tokens),
+            output_tokens: sum(one.output_tokens, other.output_tokens),
+            reasoning_tokens: sum(one.reasoning_tokens, other.reasoning_tokens),
+            cache_read_tokens: sum(one.cache_read_tokens, other.cache_read_tokens),
+            cache_write_tokens: sum(one.cache_write_tokens, other.cache_write_tokens),
+            total_tokens: None,
+        };
+        Some(usage.with_total())
     }
 
     /// Leaves out reasoning that is more than the whole output, and corrects a total that is not the sum of its parts.

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use omniglot_schema::{
     AgentCapabilities, ContentPart, EventData, EventSource, ItemEventData, ItemId, ItemKind, ItemRole,
     MessageId, PendingRequest, PermissionStatus, RequestMetadata, SessionId, SessionState, SessionStats,
-    SessionStatus, StatusLabel, TurnId, UniversalEvent, UniversalItem,
+    SessionStatus, StatusLabel, TurnId, UniversalEvent, UniversalItem, Usage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +50,9 @@ pub struct OpenTurn {
     /// The sequence of its `turn.started`.
     pub seq: u64,
     pub message_id: Option<MessageId>,
+    /// The tokens of its own calls of the model that are over, without those of subagents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps: Option<Usage>,
 }
 
 /// The calls that an `always` allows for the rest of the session (T11).
@@ -120,9 +123,14 @@ impl Fold {
                     turn_id: turn.turn_id.clone(),
                     seq: event.sequence,
                     message_id: turn.metadata.message_id.clone(),
+                    steps: None,
                 });
             }
-            EventData::TurnEnded(_) => self.open_turn = None,
+            EventData::TurnEnded(turn) => {
+                self.open_turn = None;
+                let used = [turn.metadata.usage.clone(), turn.metadata.usage_subagents.clone()];
+                self.state.usage = used.into_iter().fold(self.state.usage.take(), Usage::sum);
+            }
             EventData::PermissionRequested(ask) => {
                 self.pending.insert(ask.permission_id.to_string(), PendingRequest::Permission(ask.clone()));
             }
@@ -148,12 +156,14 @@ impl Fold {
                     detail.get_or_insert_default().push_str(&data.delta);
                 }
             }
-            EventData::ItemCompleted(data) if !self.late.is_empty() => {
+            EventData::ItemCompleted(data) => {
                 self.late.shift_remove(&data.item.item_id);
+                if let (Some(turn), Some(usage)) = (&mut self.open_turn, step_usage(&data.item)) {
+                    turn.steps = Usage::sum(turn.steps.take(), Some(usage.clone()));
+                }
             }
             EventData::ItemStarted(_)
             | EventData::ItemDelta(_)
-            | EventData::ItemCompleted(_)
             | EventData::Error(_)
             | EventData::AgentUnparsed(_) => {}
         }
@@ -195,6 +205,14 @@ fn title_of(line: &str) -> Option<String> {
     (!title.is_empty()).then_some(title)
 }
 
+/// Returns the tokens of a call of the model, unless it is of a subagent.
+fn step_usage(item: &UniversalItem) -> Option<&Usage> {
+    match item.content.first() {
+        Some(ContentPart::Status { usage, .. }) if item.parent_id.is_none() => usage.as_ref(),
+        _ => None,
+    }
+}
+
 /// Whether an item tells what came too late.
 pub(crate) fn is_late(item: &UniversalItem) -> bool {
     let Some(ContentPart::Status { label, .. }) = item.content.first() else { return false };
@@ -204,10 +222,13 @@ pub(crate) fn is_late(item: &UniversalItem) -> bool {
 #[cfg(test)]
 mod tests {
     use jiff::SignedDuration;
-    use omniglot_schema::{SessionId, StatePatch};
+    use omniglot_schema::{ErrorCode, SessionId, StatePatch, StopReason};
 
     use super::*;
-    use crate::{Draft, Identity, SessionStarted, Stamp, Timeline};
+    use crate::{
+        Body, Draft, Failure, Identity, ItemEnd, ItemKey, Origin, Outcome, SessionStarted, Stamp, Timeline,
+        TurnEnd,
+    };
 
     fn timeline() -> Timeline {
         let identity = Identity { session_id: SessionId::parse("s").unwrap(), agent: "a".into() };
@@ -234,6 +255,45 @@ mod tests {
         assert_eq!(say(title(None), agent), "mine");
         assert_eq!(say(title(None), person), "");
         assert_eq!(say(title(Some("another")), agent), "another");
+    }
+
+    /// A8: the tokens of a session are those of its turns, and a turn that was cut has those of its finished calls.
+    #[test]
+    fn tokens_are_summed_up_over_the_calls_of_a_cut_turn_and_over_all_turns() {
+        let tokens = |input, output| {
+            let (input_tokens, output_tokens) = (Some(input), Some(output));
+            Some(Usage { input_tokens, output_tokens, ..Usage::default() }.with_total())
+        };
+        let step = |key: &str, usage| {
+            let (key, outcome) = (ItemKey(key.to_owned()), Outcome::Completed);
+            Draft::ItemCompleted(ItemEnd { key, outcome, body: Some(Body::Step { detail: None, usage }) })
+        };
+        let crashed = TurnEnd::failed(Failure::new(ErrorCode::AgentCrashed, "gone"));
+        let told = TurnEnd {
+            usage: tokens(100, 1),
+            usage_subagents: tokens(1000, 1),
+            ..TurnEnd::new(StopReason::EndTurn)
+        };
+        let (mut timeline, mut out) = (timeline(), vec![]);
+        for draft in [
+            Draft::SessionStarted(SessionStarted::default()),
+            Draft::TurnStarted(Origin::Agent),
+            step("one", tokens(3, 4)),
+            step("two", tokens(10, 20)),
+            step("cut", None),
+            Draft::TurnEnded(crashed),
+            Draft::TurnStarted(Origin::Agent),
+            step("three", tokens(7, 7)),
+            Draft::TurnEnded(told),
+        ] {
+            timeline.apply(draft, Stamp::agent(Timestamp::UNIX_EPOCH, 1), &mut out);
+        }
+        let ends = out.iter().filter_map(|event| match &event.event.data {
+            EventData::TurnEnded(end) => Some(end.metadata.usage.clone()),
+            _ => None,
+        });
+        assert_eq!(ends.collect::<Vec<_>>(), [tokens(13, 24), tokens(100, 1)]);
+        assert_eq!(timeline.fold().state.usage, tokens(1113, 26));
     }
 
     #[test]

@@ -1759,7 +1759,7 @@ The type of an event, which selects the type of its data.
 
 class Usage(TypedDict):
     """
-    Tokens of one turn. `input_tokens` excludes the cache, `output_tokens` includes reasoning.
+    Tokens of one turn, of one call of the model, or of a session. `input_tokens` excludes the cache, `output_tokens` includes reasoning.
     """
 
     input_tokens: NotRequired[int | None]

@@ -1,11 +1,13 @@
 /** The fold: what a session is now, computed from its events alone. The daemon computes the same. */
-import type { ContentPart, Event, Item, Pending, SessionState, SessionStatus } from "./types.js";
+import type { ContentPart, Event, Item, Pending, SessionState, SessionStatus, Usage } from "./types.js";
 
 export interface OpenTurn {
   turn_id: string;
   /** The sequence of its `turn.started`. */
   seq: number;
   message_id: string | null;
+  /** The tokens of its own calls of the model that are over, without those of subagents. */
+  steps?: Usage;
 }
 
 /** Everything that the events of a session add up to. */
@@ -72,6 +74,8 @@ export class Fold {
       }
       case "turn.ended":
         this.open_turn = null;
+        for (const usage of [event.data.metadata.usage, event.data.metadata.usage_subagents])
+          if (usage != null) this.state.usage = sum(this.state.usage, usage);
         break;
       case "permission.requested":
         this.pending[event.data.permission_id] = { type: "permission", ...event.data };
@@ -98,14 +102,35 @@ export class Fold {
       }
       case "item.completed":
         delete this.late[event.data.item.item_id];
+        this.step(event.data.item);
         break;
     }
+  }
+
+  private step(item: Item): void {
+    const part = item.content[0];
+    if (this.open_turn === null || part?.type !== "status" || part.usage == null || item.parent_id != null) return;
+    this.open_turn.steps = sum(this.open_turn.steps, part.usage);
   }
 
   private grant(tool: string, pattern: string): void {
     if (!this.grants.some((known) => known.tool === tool && known.pattern === pattern))
       this.grants.push({ tool, pattern });
   }
+}
+
+/** Returns the sum of two usages; what is not told adds nothing. */
+function sum(one: Usage | null | undefined, other: Usage): Usage {
+  if (one == null) return other;
+  const usage: Usage = {};
+  for (const key of ["input_tokens", "output_tokens", "reasoning_tokens", "cache_read_tokens", "cache_write_tokens"] as const) {
+    const [a, b] = [one[key], other[key]];
+    if (a != null || b != null) usage[key] = (a ?? 0) + (b ?? 0);
+  }
+  const { input_tokens: input, output_tokens: output } = usage;
+  if (input != null && output != null)
+    usage.total_tokens = input + output + (usage.cache_read_tokens ?? 0) + (usage.cache_write_tokens ?? 0);
+  return usage;
 }
 
 /** Returns the first line of a person's message, cut to the length of a title. */

@@ -3958,7 +3958,7 @@ export interface components {
             /** @description The parts of the item; final once it is completed. */
             content: components["schemas"]["ContentPart"][];
         };
-        /** @description Tokens of one turn. `input_tokens` excludes the cache, `output_tokens` includes reasoning. */
+        /** @description Tokens of one turn, of one call of the model, or of a session. `input_tokens` excludes the cache, `output_tokens` includes reasoning. */
         Usage: {
             /**
              * Format: int64

@@ -19,7 +19,6 @@ use super::outgoing::Sent;
 use super::wire::{Tokens, TurnResult};
 use super::{Amp, dropped, failure};
 use crate::contract::{Draft, DropReason, Output};
-use crate::conversation::usage::plus;
 
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
@@ -123,7 +122,7 @@ impl Amp {
         }
         if let Some(turn) = &mut self.turns.running {
             turn.answered = stop == Some("end_turn");
-            turn.usage = plus(turn.usage.take(), usage);
+            turn.usage = Usage::sum(turn.usage.take(), usage);
         }
     }
 

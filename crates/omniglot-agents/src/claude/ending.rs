@@ -4,7 +4,7 @@
 //! or what was approved still runs, and both belong to the turn in which they were told (T5, T10). Such a turn
 //! ends with the last of them; what the CLI begins meanwhile is a part of it.
 
-use omniglot_schema::{ContentPart, ContextFill, ItemRole, StatePatch, StatusLabel, StopReason};
+use omniglot_schema::{ContentPart, ContextFill, ItemRole, StatePatch, StatusLabel, StopReason, Usage};
 use omniglot_timeline::{Body, TurnEnd};
 
 use super::failure::failure;
@@ -14,7 +14,6 @@ use super::wire::{Tokens, TurnResult};
 use super::{Claude, dropped};
 use crate::contract::{Draft, DropReason, Output};
 use crate::conversation::cost::rounded;
-use crate::conversation::usage::plus;
 
 impl Claude {
     pub(crate) fn result(&mut self, result: TurnResult, out: &mut Vec<Output>) {
@@ -148,8 +147,8 @@ fn together(before: Option<TurnEnd>, last: TurnEnd) -> TurnEnd {
         stop: if usual { last.stop } else { before.stop },
         error: before.error.or(last.error),
         model: last.model.or(before.model),
-        usage: plus(before.usage, last.usage),
-        usage_subagents: plus(before.usage_subagents, last.usage_subagents),
+        usage: Usage::sum(before.usage, last.usage),
+        usage_subagents: Usage::sum(before.usage_subagents, last.usage_subagents),
         cost_usd,
     }
 }

@@ -6,7 +6,6 @@ use super::Pi;
 use super::wire::Tokens;
 use crate::contract::Output;
 use crate::conversation::cost::rounded;
-use crate::conversation::usage::plus;
 
 /// Returns the usage of one call; a call that failed tells zeros.
 pub(crate) fn of_tokens(tokens: Tokens) -> Option<Usage> {
@@ -43,7 +42,7 @@ impl Pi {
 
     fn add(&mut self, tokens: Tokens) -> StatePatch {
         if let (Some(turn), Some(usage)) = (self.turns.running_mut(), of_tokens(tokens)) {
-            turn.usage = plus(turn.usage.take(), Some(usage));
+            turn.usage = Usage::sum(turn.usage.take(), Some(usage));
             turn.cost = Some(turn.cost.unwrap_or(0.0) + tokens.cost.total);
         }
         self.spent += tokens.cost.total;

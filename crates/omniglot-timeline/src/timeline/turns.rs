@@ -149,10 +149,12 @@ impl Timeline {
         }
         let now = self.fold.last_time.map_or(stamp.now, |last| last.max(stamp.now));
         let duration = now.duration_since(turn.started).as_millis();
+        // The end of a turn that was cut tells nothing.
+        let steps = || self.fold.open_turn.as_ref().and_then(|turn| turn.steps.clone());
         let metadata = TurnEndedMetadata {
             stop_reason: stop,
             model: end.model,
-            usage: end.usage.map(Usage::without_contradictions),
+            usage: end.usage.or_else(steps).map(Usage::without_contradictions),
             usage_subagents: end.usage_subagents.map(Usage::without_contradictions),
             cost_usd: end.cost_usd.filter(|cost| cost.is_finite() && *cost >= 0.0),
             duration_ms: u64::try_from(duration).unwrap_or(0),
