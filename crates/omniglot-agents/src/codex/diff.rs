@@ -13,6 +13,8 @@ pub(crate) fn file_ref(change: &FileUpdate) -> ContentPart {
         UpdateKind::Add => (FileAction::Write, whole("", diff, "/dev/null", &format!("b/{name}"))),
         UpdateKind::Delete => (FileAction::Patch, whole(diff, "", &format!("a/{name}"), "/dev/null")),
         UpdateKind::Update { move_path } => {
+            let note = move_path.as_ref().map(|to| format!("\n\nMoved to: {to}")).unwrap_or_default();
+            let diff = diff.strip_suffix(&note).unwrap_or(diff);
             let after = move_path.as_deref().unwrap_or(path).trim_start_matches('/');
             (FileAction::Patch, format!("--- a/{name}\n+++ b/{after}\n{diff}"))
         }
@@ -56,10 +58,11 @@ mod tests {
         ");
     }
 
+    /// A7: Codex tells in words below the diff where the file went.
     #[test]
     fn hunks_get_their_header_and_a_moved_file_both_names() {
-        let moved =
-            r#"{"path":"/w/a","kind":{"type":"update","move_path":"/w/b"},"diff":"@@ -1 +1 @@\n-x\n+y\n"}"#;
+        let moved = r#"{"path":"/w/a","kind":{"type":"update","move_path":"/w/b"},
+            "diff":"@@ -1 +1 @@\n-x\n+y\n\n\nMoved to: /w/b"}"#;
         insta::assert_snapshot!(shown(moved), @r"
         Patch /w/a
         --- a/w/a

@@ -230,6 +230,9 @@ impl Codex {
         self.thread.settings.opened(&answer, choice.permission, sandboxed);
         self.thread.id = Some(answer.thread.id.clone());
         self.turns.thread_opened(resume != Some(Resume::Native));
+        if let Err(refusal) = self.check_effort() {
+            return self.refuse(refusal, out);
+        }
         let name = answer.thread.name;
         let title = name.clone().map(Some);
         self.state(StatePatch { title, ..StatePatch::default() }, out);
@@ -251,6 +254,14 @@ impl Codex {
             }
             Some(Collaboration::Build) | None => self.start(out),
         }
+    }
+
+    /// Only now it is known which model a new thread has when nobody has chosen one.
+    fn check_effort(&self) -> Result<(), Refusal> {
+        let is_new = |opening: &&Opening| opening.open.resume.is_none();
+        let Some(opening) = self.opening.as_ref().filter(is_new) else { return Ok(()) };
+        let settings = &self.thread.settings;
+        Choice::of(&opening.open.requested, &settings.models, settings.model.as_deref()).map(drop)
     }
 
     /// The thread is open, with all its settings.

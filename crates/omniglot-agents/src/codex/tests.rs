@@ -140,6 +140,16 @@ fn settings_are_checked_before_a_thread_is_opened() {
     );
 }
 
+/// A7: which model it is about, only the thread tells.
+#[test]
+fn an_effort_that_the_default_model_does_not_have_is_refused() {
+    let requested = SettingsRequest { variant: Some("huge".into()), ..SettingsRequest::default() };
+    let mut session = Session::new();
+    session.start(Open { cwd: "/w".into(), new_id: "s".into(), requested, ..Open::default() });
+    let told = session.hear(&format!(r#"{{"id":"s.3","result":{THREAD}}}"#));
+    assert!(has(&told, "refused BadMode the model big has no effort huge; it has low, high"), "{told:?}");
+}
+
 #[test]
 fn a_session_opens_with_its_settings_and_lists_what_there_is() {
     let mut session = Session::new();
@@ -180,7 +190,9 @@ fn trap_a_command_that_outlives_its_turn_is_late_and_its_deltas_are_not_told() {
     let mut session = Session::open(SettingsRequest::default());
     session.turn();
     session.item("started", "t", &command_item("inProgress", r#""7""#, "null"));
-    session.end_turn("completed");
+    // A9: it has not failed.
+    let told = session.end_turn("completed");
+    assert_eq!(told.first().unwrap(), r#"call . call:1:c "" error=false goes on"#);
     let delta = r#"{"threadId":"t","itemId":"c","delta":"more\n"}"#;
     assert_eq!(session.notice("item/commandExecution/outputDelta", delta), ["dropped superseded"]);
     session.turn();

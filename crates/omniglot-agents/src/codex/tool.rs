@@ -101,6 +101,18 @@ impl Tools {
         out.push(Draft::CallEnded(CallEnd { key: tool.call, outcome, result }).into());
     }
 
+    /// Tells of the commands of this turn that run that they go on; their ends are told when they come.
+    pub(crate) fn go_on(&self, turn: u64, out: &mut Vec<Output>) {
+        let runs = |tool: &&Tool| tool.command.is_some() && tool.turn == turn;
+        let mut running: Vec<&Tool> = self.open.values().filter(runs).collect();
+        running.sort_by_key(|tool| tool.number);
+        for tool in running {
+            let result = ToolResult { is_error: Some(false), goes_on: true, ..ToolResult::default() };
+            let end = CallEnd { key: tool.call.clone(), outcome: Outcome::Completed, result };
+            out.push(Draft::CallEnded(end).into());
+        }
+    }
+
     /// The call that an approval is about.
     pub(crate) fn asked(&self, thread: &str, id: &str) -> Option<CallFacts> {
         self.open.get(&(thread.to_owned(), id.to_owned())).map(Tool::asked)

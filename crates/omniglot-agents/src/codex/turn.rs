@@ -265,7 +265,10 @@ impl Codex {
             return out.push(Output::dropped(DropReason::Superseded));
         }
         let end = match turn.status.as_str() {
-            "completed" => TurnEnd::new(StopReason::EndTurn),
+            "completed" => {
+                self.tools.go_on(self.turns.begun, out);
+                TurnEnd::new(StopReason::EndTurn)
+            }
             "interrupted" if self.turns.is_cancelled() => TurnEnd::new(StopReason::Cancelled),
             "interrupted" => {
                 let reason = "Codex stopped the turn, and not because we asked for it";

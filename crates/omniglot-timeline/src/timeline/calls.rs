@@ -1,6 +1,7 @@
 //! Calls: each is two items, the call until its arguments are final, and then its one result (T5, T7).
 
 use super::bodies::Content;
+use super::closing::{GOES_ON, with_reason};
 use super::fates::Slot;
 use super::{Emitted, Stamp, Timeline};
 use crate::draft::{CallEnd, CallStart, DropReason, ItemKey, Outcome, ToolCall, ToolResult};
@@ -43,6 +44,10 @@ impl Timeline {
             result.is_error.get_or_insert(true);
         }
         let at = Slot::result(&key);
+        if result.goes_on && result.output.is_empty() {
+            let streamed = self.fates.open(at).map_or("", |open| &open.streamed);
+            result.output = with_reason(streamed, GOES_ON);
+        }
         let body = Content::Result(result);
         if self.fates.is_known(at) || self.begin_result(&key, ToolResult::default(), stamp, out) {
             self.end_known(at, outcome, Some(body), stamp, out);

@@ -5,6 +5,9 @@ use super::fates::{Call, Half, OpenItem, Slot};
 use super::{Emitted, Stamp, Timeline};
 use crate::draft::{ItemKey, Outcome, ToolResult};
 
+/// The output of a call that goes on.
+pub(super) const GOES_ON: &str = "it goes on in the background";
+
 const NO_RESULT: &str = "the turn ended before this call had a result";
 
 impl Call {
@@ -49,7 +52,11 @@ fn left_open(open: &OpenItem) -> Outcome {
 /// A result that will not be whole: what there is of it, and why there is no more.
 fn cut_short(result: &ToolResult, streamed: &str, reason: &str) -> ToolResult {
     let shown = if result.output.is_empty() { streamed } else { &result.output };
+    ToolResult { output: with_reason(shown, reason), is_error: Some(true), ..result.clone() }
+}
+
+/// Returns the output so far, and in a line of its own why there is no more.
+pub(super) fn with_reason(shown: &str, reason: &str) -> String {
     let line_end = if shown.is_empty() || shown.ends_with('\n') { "" } else { "\n" };
-    let output = format!("{shown}{line_end}{reason}");
-    ToolResult { output, is_error: Some(true), ..result.clone() }
+    format!("{shown}{line_end}{reason}")
 }

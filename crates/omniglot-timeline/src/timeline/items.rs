@@ -236,7 +236,8 @@ impl Timeline {
         };
         let body = body.unwrap_or_else(|| open.body.clone());
         if let Content::Result(ToolResult { goes_on: true, .. }) = body {
-            self.fates.keep(at.key);
+            // Its end may still be told.
+            self.fates.cut(Slot::result(at.key), String::new());
         }
         let item = self.item(at.key, &open, status, body);
         self.emit(EventData::ItemCompleted(ItemEventData { item }), stamp, out);

@@ -36,6 +36,10 @@ impl Harness {
         self.apply(Draft::ItemStarted(ItemStart { key: ItemKey(key.into()), native_id: None, parent, body }));
     }
 
+    fn last_json(&self) -> String {
+        serde_json::to_string(&self.out.last().unwrap().event).unwrap()
+    }
+
     /// The item that was begun last, and its parent.
     fn last_item(&self) -> (ItemId, Option<ItemId>) {
         let begun = self.out.iter().rev().find_map(|emitted| match &emitted.event.data {
@@ -74,6 +78,32 @@ fn what_a_call_began_in_the_background_belongs_to_it_in_any_later_turn() {
         harness.begin("others", Some("call"), Body::assistant_text("Who?"));
         assert_eq!(harness.last_item().1, None, "keys mean nothing to another process");
     });
+}
+
+/// A9: a command in the background has not failed when its turn ends, and its end is told when it comes.
+#[test]
+fn a_call_that_goes_on_keeps_its_output_and_is_told_to_the_end() {
+    let mut harness = Harness::new();
+    let key = ItemKey::from("call");
+    let end = |result| Draft::CallEnded(CallEnd { key: key.clone(), outcome: Outcome::Completed, result });
+    harness.turn(|harness| {
+        let call = ToolCall::new("shell", "{}");
+        harness.apply(Draft::CallStarted(CallStart {
+            key: key.clone(),
+            native_id: None,
+            parent: None,
+            call,
+        }));
+        harness.apply(Draft::CallOutput { key: key.clone(), delta: "one".into() });
+        harness.apply(end(ToolResult { goes_on: true, ..ToolResult::default() }));
+        let result = harness.last_json();
+        assert!(result.contains(r#""output":"one\nit goes on in the background""#), "{result}");
+        assert!(result.contains(r#""status":"completed""#), "{result}");
+    });
+    harness.turn(|_| {});
+    harness.apply(end(ToolResult { output: "one\ntwo".into(), exit_code: Some(0), ..ToolResult::default() }));
+    let late = harness.last_json();
+    assert!(late.contains("late") && late.contains("two"), "{late}");
 }
 
 fn busy() -> Harness {
