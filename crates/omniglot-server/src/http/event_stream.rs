@@ -32,7 +32,7 @@ where
 {
     let headers = [
         (CONTENT_TYPE, "text/event-stream"),
-        (CACHE_CONTROL, "no-cache, no-transform"),
+        (CACHE_CONTROL, "no-store, no-transform"),
         // Proxies of the nginx family would buffer events otherwise.
         (http::HeaderName::from_static("x-accel-buffering"), "no"),
     ];

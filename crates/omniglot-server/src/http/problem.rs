@@ -3,7 +3,7 @@
 //! The cause of an internal error goes to the log and never to the client.
 
 use axum::response::{IntoResponse, Response};
-use http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use omniglot_runtime::{ProcessError, RuntimeError};
 use omniglot_schema::{ErrorType, ProblemDetails, SessionId};
@@ -140,6 +140,8 @@ impl IntoResponse for Problem {
         let mut response = (status, axum::Json(&*self.details)).into_response();
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        // Browsers keep a 410 for ever by default, and would answer requests without that cursor with it, too.
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if let Some(seconds) = self.retry_after {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
@@ -160,6 +162,7 @@ mod tests {
         let header =
             |name| response.headers().get(name).map(|v: &HeaderValue| v.to_str().unwrap().to_owned());
         assert_eq!(header(CONTENT_TYPE).as_deref(), Some("application/problem+json"));
+        assert_eq!(header(CACHE_CONTROL).as_deref(), Some("no-store"));
         (response.status().as_u16(), header(RETRY_AFTER).unwrap_or_default(), header(WWW_AUTHENTICATE))
     }
 
