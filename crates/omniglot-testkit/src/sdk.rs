@@ -16,14 +16,21 @@ pub fn path(of: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the repository").join("sdk").join(of)
 }
 
-/// Compiles the TypeScript SDK; `index.js` of the directory is its entry.
+/// Compiles the TypeScript SDK to the scripts that its package has; `index.js` of the directory is its entry.
 pub fn typescript() -> TempDir {
     let built = TempDir::new().expect("a temporary directory");
     let compiler = library("openapi-typescript", "node_modules/typescript/bin/tsc");
     let (project, out) = (path("typescript"), built.path().to_str().expect("a path in UTF-8"));
-    succeed(node(Path::new(&compiler), &["--outDir", out, "-p"]).arg(project));
+    succeed(node(Path::new(&compiler), &["--removeComments", "--outDir", out, "-p"]).arg(project));
     std::fs::write(built.path().join("package.json"), r#"{"type":"module"}"#).expect("a file");
     built
+}
+
+/// Returns Python with our SDK and its one dependency.
+pub fn python() -> Command {
+    let mut command = Command::new(library("sdk-python", "bin/python"));
+    command.env_clear().env("PYTHONPATH", path("python")).env("PYTHONDONTWRITEBYTECODE", "1");
+    command
 }
 
 /// Runs a command to its end and returns its stdout; a failure fails the test with everything that it said.

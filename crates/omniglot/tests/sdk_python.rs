@@ -4,20 +4,11 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
-use omniglot_testkit::clients::library;
 use omniglot_testkit::daemon::Setup;
-use omniglot_testkit::sdk::{path, play_over_cuts, succeed};
+use omniglot_testkit::sdk::{path, play_over_cuts, python, succeed};
 
 const OMNIGLOT: &str = env!("CARGO_BIN_EXE_omniglot");
-
-/// Returns Python with the SDK and its one dependency.
-fn python() -> Command {
-    let mut command = Command::new(library("sdk-python", "bin/python"));
-    command.env_clear().env("PYTHONPATH", path("python")).env("PYTHONDONTWRITEBYTECODE", "1");
-    command
-}
 
 #[test]
 fn nothing_is_lost_or_doubled_over_cuts_and_restarts() {

@@ -3,6 +3,17 @@
 from .client import Agents, Omniglot, Sessions
 from .http import OmniglotError
 from .session import Answer, Sent, Session
-from .stream import EventStream
+from .stream import AllEventStream, DamagedError, EventStream
 
-__all__ = ["Agents", "Answer", "EventStream", "Omniglot", "OmniglotError", "Sent", "Session", "Sessions"]
+__all__ = [
+    "Agents",
+    "AllEventStream",
+    "Answer",
+    "DamagedError",
+    "EventStream",
+    "Omniglot",
+    "OmniglotError",
+    "Sent",
+    "Session",
+    "Sessions",
+]

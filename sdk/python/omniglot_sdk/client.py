@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 from urllib.parse import quote
 
@@ -11,6 +11,7 @@ import httpx
 
 from .http import Http
 from .session import Session
+from .stream import AllEventStream, label_filter
 from .types import AgentInfo, AgentModelsResponse, SessionInfo
 
 
@@ -40,7 +41,7 @@ class Sessions:
     async def list(self, *, labels: Mapping[str, str] | None = None, **filters: Any) -> list[SessionInfo]:
         """Lists sessions, newest first; `filters` are `limit`, `after`, `agent` and `ended`."""
         if labels:
-            filters["label"] = ",".join(f"{key}:{value}" for key, value in labels.items())
+            filters["label"] = label_filter(labels)
         return (await self._http.send("GET", "/v1/sessions", params=filters)).json()["sessions"]
 
 
@@ -68,9 +69,39 @@ class Omniglot:
         headers = {} if token is None else {"authorization": f"Bearer {token}"}
         limits = httpx.Limits(max_connections=None)
         self._client = httpx.AsyncClient(base_url=url, headers=headers, timeout=timeout, limits=limits, trust_env=False)
-        http = Http(self._client, silence)
-        self.sessions = Sessions(http)
-        self.agents = Agents(http)
+        self._http = Http(self._client, silence)
+        self.sessions = Sessions(self._http)
+        self.agents = Agents(self._http)
+
+    def events(
+        self,
+        *,
+        after: str | int | None = None,
+        types: Sequence[str] | None = None,
+        agent: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        deltas: bool = False,
+        on_caught_up: Callable[[], None] | None = None,
+        on_deleted: Callable[[str], None] | None = None,
+        on_damaged: Callable[[dict[str, Any]], None] | None = None,
+    ) -> AllEventStream:
+        """The events of all sessions that the token sees; see `AllEventStream`.
+
+        The stream begins after the position `after`: by default now, with 0 at the oldest event that is kept. It has
+        `item.delta` with `deltas` or by `types`. `on_deleted` is told the id of each deleted session, `on_damaged`
+        what cannot be read; without `on_damaged` the loop raises a `DamagedError` there.
+        """
+        return AllEventStream(
+            self._http,
+            after=after,
+            types=types,
+            agent=agent,
+            labels=labels,
+            deltas=deltas,
+            on_caught_up=on_caught_up,
+            on_deleted=on_deleted,
+            on_damaged=on_damaged,
+        )
 
     async def __aenter__(self) -> Self:
         return self

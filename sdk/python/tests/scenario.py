@@ -62,10 +62,78 @@ def last(events: list[dict], kind: str) -> dict | None:
     return next((event for event in reversed(events) if event["type"] == kind), None)
 
 
+async def too_late(session, reader: Reader) -> None:
+    """A reply does nothing when another one has come first."""
+    await session.reply(last(reader.events, "permission.requested")["data"]["permission_id"], "reject")
+    await session.answer(last(reader.events, "question.requested")["data"]["question_id"], ["Red"])
+    await session.reject(last(reader.events, "question.requested")["data"]["question_id"])
+
+
+async def removed_from_the_queue(session, uncut, reader: Reader) -> None:
+    """A prompt whose message is removed fails; one that waits is answered."""
+
+    async def queued(prompting, text: str):
+        begun = len(reader.events)
+        prompt = asyncio.create_task(prompting.prompt(text))
+        await reader.until(lambda events: any(event["data"].get("queue") for event in events[begun:]))
+        shown = [event["data"]["queue"] for event in reader.events[begun:] if event["data"].get("queue")]
+        return prompt, shown[-1]
+
+    begun = len(reader.events)
+    await session.send("[[silence]]")
+    await reader.until(lambda events: last(events[begun:], "turn.started"))
+    # A list of more than 16 KiB is not in the event itself, and our network never lets so much through.
+    for prompting, text in [(session, "[[text:1]]"), (uncut, "[[text:1]] " + "x" * 20_000)]:
+        prompt, queue = await queued(prompting, text)
+        assert isinstance(queue, list) == (prompting is session), queue
+        await session.unsend((await uncut._queue(queue))[0]["message_id"])
+        try:
+            await prompt
+        except RuntimeError as error:
+            assert str(error) == "the message was removed from the queue", error
+        else:
+            raise AssertionError("the prompt was answered")
+    prompt, _ = await queued(session, "[[text:2]]")
+    await session.cancel()
+    assert (await prompt).stop_reason == "end_turn"
+    await reader.until(lambda events: sum(event["type"] == "turn.ended" for event in events) == 7)
+
+
+async def follows_all(client: Omniglot) -> None:
+    """The stream of all sessions begins now, keeps to its filters, tells deletions, and goes on elsewhere."""
+    connected, deleted = asyncio.Event(), asyncio.Queue()
+    filters = {"labels": {"test": "all"}, "types": ["turn.started", "turn.ended"]}
+    stream = client.events(**filters, on_caught_up=connected.set, on_deleted=deleted.put_nowait)
+    reader = Reader(stream)
+    await connected.wait()
+    labels = [{"test": "all"}, {"test": "all", "more": "yes"}, {"test": "other"}]
+    sessions = [await client.sessions.create(agent="mock", labels=one) for one in labels]
+    cursors = []
+    for turn in (1, 2):
+        for session in sessions:
+            await session.prompt("[[text:8]]")
+        await reader.until(lambda events: len(events) >= 4 * turn)
+        cursors.append(stream.cursor)
+    assert [event["type"] for event in reader.events] == ["turn.started", "turn.ended"] * 4, reader.events
+    ids = [session.id for session in sessions]
+    assert [ids.index(event["session_id"]) for event in reader.events] == [0, 0, 1, 1] * 2, reader.events
+    later = Reader(client.events(**filters, after=cursors[0], agent="mock"))
+    await later.until(lambda events: len(events) >= 4)
+    assert later.events == reader.events[4:], "another stream goes on after a cursor"
+    await sessions[0].delete()
+    assert await deleted.get() == ids[0]
+    for task in (reader.task, later.task):
+        task.cancel()
+    await refused(Reader(client.events(after="other.1")).task, 410, "gone")
+    for session in sessions[1:]:
+        await session.delete()
+
+
 async def play(client: Omniglot, settings: dict) -> None:
     direct, token = settings["direct"], settings["token"]
     session = await client.sessions.create(agent="mock", title="Cut", labels={"test": "sdk"})
     reader = Reader(session.events())
+    everything = Reader(client.events(after=0, deltas=True, labels={"test": "sdk"}))
     for _ in range(4):
         answer = await session.prompt("[[text:60]]")
         assert (len(answer.text.split()), answer.stop_reason) == (60, "end_turn"), answer
@@ -80,6 +148,10 @@ async def play(client: Omniglot, settings: dict) -> None:
     # More may follow the end of the turn before anybody looks.
     await reader.until(lambda events: sum(event["type"] == "turn.ended" for event in events) == 5)
 
+    await too_late(session, reader)
+    async with Omniglot(direct, token) as uncut:
+        await removed_from_the_queue(session, uncut.sessions.open(session.id), reader)
+
     begun = len(reader.events)
     assert (await session.send("[[reasoning]] [[silence]]")).delivery == "started"
     await reader.until(lambda events: last(events[begun:], "item.completed"))
@@ -91,6 +163,9 @@ async def play(client: Omniglot, settings: dict) -> None:
     whole = await history(direct, token, session.id)
     await reader.until(lambda events: len(events) >= len(whole))
     assert reader.events == whole, "the stream is the log"
+    await everything.until(lambda events: len(events) >= len(whole))
+    assert everything.events == whole, "the stream of all sessions has it, too"
+    everything.task.cancel()
     assert (await session.info())["state"]["title"] == "Cut"
     assert [info["sessionId"] for info in await client.sessions.list(labels={"test": "sdk"})] == [session.id]
 
@@ -99,6 +174,8 @@ async def play(client: Omniglot, settings: dict) -> None:
     later = Reader(session.events(after=middle, types=["turn.ended"]))
     await later.until(lambda events: len(events) >= len(ends))
     assert later.events == ends
+
+    await follows_all(client)
 
     cursor = reader.stream.cursor
     await session.delete()

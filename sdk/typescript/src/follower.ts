@@ -5,8 +5,13 @@ import type { EventStream } from "./stream.js";
 import type { Event } from "./types.js";
 import { type Change, View } from "./view.js";
 
+/** Hears what happens, but not what had happened before. */
 export interface Listener {
   event(event: Event, change: Change): void;
+  /** Everything that had happened is folded. */
+  live?(): void;
+  /** The log was replaced by another one: what was open in it is lost. */
+  lost?(error: unknown): void;
   /** The stream is over: the session is deleted, nobody follows it any more, or the daemon refuses it. */
   end(error: unknown): void;
 }
@@ -22,27 +27,27 @@ export class Follower {
   fold = new Fold();
   view = new View();
   private readonly listeners = new Set<Listener>();
-  private running: { controller: AbortController; caughtUp: Promise<void> } | undefined;
+  private running: AbortController | undefined;
+  private synced = new Synced();
 
-  constructor(private readonly open: Open) {}
+  /** `isLive`: whether events are news; they are not while the log is read up to where it was when we connected. */
+  constructor(
+    private readonly open: Open,
+    public isLive: boolean,
+  ) {}
 
   /** Begins to follow, and waits until everything that has happened so far is folded. */
   sync(): Promise<void> {
     if (this.running === undefined) {
-      const controller = new AbortController();
-      const caughtUp = new Promise<void>((resolve, reject) => {
-        void this.run(controller, resolve).then(reject);
-      });
-      // Whoever waits for it is told; nobody has to.
-      caughtUp.catch(() => undefined);
-      this.running = { controller, caughtUp };
+      this.running = new AbortController();
+      void this.run(this.running);
     }
-    return this.running.caughtUp;
+    return this.synced.promise;
   }
 
   close(): void {
     const reason = new Closed("the session is not followed any more");
-    this.running?.controller.abort(reason);
+    this.running?.abort(reason);
     this.end(reason);
   }
 
@@ -52,31 +57,36 @@ export class Follower {
     return () => this.listeners.delete(listener);
   }
 
-  /** Follows until the end, and returns its reason. */
-  private async run(controller: AbortController, onCaughtUp: () => void): Promise<unknown> {
-    const reason = await this.read(controller.signal, onCaughtUp).catch((error: unknown) => error);
+  private async run(controller: AbortController): Promise<void> {
+    const reason = await this.read(controller.signal).catch((error: unknown) => error);
     // A session that was closed may be followed anew by now.
-    if (this.running?.controller === controller) this.end(reason);
-    return reason;
+    if (this.running === controller) this.end(reason);
   }
 
   private end(reason: unknown): void {
     this.running = undefined;
+    this.synced.reject(reason);
     this.reset();
     const listeners = [...this.listeners];
     this.listeners.clear();
     for (const listener of listeners) listener.end(reason);
   }
 
-  private async read(signal: AbortSignal, onCaughtUp: () => void): Promise<unknown> {
+  /** Follows until the end, and returns its reason. */
+  private async read(signal: AbortSignal): Promise<unknown> {
     for (;;) {
+      const stream = this.open(signal, () => this.caughtUp());
       try {
-        for await (const event of this.open(signal, onCaughtUp)) this.hear(event);
+        for await (const event of stream) {
+          signal.throwIfAborted();
+          this.hear(event);
+        }
         return new Closed("the session was deleted");
       } catch (error) {
-        if (!(error instanceof OmniglotError && error.status === 410)) throw error;
-        // The log is another one: everything is told again.
+        if (!(error instanceof OmniglotError && error.status === 410) || stream.cursor === undefined) throw error;
+        // The log is another one: it is folded from its beginning.
         this.reset();
+        this.tell((listener) => listener.lost?.(error));
       }
     }
   }
@@ -84,11 +94,44 @@ export class Follower {
   private hear(event: Event): void {
     this.fold.apply(event);
     const change = this.view.apply(event);
-    for (const listener of [...this.listeners]) listener.event(event, change);
+    if (this.isLive) this.tell((listener) => listener.event(event, change));
+  }
+
+  private caughtUp(): void {
+    if (!this.isLive) {
+      this.isLive = true;
+      this.tell((listener) => listener.live?.());
+    }
+    this.synced.resolve();
+  }
+
+  private tell(tell: (listener: Listener) => void): void {
+    for (const listener of [...this.listeners]) if (this.listeners.has(listener)) tell(listener);
   }
 
   private reset(): void {
+    this.isLive = false;
+    if (this.synced.isSettled) this.synced = new Synced();
     [this.fold, this.view] = [new Fold(), new View()];
+  }
+}
+
+/** A promise that everything is folded; nobody has to wait for it. */
+class Synced {
+  isSettled = false;
+  resolve!: () => void;
+  reject!: (error: unknown) => void;
+  readonly promise = new Promise<void>((resolve, reject) => {
+    this.resolve = () => resolve(this.settled());
+    this.reject = (error) => reject((this.settled(), error));
+  });
+
+  constructor() {
+    this.promise.catch(() => undefined);
+  }
+
+  private settled(): void {
+    this.isSettled = true;
   }
 }
 
@@ -106,9 +149,11 @@ export class Queue<T> implements AsyncIterableIterator<T> {
     else this.settle({ done: false, value });
   }
 
-  remove(isIt: (value: T) => boolean): void {
-    const at = this.values.findIndex(isIt);
+  /** Whether the value was still waiting. */
+  remove(value: T): boolean {
+    const at = this.values.indexOf(value);
     if (at >= 0) this.values.splice(at, 1);
+    return at >= 0;
   }
 
   /** Ends the loop; with an error, the loop throws it. */

@@ -80,11 +80,10 @@ export class Http {
   async send(method: string, path: string, options: RequestOptions = {}): Promise<{ headers: Headers; body: unknown }> {
     let isCut = false;
     for (let attempt = 0; ; attempt++) {
+      const connection = new Connection(this.timeoutMs, options.signal);
       let wait: number | undefined;
       try {
-        const limit = AbortSignal.timeout(this.timeoutMs);
-        const signal = options.signal ? AbortSignal.any([options.signal, limit]) : limit;
-        const response = await this.open(method, path, { ...options, signal });
+        const response = await this.open(method, path, { ...options, signal: connection.signal });
         const text = await response.text();
         const lacks = response.ok && options.expects !== undefined && !response.headers.has(options.expects);
         if (lacks || isTorn(response.status, text)) throw new TypeError("the answer was cut");
@@ -97,6 +96,8 @@ export class Http {
         options.signal?.throwIfAborted();
         if (error instanceof OmniglotError || !(options.again ?? method === "GET") || attempt >= ATTEMPTS) throw error;
         isCut = true;
+      } finally {
+        connection.close();
       }
       await pause(wait ?? backoff(attempt), options.signal);
     }
@@ -104,6 +105,38 @@ export class Http {
 
   async json<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
     return (await this.send(method, path, options)).body as T;
+  }
+}
+
+/** One connection, which is given up when it is silent for too long or the reader leaves. */
+export class Connection {
+  private readonly controller = new AbortController();
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private readonly leave = () => this.close();
+
+  constructor(
+    private readonly silenceMs: number,
+    private readonly reader: AbortSignal | undefined,
+  ) {
+    if (reader?.aborted) this.controller.abort();
+    reader?.addEventListener("abort", this.leave, { once: true });
+    this.alive();
+  }
+
+  get signal(): AbortSignal {
+    return this.controller.signal;
+  }
+
+  /** The other side has said something. */
+  alive(): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.close(new DOMException("no answer in time", "TimeoutError")), this.silenceMs);
+  }
+
+  close(reason?: unknown): void {
+    clearTimeout(this.timer);
+    this.reader?.removeEventListener("abort", this.leave);
+    this.controller.abort(reason);
   }
 }
 
@@ -117,10 +150,10 @@ export function retryAfter(response: Response): number | undefined {
   return Number.isFinite(seconds) ? seconds * 1000 : undefined;
 }
 
-export async function refusal(response: Response): Promise<OmniglotError> {
-  const text = await response.text();
-  if (isTorn(response.status, text)) throw new TypeError("the answer was cut");
-  return new OmniglotError(response.status, problemOf(response.status, text));
+/** Reads the daemon's problem; nothing if it was cut. */
+export async function refusal(response: Response): Promise<OmniglotError | undefined> {
+  const text = await response.text().catch(() => "");
+  return isTorn(response.status, text) ? undefined : new OmniglotError(response.status, problemOf(response.status, text));
 }
 
 /** Whether an answer ends too early: browsers take one that is cut in its headers or its body for a whole one. */

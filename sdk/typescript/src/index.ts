@@ -1,6 +1,7 @@
 /** The client of an Omniglot daemon. */
 import { type ClientOptions, Http } from "./http.js";
 import { randomId, Session } from "./session.js";
+import { type AllEventsOptions, AllEventStream, labelFilter } from "./stream.js";
 import type { AgentInfo, Schemas, SessionInfo } from "./types.js";
 
 export interface CreateOptions extends Omit<Schemas["CreateSessionRequest"], "labels"> {
@@ -30,7 +31,7 @@ export class Sessions {
     const again = id === undefined ? { again: true, done: 409 } : {};
     const path = `/v1/sessions/${encodeURIComponent(ours)}`;
     const created = await this.http.json<Schemas["CreateSessionResponse"]>("POST", path, { body: request, ...again });
-    return new Session(this.http, ours, created);
+    return new Session(this.http, ours, created, true);
   }
 
   /** Returns a session that exists. */
@@ -47,9 +48,8 @@ export class Sessions {
 
   /** Lists sessions, newest first. */
   async list({ labels, ...query }: ListOptions = {}): Promise<SessionInfo[]> {
-    const label = labels && Object.entries(labels).map(([key, value]) => `${key}:${value}`).join(",");
     const list = await this.http.json<Schemas["SessionListResponse"]>("GET", "/v1/sessions", {
-      query: { ...query, label },
+      query: { ...query, label: labelFilter(labels) },
     });
     return list.sessions;
   }
@@ -76,18 +76,26 @@ export class Omniglot {
   readonly sessions: Sessions;
   readonly agents: Agents;
 
+  private readonly http: Http;
+
   constructor(options: ClientOptions = {}) {
-    const http = new Http(options);
-    this.sessions = new Sessions(http);
-    this.agents = new Agents(http);
+    this.http = new Http(options);
+    this.sessions = new Sessions(this.http);
+    this.agents = new Agents(this.http);
+  }
+
+  /** The events of all sessions that the token sees; see `AllEventStream`. */
+  events(options: AllEventsOptions = {}): AllEventStream {
+    return new AllEventStream(this.http, options);
   }
 }
 
+export type { Answer } from "./answer.js";
 export { Closed } from "./follower.js";
 export { Fold, type OpenTurn } from "./fold.js";
 export { type ClientOptions, OmniglotError } from "./http.js";
 export { PermissionRequest, QuestionRequest } from "./requests.js";
-export { type Answer, type SendOptions, type Sent, Session } from "./session.js";
-export { type Cursor, type EventsOptions, EventStream } from "./stream.js";
+export { type SendOptions, type Sent, Session } from "./session.js";
+export { type AllEventsOptions, AllEventStream, type Cursor, type Damage, DamagedError, type EventsOptions, EventStream } from "./stream.js";
 export type * from "./types.js";
 export { type Call, type CallStatus, type Change, type Message, type Turn, View } from "./view.js";

@@ -1,10 +1,16 @@
 /** Permissions and questions: the agent asks, a person answers, and everybody learns how it was resolved. */
 import { Closed, type Follower, Queue } from "./follower.js";
-import type { Http } from "./http.js";
-import type { Event, PermissionData, PermissionReply, QuestionData } from "./types.js";
+import { backoff, type Http, OmniglotError, pause } from "./http.js";
+import type { Event, Pending, PermissionData, PermissionReply, QuestionData, SessionDetail } from "./types.js";
+
+/** So often a reply is sent while somebody else's is on its way and may still fail. */
+const REPLIES = 4;
 
 abstract class OpenRequest<Data> {
-  /** Is fulfilled when the request is resolved, by whomever. */
+  /**
+   * Is fulfilled when the request is resolved, by whomever; fails when that cannot be learned any more: the session is
+   * closed or deleted, or its log is another one (410).
+   */
   readonly resolved: Promise<Data>;
   /** @internal */
   settle!: (data: Data) => void;
@@ -15,7 +21,8 @@ abstract class OpenRequest<Data> {
     readonly id: string,
     readonly data: Data,
     private readonly http: Http,
-    private readonly path: string,
+    private readonly session: string,
+    private readonly kind: Kind,
   ) {
     this.resolved = new Promise((resolve, reject) => {
       [this.settle, this.fail] = [resolve, reject];
@@ -23,8 +30,25 @@ abstract class OpenRequest<Data> {
     this.resolved.catch(() => undefined);
   }
 
+  /** Sends the reply; it does nothing if somebody else's has come first, which `resolved` tells. */
   protected async post(verb: string, body: unknown): Promise<void> {
-    await this.http.send("POST", `${this.path}/${encodeURIComponent(this.id)}/${verb}`, { body, again: true, done: 409 });
+    const path = `${this.session}/${this.kind}s/${encodeURIComponent(this.id)}/${verb}`;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await this.http.send("POST", path, { body, again: true, done: 409 });
+        return;
+      } catch (error) {
+        if (!(error instanceof OmniglotError && error.status === 409)) throw error;
+        if (!(await this.isOpen())) return;
+        if (attempt >= REPLIES) throw error;
+      }
+      await pause(backoff(attempt));
+    }
+  }
+
+  private async isOpen(): Promise<boolean> {
+    const { pending } = await this.http.json<SessionDetail>("GET", this.session);
+    return pending.some((request) => idOf(request) === this.id);
   }
 }
 
@@ -58,38 +82,60 @@ export function requests<K extends Kind>(
   path: string,
   follower: Follower,
 ): AsyncIterableIterator<RequestOf<K>> {
+  // Those that wait to be asked, and those that were asked and are not resolved yet.
   const open = new Map<string, RequestOf<K>>();
-  const queue = new Queue<RequestOf<K>>(() => stop());
+  let isLeft = false;
+  const queue = new Queue<RequestOf<K>>(() => {
+    isLeft = true;
+    for (const request of [...open.values()]) if (queue.remove(request)) open.delete(request.id);
+    rest();
+  });
   const add = (data: PermissionData | QuestionData) => {
-    const request = make(kind, data, http, path) as RequestOf<K>;
+    if (isLeft) return;
+    const request = make(data, http, path) as RequestOf<K>;
     open.set(request.id, request);
     queue.push(request);
   };
-  const hear = (event: Event) => {
-    if (event.type === `${kind}.requested`) add(event.data as PermissionData | QuestionData);
-    if (event.type !== `${kind}.resolved`) return;
-    const request = open.get(idOf(event.data as PermissionData | QuestionData));
-    if (request === undefined) return;
+  const take = (request: RequestOf<K>) => {
     open.delete(request.id);
-    queue.remove((waiting) => waiting === request);
-    (request as OpenRequest<unknown>).settle(event.data);
+    queue.remove(request);
+    rest();
+  };
+  const rest = () => {
+    if (isLeft && open.size === 0) stop();
+  };
+  const live = () => {
+    for (const { type, ...data } of Object.values(follower.fold.pending)) if (type === kind) add(data as PermissionData);
+  };
+  const event = ({ type, data }: Event) => {
+    if (type === `${kind}.requested`) add(data as PermissionData | QuestionData);
+    const request = type === `${kind}.resolved` ? open.get(idOf(data as PermissionData | QuestionData)) : undefined;
+    if (request === undefined) return;
+    take(request);
+    (request as OpenRequest<unknown>).settle(data);
+  };
+  const lost = (error: unknown) => {
+    for (const request of [...open.values()]) {
+      take(request);
+      request.fail(error);
+    }
   };
   const end = (error: unknown) => {
     for (const request of open.values()) request.fail(error);
     queue.end(error instanceof Closed ? undefined : error);
   };
-  const stop = follower.listen({ event: hear, end });
-  for (const { type, ...data } of Object.values(follower.fold.pending)) if (type === kind) add(data as PermissionData);
-  follower.sync().catch(() => undefined);
+  const stop = follower.listen({ event, live, lost, end });
+  if (follower.isLive) live();
+  void follower.sync();
   return queue;
 }
 
-function make(kind: Kind, data: PermissionData | QuestionData, http: Http, path: string) {
+function make(data: PermissionData | QuestionData, http: Http, session: string) {
   return "permission_id" in data
-    ? new PermissionRequest(data.permission_id, data, http, `${path}/${kind}s`)
-    : new QuestionRequest(data.question_id, data, http, `${path}/${kind}s`);
+    ? new PermissionRequest(data.permission_id, data, http, session, "permission")
+    : new QuestionRequest(data.question_id, data, http, session, "question");
 }
 
-function idOf(data: PermissionData | QuestionData): string {
+function idOf(data: PermissionData | QuestionData | Pending): string {
   return "permission_id" in data ? data.permission_id : data.question_id;
 }

@@ -1,9 +1,10 @@
 /** One session: its events, its state, and everything that a client can do with it. */
+import { type Answer, answerTo } from "./answer.js";
 import { Follower } from "./follower.js";
 import type { Http } from "./http.js";
 import { type PermissionRequest, type QuestionRequest, requests } from "./requests.js";
 import { type EventsOptions, EventStream } from "./stream.js";
-import type { Event, Pending, Schemas, SessionDetail, SessionState, SessionStatus, StopReason, Usage } from "./types.js";
+import type { Event, Pending, Schemas, SessionDetail, SessionState, SessionStatus } from "./types.js";
 import type { Change, View } from "./view.js";
 
 export interface SendOptions {
@@ -20,18 +21,6 @@ export interface Sent {
   delivery: Schemas["Delivered"];
 }
 
-/** The end of a turn. */
-export interface Answer {
-  turnId: string;
-  /** The agent's messages, without thoughts and subagents. */
-  text: string;
-  stopReason: StopReason;
-  usage: Usage | undefined;
-  costUsd: number | undefined;
-  /** Why the turn failed, if its stop reason is `error`. */
-  error: Schemas["ErrorData"] | undefined;
-}
-
 export class Session {
   private readonly path: string;
   private readonly follower: Follower;
@@ -41,14 +30,16 @@ export class Session {
     readonly id: string,
     /** The daemon's answer to the request that made this session: whether it can work yet. */
     readonly created?: Schemas["CreateSessionResponse"],
+    /** Whether all its events are news; else what happened before it is followed is not told to listeners. */
+    isNew = false,
   ) {
     this.path = `/v1/sessions/${encodeURIComponent(id)}`;
-    this.follower = new Follower((signal, onCaughtUp) => this.events({ signal, onCaughtUp }));
+    this.follower = new Follower((signal, onCaughtUp) => this.events({ signal, onCaughtUp }), isNew);
   }
 
   /** The events, in order and each once; see `EventStream`. */
   events(options: EventsOptions = {}): EventStream {
-    return new EventStream(this.http, `${this.path}/events/sse`, options);
+    return new EventStream(this.http, this.path, options);
   }
 
   /** Follows the session in the background, and waits until `state`, `pending` and `view` are up to date. */
@@ -86,10 +77,23 @@ export class Session {
     return this.follower.view;
   }
 
-  /** Calls back for every event from now on, with the change of the view; returns how to stop that. */
+  /**
+   * Calls back for every event from now on, with the change of the view; returns how to stop that. Of a session that
+   * this client has not made, "now" is when `sync` is done. An exception of a callback is reported as uncaught, as that
+   * of a DOM listener is, and keeps nobody else from hearing.
+   */
   onEvent(heard: (event: Event, change: Change) => void): () => void {
-    this.follower.sync().catch(() => undefined);
-    return this.follower.listen({ event: heard, end: () => undefined });
+    void this.follower.sync();
+    const event = (event: Event, change: Change) => {
+      try {
+        heard(event, change);
+      } catch (error) {
+        queueMicrotask(() => {
+          throw error;
+        });
+      }
+    };
+    return this.follower.listen({ event, end: () => undefined });
   }
 
   /** Every permission that is or will be open. */
@@ -114,43 +118,26 @@ export class Session {
     return { messageId: header("message-id"), delivery: header("delivery") as Sent["delivery"] };
   }
 
-  /** Sends a message and waits for the end of the turn that answers it. */
+  /** Sends a message and waits for the end of the turn that answers it; throws if it is removed from the queue. */
   async prompt(message: string, options: Omit<SendOptions, "delivery"> = {}): Promise<Answer> {
-    await this.sync();
-    const mark = options.clientIds?.[0] ?? randomId();
-    const answer = this.answerTo(mark, options.signal);
-    answer.catch(() => undefined);
-    await this.send(message, { ...options, clientIds: options.clientIds ?? [mark] });
-    return answer;
-  }
-
-  private answerTo(mark: string, signal: AbortSignal | undefined): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      let isOurs = false;
-      const said: string[] = [];
-      const event = (_: Event, change: Change) => {
-        if (change.type === "turn_started") isOurs = change.turn.client_ids[0] === mark;
-        if (!isOurs) return;
-        if (change.type === "message_ended" && isAnswer(change.message)) said.push(change.message.text);
-        if (change.type !== "turn_ended") return;
-        stop();
-        const { stop_reason, usage, cost_usd } = change.end.metadata;
-        const error = change.turn?.failure ?? undefined;
-        const [turnId, text] = [change.end.turn_id, said.join("\n\n")];
-        resolve({ turnId, text, stopReason: stop_reason, usage: usage ?? undefined, costUsd: cost_usd ?? undefined, error });
-      };
-      const unlisten = this.follower.listen({ event, end: reject });
-      const leave = () => {
-        stop();
-        reject(signal?.reason);
-      };
-      const stop = () => {
-        unlisten();
-        signal?.removeEventListener("abort", leave);
-      };
-      if (signal?.aborted) leave();
-      signal?.addEventListener("abort", leave, { once: true });
-    });
+    const { signal } = options;
+    let leave = () => {};
+    const left = new Promise<never>((_, reject) => (leave = () => reject(signal?.reason)));
+    left.catch(() => undefined);
+    if (signal?.aborted) leave();
+    signal?.addEventListener("abort", leave, { once: true });
+    let stop = () => {};
+    try {
+      await Promise.race([this.sync(), left]);
+      const clientIds = options.clientIds?.length ? options.clientIds : [randomId()];
+      const waiting = answerTo(clientIds[0], this.http, this.follower);
+      stop = waiting.stop;
+      await this.send(message, { ...options, clientIds });
+      return await Promise.race([waiting.answer, left]);
+    } finally {
+      stop();
+      signal?.removeEventListener("abort", leave);
+    }
   }
 
   /** The session with its state, as the daemon has it now. */
@@ -195,10 +182,6 @@ export class Session {
     });
     return new Session(this.http, id, created);
   }
-}
-
-function isAnswer(message: { item: Schemas["UniversalItem"]; within: string | null; reasoning: boolean }): boolean {
-  return message.item.role === "assistant" && message.within === null && !message.reasoning;
 }
 
 export function randomId(): string {

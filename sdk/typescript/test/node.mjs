@@ -5,5 +5,10 @@ import { play } from "./scenario.mjs";
 
 console.log("ready");
 const sdk = await import(pathToFileURL(process.argv[2]));
-console.log("all done:", await play({ sdk, ...(await told()), restart }));
-process.exit(0);
+try {
+  console.log("all done:", await play({ sdk, ...(await told()), restart }));
+  process.exit(0);
+} catch (error) {
+  console.error(error);
+  process.exit(1);
+}
