@@ -32,6 +32,7 @@ mod skills;
 mod terminate;
 mod tokens;
 mod upload;
+mod user_command;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

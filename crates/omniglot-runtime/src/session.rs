@@ -16,6 +16,7 @@ mod turn_process;
 mod undelivered;
 mod undo;
 mod work_tree;
+mod user_command;
 
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
@@ -51,6 +52,7 @@ use turn_process::TurnProcess;
 use undelivered::Undelivered;
 pub(crate) use work_tree::FileWork;
 use work_tree::WorkTree;
+pub(crate) use user_command::UserCommand;
 
 /// The receipt of a message: it is committed.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
@@ -114,6 +116,7 @@ pub(crate) enum SessionCommand {
     Configure(SessionPatch),
     /// Work on the session's files beside which no turn runs.
     WorkOnFiles(FileWork),
+    RecordCommand(UserCommand),
     Terminate,
     /// End the process if it rests; the session goes on with its next message.
     Reap,

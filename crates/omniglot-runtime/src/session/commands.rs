@@ -66,6 +66,7 @@ impl Session {
             SessionCommand::ReplyQuestion { id, answers, by } => {
                 return self.reply_question(&id, answers, by);
             }
+            SessionCommand::RecordCommand(done) => return self.record_command(done),
             SessionCommand::Cancel(queue) => self.cancel(queue),
             SessionCommand::Terminate => self.terminate().await,
             SessionCommand::Reap => self.reap().await?,

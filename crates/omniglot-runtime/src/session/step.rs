@@ -25,6 +25,8 @@ pub(crate) struct Step {
     pub(super) replies: Vec<Command>,
     pub(super) queue: Vec<QueueOp>,
     pub(super) receipt: Option<Receipt>,
+    /// Whether its turns are those of a person alone.
+    without_agent: bool,
 }
 
 /// Room for an event of the most frequent kind, a delta.
@@ -41,11 +43,17 @@ impl Step {
             replies: vec![],
             queue: vec![],
             receipt: None,
+            without_agent: false,
         }
     }
 
     pub(super) fn begin(&mut self) {
         self.now = Timestamp::now();
+    }
+
+    /// The end of a turn in this step tells nothing of the agent and its credentials.
+    pub(super) fn says_nothing_of_agent(&mut self) {
+        self.without_agent = true;
     }
 
     fn is_empty(&self) -> bool {
@@ -176,7 +184,8 @@ impl Session {
 
     fn append(&mut self, record: bool, durability: Durability) -> Commit {
         let ends_turn = self.step.events.iter().any(|e| e.event.kind() == UniversalEventType::TurnEnded);
-        if ends_turn {
+        let without_agent = std::mem::take(&mut self.step.without_agent);
+        if ends_turn && !without_agent {
             self.note_credentials();
         }
         let batch = Batch {
