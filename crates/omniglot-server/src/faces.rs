@@ -31,7 +31,7 @@ pub(crate) fn router(app: &App) -> Router {
     router
         .fallback(rest::no_route)
         .method_not_allowed_fallback(rest::no_method)
-        .merge(opencode::probes())
+        .merge(opencode::probe())
         .nest_service(opencode::PREFIX, opencode::router(app.clone()))
 }
 

@@ -91,7 +91,11 @@ fn a_client_that_only_listens_has_the_messages_that_are_served() {
                 client.hear(&serde_json::to_value(&told).unwrap());
             }
         }
-        client.assert_has(&serde_json::to_value(projector.messages()).unwrap());
+        client.assert_has("ses_recorded", &serde_json::to_value(projector.messages()).unwrap());
+        for subagent in projector.below("ses_recorded") {
+            let id = subagent.id.as_str();
+            client.assert_has(id, &serde_json::to_value(projector.messages_of(id).unwrap()).unwrap());
+        }
         assert!(projector.pending().is_empty(), "{}: a request is left open", recording.name);
     }
 }

@@ -12,6 +12,8 @@
 
 #[path = "opencode_face/command.rs"]
 mod command;
+#[path = "opencode_face/modes.rs"]
+mod modes;
 #[path = "opencode_face/run.rs"]
 mod run;
 #[path = "opencode_face/sdk.rs"]

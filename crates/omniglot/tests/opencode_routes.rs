@@ -11,6 +11,8 @@
 
 #[path = "opencode_routes/access.rs"]
 mod access;
+#[path = "opencode_routes/files.rs"]
+mod files;
 #[path = "opencode_routes/handover.rs"]
 mod handover;
 #[path = "opencode_routes/listings.rs"]
@@ -21,6 +23,8 @@ mod prompts;
 mod requests;
 #[path = "opencode_routes/sessions.rs"]
 mod sessions;
+#[path = "opencode_routes/shell.rs"]
+mod shell;
 #[path = "opencode_routes/streams.rs"]
 mod streams;
 #[path = "opencode_routes/support.rs"]

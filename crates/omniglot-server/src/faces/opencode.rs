@@ -12,10 +12,10 @@ use axum::response::IntoResponse as _;
 
 use crate::http::access::FaceAccess;
 #[cfg(test)]
-pub(crate) use routes::credentials::PROBES;
+pub(crate) use routes::credentials::PROBE;
 pub(crate) use routes::credentials::{PREFIX, without_agent};
 use routes::{credentials, refusal};
-pub(crate) use routes::{probes, router};
+pub(crate) use routes::{probe, router};
 pub(crate) use state::Face;
 pub(crate) use wire::ids::session_of;
 

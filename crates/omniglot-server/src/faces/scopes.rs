@@ -41,12 +41,10 @@ const SCOPES: &[(Scope, &[&str])] = &[
             CARRIES_MESSAGES,
             "DELETE /v1/acp/{server_id}",
             "GET /global/health",
-            "GET /api/health",
             "GET /opencode/event",
             "GET /opencode/global/event",
             "GET /opencode/global/health",
             "GET /opencode/global/config",
-            "GET /opencode/api/health",
             "GET /opencode/api/session",
             "GET /opencode/config",
             "GET /opencode/config/providers",
@@ -117,7 +115,12 @@ const SCOPES: &[(Scope, &[&str])] = &[
             "POST /v1/fs/move",
             "POST /v1/fs/upload-batch",
             "GET /opencode/api/fs/find",
+            "GET /opencode/find",
             "GET /opencode/find/file",
+            "GET /opencode/find/symbol",
+            "GET /opencode/file",
+            "GET /opencode/file/content",
+            "GET /opencode/file/status",
             "POST /opencode/session",
             "PATCH /opencode/session/{id}",
             "POST /opencode/session/{id}/fork",
@@ -125,6 +128,7 @@ const SCOPES: &[(Scope, &[&str])] = &[
             "POST /opencode/session/{id}/message",
             "POST /opencode/session/{id}/prompt_async",
             "POST /opencode/session/{id}/command",
+            "POST /opencode/session/{id}/shell",
             "POST /opencode/session/{id}/summarize",
         ],
     ),
@@ -254,7 +258,7 @@ mod tests {
         let document = crate::openapi();
         let mut routes = of_opencode();
         assert!(routes.len() > 40, "{routes:?}");
-        routes.extend(opencode::PROBES.map(|path| format!("GET {path}")));
+        routes.insert(format!("GET {}", opencode::PROBE));
         for (path, item) in document["paths"].as_object().unwrap() {
             let methods =
                 ["get", "post", "put", "patch", "delete"].into_iter().filter(|m| item[m].is_object());

@@ -25,9 +25,10 @@ impl Client {
         }
     }
 
-    /// Compares the messages from the stream with those that are served.
-    pub(crate) fn assert_has(&self, served: &Value) {
-        assert_eq!(&Value::Array(self.messages.clone()), served, "{}", self.name);
+    /// Compares the messages of a session from the stream with those that are served.
+    pub(crate) fn assert_has(&self, session: &str, served: &Value) {
+        let of_session = self.messages.iter().filter(|message| message["info"]["sessionID"] == session);
+        assert_eq!(&Value::Array(of_session.cloned().collect()), served, "{}", self.name);
     }
 
     fn message(&mut self, info: &Value) {

@@ -26,7 +26,9 @@ pub(crate) fn of(events: &[OcEvent]) -> String {
             continue;
         }
         flush(&mut out, grown.take());
-        let _ = writeln!(out, "  {}", line(&json));
+        let session = text(&json, "/properties/sessionID");
+        let indent = if session.contains('~') { "    " } else { "  " };
+        let _ = writeln!(out, "{indent}{}", line(&json));
     }
     flush(&mut out, grown);
     out
@@ -91,8 +93,7 @@ fn part(part: &Value) -> String {
         kind @ ("text" | "reasoning") => {
             let end = if part["time"]["end"].is_i64() { " end" } else { "" };
             let synthetic = if part["synthetic"] == true { " synthetic" } else { "" };
-            let inside = if part["metadata"].is_object() { " of a subagent" } else { "" };
-            format!("{kind}{inside}{synthetic}{end} {}", short(text(part, "/text")))
+            format!("{kind}{synthetic}{end} {}", short(text(part, "/text")))
         }
         "tool" => {
             let said = [text(state, "/output"), text(state, "/error")].concat();

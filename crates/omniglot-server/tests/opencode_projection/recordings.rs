@@ -35,6 +35,7 @@ pub(crate) fn facts() -> SessionSummary {
         session: SessionId::parse("recorded").unwrap(),
         agent: "agent".into(),
         directory: "/workspace/demo".into(),
+        worktree: "/workspace/demo".into(),
         project: "global".into(),
         created: 0,
         title: None,

@@ -93,6 +93,7 @@ fn bodies(path: &str) -> Vec<Value> {
             "message" => json!({"messageID": "msg_1", "model": model, "parts": words}),
             "prompt_async" => json!({"agent": "mock", "parts": words}),
             "command" => json!({"command": "c", "arguments": "a", "model": "a/b"}),
+            "shell" => json!({"command": "true"}),
             "fork" => json!({"messageID": "msg_1"}),
             "summarize" => model,
             "reply" => json!({"reply": "once", "answers": [["a"]], "message": "m"}),

@@ -1,7 +1,7 @@
 //! The terminal interface against the mock agent.
 
 use omniglot_testkit::clients::OpenCode;
-use omniglot_testkit::daemon::Daemon;
+use omniglot_testkit::daemon::{Daemon, Setup};
 use omniglot_testkit::terminal::Terminal;
 
 use crate::{OMNIGLOT, mock};
@@ -136,4 +136,28 @@ fn a_wrong_password_is_an_end_with_an_error() {
     let command = ["opencode", "attach", &url, "--password", "wrong"].map(str::to_owned);
     let terminal = Terminal::open(&command, &client.variables(), &daemon.work());
     terminal.sees_the_end(1);
+}
+
+/// B5: a command of one's own is shown with its output.
+#[test]
+fn a_command_after_an_exclamation_mark_is_run() {
+    let config = "[processes]\nenabled = true\n".to_owned();
+    let (daemon, client) = (Setup::new(OMNIGLOT).config(config).start(), OpenCode::default());
+    let terminal = open(&client, &daemon, &[]);
+    terminal.write("!");
+    terminal.write("echo from-the-$((1+1))-shell");
+    terminal.sees("echo from-the");
+    terminal.press("Enter");
+    terminal.sees("from-the-2-shell");
+}
+
+/// B5: a command of the interface that is not served says so.
+#[test]
+fn an_undo_that_is_not_served_is_refused_on_the_screen() {
+    let (daemon, client) = (mock(), OpenCode::default());
+    let terminal = open(&client, &daemon, &[]);
+    prompt(&terminal, "[[text]]");
+    answered(&terminal, "as a real model does.");
+    prompt(&terminal, "/undo");
+    terminal.sees("undo and redo are not served");
 }

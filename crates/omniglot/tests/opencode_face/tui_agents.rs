@@ -1,7 +1,7 @@
 //! The terminal interface against real Claude Code and real Codex, each with a scripted model.
 
 use omniglot_testkit::clients::OpenCode;
-use omniglot_testkit::models::Reply;
+use omniglot_testkit::models::{Reply, Request};
 use omniglot_testkit::terminal::Terminal;
 use serde_json::json;
 
@@ -88,6 +88,17 @@ fn another_model_is_chosen_for_the_next_prompt() {
     answered(&terminal, "From the second.");
     let asked = real.model.last().model;
     assert!(asked.contains("haiku"), "{asked}");
+    back_to_the_default_model(&real, &terminal);
+}
+
+/// B3: the model `default` of Claude is chosen again after another.
+fn back_to_the_default_model(real: &Real, terminal: &Terminal) {
+    choose(terminal, "model", "recommended");
+    real.says([Reply::text("From the first again.")]);
+    prompt(terminal, "And then?");
+    answered(terminal, "From the first again.");
+    let asked = real.model.last().model;
+    assert!(!asked.contains("haiku"), "{asked}");
 }
 
 #[test]
@@ -157,4 +168,29 @@ fn codex_asks_a_question_in_plan_mode() {
     terminal.press("Enter");
     answered(&terminal, "You like blue.");
     assert!(real.model.last().tool_results().concat().contains("Blue"));
+}
+
+/// B5: a subagent's work is a session below, which the interface opens and leaves again.
+#[test]
+fn a_subagent_of_claude_has_a_session_of_its_own() {
+    let (real, client) = (Real::claude(), OpenCode::default());
+    let call = json!({"description": "Look around", "prompt": "Look for herons.",
+        "subagent_type": "general-purpose", "run_in_background": false});
+    let of_subagent = |request: &Request| {
+        request.messages.first().is_some_and(|message| message.text().contains("Look for herons."))
+    };
+    real.says([
+        Reply::tool("Agent", call),
+        Reply::text("I saw a heron.").when(of_subagent),
+        Reply::text("There is one heron."),
+    ]);
+    let terminal = open(&client, &real.daemon, &["--agent", "claude"]);
+    prompt(&terminal, "Look.");
+    let screen = terminal.sees("There is one heron.");
+    assert!(!screen.contains("I saw a heron."), "{screen}");
+    terminal.sees("view subagents");
+    terminal.press("C-x");
+    terminal.press("Down");
+    terminal.sees("I saw a heron.");
+    terminal.sees("Look for herons.");
 }

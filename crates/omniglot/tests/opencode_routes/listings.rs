@@ -64,7 +64,6 @@ async fn what_there_is_none_of_is_an_empty_list_of_the_right_type() {
         assert!(face.get(path).await.as_object().unwrap().is_empty(), "{path}");
     }
     assert_eq!(face.get("/global/health").await["healthy"], true);
-    assert_eq!(face.get("/api/health").await["healthy"], true);
     assert_eq!(face.get("/experimental/capabilities").await["backgroundSubagents"], false);
 }
 
@@ -113,12 +112,42 @@ async fn private_files_of_the_daemon_are_neither_found_nor_attached() {
     }
 }
 
+/// B17: a client that probes for version 2 is told that there is none.
 #[tokio::test]
-async fn files_are_found_by_a_few_letters() {
+async fn nothing_of_the_second_version_is_served() {
     let daemon = daemon();
     let face = Face::of(&daemon);
-    std::fs::write(daemon.work().join("main.py"), "").unwrap();
-    let found = face.get("/api/fs/find?query=mai&limit=20").await;
-    assert_eq!(found["data"], serde_json::json!([{ "path": "main.py", "type": "file" }]));
-    assert_eq!(face.get("/find/file?query=py").await, serde_json::json!(["main.py"]));
+    for path in
+        ["/api/health", "/api/session", "/api/session?limit=5000&order=desc", "/api/agent", "/api/fs/list"]
+    {
+        let (status, message) = face.refused(Method::GET, path, None).await;
+        assert_eq!((status, message.contains("version 1")), (404, true), "{path}: {message}");
+    }
+    assert_eq!(face.refused(Method::POST, "/api/session", None).await.0, 404);
+}
+
+/// B5: clients offer no sharing. B14: `/compact` is their own command.
+#[tokio::test]
+async fn sharing_is_off_and_the_clients_own_command_is_not_listed_again() {
+    let daemon = daemon();
+    let face = Face::of(&daemon);
+    assert_eq!(face.get("/config").await["share"], "disabled");
+    assert_eq!(face.get("/global/config").await["share"], "disabled");
+    let session = face.session().await;
+    face.prompt(&session, "[[commands]]").await;
+    let commands = face.get("/command").await;
+    assert!(commands.as_array().unwrap().iter().all(|command| command["name"] != "compact"), "{commands}");
+}
+
+/// B4: the first screen of the web page is made from this list.
+#[tokio::test]
+async fn the_web_page_lists_all_sessions() {
+    let daemon = daemon();
+    let session = Face::of(&daemon).session().await;
+    let request =
+        reqwest::Client::new().get(format!("{}/opencode/api/session?limit=5000&order=desc", daemon.url));
+    let request = request.basic_auth("opencode", Some(&daemon.token)).header("origin", &daemon.url);
+    let listed: Value = request.send().await.unwrap().json().await.unwrap();
+    assert_eq!(listed["data"][0]["id"], session, "{listed}");
+    assert_eq!(listed["data"].as_array().unwrap().len(), 1);
 }

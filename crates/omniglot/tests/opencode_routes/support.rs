@@ -33,6 +33,10 @@ impl Face {
         Self { base, token: daemon.token.clone(), http: reqwest::Client::new() }
     }
 
+    pub(crate) fn with_token(self, token: String) -> Self {
+        Self { token, ..self }
+    }
+
     /// As `opencode run` and the terminal interface, which say who they are.
     pub(crate) fn of_a_program(daemon: &Daemon) -> Self {
         let http = reqwest::Client::builder().user_agent("opencode/1.18.33").build().unwrap();

@@ -112,9 +112,7 @@ async fn the_opencode_face_shows_no_other_session() {
     let [mine, other] = two_sessions(&daemon).await;
     let asked = ask_permission(&other).await;
     let holder = Holder::of(&daemon, &limited_to_x(Scope::Drive)).await;
-    for path in
-        ["/opencode/session", "/opencode/permission", "/opencode/session/status", "/opencode/api/session"]
-    {
+    for path in ["/opencode/session", "/opencode/permission", "/opencode/session/status"] {
         let told = holder.get(path).await.to_string();
         assert!(!told.contains("ses_other"), "{path}: {told}");
     }

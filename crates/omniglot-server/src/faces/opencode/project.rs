@@ -4,9 +4,8 @@
 //! position can be made again from the log. Events and messages are one fold: `say` alone emits an event, and
 //! applies it to the messages.
 //!
-//! A turn has one assistant message; a message that is steered into it begins another. A subagent's work is
-//! part of the message of its turn, where it can be watched: its calls as calls, its text as reasoning, so
-//! that it is not taken for the answer.
+//! A turn has one assistant message; a message that is steered into it begins another. A subagent's work is in a
+//! session of its own (`subagents`).
 
 mod diffs;
 mod failure;
@@ -16,6 +15,7 @@ mod messages;
 pub(super) mod provider_list;
 mod requests;
 mod state;
+mod subagents;
 mod text;
 mod tool;
 mod turn;
@@ -30,6 +30,7 @@ use omniglot_timeline::view::{Change, Message, View};
 use self::diffs::Diffs;
 use self::messages::Messages;
 use self::requests::PendingRequest;
+use self::subagents::Subagent;
 use self::text::TextPart;
 use self::tool::CallPart;
 use self::turn::Turn;
@@ -49,6 +50,8 @@ pub struct SessionSummary {
     /// The agent that the session drives: a provider, to clients.
     pub agent: String,
     pub directory: String,
+    /// The top of the repository, or the directory; changed files are told by their path below it.
+    pub worktree: String,
     pub project: String,
     /// Milliseconds since 1970.
     pub created: i64,
@@ -58,8 +61,8 @@ pub struct SessionSummary {
     pub agent_mode: Option<String>,
 }
 
-/// The model of an agent that names none.
-pub const DEFAULT_MODEL: &str = "default";
+/// The model of an agent that names none. Agents list models named `default`, so it is no name that one would have.
+pub const DEFAULT_MODEL: &str = "agent-default";
 /// The mode of an agent that names none.
 pub const DEFAULT_MODE: &str = "build";
 
@@ -76,6 +79,7 @@ pub struct Projector {
     out: Vec<OcEvent>,
     sequence: u64,
     messages: Messages,
+    subagents: Vec<Subagent>,
     state: SessionState,
     /// The title of a session that has no other.
     first_prompt: Option<String>,
@@ -113,6 +117,7 @@ impl Projector {
             out: vec![],
             sequence: 0,
             messages: Messages::default(),
+            subagents: vec![],
             state,
             first_prompt: None,
             status: Status::Idle,
@@ -257,6 +262,11 @@ impl Projector {
         self.asked.iter().map(|asked| asked.event(self.now)).collect()
     }
 
+    /// Returns the size of the context of the model that runs, with its agent and its name.
+    pub fn window(&self) -> Option<(&str, &str, u64)> {
+        Some((&self.summary.agent, self.state.model.as_deref()?, self.state.context?.window))
+    }
+
     /// Returns the session's record in the form of `session.updated`.
     pub fn session(&self) -> Session {
         state::session(self)
@@ -264,17 +274,19 @@ impl Projector {
 
     /// Emits an event, and applies it to the messages.
     fn say(&mut self, payload: Payload) {
-        self.messages.apply(&payload);
+        let subagent = self.subagents.iter_mut().find(|subagent| payload.is_about(&subagent.id));
+        subagent.map_or(&mut self.messages, |subagent| &mut subagent.messages).apply(&payload);
         self.out.push(OcEvent { id: self.ids.event(self.now), payload });
     }
 
     fn say_message(&mut self, info: MessageInfo) {
-        self.say(Payload::MessageUpdated { session_id: self.id.clone(), info });
+        self.say(Payload::MessageUpdated { session_id: info.session_id().clone(), info });
     }
 
     fn say_part(&mut self, id: Id, message: Id, body: PartBody) {
-        let part = Part { id, session_id: self.id.clone(), message_id: message, body };
-        self.say(Payload::PartUpdated { session_id: self.id.clone(), part: Box::new(part), time: self.now });
+        let session_id = self.session_with(&message);
+        let part = Part { id, session_id: session_id.clone(), message_id: message, body };
+        self.say(Payload::PartUpdated { session_id, part: Box::new(part), time: self.now });
     }
 
     /// Appends a part to a message.

@@ -9,15 +9,19 @@ pub(super) mod directory;
 mod files;
 mod listings;
 mod messages;
+mod page_sessions;
 mod projects;
 mod prompts;
 pub(super) mod refusal;
+mod refused_on_screen;
 mod requests;
 mod server;
 mod sessions;
+mod shell;
 
 use axum::Router;
 use axum::extract::{FromRequestParts, Path, Request};
+use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use http::request::Parts;
 use http::{Method, StatusCode, Uri};
@@ -29,25 +33,27 @@ use super::Face;
 use crate::app::{App, Unscoped};
 use crate::faces::opencode::wire::ids;
 use crate::http::problem::Problem;
-use credentials::{PROBES, preferred_agent};
+use credentials::{PROBE, preferred_agent};
+use page_sessions::no_version_2;
 use refusal::Refusal;
 
 /// Builds the whole face, to be served below its prefix.
 pub(crate) fn router(app: App) -> MapRequest<Router, fn(Request) -> Request> {
+    let state = Unscoped::new(Face::new(app));
     let router = Router::new()
         .merge(server_table())
         .merge(session_table())
         .merge(request_table())
         .fallback(no_route)
         .method_not_allowed_fallback(no_method)
-        .with_state(Unscoped::new(Face::new(app)));
+        .layer(from_fn_with_state(state.clone(), refused_on_screen::show))
+        .with_state(state);
     router.map_request(prefer as fn(Request) -> Request)
 }
 
-/// The routes by which the web page detects an OpenCode server and its protocol.
-pub(crate) fn probes() -> Router {
-    let [global, api] = PROBES;
-    Router::new().route(global, get(server::health)).route(api, get(server::api_health))
+/// The route by which the web page detects an OpenCode server and its protocol.
+pub(crate) fn probe() -> Router {
+    Router::new().route(PROBE, get(server::health))
 }
 
 /// The routes that a client reads when it starts.
@@ -57,10 +63,15 @@ fn server_table() -> Router<Unscoped<Face>> {
         .route("/global/event", get(server::global_event))
         .route("/global/health", get(server::health))
         .route("/global/config", get(listings::config))
-        .route("/api/health", get(server::api_health))
-        .route("/api/session", get(server::api_sessions))
+        // Of version 2 nothing else: the web page lists sessions, and the terminal interface files, by no other route.
+        .route("/api/session", get(page_sessions::list))
         .route("/api/fs/find", get(files::api_find))
+        .route("/find", get(files::find_text))
         .route("/find/file", get(files::find_file))
+        .route("/find/symbol", get(server::empty_list))
+        .route("/file", get(files::list))
+        .route("/file/content", get(files::content))
+        .route("/file/status", get(server::empty_list))
         .route("/config", get(listings::config))
         .route("/config/providers", get(listings::config_providers))
         .route("/provider", get(listings::providers))
@@ -96,6 +107,7 @@ fn session_table() -> Router<Unscoped<Face>> {
         .route("/session/{id}/message/{message}", get(messages::show))
         .route("/session/{id}/prompt_async", post(prompts::prompt_async))
         .route("/session/{id}/command", post(prompts::command))
+        .route("/session/{id}/shell", post(shell::shell))
         .route("/session/{id}/summarize", post(prompts::summarize))
 }
 
@@ -110,11 +122,26 @@ fn request_table() -> Router<Unscoped<Face>> {
         .route("/question/{id}/reject", post(requests::reject_question))
 }
 
+const VERSION_2: &str = "/api/";
+
 async fn no_route(method: Method, uri: Uri) -> Refusal {
-    Refusal::not_found(format!("{method} {} is not served for OpenCode's clients", uri.path()))
+    let path = uri.path();
+    if path.starts_with(VERSION_2) {
+        return no_version_2();
+    }
+    Refusal::not_found(match path.rsplit('/').next() {
+        Some("revert" | "unrevert") => {
+            "undo and redo are not served here: messages and files stay as they are".to_owned()
+        }
+        Some("share") => "sessions cannot be shared from here".to_owned(),
+        _ => format!("{method} {path} is not served for OpenCode's clients"),
+    })
 }
 
 async fn no_method(method: Method, uri: Uri) -> Refusal {
+    if uri.path().starts_with(VERSION_2) {
+        return no_version_2();
+    }
     let detail = format!("{} has no {method}", uri.path());
     Refusal::of(Problem::new(ErrorType::InvalidRequest, detail).status(StatusCode::METHOD_NOT_ALLOWED))
 }
@@ -152,12 +179,39 @@ impl<S: Send + Sync> FromRequestParts<S> for InSession {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
-        let Path(names) = Path::<Vec<(String, String)>>::from_request_parts(parts, state)
-            .await
-            .map_err(|error| Refusal::invalid(error.body_text()))?;
-        let id = names.into_iter().find(|(name, _)| name == "id").map(|(_, id)| id).unwrap_or_default();
+        let id = named(parts, state).await?;
+        if ids::agent_of_subagent(&id).is_some() {
+            return Err(Refusal::invalid("this session is that of a subagent; use the session of its agent"));
+        }
         ids::session_of(&id).map(Self).ok_or_else(|| Refusal::no_session(&id))
     }
+}
+
+/// The session that the path names: one of ours, or that of a subagent in it.
+pub(crate) struct Shown {
+    pub(crate) session: SessionId,
+    /// The id of the subagent's session.
+    pub(crate) subagent: Option<String>,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Shown {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+        let id = named(parts, state).await?;
+        let agent = ids::agent_of_subagent(&id);
+        let session = agent.clone().or_else(|| ids::session_of(&id));
+        let session = session.ok_or_else(|| Refusal::no_session(&id))?;
+        Ok(Self { session, subagent: agent.map(|_| id) })
+    }
+}
+
+/// Returns the id that the path has for a session.
+async fn named<S: Send + Sync>(parts: &mut Parts, state: &S) -> Result<String, Refusal> {
+    let Path(names) = Path::<Vec<(String, String)>>::from_request_parts(parts, state)
+        .await
+        .map_err(|error| Refusal::invalid(error.body_text()))?;
+    Ok(names.into_iter().find(|(name, _)| name == "id").map(|(_, id)| id).unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ pub(super) mod seen_sessions;
 pub(super) mod session_view;
 pub(super) mod stream;
 mod view_cache;
+pub(super) mod windows;
 
 use std::sync::Arc;
 

@@ -1,14 +1,15 @@
 //! Events beside the conversation: retries, compactions, warnings.
 
-use omniglot_schema::{ContentPart, StatusLabel, UniversalItem};
+use omniglot_schema::{ContentPart, StatusLabel, UniversalItem, Usage};
 
 use super::Projector;
+use super::turn::tokens;
 use crate::faces::opencode::wire::{PartBody, Payload, Status, ToastVariant};
 
 impl Projector {
     pub(super) fn happened(&mut self, item: &UniversalItem) {
         for part in &item.content {
-            let ContentPart::Status { label, detail, .. } = part else { continue };
+            let ContentPart::Status { label, detail, usage } = part else { continue };
             let detail = detail.clone().unwrap_or_default();
             match StatusLabel::of_label(label) {
                 Some(StatusLabel::Retry) => self.retried(detail),
@@ -20,17 +21,21 @@ impl Projector {
                     | StatusLabel::ExtensionUi
                     | StatusLabel::Reverted,
                 ) => self.noted(detail),
+                Some(StatusLabel::Step) => self.stepped(item, usage.as_ref()),
                 // The first three are told by the record or by nothing in OpenCode; what comes late has no
-                // place in a message that is complete. Steps are parts of the messages that the face makes.
+                // place in a message that is complete.
                 Some(
-                    StatusLabel::Removed
-                    | StatusLabel::ModeChanged
-                    | StatusLabel::Hook
-                    | StatusLabel::Late
-                    | StatusLabel::Step,
+                    StatusLabel::Removed | StatusLabel::ModeChanged | StatusLabel::Hook | StatusLabel::Late,
                 )
                 | None => {}
             }
+        }
+    }
+
+    /// OpenCode's messages have the tokens of one call of the model, by which clients tell how full the context is.
+    fn stepped(&mut self, item: &UniversalItem, usage: Option<&Usage>) {
+        if let (Some(turn), Some(usage), None) = (&mut self.turn, usage, &item.parent_id) {
+            turn.last_step = Some(tokens(usage));
         }
     }
 

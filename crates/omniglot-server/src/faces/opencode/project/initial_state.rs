@@ -9,10 +9,11 @@ pub(crate) fn initial_state(projector: &Projector) -> Vec<OcEvent> {
     let mut events = vec![];
     if *projector.status() != Status::Idle {
         let session_id = projector.session().id;
-        let status =
-            Payload::SessionStatus { session_id: session_id.clone(), status: projector.status().clone() };
+        let status = Payload::SessionStatus { session_id, status: projector.status().clone() };
         events.push(OcEvent::loose(now, status));
-        for MessageWithParts { info, parts } in unfinished(projector.messages()) {
+        let messages = unfinished(projector.messages()).iter().chain(projector.working_subagents());
+        for MessageWithParts { info, parts } in messages {
+            let session_id = info.session_id().clone();
             let info = Payload::MessageUpdated { session_id: session_id.clone(), info: info.clone() };
             events.push(OcEvent::loose(now, info));
             events.extend(parts.iter().map(|part| {

@@ -1,6 +1,7 @@
 //! The choices of a client in OpenCode's form: providers with their models, agents, commands.
 //!
-//! Unknown numbers (prices, limits) are zero, as in OpenCode's own lists for local models.
+//! Prices are unknown, and null: OpenCode's clients take zero for a model that is free. An unknown limit is zero, as in
+//! OpenCode's own lists for local models.
 
 use std::collections::BTreeMap;
 
@@ -71,26 +72,26 @@ struct Media {
 
 #[derive(Debug, Clone, Default, Serialize)]
 struct Cost {
-    input: u32,
-    output: u32,
+    input: (),
+    output: (),
     cache: CacheCost,
 }
 
 #[derive(Debug, Clone, Default, Serialize)]
 struct CacheCost {
-    read: u32,
-    write: u32,
+    read: (),
+    write: (),
 }
 
 #[derive(Debug, Clone, Default, Serialize)]
 struct Limit {
-    context: u32,
+    context: u64,
     output: u32,
 }
 
 impl Provider {
     /// An agent that lists no models has one, which leaves the choice to it.
-    pub(crate) fn new(agent: &AgentInfo, models: &[AgentModelInfo]) -> Self {
+    pub(crate) fn new(agent: &AgentInfo, models: &[AgentModelInfo], windows: &BTreeMap<String, u64>) -> Self {
         let choice = AgentModelInfo {
             id: DEFAULT_MODEL.into(),
             name: Some("Default".into()),
@@ -98,7 +99,11 @@ impl Provider {
             default_variant: None,
         };
         let models = if models.is_empty() { std::slice::from_ref(&choice) } else { models };
-        let models = models.iter().map(|model| (model.id.clone(), Model::new(agent, model))).collect();
+        let listed = |model: &AgentModelInfo| {
+            let window = windows.get(&model.id).copied().unwrap_or_default();
+            (model.id.clone(), Model::new(agent, model, window))
+        };
+        let models = models.iter().map(listed).collect();
         Self {
             id: agent.id.clone(),
             name: agent.id.clone(),
@@ -111,7 +116,7 @@ impl Provider {
 }
 
 impl Model {
-    fn new(agent: &AgentInfo, model: &AgentModelInfo) -> Self {
+    fn new(agent: &AgentInfo, model: &AgentModelInfo, context: u64) -> Self {
         let has = &agent.capabilities;
         let text = Media { text: true, audio: false, image: false, video: false, pdf: false };
         Self {
@@ -129,7 +134,7 @@ impl Model {
                 interleaved: false,
             },
             cost: Cost::default(),
-            limit: Limit::default(),
+            limit: Limit { context, output: 0 },
             status: "active",
             options: Empty {},
             headers: Empty {},
@@ -190,7 +195,8 @@ impl From<CommandInfo> for Command {
         Self {
             template: format!("/{} $ARGUMENTS", command.name),
             name: command.name,
-            description: command.description,
+            // The menu of commands has one line for each.
+            description: command.description.trim().lines().next().unwrap_or_default().to_owned(),
             source: "command",
             hints: vec!["$ARGUMENTS".into()],
         }
@@ -221,9 +227,9 @@ mod tests {
 
     #[test]
     fn an_agent_without_a_list_of_models_has_one_that_leaves_the_choice_to_it() {
-        let provider = serde_json::to_value(Provider::new(&agent(), &[])).unwrap();
-        assert_eq!(provider["models"]["default"]["providerID"], "claude");
-        assert_eq!(provider["models"]["default"]["capabilities"]["input"]["image"], true);
+        let provider = serde_json::to_value(Provider::new(&agent(), &[], &BTreeMap::new())).unwrap();
+        assert_eq!(provider["models"]["agent-default"]["providerID"], "claude");
+        assert_eq!(provider["models"]["agent-default"]["capabilities"]["input"]["image"], true);
     }
 
     #[test]
@@ -234,9 +240,22 @@ mod tests {
             variants: Some(vec!["low".into(), "high".into()]),
             default_variant: None,
         };
-        let provider = serde_json::to_value(Provider::new(&agent(), &[model])).unwrap();
+        let windows = BTreeMap::from([("m".to_owned(), 200_000)]);
+        let provider = serde_json::to_value(Provider::new(&agent(), &[model], &windows)).unwrap();
         assert_eq!(provider["models"]["m"]["variants"], serde_json::json!({ "low": {}, "high": {} }));
-        assert!(provider["models"].get("default").is_none());
+        assert!(provider["models"].get(DEFAULT_MODEL).is_none());
+        assert_eq!(provider["models"]["m"]["limit"]["context"], 200_000);
+    }
+
+    /// B14: a price of zero is shown as "Free", and a description of several lines breaks the menu.
+    #[test]
+    fn unknown_prices_are_null_and_descriptions_have_one_line() {
+        let provider = Provider::new(&agent(), &[], &BTreeMap::new());
+        let provider = serde_json::to_value(provider).unwrap();
+        let cost = &provider["models"]["agent-default"]["cost"];
+        assert!(cost.is_object() && cost["input"].is_null(), "{cost}");
+        let command = CommandInfo { name: "x".into(), description: "\nOne.\nTwo.".into(), hint: None };
+        assert_eq!(Command::from(command).description, "One.");
     }
 
     #[test]

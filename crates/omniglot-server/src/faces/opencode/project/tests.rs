@@ -17,6 +17,7 @@ impl Harness {
             session: SessionId::parse("s").unwrap(),
             agent: "mock".into(),
             directory: "/work".into(),
+            worktree: "/work".into(),
             project: "global".into(),
             created: 0,
             title: None,

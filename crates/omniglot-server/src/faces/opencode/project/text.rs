@@ -1,13 +1,12 @@
 //! Text and reasoning parts: one part per item, made when its kind is known.
 
-use omniglot_schema::{CallId, ContentPart, ItemKind};
+use omniglot_schema::{ContentPart, ItemKind};
 use omniglot_timeline::view::Message;
-use serde_json::json;
 
 use super::user::image;
 use super::{Projector, is_of_user};
 use crate::faces::opencode::wire::ids::Id;
-use crate::faces::opencode::wire::{PartBody, Payload, Record, Span};
+use crate::faces::opencode::wire::{PartBody, Payload, Span};
 
 /// The part of a message that still grows.
 #[derive(Debug, Clone)]
@@ -28,7 +27,7 @@ impl Projector {
         }
         if let Some(part) = self.texts.get(item) {
             let (message_id, part_id) = (part.message.clone(), part.id.clone());
-            let (session_id, delta) = (self.id.clone(), delta.to_owned());
+            let (session_id, delta) = (self.session_with(&message_id), delta.to_owned());
             self.say(Payload::PartDelta { session_id, message_id, part_id, field: "text", delta });
         }
     }
@@ -40,10 +39,11 @@ impl Projector {
         };
         if let Some(part) = part {
             let time = Span { start: part.start, end: Some(self.now) };
-            let body = body(message.text, part.reasoning, message.within.as_ref(), time);
-            self.say_part(part.id, part.message, body);
+            self.say_part(part.id, part.message, body(message.text, part.reasoning, time));
         }
-        self.rest_of_message(&message.item.content);
+        if message.within.is_none() {
+            self.rest_of_message(&message.item.content);
+        }
     }
 
     /// The agent put this into the conversation by itself.
@@ -56,11 +56,10 @@ impl Projector {
 
     fn begin_text(&mut self, said: &Message) -> Option<TextPart> {
         self.no_retry();
-        let message = self.assistant()?;
-        let reasoning = said.reasoning || said.within.is_some();
-        let body = body(String::new(), reasoning, said.within.as_ref(), Span { start: self.now, end: None });
+        let message = self.message_within(said.within.as_ref())?;
+        let body = body(String::new(), said.reasoning, Span { start: self.now, end: None });
         let id = self.add_part(message.clone(), body);
-        Some(TextPart { message, id, start: self.now, reasoning })
+        Some(TextPart { message, id, start: self.now, reasoning: said.reasoning })
     }
 
     /// Pictures, and the structured answer that was asked for.
@@ -80,10 +79,10 @@ impl Projector {
     }
 }
 
-fn body(text: String, reasoning: bool, subagent: Option<&CallId>, time: Span) -> PartBody {
-    if !reasoning {
-        return PartBody::Text { text, synthetic: None, time: Some(time) };
+fn body(text: String, reasoning: bool, time: Span) -> PartBody {
+    if reasoning {
+        PartBody::Reasoning { text, metadata: None, time }
+    } else {
+        PartBody::Text { text, synthetic: None, time: Some(time) }
     }
-    let metadata = subagent.map(|call| Record::from_iter([("subagent".to_owned(), json!(call))]));
-    PartBody::Reasoning { text, metadata, time }
 }

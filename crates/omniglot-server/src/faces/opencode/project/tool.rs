@@ -18,15 +18,25 @@ use crate::faces::opencode::wire::{PartBody, QuestionInfo, Record, Span, ToolPar
 /// The part of a call, in the words of OpenCode.
 #[derive(Debug, Clone)]
 pub(super) struct CallPart {
+    pub(super) call_id: CallId,
     pub(super) message: Id,
     part: Id,
     tool: String,
-    input: Record,
+    pub(super) input: Record,
+    /// The session of the subagent that it has started.
+    subagent: Option<Id>,
     start: i64,
     /// Set once the call asked a person something: it is a question from then on.
     asks: bool,
     /// The answers of the person, where the call is a question.
     answers: Option<Vec<Vec<String>>>,
+}
+
+impl CallPart {
+    fn metadata(&self) -> Record {
+        let subagent = self.subagent.iter().map(|id| ("sessionId".to_owned(), json!(id)));
+        subagent.collect()
+    }
 }
 
 /// As much of a running command's output as each event repeats.
@@ -35,8 +45,10 @@ const PREVIEW: usize = 8 * 1024;
 impl Projector {
     pub(super) fn call_started(&mut self, call: &Call) {
         self.no_retry();
-        let Some(message) = self.assistant() else { return };
+        let Some(message) = self.message_within(call.within.as_ref()) else { return };
         let part = CallPart {
+            call_id: call.call_id.clone(),
+            subagent: None,
             message,
             part: self.ids.part(self.now),
             tool: input::in_words(call).0,
@@ -67,12 +79,27 @@ impl Projector {
         let changes = changes(&result.content);
         let state = result::state(&part, call, result, &changes, self);
         self.say_call(&call.call_id, &part, state);
-        for change in changes {
+        self.end_subagent(&call.call_id);
+        for change in changes.into_iter().map(|change| change.below(&self.summary.worktree)) {
             self.diffs.add(change.clone());
             if let Some(turn) = &mut self.turn {
                 turn.diffs.add(change);
             }
         }
+    }
+
+    /// The part of a call leads to the session of its subagent.
+    pub(super) fn show_subagent(&mut self, call: &CallId, subagent: Id) {
+        let Some(part) = self.calls.values_mut().find(|part| part.call_id == *call) else { return };
+        part.subagent = Some(subagent);
+        let part = part.clone();
+        let state = ToolState::Running {
+            input: part.input.clone(),
+            title: None,
+            metadata: part.metadata(),
+            time: Span { start: part.start, end: None },
+        };
+        self.say_call(call, &part, state);
     }
 
     /// A call that asks a person is OpenCode's question, and shows what it asks. One whose kind is known does
@@ -123,7 +150,7 @@ impl Projector {
 }
 
 fn running(part: &CallPart, call: &Call) -> ToolState {
-    let mut metadata = Record::new();
+    let mut metadata = part.metadata();
     if !call.output.is_empty() {
         metadata.insert("output".to_owned(), json!(result::end_of(&call.output, PREVIEW)));
     }

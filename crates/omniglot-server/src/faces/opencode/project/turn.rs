@@ -26,6 +26,8 @@ pub(super) struct Turn {
     pub(super) assistant: Option<Id>,
     pub(super) diffs: Diffs,
     pub(super) retries: u64,
+    /// The tokens of the last call of the model, where the agent tells its calls.
+    pub(super) last_step: Option<Tokens>,
     error: Option<OcError>,
 }
 
@@ -62,6 +64,7 @@ impl Projector {
         }
         // A turn that failed before it said anything still has a message that says so.
         self.assistant();
+        self.end_subagents();
         self.calls.clear();
         self.texts.clear();
         let Some(turn) = self.turn.take() else { return };
@@ -103,7 +106,7 @@ impl Projector {
         }
     }
 
-    fn begun(&self, id: Id, parent: Id) -> AssistantMessage {
+    pub(super) fn begun(&self, id: Id, parent: Id) -> AssistantMessage {
         let model = self.model();
         AssistantMessage {
             id,
@@ -143,7 +146,7 @@ impl Projector {
             message.time.completed = Some(now);
             message.error.clone_from(&turn.error);
             message.cost = cost;
-            message.tokens = tokens.clone();
+            message.tokens = turn.last_step.clone().unwrap_or_else(|| tokens.clone());
             message.finish = reason;
             learn(&mut message.model_id, model);
         });
@@ -203,7 +206,7 @@ fn finish(stop: StopReason) -> Option<&'static str> {
 }
 
 /// Our output includes reasoning, and OpenCode's does not. It has no word for a number that is not known.
-fn tokens(usage: &Usage) -> Tokens {
+pub(super) fn tokens(usage: &Usage) -> Tokens {
     let reasoning = usage.reasoning_tokens.unwrap_or(0);
     Tokens {
         total: usage.total_tokens,

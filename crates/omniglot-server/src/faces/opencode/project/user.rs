@@ -177,7 +177,7 @@ fn said(part: &ContentPart) -> Option<PartBody> {
     }
 }
 
-fn text_part(text: String) -> PartBody {
+pub(super) fn text_part(text: String) -> PartBody {
     PartBody::Text { text, synthetic: None, time: None }
 }
 

@@ -122,6 +122,15 @@ pub(crate) struct RunCommand {
     pub(crate) parts: Vec<PartInput>,
 }
 
+/// `POST /session/{id}/shell`. The agent and the model that come with it have no part in the command.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Shell {
+    #[serde(rename = "messageID")]
+    pub(crate) message_id: Option<String>,
+    #[serde(default)]
+    pub(crate) command: String,
+}
+
 /// `POST /session/{id}/fork`.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Fork {

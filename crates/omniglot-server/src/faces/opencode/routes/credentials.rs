@@ -13,12 +13,12 @@ use serde::Deserialize;
 /// The path prefix of this face.
 pub(crate) const PREFIX: &str = "/opencode";
 
-/// OpenCode's web page requests these at the root of a host, whatever the path of the server's address is.
-pub(crate) const PROBES: [&str; 2] = ["/global/health", "/api/health"];
+/// OpenCode's web page requests this at the root of a host, whatever the path of the server's address is.
+pub(crate) const PROBE: &str = "/global/health";
 
 pub(crate) fn is_ours(uri: &Uri) -> bool {
     let below = uri.path().strip_prefix(PREFIX);
-    below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) || PROBES.contains(&uri.path())
+    below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) || uri.path() == PROBE
 }
 
 /// Splits the agent that a path below the prefix prefers off it: `/agents/NAME/rest` is `/rest`.

@@ -1,19 +1,25 @@
-//! Files that a person may attach, by a few letters of their path.
+//! Files of the directory of a request: listed, read and searched, as a person does who opens a project or attaches
+//! a file. Nothing leads out of the directory, and a token that is limited to some sessions sees none of it.
 
+mod entries;
 mod find;
+mod text;
+mod walk;
 
 use std::path::Path;
 
 use axum::Json;
 use axum::extract::Query;
-use omniglot_runtime::confined::OpenError;
+use omniglot_runtime::confined::{OpenError, Root};
 use serde::{Deserialize, Serialize};
 
 use crate::faces::opencode::Face;
 use crate::faces::opencode::routes::directory::Directory;
 use crate::faces::opencode::routes::refusal::Refusal;
 use crate::faces::opencode::state::project_info::ProjectInfo;
+use entries::{Content, Node};
 use find::{Entry, Kind, find};
+use text::Match;
 
 const USUAL: usize = 20;
 const MOST: usize = 200;
@@ -23,9 +29,20 @@ pub(crate) struct FindQuery {
     #[serde(default)]
     query: String,
     limit: Option<usize>,
+    /// The web page looks for folders alone by `dirs=true`.
+    dirs: Option<String>,
+    #[serde(rename = "type")]
+    kind: Option<Kind>,
 }
 
-/// The newer form: the matches, and their directory.
+impl FindQuery {
+    fn wants(&self, kind: Kind) -> bool {
+        let folders = self.dirs.as_deref() == Some("true");
+        self.kind.unwrap_or(if folders { Kind::Directory } else { Kind::File }) == kind
+    }
+}
+
+/// The newer form, which the terminal interface asks for: the matches, and their directory.
 #[derive(Serialize)]
 pub(crate) struct Found {
     location: Location,
@@ -50,7 +67,9 @@ pub(crate) async fn api_find(
     Query(query): Query<FindQuery>,
 ) -> Result<Json<Found>, Refusal> {
     let place = ProjectInfo::of(&directory.path());
-    let data = search(&face, place.directory.clone(), query).await?;
+    let limit = query.limit.unwrap_or(USUAL).min(MOST);
+    let work = move |root: &Root| Ok(find(root, &query.query, limit, |_| true));
+    let data = within(&face, place.directory.clone(), work).await?;
     let project = LocationProject { id: place.project, directory: place.worktree };
     Ok(Json(Found { location: Location { directory: place.directory, project }, data }))
 }
@@ -61,19 +80,73 @@ pub(crate) async fn find_file(
     directory: Directory,
     Query(query): Query<FindQuery>,
 ) -> Result<Json<Vec<String>>, Refusal> {
-    let found = search(&face, directory.path(), query).await?;
-    Ok(Json(found.into_iter().filter(|entry| entry.kind == Kind::File).map(|entry| entry.path).collect()))
+    let limit = query.limit.unwrap_or(USUAL).min(MOST);
+    let work = move |root: &Root| Ok(find(root, &query.query, limit, |kind| query.wants(kind)));
+    let found = within(&face, directory.path(), work).await?;
+    Ok(Json(found.into_iter().map(|entry| entry.path).collect()))
 }
 
-async fn search(face: &Face, directory: String, query: FindQuery) -> Result<Vec<Entry>, Refusal> {
-    face.app.need_no_limit("a search for files")?;
-    let limit = query.limit.unwrap_or(USUAL).min(MOST);
+#[derive(Deserialize)]
+pub(crate) struct TextQuery {
+    pattern: String,
+}
+
+pub(crate) async fn find_text(
+    face: Face,
+    directory: Directory,
+    Query(query): Query<TextQuery>,
+) -> Result<Json<Vec<Match>>, Refusal> {
+    let pattern = text::compiled(&query.pattern).map_err(|error| Refusal::invalid(error.to_string()))?;
+    let work = move |root: &Root| Ok(text::find(root, &pattern));
+    within(&face, directory.path(), work).await.map(Json)
+}
+
+#[derive(Deserialize)]
+pub(crate) struct PathQuery {
+    #[serde(default)]
+    path: String,
+}
+
+pub(crate) async fn list(
+    face: Face,
+    directory: Directory,
+    Query(query): Query<PathQuery>,
+) -> Result<Json<Vec<Node>>, Refusal> {
+    let work = move |root: &Root| entries::list(root, Path::new(&query.path));
+    within(&face, directory.path(), work).await.map(Json)
+}
+
+pub(crate) async fn content(
+    face: Face,
+    directory: Directory,
+    Query(query): Query<PathQuery>,
+) -> Result<Json<Content>, Refusal> {
+    let work = move |root: &Root| entries::content(root, Path::new(&query.path));
+    within(&face, directory.path(), work).await.map(Json)
+}
+
+/// Runs work that blocks in the directory. One that cannot be opened has nothing in it.
+async fn within<T: Default + Send + 'static>(
+    face: &Face,
+    directory: String,
+    work: impl FnOnce(&Root) -> Result<T, OpenError> + Send + 'static,
+) -> Result<T, Refusal> {
+    face.app.need_no_limit("a look at files")?;
     let hub = face.app.hub.clone();
     let work = tokio::task::spawn_blocking(move || match hub.confined(Path::new(&directory)) {
-        Ok(root) => Ok(find(&root, &query.query, limit)),
-        Err(error @ OpenError::Private(_)) => Err(Refusal::invalid(error.to_string())),
-        // An unreadable directory has nothing to attach.
-        Err(_) => Ok(vec![]),
+        Ok(root) => work(&root),
+        Err(error @ OpenError::Private(_)) => Err(error),
+        Err(_) => Ok(T::default()),
     });
-    work.await.unwrap_or_else(|error| Err(Refusal::invalid(format!("the search broke off: {error}"))))
+    match work.await {
+        Ok(done) => done.map_err(refused),
+        Err(error) => Err(Refusal::invalid(format!("the search broke off: {error}"))),
+    }
+}
+
+fn refused(error: OpenError) -> Refusal {
+    match error {
+        OpenError::NotFound(_) => Refusal::not_found(error.to_string()),
+        _ => Refusal::invalid(error.to_string()),
+    }
 }

@@ -16,17 +16,22 @@ use crate::faces::opencode::state::catalog::AgentLists;
 /// The number of the newest sessions that are searched for commands.
 const RECENT: usize = 16;
 
-/// The preselected model, and no other setting: those are the agents' own.
+/// Clients have this command themselves, and call `summarize` for it.
+const COMPACT: &str = "compact";
+
+/// The preselected model, and that nothing is shared; other settings are the agents' own.
 #[derive(Serialize)]
 pub(crate) struct Config {
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<String>,
+    /// Clients offer no sharing then.
+    share: &'static str,
 }
 
 pub(crate) async fn config(face: Face, preferred: Preferred) -> Json<Config> {
     let offers = face.catalog.offers(preferred.0.as_deref()).await;
     let model = offers.first().map(|offer| format!("{}/{}", offer.agent.id, offer.model()));
-    Json(Config { model })
+    Json(Config { model, share: "disabled" })
 }
 
 #[derive(Serialize)]
@@ -75,7 +80,7 @@ pub(crate) async fn commands(face: Face, directory: Directory) -> Result<Json<Ve
     for session in sessions.iter().filter(|session| directory.shows(session.directory.as_deref())) {
         if agents.insert(&session.agent) {
             for command in face.app.hub.commands_of(&session.session_id).await? {
-                if !commands.iter().any(|known| known.name == command.name) {
+                if command.name != COMPACT && !commands.iter().any(|known| known.name == command.name) {
                     commands.push(command.into());
                 }
             }

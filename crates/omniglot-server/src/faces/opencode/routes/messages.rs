@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::{Path, Query};
 use serde::Deserialize;
 
-use super::InSession;
+use super::Shown;
 use crate::faces::opencode::Face;
 use crate::faces::opencode::routes::refusal::Refusal;
 use crate::faces::opencode::state::session_view::SessionView;
@@ -20,11 +20,19 @@ pub(crate) struct MessagesQuery {
 /// Lists the newest messages that the limit allows, oldest first.
 pub(crate) async fn list(
     face: Face,
-    InSession(id): InSession,
+    shown: Shown,
     Query(query): Query<MessagesQuery>,
 ) -> Result<Json<Vec<MessageWithParts>>, Refusal> {
-    let page = |live: &SessionView| newest(live.projector().messages(), &query);
-    Ok(Json(face.view(&id, page).await?))
+    let page = |live: &SessionView| newest(messages(live, &shown), &query);
+    Ok(Json(face.view(&shown.session, page).await?))
+}
+
+/// Returns the messages of the session; those of an unknown subagent are none.
+fn messages<'a>(live: &'a SessionView, shown: &Shown) -> &'a [MessageWithParts] {
+    match &shown.subagent {
+        Some(subagent) => live.projector().messages_of(subagent).unwrap_or_default(),
+        None => live.projector().messages(),
+    }
 }
 
 fn newest(messages: &[MessageWithParts], query: &MessagesQuery) -> Vec<MessageWithParts> {
@@ -36,15 +44,20 @@ fn newest(messages: &[MessageWithParts], query: &MessagesQuery) -> Vec<MessageWi
 
 pub(crate) async fn show(
     face: Face,
-    InSession(id): InSession,
+    shown: Shown,
     Path((_, message)): Path<(String, String)>,
 ) -> Result<Json<MessageWithParts>, Refusal> {
-    let found = face.view(&id, |live| live.projector().message(&message).cloned()).await?;
-    found.map(Json).ok_or_else(|| Refusal::not_found(format!("no message {message}")).session(&id))
+    let is_it = |found: &&MessageWithParts| found.info.id().as_str() == message;
+    let found = face.view(&shown.session, |live| messages(live, &shown).iter().find(is_it).cloned()).await?;
+    found.map(Json).ok_or_else(|| Refusal::not_found(format!("no message {message}")).session(&shown.session))
 }
 
-pub(crate) async fn todos(face: Face, InSession(id): InSession) -> Result<Json<Vec<Todo>>, Refusal> {
-    Ok(Json(face.view(&id, |live| live.projector().todos().to_vec()).await?))
+/// Lists the tasks of the agent; a subagent has none of its own.
+pub(crate) async fn todos(face: Face, shown: Shown) -> Result<Json<Vec<Todo>>, Refusal> {
+    if shown.subagent.is_some() {
+        return Ok(Json(vec![]));
+    }
+    Ok(Json(face.view(&shown.session, |live| live.projector().todos().to_vec()).await?))
 }
 
 #[derive(Deserialize)]
@@ -55,9 +68,13 @@ pub(crate) struct DiffQuery {
 
 pub(crate) async fn diff(
     face: Face,
-    InSession(id): InSession,
+    shown: Shown,
     Query(query): Query<DiffQuery>,
 ) -> Result<Json<Vec<FileDiff>>, Refusal> {
+    // The changes of subagents count as those of their agent.
+    if shown.subagent.is_some() {
+        return Ok(Json(vec![]));
+    }
     let message = query.message_id.as_deref();
-    Ok(Json(face.view(&id, |live| live.projector().diffs(message)).await?))
+    Ok(Json(face.view(&shown.session, |live| live.projector().diffs(message)).await?))
 }

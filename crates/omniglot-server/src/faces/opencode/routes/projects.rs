@@ -26,12 +26,12 @@ pub(crate) async fn path(directory: Directory) -> Json<Paths> {
     Json(Paths { state: home.clone(), config: home.clone(), home, worktree, directory })
 }
 
+/// A project is not said to be one of git: the web page would ask for what git knows of it, which is not served, and
+/// show that nothing has changed. Without git it shows the changes of the session.
 #[derive(Serialize)]
 pub(crate) struct Project {
     id: String,
     worktree: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    vcs: Option<&'static str>,
     time: ProjectTime,
     sandboxes: [(); 0],
 }
@@ -61,8 +61,7 @@ pub(crate) async fn all(face: Face) -> Result<Json<Vec<Project>>, Refusal> {
 }
 
 fn project(place: ProjectInfo, time: ProjectTime) -> Project {
-    let vcs = place.has_git().then_some("git");
-    Project { id: place.project, worktree: place.worktree, vcs, time, sandboxes: [] }
+    Project { id: place.project, worktree: place.worktree, time, sandboxes: [] }
 }
 
 #[derive(Serialize)]

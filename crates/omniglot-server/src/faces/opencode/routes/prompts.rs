@@ -10,7 +10,7 @@ use axum::Json;
 use http::header::USER_AGENT;
 use http::{HeaderMap, StatusCode};
 use omniglot_runtime::{NewAgent, Posted, TurnOutcome};
-use omniglot_schema::SessionId;
+use omniglot_schema::{Listed, SessionDetail, SessionId};
 
 use super::InSession;
 use crate::app::complete;
@@ -58,7 +58,7 @@ async fn heard(face: &Face, id: &SessionId, headers: &HeaderMap) -> Result<(), R
     Ok(())
 }
 
-fn is_program(headers: &HeaderMap) -> bool {
+pub(super) fn is_program(headers: &HeaderMap) -> bool {
     let name = headers.get(USER_AGENT).and_then(|name| name.to_str().ok());
     name.is_some_and(|name| name.starts_with("opencode/"))
 }
@@ -96,7 +96,7 @@ pub(crate) async fn summarize(face: Face, InSession(id): InSession) -> Result<Js
 }
 
 /// Returns the id of the message: the client's, or a new one of the same kind.
-fn name_of(requested: Option<&str>) -> String {
+pub(super) fn name_of(requested: Option<&str>) -> String {
     let mint = || {
         let milliseconds = jiff::Timestamp::now().as_millisecond();
         let stamp = (milliseconds.unsigned_abs() << 12) & ((1 << 48) - 1);
@@ -111,19 +111,24 @@ fn model_of(text: &str) -> Option<ModelChoice> {
     Some(ModelChoice { provider_id: provider_id.into(), model_id: model_id.into(), variant: None })
 }
 
-async fn post_prompt(face: &Face, id: &SessionId, name: &str, prompt: Prompt) -> Result<Posted, Refusal> {
+async fn post_prompt(face: &Face, id: &SessionId, name: &str, mut prompt: Prompt) -> Result<Posted, Refusal> {
     if prompt.no_reply {
         return Err(Refusal::invalid("an agent always replies; leave out `noReply`"));
     }
-    if prompt.system.is_some_and(|system| !system.is_empty()) {
+    if prompt.system.as_ref().is_some_and(|system| !system.is_empty()) {
         return Err(Refusal::invalid("agents have their own system prompt; leave out `system`"));
     }
-    if let Some(model) = &prompt.model {
+    if let Some(model) = &mut prompt.model {
+        if face.catalog.leaves_choice(&model.provider_id, &model.model_id) {
+            model.model_id = DEFAULT_MODEL.to_owned();
+        }
         give_to(face, id, model).await?;
     }
     let hub = &face.app.hub;
-    let wanted = Wanted { model: prompt.model, variant: prompt.variant, mode: prompt.agent };
-    let patch = settings::patch(&hub.detail(id).await?, wanted)?;
+    let detail = hub.detail(id).await?;
+    let mode = prompt.agent.filter(|mode| fits(face, &detail, mode));
+    let wanted = Wanted { model: prompt.model, variant: prompt.variant, mode };
+    let patch = settings::patch(&detail, wanted)?;
     let message = message(hub, id, name.to_owned(), prompt.parts).await?;
     let (hub, session) = (hub.clone(), id.clone());
     let posted = complete(async move {
@@ -133,6 +138,14 @@ async fn post_prompt(face: &Face, id: &SessionId, name: &str, prompt: Prompt) ->
         hub.post(&session, message, None).await
     });
     Ok(posted.await?)
+}
+
+/// A client offers the modes of one agent for the sessions of all: where another agent has no such mode, the session
+/// keeps its own, rather than that the prompt is lost.
+fn fits(face: &Face, session: &SessionDetail, mode: &str) -> bool {
+    let info = &session.info;
+    let listed = session.state.modes.as_ref().and_then(Listed::inline).unwrap_or_default();
+    listed.iter().any(|it| it.id == mode) || !face.catalog.is_of_others(&info.agent, mode)
 }
 
 /// Scripts, `opencode run` and the web page create a session without an agent, and name the provider in its
@@ -165,7 +178,7 @@ async fn ended(face: &Face, id: &SessionId, posted: &Posted) -> Result<(), Refus
     }
 }
 
-async fn answer(
+pub(super) async fn answer(
     face: &Face,
     id: &SessionId,
     name: &str,

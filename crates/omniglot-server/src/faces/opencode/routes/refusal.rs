@@ -14,6 +14,10 @@ use crate::http::problem::Problem;
 #[derive(Debug)]
 pub(crate) struct Refusal(Problem);
 
+/// The message of a refusal, beside the response that carries it.
+#[derive(Debug, Clone)]
+pub(crate) struct Message(pub(crate) String);
+
 #[derive(Serialize)]
 struct Body<'a> {
     name: &'static str,
@@ -66,8 +70,11 @@ impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let details = self.0.details();
         let status = StatusCode::from_u16(details.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let body = Body { name: name(status), data: Data { message: message(details) }, problem: details };
+        let message = message(details);
+        let data = Data { message: message.clone() };
+        let body = Body { name: name(status), data, problem: details };
         let mut response = (status, Json(body)).into_response();
+        response.extensions_mut().insert(Message(message));
         if status == StatusCode::UNAUTHORIZED {
             let challenge = HeaderValue::from_static("Basic realm=\"omniglot\"");
             response.headers_mut().insert(WWW_AUTHENTICATE, challenge);

@@ -9,15 +9,15 @@ use omniglot_schema::{
 };
 use serde::Deserialize;
 
-use super::{InSession, Preferred};
+use super::{InSession, Preferred, Shown};
 use crate::app::complete;
 use crate::faces::opencode::Face;
-use crate::faces::opencode::project::{DEFAULT_MODE, DEFAULT_MODEL};
+use crate::faces::opencode::project::DEFAULT_MODE;
 use crate::faces::opencode::routes::bodies::{Change, Fork, NewSession, OptionalBody, may_ask};
 use crate::faces::opencode::routes::directory::Directory;
 use crate::faces::opencode::routes::refusal::Refusal;
 use crate::faces::opencode::state::session_view::{SessionView, quick_record};
-use crate::faces::opencode::wire::ids::Id;
+use crate::faces::opencode::wire::ids::{self, Id};
 use crate::faces::opencode::wire::{Session, Status};
 
 #[derive(Deserialize)]
@@ -36,7 +36,7 @@ pub(crate) async fn list(
 ) -> Result<Json<Vec<Session>>, Refusal> {
     let search = query.search.unwrap_or_default().to_lowercase();
     let start = query.start.unwrap_or(0.0);
-    let sessions = face.app.hub.list(Default::default()).await?;
+    let sessions = face.app.hub.list_with_state(Default::default()).await?;
     let shown = sessions
         .into_iter()
         .filter(|info| directory.shows(info.directory.as_deref()) && info.updated_at as f64 >= start)
@@ -58,9 +58,11 @@ pub(crate) async fn create(
     let agent = chosen
         .or_else(|| face.catalog.default_agent(preferred.0.as_deref()))
         .ok_or_else(|| Refusal::invalid("no agent is installed"))?;
+    let model = new.model.as_ref().map(|model| model.model_id.clone());
+    let mode = new.agent.filter(|mode| !face.catalog.is_of_others(&agent, mode));
     let request = CreateSessionRequest {
-        agent_mode: new.agent.filter(|mode| mode != DEFAULT_MODE),
-        model: new.model.as_ref().map(|model| model.model_id.clone()).filter(|id| id != DEFAULT_MODEL),
+        agent_mode: mode.filter(|mode| mode != DEFAULT_MODE),
+        model: model.filter(|model| !face.catalog.leaves_choice(&agent, model)),
         variant: new.model.and_then(|model| model.variant),
         directory: Some(directory.path()),
         title: new.title,
@@ -79,8 +81,10 @@ fn new_session_id() -> Result<SessionId, Refusal> {
     SessionId::parse(&text).map_err(|error| Refusal::invalid(error.to_string()))
 }
 
-pub(crate) async fn show(face: Face, InSession(id): InSession) -> Result<Json<Session>, Refusal> {
-    record(&face, &id).await
+pub(crate) async fn show(face: Face, shown: Shown) -> Result<Json<Session>, Refusal> {
+    let Some(subagent) = shown.subagent else { return record(&face, &shown.session).await };
+    let found = face.view(&shown.session, |live| live.projector().session_of(&subagent)).await?;
+    found.map(Json).ok_or_else(|| Refusal::no_session(&subagent))
 }
 
 async fn record(face: &Face, id: &SessionId) -> Result<Json<Session>, Refusal> {
@@ -110,10 +114,10 @@ pub(crate) async fn delete(face: Face, InSession(id): InSession) -> Result<Json<
     Ok(Json(true))
 }
 
-/// A subagent's work is part of its session, so there are no children.
-pub(crate) async fn children(face: Face, InSession(id): InSession) -> Result<Json<[(); 0]>, Refusal> {
-    face.app.hub.record(&id).await?;
-    Ok(Json([]))
+/// Lists the sessions of subagents.
+pub(crate) async fn children(face: Face, shown: Shown) -> Result<Json<Vec<Session>>, Refusal> {
+    let id = shown.subagent.unwrap_or_else(|| ids::session(&shown.session).to_string());
+    Ok(Json(face.view(&shown.session, |live| live.projector().below(&id)).await?))
 }
 
 pub(crate) async fn fork(

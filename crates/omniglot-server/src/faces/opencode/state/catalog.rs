@@ -4,11 +4,13 @@
 //! moment, and an agent that has not answered by then has one model that leaves the choice to it. Clients
 //! receive an event to read the lists again when the last agent has answered.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use omniglot_runtime::Hub;
 use omniglot_schema::{AgentInfo, AgentModeInfo, AgentModelInfo};
+use omniglot_store::ListFilter;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
@@ -20,6 +22,9 @@ use crate::faces::opencode::wire::Payload;
 
 /// The time that a starting client waits for lists.
 const LIST_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// The number of the newest sessions that tell about their models.
+const RECENT: usize = 64;
 
 /// The built-in agent for tests; never chosen unless a client names it.
 const REHEARSAL: &str = "mock";
@@ -42,6 +47,8 @@ pub(crate) struct AgentLists {
     models: Vec<AgentModelInfo>,
     model: Option<String>,
     modes: Vec<AgentModeInfo>,
+    /// The sizes of the models' contexts, as far as they are known.
+    windows: BTreeMap<String, u64>,
 }
 
 impl AgentLists {
@@ -53,7 +60,7 @@ impl AgentLists {
     }
 
     pub(crate) fn provider(&self) -> Provider {
-        Provider::new(&self.agent, &self.models)
+        Provider::new(&self.agent, &self.models, &self.windows)
     }
 }
 
@@ -65,18 +72,46 @@ impl Catalog {
     /// Lists every installed agent, the default one first.
     pub(crate) async fn offers(&self, preferred: Option<&str>) -> Vec<AgentLists> {
         self.learn(preferred).await;
+        self.learn_windows().await;
         self.installed(preferred).into_iter().map(|agent| self.offer(agent)).collect()
     }
 
     fn offer(&self, agent: AgentInfo) -> AgentLists {
         let (models, modes) = self.hub.known_offers(&agent.id).unwrap_or_default();
-        AgentLists { agent, models: models.models, model: models.default_model, modes: modes.modes }
+        let (model, windows) = (models.default_model, self.relay.windows().of(&agent.id));
+        AgentLists { agent, models: models.models, model, modes: modes.modes, windows }
     }
 
-    /// The modes of all agents, as one list.
+    /// The newest sessions tell how large the contexts of their models are.
+    async fn learn_windows(&self) {
+        let newest = ListFilter { limit: Some(RECENT), ..ListFilter::default() };
+        match self.hub.list_with_state(newest).await {
+            Ok(sessions) => sessions.iter().for_each(|session| self.relay.windows().learn_from(session)),
+            Err(error) => tracing::debug!(%error, "the contexts of models stay unknown"),
+        }
+    }
+
+    /// The modes of the default agent: those of another would be refused with the prompt.
     pub(crate) async fn modes(&self, preferred: Option<&str>) -> Vec<Agent> {
         let offers = self.offers(preferred).await;
-        Agent::all(offers.iter().flat_map(|offer| &offer.modes))
+        Agent::all(offers.first().into_iter().flat_map(|offer| &offer.modes))
+    }
+
+    /// Whether a model leaves the choice to the agent: ours for that, and `default` where the agent lists no such model.
+    pub(crate) fn leaves_choice(&self, agent: &str, model: &str) -> bool {
+        let offers = self.hub.known_offers(agent);
+        let is_listed = offers.is_some_and(|(models, _)| models.models.iter().any(|it| it.id == model));
+        model == DEFAULT_MODEL || (model == "default" && !is_listed)
+    }
+
+    /// Whether a mode is known as one of other agents, and not of this one.
+    pub(crate) fn is_of_others(&self, agent: &str, mode: &str) -> bool {
+        let has = |agent: &AgentInfo| {
+            let offers = self.hub.known_offers(&agent.id);
+            offers.is_some_and(|(_, modes)| modes.modes.iter().any(|it| it.id == mode))
+        };
+        let (own, others): (Vec<_>, Vec<_>) = self.hub.agents().into_iter().partition(|it| it.id == agent);
+        !own.iter().any(has) && others.iter().any(has)
     }
 
     /// Returns the agent of a client that names none.
@@ -174,10 +209,10 @@ mod tests {
         let model =
             |id: &str| AgentModelInfo { id: id.into(), name: None, variants: None, default_variant: None };
         let offer = |models: Vec<AgentModelInfo>, own: Option<&str>| {
-            AgentLists { agent: agent("a", true), models, model: own.map(str::to_owned), modes: vec![] }
-                .model()
+            let (model, windows) = (own.map(str::to_owned), BTreeMap::new());
+            AgentLists { agent: agent("a", true), models, model, modes: vec![], windows }.model()
         };
-        assert_eq!(offer(vec![], Some("x")), "default");
+        assert_eq!(offer(vec![], Some("x")), DEFAULT_MODEL);
         assert_eq!(offer(vec![model("x"), model("y")], Some("y")), "y");
         assert_eq!(offer(vec![model("x")], Some("z")), "x");
     }

@@ -22,10 +22,6 @@ impl ProjectInfo {
         Self { directory: directory.to_owned(), worktree, project, git }
     }
 
-    pub(crate) fn has_git(&self) -> bool {
-        self.git.is_some()
-    }
-
     /// Returns the branch that is checked out, if any is.
     pub(crate) fn branch(&self) -> Option<String> {
         let head = std::fs::read_to_string(self.git.as_ref()?.join("HEAD")).ok()?;

@@ -19,6 +19,7 @@ use super::active_views::ActiveViews;
 use super::ring::{Frame, SharedRing};
 use super::session_view::{SessionView, encode, farewell};
 use super::view_cache::{Shared, ViewCache};
+use super::windows::Windows;
 use crate::faces::opencode::wire::{OcEvent, Payload};
 
 /// The time that a finished command waits for streams that do not read.
@@ -31,6 +32,7 @@ pub(crate) struct Relay {
     /// Serves reads of sessions that are not active.
     view_cache: ViewCache,
     state: Mutex<State>,
+    windows: Windows,
     /// Rings when a stream is open.
     joined: Notify,
 }
@@ -50,6 +52,7 @@ impl Relay {
             ring: SharedRing::default(),
             view_cache: ViewCache::default(),
             state: Mutex::default(),
+            windows: Windows::default(),
             joined: Notify::new(),
         })
     }
@@ -94,6 +97,18 @@ impl Relay {
             live.hush();
             self.state().active_views.remove(longest);
         }
+    }
+
+    pub(crate) fn windows(&self) -> &Windows {
+        &self.windows
+    }
+
+    /// Emits an event about a session that is not in its log.
+    pub(crate) fn announce_in(&self, record: &SessionRecord, payload: Payload) {
+        let directory = Hub::info(record).ok().and_then(|info| info.directory).unwrap_or_default();
+        let json = encode(&OcEvent::loose(jiff::Timestamp::now().as_millisecond(), payload));
+        let (session, directory) = (Some(record.no), directory.into());
+        self.ring.push(vec![Frame { session, sequence: None, directory, json }]);
     }
 
     /// Emits an event of the server itself to all global streams.
@@ -155,6 +170,12 @@ impl Relay {
     async fn tell(&self, live: &mut SessionView) -> Result<(), RuntimeError> {
         while let Some(frames) = live.step(&self.hub).await? {
             self.ring.push(frames);
+        }
+        // Clients read the lists of models again when they hear this.
+        if let Some((agent, model, window)) = live.projector().window()
+            && self.windows.learn(agent, model, window)
+        {
+            self.announce(Payload::InstanceDisposed { directory: String::new() });
         }
         Ok(())
     }

@@ -136,10 +136,12 @@ fn facts_of(record: &SessionRecord) -> Result<SessionSummary, RuntimeError> {
     let unreadable = |_| StoreError::DamagedSession { session: record.id.to_string() };
     let request: CreateSessionRequest = serde_json::from_str(&record.request).map_err(unreadable)?;
     let directory = request.directory.unwrap_or_default();
+    let ProjectInfo { project, worktree, .. } = ProjectInfo::of(&directory);
     Ok(SessionSummary {
         session: record.id.clone(),
         agent: record.agent.clone(),
-        project: ProjectInfo::of(&directory).project,
+        project,
+        worktree,
         directory,
         created: record.created_ms,
         title: request.title,
@@ -148,13 +150,15 @@ fn facts_of(record: &SessionRecord) -> Result<SessionSummary, RuntimeError> {
     })
 }
 
-/// Makes a session's record from its row alone, without reading its log.
+/// Makes a session's record from its row alone, without reading its log. The costs are those of its state.
 pub(crate) fn quick_record(info: SessionInfo) -> Session {
     let directory = info.directory.unwrap_or_default();
+    let ProjectInfo { project, worktree, .. } = ProjectInfo::of(&directory);
     let summary = SessionSummary {
         session: info.session_id,
         agent: info.agent,
-        project: ProjectInfo::of(&directory).project,
+        project,
+        worktree,
         directory,
         created: info.created_at,
         title: info.title,
@@ -163,6 +167,7 @@ pub(crate) fn quick_record(info: SessionInfo) -> Session {
     };
     let mut record = Projector::new(summary).session();
     record.time.updated = info.updated_at;
+    record.cost = info.state.and_then(|state| state.cost_usd).unwrap_or_default();
     record
 }
 

@@ -90,6 +90,19 @@ payload! {
     "tui.toast.show" ToastShow { title: String, message: String, variant: ToastVariant },
 }
 
+impl Payload {
+    /// Whether it changes the messages of a session.
+    pub fn is_about(&self, session: &Id) -> bool {
+        match self {
+            Self::MessageUpdated { session_id, .. }
+            | Self::MessageRemoved { session_id, .. }
+            | Self::PartUpdated { session_id, .. }
+            | Self::PartDelta { session_id, .. } => session_id == session,
+            _ => false,
+        }
+    }
+}
+
 /// The colour of a short note on the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]

@@ -55,6 +55,16 @@ pub fn session_of(id: &str) -> Option<SessionId> {
     SessionId::parse(id.strip_prefix("ses_")?).ok()
 }
 
+/// Names the session of a subagent by its number within that of its agent.
+pub fn subagent(session: &Id, number: usize) -> Id {
+    format!("{session}{SEPARATOR}{number:04}").into()
+}
+
+/// Returns the session of the agent whose subagent has the session `id`.
+pub fn agent_of_subagent(id: &str) -> Option<SessionId> {
+    session_of(id.split_once(SEPARATOR)?.0)
+}
+
 /// Returns the session and the permission of a client's `id`.
 pub fn permission_of(id: &str) -> Option<(SessionId, PermissionId)> {
     let (session, request) = request_of(id.strip_prefix("per_")?)?;

@@ -28,6 +28,13 @@ impl MessageInfo {
             Self::Assistant(assistant) => &assistant.id,
         }
     }
+
+    pub fn session_id(&self) -> &Id {
+        match self {
+            Self::User(user) => &user.session_id,
+            Self::Assistant(assistant) => &assistant.session_id,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -102,10 +102,64 @@ pub struct FileDiff {
     pub status: DiffStatus,
 }
 
+impl FileDiff {
+    /// Tells a file of this directory by its path below it, so that the patch applies there.
+    pub fn below(mut self, directory: &str) -> Self {
+        let inner = self.file.strip_prefix(directory).and_then(|inner| inner.strip_prefix('/'));
+        let Some(inner) = inner.map(str::to_owned) else { return self };
+        self.patch = with_names(&self.patch, &inner);
+        self.file = inner;
+        self
+    }
+}
+
+/// Replaces the names of the file in the head of a patch; a side that does not exist keeps its name.
+fn with_names(patch: &str, path: &str) -> String {
+    let mut is_head = true;
+    let line = |line: &str| {
+        is_head &= !line.starts_with("@@");
+        let is_side =
+            |sign: &str| is_head && line.starts_with(sign) && line.trim_end() != format!("{sign}/dev/null");
+        if is_side("--- ") {
+            format!("--- a/{path}\n")
+        } else if is_side("+++ ") {
+            format!("+++ b/{path}\n")
+        } else if is_head && line.starts_with("diff --git ") {
+            format!("diff --git a/{path} b/{path}\n")
+        } else {
+            line.to_owned()
+        }
+    };
+    patch.split_inclusive('\n').map(line).collect()
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DiffStatus {
     Added,
     Deleted,
     Modified,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn diff(file: &str, patch: &str) -> FileDiff {
+        let (file, patch) = (file.to_owned(), patch.to_owned());
+        FileDiff { file, patch, additions: 1, deletions: 1, status: DiffStatus::Modified }
+    }
+
+    /// B14: `a/home/…` does not apply in the repository.
+    #[test]
+    fn a_changed_file_is_told_by_its_path_below_the_repository() {
+        let patch = "--- a/r/src/x\n+++ /r/src/x\n@@ -1 +1 @@\n--- old\n+new\n";
+        let told = diff("/r/src/x", patch).below("/r");
+        assert_eq!(told.file, "src/x");
+        assert_eq!(told.patch, "--- a/src/x\n+++ b/src/x\n@@ -1 +1 @@\n--- old\n+new\n");
+        let new = diff("/r/x", "--- /dev/null\n+++ b/r/x\n@@ -0,0 +1 @@\n+new\n").below("/r");
+        assert!(new.patch.starts_with("--- /dev/null\n+++ b/x\n"), "{}", new.patch);
+        let outside = diff("/other/x", "--- a\n");
+        assert_eq!(outside.clone().below("/r"), outside);
+    }
 }

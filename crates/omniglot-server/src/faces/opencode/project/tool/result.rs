@@ -72,7 +72,7 @@ fn title(call: &Call, input: &Record) -> String {
 }
 
 fn metadata(part: &CallPart, item: &UniversalItem, came: &Came<'_>, changes: &[FileDiff]) -> Record {
-    let mut metadata = Record::new();
+    let mut metadata = part.metadata();
     let mut put = |key: &str, value: Value| metadata.insert(key.to_owned(), value);
     // The error is shown by itself, and would be there twice.
     if part.tool == BASH && !came.has_failed() {

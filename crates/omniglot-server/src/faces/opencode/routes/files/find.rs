@@ -1,71 +1,52 @@
 //! Finds files by a few letters of their path, for a person who is about to attach one.
-//!
-//! Searches only inside the directory, follows no link, and skips hidden and generated files.
-
-use std::collections::VecDeque;
-use std::path::PathBuf;
 
 use omniglot_runtime::confined::Root;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+use super::walk::{Found, Walk};
 
 /// The limit of entries that are searched in a directory.
 const MOST_ENTRIES: usize = 20_000;
 
-/// Folders with generated files.
-const MADE: [&str; 6] = ["node_modules", "target", "dist", "build", "__pycache__", "venv"];
-
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     /// Below the directory.
     pub(super) path: String,
     #[serde(rename = "type")]
-    pub(super) kind: Kind,
+    kind: Kind,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     File,
     Directory,
 }
 
+impl From<Found> for Entry {
+    fn from(found: Found) -> Self {
+        let path = found.path.to_string_lossy();
+        if found.is_dir {
+            Self { path: format!("{path}/"), kind: Kind::Directory }
+        } else {
+            Self { path: path.into_owned(), kind: Kind::File }
+        }
+    }
+}
+
 /// Returns the best matches first. Blocks.
-pub(super) fn find(directory: &Root, query: &str, limit: usize) -> Vec<Entry> {
+pub(super) fn find(root: &Root, query: &str, limit: usize, wanted: impl Fn(Kind) -> bool) -> Vec<Entry> {
     let query = query.to_lowercase();
-    let mut found: Vec<_> = entries(directory)
-        .into_iter()
+    let mut found: Vec<_> = Walk::new(root)
+        .take(MOST_ENTRIES)
+        .map(Entry::from)
+        .filter(|entry| wanted(entry.kind))
         .filter_map(|entry| Some((distance(&entry.path.to_lowercase(), &query)?, entry)))
         .collect();
     found.sort_by(|(a, one), (b, other)| {
         (a, one.path.len(), &one.path).cmp(&(b, other.path.len(), &other.path))
     });
     found.into_iter().take(limit).map(|(_, entry)| entry).collect()
-}
-
-/// Lists the nearest folders first, so that the limit cuts off deep ones.
-fn entries(directory: &Root) -> Vec<Entry> {
-    let mut found = vec![];
-    let mut todo = VecDeque::from([PathBuf::new()]);
-    while let Some(folder) = todo.pop_front() {
-        for child in directory.list(&folder).unwrap_or_default() {
-            let name = child.name.to_string_lossy().into_owned();
-            if name.starts_with('.') || MADE.contains(&name.as_str()) {
-                continue;
-            }
-            if found.len() == MOST_ENTRIES {
-                return found;
-            }
-            let path = folder.join(&name);
-            let shown = path.to_string_lossy().into_owned();
-            if child.is_dir {
-                found.push(Entry { path: format!("{shown}/"), kind: Kind::Directory });
-                todo.push_back(path);
-            } else {
-                found.push(Entry { path: shown, kind: Kind::File });
-            }
-        }
-    }
-    found
 }
 
 /// Returns the distance of a path from the query; `None` when it lacks some of its letters in their order.
@@ -91,21 +72,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_name_comes_first_and_nothing_hidden_or_outside_is_found() {
+    fn the_nearest_name_comes_first_and_nothing_hidden_ignored_or_outside_is_found() {
         let folder = tempfile::tempdir().unwrap();
-        for path in ["src/main.rs", "domain/x.rs", "main.py", ".git/main", "target/main", "m/a/i/n.txt"] {
+        let files = ["src/main.rs", "domain/x.rs", "main.py", ".git/main", "target/main", "m/a/i/n.txt"];
+        for path in files.into_iter().chain(["logs/main", "m/main.log", "m/main.keep"]) {
             let path = folder.path().join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, "").unwrap();
         }
+        std::fs::write(folder.path().join(".gitignore"), "logs/\nmain.*\n!main.py\n").unwrap();
+        std::fs::write(folder.path().join("m/.ignore"), "!*.keep\n").unwrap();
         std::os::unix::fs::symlink("/", folder.path().join("main-link")).unwrap();
         std::fs::create_dir_all(folder.path().join("data/private/main")).unwrap();
         let root = || Root::open(folder.path(), Private::of(&folder.path().join("data"))).unwrap();
         let paths = |query: &str, limit| -> Vec<String> {
-            find(&root(), query, limit).into_iter().map(|entry| entry.path).collect()
+            find(&root(), query, limit, |_| true).into_iter().map(|entry| entry.path).collect()
         };
-        assert_eq!(paths("MAIN", 9), ["main.py", "src/main.rs", "domain/", "domain/x.rs", "m/a/i/n.txt"]);
+        assert_eq!(paths("MAIN", 9), ["main.py", "m/main.keep", "domain/", "domain/x.rs", "m/a/i/n.txt"]);
         assert_eq!(paths("main", 1), ["main.py"]);
         assert!(paths("zzz", 9).is_empty());
+        let folders = find(&root(), "", 9, |kind| kind == Kind::Directory);
+        assert!(folders.iter().any(|entry| entry.path == "src/") && folders.len() < 9, "{folders:?}");
     }
 }

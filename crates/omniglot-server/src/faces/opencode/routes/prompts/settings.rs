@@ -83,8 +83,16 @@ mod tests {
     fn what_is_wanted_already_changes_nothing() {
         let wanted = Wanted { model: model("gemini", "m"), mode: Some("build".into()), variant: None };
         assert_eq!(patch(&session("default", &["default", "plan"]), wanted).unwrap(), None);
-        let wanted = Wanted { model: model("gemini", "default"), ..Wanted::default() };
+        let wanted = Wanted { model: model("gemini", DEFAULT_MODEL), ..Wanted::default() };
         assert_eq!(patch(&session("default", &[]), wanted).unwrap(), None);
+    }
+
+    /// B3: an agent's own model `default` was taken for the model of an agent that lists none.
+    #[test]
+    fn a_model_named_default_is_one_that_can_be_chosen() {
+        let wanted = Wanted { model: model("gemini", "default"), ..Wanted::default() };
+        let patched = patch(&session("default", &[]), wanted).unwrap().unwrap();
+        assert_eq!(patched.model.as_deref(), Some("default"));
     }
 
     #[test]
