@@ -47,7 +47,7 @@ try {
   await page.getByPlaceholder('password', { exact: true }).fill(token)
   await press('Add server')
   await page.getByText('Omniglot').first().waitFor()
-  await page.getByRole('button', { name: 'More options' }).first().click()
+  await page.getByRole('dialog').getByRole('button', { name: 'More options' }).first().click()
   await page.getByText('Set as default').click()
   told('the server is known')
 

@@ -7,9 +7,11 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Stdio};
 
+use omniglot_schema::PermissionReply;
 use omniglot_testkit::clients::{OpenCode, browser, library, node};
 use omniglot_testkit::daemon::{Daemon, Setup};
 use omniglot_testkit::models::Reply;
+use omniglot_testkit::session_driver::SessionDriver;
 
 use crate::{OMNIGLOT, Real, claude_asks, claude_makes};
 
@@ -38,13 +40,20 @@ impl Page {
     /// Clicks through everything, with this model at first, and these prompts for a text, a permission, a
     /// question and a long turn; the last entry is the text that the long turn begins with.
     fn walk(&self, daemon: &Daemon, model: &str, prompts: [&str; 5]) {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/opencode_face/web.mjs");
+        let mut words = vec![model];
+        words.extend(prompts);
+        self.run("web.mjs", daemon, &words);
+    }
+
+    /// Runs a script in the browser, with these words after those that every script gets.
+    fn run(&self, script: &str, daemon: &Daemon, more: &[&str]) {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/opencode_face");
+        let script = folder.join(script);
         let playwright = library("playwright", "node_modules/playwright-core/index.mjs");
         let (work, face) = (daemon.work(), format!("{}/opencode", daemon.url));
         let words = [&*playwright, &browser(), &self.origin, &face, &daemon.token, work.to_str().unwrap()];
         let home = tempfile::tempdir().unwrap();
-        let output =
-            node(&script, &words).arg(model).args(prompts).env("HOME", home.path()).output().unwrap();
+        let output = node(&script, &words).args(more).env("HOME", home.path()).output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout);
         let complaint = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{said}\n{complaint}");
@@ -90,4 +99,20 @@ fn the_page_drives_claude() {
         ["Speak.", "Make it.", "Ask me.", "Begin.", "This takes long"],
     );
     assert!(made.exists());
+}
+
+/// B4: nothing of the page needs an address that a person would have to know.
+#[test]
+fn a_person_clicks_from_the_first_screen_to_the_diff() {
+    let page = Page::open();
+    let daemon = page.allowed().start();
+    std::fs::write(daemon.work().join("README.md"), "One line.\n").unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let session = SessionDriver::create(&daemon.client, "earlier").await;
+        session.turn("Remember the heron. [[text]]", PermissionReply::Once).await;
+    });
+    page.run("web_first_click.mjs", &daemon, &["Remember the heron."]);
+    let changed = std::fs::read_to_string(daemon.work().join("README.md")).unwrap();
+    assert!(changed.lines().count() > 1, "{changed}");
 }
