@@ -282,7 +282,7 @@ impl Hub {
 
     /// Opens a directory that a client has named, without the private files of the daemon.
     pub fn confined(&self, directory: &Path) -> Result<Root, OpenError> {
-        Root::open(directory, self.private())
+        Root::open(directory, self.private_files())
     }
 
     /// The files that the caller may not attach to a message: for a limited one also the uploads of other sessions.

@@ -75,9 +75,18 @@ impl Hub {
         if is_admin {
             directories.extend(self.inner.file_roots.iter().cloned());
         }
-        // Uploads of other sessions and installed programs are in the data directory.
-        let private = if is_admin { self.private() } else { Private::all_of(&self.inner.data_dir, None) };
-        Ok(FileSpace { directories, private, temporaries: self.inner.temporaries.clone() })
+        let temporaries = self.inner.temporaries.clone();
+        Ok(FileSpace { directories, private: self.private_files(), temporaries })
+    }
+
+    /// The files that the caller does not reach in any directory. Uploads of other sessions and installed programs
+    /// are in the data directory.
+    pub(super) fn private_files(&self) -> Private {
+        if self.caller.may(Scope::Admin) {
+            self.private()
+        } else {
+            Private::all_of(&self.inner.data_dir, None)
+        }
     }
 }
 

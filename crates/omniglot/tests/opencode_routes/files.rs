@@ -100,3 +100,28 @@ async fn a_token_that_only_reads_or_is_limited_sees_no_files() {
         }
     }
 }
+
+/// As by `/v1/fs`: the uploads of others are in the data directory.
+#[tokio::test]
+async fn a_token_that_drives_reads_no_file_of_the_data_directory() {
+    let daemon = daemon();
+    let upload = daemon.data().join("shared/upload.txt");
+    std::fs::write(&upload, "of somebody else").unwrap();
+    let request = CreateTokenRequest {
+        name: "driver".into(),
+        scope: Scope::Drive,
+        sessions: None,
+        expires_in_seconds: None,
+    };
+    let token = daemon.client.create_token(&request).await.unwrap().secret;
+    let path = |route: &str, folder: &std::path::Path| format!("{route}&directory={}", encoded(folder));
+    let (own, driver) = (Face::of(&daemon), Face::of(&daemon).with_token(token));
+    let above = path("/file/content?path=data%2Fshared%2Fupload.txt", daemon.home());
+    let within = path("/file/content?path=upload.txt", &daemon.data().join("shared"));
+    for path in [&above, &within] {
+        assert_eq!(own.get(path).await["content"], "of somebody else");
+        assert_eq!(driver.refused(Method::GET, path, None).await.0, 400, "{path}");
+    }
+    let search = path("/find?pattern=somebody", daemon.home());
+    assert_eq!(driver.get(&search).await, json!([]));
+}
