@@ -230,7 +230,13 @@ impl Client {
     }
 
     pub async fn delete(&self, id: &SessionId) -> Result<(), ClientError> {
-        let request = self.request(Method::DELETE, &["v1", "sessions", id.as_str()], &[]);
+        self.delete_with(id, false).await
+    }
+
+    /// Deletes the session; `force` also loses what is in its worktree alone.
+    pub async fn delete_with(&self, id: &SessionId, force: bool) -> Result<(), ClientError> {
+        let query = [("force", force.then(|| "true".to_owned()))];
+        let request = self.request(Method::DELETE, &["v1", "sessions", id.as_str()], &query);
         accepted(request.send().await?).await.map(drop)
     }
 

@@ -16,7 +16,7 @@ mod live;
 mod mask;
 pub(crate) mod mcp;
 pub(crate) mod prepared;
-mod run_command;
+pub(crate) mod run_command;
 pub(crate) mod session_start;
 pub(crate) mod shared_server;
 pub(crate) mod skills;

@@ -60,6 +60,8 @@ pub enum RuntimeError {
     TooLarge(String),
     #[error("a turn is running")]
     Busy,
+    #[error("the session's worktree {path} has {what}")]
+    WorktreeInUse { what: String, path: String, branch: String },
     #[error(transparent)]
     Restore(#[from] RestoreError),
     #[error("the idempotency key was used with another body")]
@@ -159,6 +161,7 @@ impl RuntimeError {
             Self::AlreadyResolved { .. }
             | Self::ReplyNotTaken { .. }
             | Self::Busy
+            | Self::WorktreeInUse { .. }
             | Self::KeyReused
             | Self::TokenExists(_) => ErrorType::Conflict,
             Self::QueueFull(_) | Self::Overloaded(_) | Self::Stopping => ErrorType::Overloaded,
@@ -214,6 +217,9 @@ impl RuntimeError {
             Self::TokenExists(_) => Some("choose another name, or revoke that token first".into()),
             Self::KeyReused => Some("give every message an Idempotency-Key of its own".into()),
             Self::Busy => Some("cancel the turn first, or send a message with delivery `queue`".into()),
+            Self::WorktreeInUse { branch, .. } => Some(format!(
+                "commit and merge what is on branch {branch}, or delete the session with `force`, which loses it"
+            )),
             Self::Restore(error) => error.hint().map(str::to_owned),
             Self::ReplyNotTaken { .. } => Some(
                 "the session's events tell how the request is resolved; a message goes on with it".into(),

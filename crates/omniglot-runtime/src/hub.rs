@@ -33,6 +33,7 @@ mod terminate;
 mod tokens;
 mod upload;
 mod user_command;
+mod worktree;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -282,7 +283,7 @@ impl Hub {
 
     /// Opens a directory that a client has named, without the private files of the daemon.
     pub fn confined(&self, directory: &Path) -> Result<Root, OpenError> {
-        Root::open(directory, self.private_files())
+        Root::open(directory, self.private_files(None))
     }
 
     /// The files that the caller may not attach to a message: for a limited one also the uploads of other sessions.
@@ -359,8 +360,17 @@ impl Hub {
 
     /// Works also when the log is full or the agent is not known any more.
     pub async fn delete(&self, id: &SessionId) -> Result<(), RuntimeError> {
+        self.delete_with(id, false).await
+    }
+
+    /// As [`delete`](Self::delete); `force` also loses what is in the session's worktree alone.
+    pub async fn delete_with(&self, id: &SessionId, force: bool) -> Result<(), RuntimeError> {
         let _session_lock = self.inner.session_locks.hold(id).await;
         let record = self.record(id).await?;
+        let worktree = self.worktree_of(&record);
+        if let Some(worktree) = worktree.as_ref().filter(|_| !force) {
+            worktree.check_unused().await?;
+        }
         let handle = lock(&self.inner.live).get(id).cloned();
         if let Some(handle) = handle {
             // One that has just retired is gone as well.
@@ -370,6 +380,9 @@ impl Hub {
         self.drop_attachments(record.no);
         self.inner.skills.remove(id);
         self.forget_snapshots(&record).await;
+        if let Some(worktree) = worktree {
+            worktree.remove().await;
+        }
         Ok(())
     }
 

@@ -58,6 +58,9 @@ pub struct CreateSessionRequest {
     /// Whether a person answers the agent's questions; `ask` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub questions: Option<QuestionPolicy>,
+    /// Whether the session works in a git worktree of its own, on a new branch, instead of in the directory itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub worktree: bool,
 }
 
 /// The handling of an agent's questions.
@@ -86,6 +89,7 @@ impl CreateSessionRequest {
             skills: None,
             labels: Labels::new(),
             questions: None,
+            worktree: false,
         }
     }
 }
@@ -256,6 +260,19 @@ pub struct SessionInfo {
     /// The skills of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skills: Option<SkillsConfig>,
+    /// The git worktree that was made for the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<Worktree>,
+}
+
+/// The git worktree of a session; its directory is in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Worktree {
+    /// The folder of the worktree.
+    pub path: String,
+    /// The branch that was made for it.
+    pub branch: String,
 }
 
 /// A list of sessions.

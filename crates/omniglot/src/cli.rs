@@ -215,6 +215,9 @@ pub(crate) struct RunArgs {
     /// Work in a fresh small demo project
     #[arg(long)]
     pub(crate) scratch: bool,
+    /// Work in a git worktree of the session's own, on a new branch
+    #[arg(long, conflicts_with = "scratch")]
+    pub(crate) worktree: bool,
     /// The model to use
     #[arg(long)]
     pub(crate) model: Option<String>,

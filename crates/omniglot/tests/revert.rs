@@ -251,3 +251,39 @@ async fn without_snapshots_a_revert_says_why() {
     assert!(refused.to_string().contains("snapshots = false"), "{refused}");
     assert!(!daemon.data().join("private/snapshots").exists());
 }
+
+#[tokio::test]
+async fn without_git_turns_go_on_and_a_revert_says_what_to_do() {
+    let daemon = setup().env("PATH", "/nowhere").start();
+    let session = SessionDriver::create(&daemon.client, "s").await;
+    let turn = edit(&session).await;
+    assert!(daemon.work().join("notes.txt").exists());
+    assert!(statuses(&session.history().await, ".warning").is_empty());
+    let refused = revert(&session, Some(&turn)).await.unwrap_err();
+    assert_eq!(refused.status(), Some(409));
+    assert!(refused.to_string().contains("git is not installed"), "{refused}");
+}
+
+#[tokio::test]
+async fn the_command_line_reverts_lists_what_is_in_the_way_and_undoes() {
+    let daemon = setup().start();
+    write(&daemon, "README.md", "old\n");
+    let session = SessionDriver::create(&daemon.client, "s").await;
+    let turn = edit(&session).await;
+    let run = |words: &[&str]| {
+        let mut command = Command::new(daemon.program());
+        command.args(["sessions", "revert", "s"]).args(words).env("OMNIGLOT_HOME", daemon.data());
+        let done = command.output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (done.status.code().unwrap(), text(done.stdout), text(done.stderr))
+    };
+    let turn = turn.as_str();
+    assert_eq!(run(&[]), (0, format!("{turn}: reverted, 1 file\n  README.md\n"), String::new()));
+    let undone = format!("{turn}: the revert is taken back, 1 file\n  README.md\n");
+    assert_eq!(run(&["--undo"]), (0, undone, String::new()));
+    write(&daemon, "README.md", "mine\n");
+    let (code, _, said) = run(&["--turn", turn]);
+    assert!(code == 1 && said.contains("README.md") && said.contains("force"), "{said}");
+    assert_eq!(run(&["--force"]).0, 0);
+    assert_eq!(read(&daemon, "README.md"), "old\n");
+}

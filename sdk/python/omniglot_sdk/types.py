@@ -1788,6 +1788,21 @@ class Usage(TypedDict):
     """
 
 
+class Worktree(TypedDict):
+    """
+    The git worktree of a session; its directory is in it.
+    """
+
+    path: str
+    """
+    The folder of the worktree.
+    """
+    branch: str
+    """
+    The branch that was made for it.
+    """
+
+
 class AgentDetail(TypedDict):
     """
     An agent, with the settings of its sessions.
@@ -2902,6 +2917,10 @@ class CreateSessionRequest(TypedDict):
     At most 16, by which sessions are found and tokens are limited.
     """
     questions: NotRequired[QuestionPolicy | None]
+    worktree: NotRequired[bool]
+    """
+    Whether the session works in a git worktree of its own, on a new branch, instead of in the directory itself.
+    """
 
 
 class ErrorEvent(TypedDict):
@@ -3702,6 +3721,7 @@ class SessionDetail(TypedDict):
     The MCP servers of the session, without secrets.
     """
     skills: NotRequired[SkillsConfig | None]
+    worktree: NotRequired[Worktree | None]
     pending: list[PendingRequest]
     """
     Open permissions and questions, oldest first.
@@ -3786,6 +3806,7 @@ class SessionInfo(TypedDict):
     The MCP servers of the session, without secrets.
     """
     skills: NotRequired[SkillsConfig | None]
+    worktree: NotRequired[Worktree | None]
 
 
 class SessionListResponse(TypedDict):

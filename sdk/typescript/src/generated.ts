@@ -1701,6 +1701,8 @@ export interface components {
                 [key: string]: string;
             };
             questions?: components["schemas"]["QuestionPolicy"] | null;
+            /** @description Whether the session works in a git worktree of its own, on a new branch, instead of in the directory itself. */
+            worktree?: boolean;
         };
         /**
          * @description The new session.
@@ -3176,6 +3178,7 @@ export interface components {
                 [key: string]: components["schemas"]["McpServerConfig"];
             } | null;
             skills?: components["schemas"]["SkillsConfig"] | null;
+            worktree?: components["schemas"]["Worktree"] | null;
             /** @description Open permissions and questions, oldest first. */
             pending: components["schemas"]["PendingRequest"][];
             /** @description Counts of native data that did not become an event. */
@@ -3308,6 +3311,7 @@ export interface components {
                 [key: string]: components["schemas"]["McpServerConfig"];
             } | null;
             skills?: components["schemas"]["SkillsConfig"] | null;
+            worktree?: components["schemas"]["Worktree"] | null;
         };
         /** @description A list of sessions. */
         SessionListResponse: {
@@ -3990,6 +3994,13 @@ export interface components {
              * @description The sum of input, output and cache.
              */
             total_tokens?: number | null;
+        };
+        /** @description The git worktree of a session; its directory is in it. */
+        Worktree: {
+            /** @description The folder of the worktree. */
+            path: string;
+            /** @description The branch that was made for it. */
+            branch: string;
         };
     };
     responses: never;
@@ -7680,7 +7691,10 @@ export interface operations {
     };
     delete_session: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Whether work is lost that only the session's worktree has */
+                force?: boolean;
+            };
             header?: never;
             path: {
                 /** @description Session id */
@@ -7726,6 +7740,15 @@ export interface operations {
             };
             /** @description What the path names does not exist */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Its worktree has work that is nowhere else */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -30,9 +30,14 @@ impl Hub {
     ) -> Result<CreateSessionResponse, RuntimeError> {
         let request = self.checked(request)?;
         self.check_skills(&request)?;
-        let request = self.with_directory_config(request).await?;
+        let mut request = self.with_directory_config(request).await?;
+        let worktree = self.add_worktree(&mut request).await?;
         let open = open_of(&request);
-        self.create_with(id, request, open, None).await
+        let created = self.create_with(id, request, open, None).await;
+        if let (Err(_), Some(worktree)) = (&created, worktree) {
+            worktree.remove().await;
+        }
+        created
     }
 
     /// Opens the agent and writes the session down, as a fork if it is one.

@@ -54,10 +54,11 @@ impl Hub {
     /// Returns the directories of a call: the session's, and the configured ones for an `admin`.
     pub async fn file_space(&self, session: Option<&SessionId>) -> Result<FileSpace, RuntimeError> {
         let is_admin = self.caller.may(Scope::Admin);
-        let mut directories = vec![];
+        let (mut directories, mut worktree) = (vec![], None);
         match session {
             Some(id) => {
                 let request = present::request(&self.record(id).await?)?;
+                worktree = super::worktree::shown(&request).map(|worktree| PathBuf::from(worktree.path));
                 directories.push(PathBuf::from(request.directory.unwrap_or_default()));
             }
             None if !is_admin => {
@@ -76,16 +77,16 @@ impl Hub {
             directories.extend(self.inner.file_roots.iter().cloned());
         }
         let temporaries = self.inner.temporaries.clone();
-        Ok(FileSpace { directories, private: self.private_files(), temporaries })
+        Ok(FileSpace { directories, private: self.private_files(worktree), temporaries })
     }
 
     /// The files that the caller does not reach in any directory. Uploads of other sessions and installed programs
-    /// are in the data directory.
-    pub(super) fn private_files(&self) -> Private {
+    /// are in the data directory; `except` is the caller's own place there.
+    pub(super) fn private_files(&self, except: Option<PathBuf>) -> Private {
         if self.caller.may(Scope::Admin) {
             self.private()
         } else {
-            Private::all_of(&self.inner.data_dir, None)
+            Private::all_of(&self.inner.data_dir, except)
         }
     }
 }

@@ -52,6 +52,8 @@ impl Hub {
             permission_mode: snapshot.fold.state.permission_mode.clone(),
             title: None,
             labels: record.labels.clone(),
+            // It works in the directory of its origin, which is the origin's to remove.
+            worktree: false,
             ..request
         };
         let mut open = Open { resume: Some(native), fork: true, ..open_of(&request) };

@@ -60,6 +60,9 @@ impl Hub {
         if request.skills.is_some() {
             return Err(beyond("`skills` brings programs"));
         }
+        if request.worktree {
+            return Err(beyond("`worktree` runs git by the settings of the project"));
+        }
         check_modes(request.agent_mode.as_deref(), request.permission_mode.as_deref())?;
         request.labels.insert(limit.key.clone(), limit.value.clone());
         check_labels(&request.labels).map_err(|error| RuntimeError::InvalidRequest(error.to_string()))?;

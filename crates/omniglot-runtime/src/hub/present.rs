@@ -6,6 +6,7 @@ use omniglot_schema::{
 use omniglot_store::SessionRecord;
 use omniglot_timeline::{Fold, Snapshot};
 
+use super::worktree;
 use crate::error::RuntimeError;
 
 pub(super) fn info(record: &SessionRecord) -> Result<SessionInfo, RuntimeError> {
@@ -51,6 +52,7 @@ fn info_of(record: &SessionRecord, fold: &Fold, request: CreateSessionRequest) -
         now.clone().or(requested).unwrap_or_else(|| default.to_owned())
     };
     SessionInfo {
+        worktree: worktree::shown(&request),
         session_id: record.id.clone(),
         agent: record.agent.clone(),
         agent_mode: or_default(&state.agent_mode, request.agent_mode, "build"),

@@ -65,10 +65,19 @@ impl Hub {
         if !same || !over || !self.inner.store.queue(record.no).await?.is_empty() {
             return Ok(false);
         }
+        let worktree = self.worktree_of(&record);
+        if let Some(worktree) = &worktree
+            && worktree.check_unused().await.is_err()
+        {
+            return Ok(false);
+        }
         flatten(self.inner.store.delete(record.no).await)?;
         self.drop_attachments(record.no);
         self.inner.skills.remove(&found.id);
         self.forget_snapshots(&record).await;
+        if let Some(worktree) = worktree {
+            worktree.remove().await;
+        }
         tracing::debug!(session = %found.id, "retention deleted an ended session");
         Ok(true)
     }

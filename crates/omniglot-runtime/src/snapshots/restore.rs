@@ -45,7 +45,14 @@ impl SessionSnapshots {
         let mut known = known.lock().await;
         let turns = refs::turns(&self.folder(), self.no);
         let shadow = self.shadow()?;
-        let trees = select(turns, order)?;
+        let trees = match select(turns, order) {
+            Err(error @ (RestoreError::NoTurn(_) | RestoreError::NothingLeft)) => {
+                // Where none can be taken, that is the reason.
+                shadow.take_unless_off(&mut known).await?;
+                return Err(error);
+            }
+            selected => selected?,
+        };
         let paths = match timeout(WORK, self.restore_turn(&shadow, &mut known, &trees, order)).await {
             Ok(result) => result?,
             Err(_) => {

@@ -186,6 +186,9 @@ pub(crate) struct RmArgs {
     /// Do not ask; needed where there is no terminal to ask at
     #[arg(short, long)]
     pub(crate) yes: bool,
+    /// Also lose work that only the session's worktree has
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 #[derive(Debug, Args)]

@@ -23,6 +23,7 @@ pub(crate) struct Wanted {
     agent: Option<String>,
     default_agent: String,
     place: Workplace,
+    worktree: bool,
     model: Option<String>,
     force_model: bool,
     permission_mode: Option<String>,
@@ -71,6 +72,7 @@ impl Wanted {
             agent: args.agent.clone(),
             default_agent: default_agent.to_owned(),
             place,
+            worktree: args.worktree,
             model: args.model.clone(),
             force_model: args.force_model,
             permission_mode: args.permission_mode.clone(),
@@ -87,6 +89,7 @@ impl Wanted {
             agent: None,
             default_agent: String::new(),
             place: Workplace::Current,
+            worktree: false,
             model: None,
             force_model: false,
             permission_mode: None,
@@ -140,6 +143,9 @@ impl Wanted {
                 info.agent
             )));
         }
+        if self.worktree && info.worktree.is_none() {
+            bail!(refuse("it has its directory; leave out --worktree, or choose another --session"));
+        }
         if self.place == Workplace::Scratch {
             bail!(refuse("it has its directory; leave out --scratch, or choose another --session"));
         }
@@ -160,17 +166,21 @@ impl Wanted {
             }
             Workplace::Scratch => scratch::make().context("the demo project cannot be made")?,
         };
-        let directory = text(directory)?;
+        let mut directory = text(directory)?;
         let request = self.settings.of_new(CreateSessionRequest {
             directory: Some(directory.clone()),
             model: self.model.clone(),
             force: self.force_model,
             permission_mode: self.permission_mode.clone(),
+            worktree: self.worktree,
             ..CreateSessionRequest::new(agent.clone())
         });
         let answer = client.create(&self.id, &request).await?;
         if let Some(error) = answer.error.filter(|_| !answer.healthy) {
             bail!("agent {agent} cannot work yet: {}", error.message);
+        }
+        if self.worktree {
+            directory = client.detail(&self.id).await?.info.directory.unwrap_or(directory);
         }
         let scratch = self.place == Workplace::Scratch;
         let opened = Opened { agent, directory: Some(directory), after: 0, scratch, new: true, waits: None };

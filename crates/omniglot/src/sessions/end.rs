@@ -53,7 +53,7 @@ pub(crate) async fn remove(args: &RmArgs) -> anyhow::Result<ExitCode> {
         if !args.yes && !confirmed(detail)? {
             return Ok(("kept", "kept"));
         }
-        client.delete(&detail.info.session_id).await?;
+        client.delete_with(&detail.info.session_id, args.force).await?;
         let scratch = remove_scratch(client, &detail.info).await?;
         Ok(("deleted", if scratch { "deleted, with its scratch project" } else { "deleted" }))
     })

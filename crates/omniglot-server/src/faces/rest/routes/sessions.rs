@@ -10,7 +10,7 @@ use omniglot_schema::{
 use omniglot_store::StoreError;
 
 use crate::app::{App, complete};
-use crate::faces::rest::wire::query::{Include, ListQuery};
+use crate::faces::rest::wire::query::{DeleteQuery, Include, ListQuery};
 use crate::http::body::{JsonBody, OptionalJson};
 use crate::http::extract::{NoQuery, PathOf, QueryOf};
 use crate::http::problem::{InSession as _, Problem};
@@ -139,15 +139,21 @@ pub(crate) async fn fork_session(
 ///
 /// Terminates the session and deletes all its data. The id may be used again.
 #[utoipa::path(delete, path = "/v1/sessions/{session_id}", tag = "sessions",
-    params(("session_id" = String, Path, description = "Session id")),
-    responses((status = 204, description = "Session deleted"), Refusals))]
+    params(("session_id" = String, Path, description = "Session id"), DeleteQuery),
+    responses(
+        (status = 204, description = "Session deleted"),
+        (status = 409, description = "Its worktree has work that is nowhere else", body = ProblemDetails,
+            content_type = "application/problem+json"),
+        Refusals,
+    ))]
 pub(crate) async fn delete_session(
     app: App,
     PathOf(id): PathOf<SessionId>,
-    _: NoQuery,
+    QueryOf(query): QueryOf<DeleteQuery>,
 ) -> Result<StatusCode, Problem> {
     let session = id.clone();
-    complete(async move { app.hub.delete(&session).await }).await.in_session(&id)?;
+    let force = query.force.unwrap_or_default();
+    complete(async move { app.hub.delete_with(&session, force).await }).await.in_session(&id)?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -65,6 +65,14 @@ impl From<ListQuery> for ListFilter {
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
+pub(crate) struct DeleteQuery {
+    /// Whether work is lost that only the session's worktree has
+    #[serde(default, deserialize_with = "choice")]
+    pub(crate) force: Option<bool>,
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct AuditListQuery {
     /// Only entries after the one with this number
     #[serde(default, deserialize_with = "sequence")]
