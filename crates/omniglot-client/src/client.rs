@@ -9,7 +9,7 @@ use omniglot_schema::{
     AgentModesResponse, AuditResponse, CancelRequest, CreateSessionRequest, CreateSessionResponse,
     CreateTokenRequest, CreatedToken, DaemonStatus, Delivered, EventsResponse, ForkRequest, HealthResponse,
     ImportResponse, Label, MessageId, MessageRequest, PermissionReplyRequest, ProblemDetails,
-    QuestionReplyRequest, QueueOnCancel, RevertRequest, RevertResponse, SessionDetail, SessionId,
+    QuestionReplyRequest, QueueOnCancel, RevertRequest, RevertResponse, SearchResponse, SessionDetail, SessionId,
     SessionInfo, SessionListResponse, SessionPatch, TokenInfo, TokenListResponse, UniversalEventType,
 };
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
@@ -144,6 +144,12 @@ impl Client {
         ];
         let request = self.request(Method::GET, &["v1", "sessions"], &query);
         Ok(read::<SessionListResponse>(request.send().await?).await?.sessions)
+    }
+
+    /// Finds items of all sessions by their words.
+    pub async fn search(&self, words: &str, limit: Option<u64>) -> Result<SearchResponse, ClientError> {
+        let query = [("q", Some(words.to_owned())), ("limit", limit.map(|limit| limit.to_string()))];
+        read(self.request(Method::GET, &["v1", "search"], &query).send().await?).await
     }
 
     /// Makes a named token. Only this answer has its secret.

@@ -27,6 +27,7 @@ mod reassign;
 mod recover;
 mod retention;
 mod revert;
+mod search;
 mod session_locks;
 mod skills;
 mod terminate;

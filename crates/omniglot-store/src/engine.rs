@@ -12,9 +12,10 @@ use crate::feed::Known;
 use crate::pack::Pack;
 use crate::retention::{EndedSession, PackFacts};
 use crate::types::{
-    AuditQuery, Batch, Blob, ConfigKey, ListFilter, NewSession, Page, QueuedRow, ReadQuery, Receipt,
-    SessionNo, SessionRecord, StoreError, StoredFrame, TokenRecord,
+    AuditQuery, Batch, Blob, ConfigKey, Found, ListFilter, NewSession, Page, QueuedRow, ReadQuery, Receipt,
+    SearchQuery, SessionNo, SessionRecord, StoreError, StoredFrame, TokenRecord,
 };
+use crate::words::Words;
 
 /// One write. `frames` of the batch or session inside are empty: they are in the pack.
 #[derive(Debug)]
@@ -22,6 +23,7 @@ pub(crate) enum Change {
     Append {
         batch: Box<Batch>,
         pack: Option<Pack>,
+        words: Vec<Words>,
     },
     Create(Box<Creation>),
     Delete(SessionNo),
@@ -50,6 +52,8 @@ pub(crate) enum Change {
 pub(crate) struct Creation {
     pub(crate) new: NewSession,
     pub(crate) packs: Vec<Pack>,
+    /// Those of copied events are left to the session that they were copied from.
+    pub(crate) words: Vec<Words>,
     pub(crate) uuid: String,
     pub(crate) epoch: String,
     /// The session of the same id that the new session replaces.
@@ -105,6 +109,12 @@ pub(crate) trait Engine: Send + Sync + 'static {
     /// Does a small piece of removing the remaining rows of a deleted session.
     fn clear(&self, session: SessionNo) -> Result<Progress, StoreError>;
 
+    /// Returns the sessions whose older events cannot be searched yet.
+    fn unindexed(&self) -> Result<Vec<SessionNo>, StoreError>;
+
+    /// Does a small piece of making the older events of a session searchable.
+    fn index(&self, session: SessionNo) -> Result<Progress, StoreError>;
+
     /// Records durably that everything was written; the last call before `close`.
     fn mark_clean(&self) -> Result<(), StoreError>;
 
@@ -113,6 +123,9 @@ pub(crate) trait Engine: Send + Sync + 'static {
 
     /// Returns every session and its last sequence.
     fn heads(&self) -> Result<Vec<Known>, StoreError>;
+
+    /// Returns the events that have the words, newest first.
+    fn search(&self, query: &SearchQuery) -> Result<Vec<Found>, StoreError>;
 
     fn session(&self, id: &SessionId) -> Result<Option<SessionRecord>, StoreError>;
     fn session_numbered(&self, no: SessionNo) -> Result<Option<SessionRecord>, StoreError>;
@@ -149,15 +162,17 @@ impl Change {
         const ROW: usize = 64;
         let events = |events: &[crate::NewEvent]| events.iter().map(|e| e.json.len() + ROW).sum::<usize>();
         let blobs = |blobs: &[Blob]| blobs.iter().map(|blob| blob.bytes.len() + ROW).sum::<usize>();
+        let words = |words: &[Words]| words.iter().map(|words| words.text.len()).sum::<usize>();
         let pack = |pack: &Option<Pack>| pack.as_ref().map_or(0, |p| p.data.len());
         match self {
-            Self::Append { batch, pack: frames } => {
+            Self::Append { batch, pack: frames, words: new } => {
                 let fold = batch.record.as_ref().map_or(0, |r| r.fold.len());
-                events(&batch.events) + blobs(&batch.blobs) + pack(frames) + fold + ROW
+                events(&batch.events) + blobs(&batch.blobs) + pack(frames) + words(new) + fold + ROW
             }
             Self::Create(c) => {
                 let packs: usize = c.packs.iter().map(|pack| pack.data.len()).sum();
-                events(&c.new.events) + blobs(&c.new.blobs) + packs + c.new.request.len() + ROW
+                let texts = packs + words(&c.words) + c.new.request.len();
+                events(&c.new.events) + blobs(&c.new.blobs) + texts + ROW
             }
             Self::Config { value, .. } => value.as_ref().map_or(0, String::len) + ROW,
             Self::Delete(_) | Self::Trim { .. } | Self::Label { .. } | Self::Token(_) | Self::Audit(_) => ROW,
@@ -186,6 +201,15 @@ impl Change {
             | Self::Token(_)
             | Self::Config { .. }
             | Self::Audit(_) => None,
+        }
+    }
+
+    /// Whether the change adds to the index of words.
+    pub(crate) fn has_words(&self) -> bool {
+        match self {
+            Self::Append { words, .. } => !words.is_empty(),
+            Self::Create(creation) => !creation.words.is_empty(),
+            _ => false,
         }
     }
 

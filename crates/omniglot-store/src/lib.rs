@@ -17,6 +17,7 @@ mod sqlite;
 mod store;
 mod subscription;
 mod types;
+mod words;
 mod writer;
 
 pub use changes::{Changes, SessionChange};
@@ -29,3 +30,4 @@ pub use sqlite::DATABASE;
 pub use store::{Options, Store};
 pub use subscription::{Next, Subscription};
 pub use types::*;
+pub use words::search_terms;

@@ -18,6 +18,7 @@ mod repack;
 mod retention;
 mod rows;
 mod schema;
+mod search;
 mod session_row;
 mod sessions;
 mod tokens;
@@ -37,8 +38,8 @@ use crate::engine::{Change, Engine, Outcomes, Progress};
 use crate::feed::Known;
 use crate::retention::{EndedSession, PackFacts};
 use crate::types::{
-    AuditQuery, Blob, ListFilter, Page, QueuedRow, ReadQuery, Receipt, SessionNo, SessionRecord, StoreError,
-    StoredFrame, TokenRecord,
+    AuditQuery, Blob, Found, ListFilter, Page, QueuedRow, ReadQuery, Receipt, SearchQuery, SessionNo,
+    SessionRecord, StoreError, StoredFrame, TokenRecord,
 };
 use pool::Pool;
 use repack::Repack;
@@ -149,6 +150,14 @@ impl Engine for Sqlite {
         self.with_writing(|w| pending_deletes::clear(&mut w.connection, session))
     }
 
+    fn unindexed(&self) -> Result<Vec<SessionNo>, StoreError> {
+        self.readers.with(|c| search::unindexed(c))
+    }
+
+    fn index(&self, session: SessionNo) -> Result<Progress, StoreError> {
+        self.with_writing(|w| search::index_some(&mut w.connection, session))
+    }
+
     fn mark_clean(&self) -> Result<(), StoreError> {
         self.with_writing(|w| {
             open::note_clean_end(&w.connection)?;
@@ -167,6 +176,10 @@ impl Engine for Sqlite {
 
     fn heads(&self) -> Result<Vec<Known>, StoreError> {
         self.readers.with(|c| sessions::heads(c))
+    }
+
+    fn search(&self, query: &SearchQuery) -> Result<Vec<Found>, StoreError> {
+        self.readers.with(|c| search::find(c, query))
     }
 
     fn session(&self, id: &SessionId) -> Result<Option<SessionRecord>, StoreError> {

@@ -22,9 +22,10 @@ use crate::reads::Reads;
 use crate::sqlite::Sqlite;
 use crate::subscription::Subscription;
 use crate::types::{
-    AuditQuery, Batch, Blob, ConfigKey, ListFilter, NewSession, Page, QueuedRow, ReadQuery, Receipt,
-    SessionNo, SessionRecord, StoreError, StoredFrame, TokenRecord,
+    AuditQuery, Batch, Blob, ConfigKey, Found, ListFilter, NewSession, Page, QueuedRow, ReadQuery, Receipt,
+    SearchQuery, SessionNo, SessionRecord, StoreError, StoredFrame, TokenRecord,
 };
+use crate::words;
 use crate::writer::{Answer, Fault, Op, Writer, now_ms};
 
 #[derive(Debug, Clone)]
@@ -122,7 +123,9 @@ impl Store {
         let (answer, committed) = Answer::unit();
         match Pack::new(&std::mem::take(&mut batch.frames)) {
             Ok(pack) => {
-                self.inner.writer.send(Op::Change(Change::Append { batch: Box::new(batch), pack }, answer))
+                let words = words::of_events(&batch.events);
+                let change = Change::Append { batch: Box::new(batch), pack, words };
+                self.inner.writer.send(Op::Change(change, answer));
             }
             Err(error) => answer.send(Err(error)),
         }
@@ -145,7 +148,12 @@ impl Store {
         match Pack::several(&frames).and_then(|packs| Ok((packs, epoch()?))) {
             Ok((packs, epoch)) => {
                 let uuid = uuid::Uuid::now_v7().to_string();
-                let change = Change::Create(Box::new(Creation { new, packs, uuid, epoch, replaces }));
+                let own = new
+                    .events
+                    .iter()
+                    .filter(|event| new.told().any(|(first, last)| (first..=last).contains(&event.seq)));
+                let words = words::of_events(own);
+                let change = Change::Create(Box::new(Creation { new, packs, words, uuid, epoch, replaces }));
                 self.inner.writer.send(Op::Change(change, answer));
             }
             Err(error) => answer.send(Err(error)),
@@ -265,6 +273,11 @@ impl Store {
         }
         let name = name.to_owned();
         self.inner.reads.run(move |engine| engine.blob(session, &name)).await
+    }
+
+    /// Returns the events that have the words, newest first.
+    pub async fn search(&self, query: SearchQuery) -> Result<Vec<Found>, StoreError> {
+        self.inner.reads.run(move |engine| engine.search(&query)).await
     }
 
     /// Returns the queued messages, in order.

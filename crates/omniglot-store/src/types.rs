@@ -202,6 +202,23 @@ pub struct ListFilter {
     pub limit: Option<usize>,
 }
 
+/// The filter of a search for words, newest first.
+#[derive(Debug, Clone)]
+pub struct SearchQuery {
+    /// Words as [`crate::search_terms`] makes them; all must be in an event, the last may go on there.
+    pub terms: Vec<String>,
+    /// Only events before this one.
+    pub before: Option<Found>,
+    pub limit: usize,
+}
+
+/// An event that has the words of a search. Its session may have been deleted meanwhile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    pub session: SessionNo,
+    pub seq: u64,
+}
+
 /// A named token as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenRecord {

@@ -47,7 +47,7 @@ impl Writer {
         fault: Arc<Fault>,
     ) -> Result<Self, StoreError> {
         let (sender, ops) = mpsc::channel();
-        let tidy = Tidy::new(engine.pending_deletes()?);
+        let tidy = Tidy::new(engine.pending_deletes()?, engine.unindexed()?);
         let state = Thread {
             ops,
             waiting: VecDeque::new(),
@@ -231,7 +231,7 @@ impl Thread {
 
     fn publish(&mut self, change: Change, done: &Done) {
         match (change, done) {
-            (Change::Append { batch, pack }, _) => {
+            (Change::Append { batch, pack, .. }, _) => {
                 self.tidy.note(&batch, pack.map_or(0, |pack| pack.data.len()));
                 if self.feeds.publish(batch.session, batch.events) {
                     self.next_sweep.get_or_insert_with(|| Instant::now() + RING_IDLE);

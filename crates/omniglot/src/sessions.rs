@@ -11,6 +11,7 @@ pub(crate) mod find;
 mod import;
 mod list;
 mod revert;
+mod search;
 mod send;
 mod show;
 mod tail;
@@ -22,6 +23,7 @@ use crate::cli::{SessionsArgs, SessionsCommand};
 pub(crate) async fn run(args: SessionsArgs) -> anyhow::Result<ExitCode> {
     match args.command {
         SessionsCommand::List(args) => list::list(&args).await,
+        SessionsCommand::Search(args) => search::search(&args).await,
         SessionsCommand::Show(args) => show::show(&args).await,
         SessionsCommand::Tail(args) => tail::tail(&args).await,
         SessionsCommand::Send(args) => send::send(args).await,

@@ -2446,6 +2446,58 @@ class RevertResponse(TypedDict):
     paths: list[str]
     """
     The files that were written or removed, relative to the session's directory.
+class SearchHit(TypedDict):
+    """
+    One item that has all the words of a search.
+    """
+
+    sessionId: SessionId
+    """
+    The session of the item.
+    """
+    agent: str
+    """
+    The agent of the session.
+    """
+    title: NotRequired[str | None]
+    """
+    The title of the session.
+    """
+    sequence: int
+    """
+    The sequence of the event that completed the item.
+    """
+    time: int
+    """
+    Milliseconds since 1970.
+    """
+    itemId: ItemId
+    """
+    The item.
+    """
+    kind: ItemKind
+    """
+    The kind of the item: a message or a tool call.
+    """
+    role: NotRequired[ItemRole | None]
+    text: str
+    """
+    The words around the first that was searched for, on one line.
+    """
+
+
+class SearchResponse(TypedDict):
+    """
+    Found items, those of the newest session first, and in each the latest first.
+    """
+
+    hits: list[SearchHit]
+    """
+    The found items.
+    """
+    hasMore: bool
+    """
+    Whether there are more.
     """
 
 

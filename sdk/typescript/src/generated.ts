@@ -804,6 +804,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search Sessions
+         * @description Finds messages, commands and paths of all sessions that the token sees by their words.
+         */
+        get: operations["search"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sessions": {
         parameters: {
             query?: never;
@@ -3101,6 +3121,39 @@ export interface components {
          * @enum {string}
          */
         Scope: "metrics" | "read" | "answer" | "drive" | "admin";
+        /** @description One item that has all the words of a search. */
+        SearchHit: {
+            /** @description The session of the item. */
+            sessionId: components["schemas"]["SessionId"];
+            /** @description The agent of the session. */
+            agent: string;
+            /** @description The title of the session. */
+            title?: string | null;
+            /**
+             * Format: int64
+             * @description The sequence of the event that completed the item.
+             */
+            sequence: number;
+            /**
+             * Format: int64
+             * @description Milliseconds since 1970.
+             */
+            time: number;
+            /** @description The item. */
+            itemId: components["schemas"]["ItemId"];
+            /** @description The kind of the item: a message or a tool call. */
+            kind: components["schemas"]["ItemKind"];
+            role?: components["schemas"]["ItemRole"] | null;
+            /** @description The words around the first that was searched for, on one line. */
+            text: string;
+        };
+        /** @description Found items, those of the newest session first, and in each the latest first. */
+        SearchResponse: {
+            /** @description The found items. */
+            hits: components["schemas"]["SearchHit"][];
+            /** @description Whether there are more. */
+            hasMore: boolean;
+        };
         /**
          * @description Whether a server process runs.
          * @enum {string}
@@ -7344,6 +7397,76 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OpenRequestsResponse"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    search: {
+        parameters: {
+            query: {
+                /** @description The words, all of which an item must have; the last may be the beginning of one */
+                q: string;
+                /** @description At most so many items, 1 to 10,000; 100 without it */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The found items */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchResponse"];
                 };
             };
             /** @description The request is not valid */

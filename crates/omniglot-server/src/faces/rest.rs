@@ -25,7 +25,7 @@ use crate::http::access::FaceAccess;
 use crate::http::problem::Problem;
 use routes::{
     agents, all_events, blobs, desktop, directory_config, events, files, health, import, install, messages,
-    process_io, process_terminal, processes, requests, revert, sessions, tokens, uploads,
+    process_io, process_terminal, processes, requests, revert, search, sessions, tokens, uploads,
 };
 
 /// The terminal of a process takes its token in the query, too.
@@ -63,6 +63,7 @@ pub(crate) fn table() -> OpenApiRouter<Unscoped<App>> {
         .routes(routes!(requests::reply_question))
         .routes(routes!(requests::reject_question))
         .routes(routes!(requests::list_requests))
+        .routes(routes!(search::search))
         .routes(routes!(uploads::upload_file))
         .routes(routes!(agents::list_agents))
         .routes(routes!(agents::get_agent))

@@ -26,6 +26,7 @@ const SCOPES: &[(Scope, &[&str])] = &[
             "GET /v1/sessions/{session_id}/events/sse",
             "GET /v1/events/sse",
             "GET /v1/requests",
+            "GET /v1/search",
             "GET /v1/sessions/{session_id}/blobs/{name}",
             "GET /v1/agents",
             "GET /v1/agents/{agent}",

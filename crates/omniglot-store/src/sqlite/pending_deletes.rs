@@ -4,7 +4,7 @@
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, params};
 
-use super::checksum;
+use super::{checksum, search};
 use crate::engine::Progress;
 use crate::types::{SessionNo, StoreError};
 
@@ -49,6 +49,10 @@ pub(super) fn clear(connection: &mut Connection, session: SessionNo) -> Result<P
             transaction.commit()?;
             return Ok(Progress::More);
         }
+    }
+    if search::remove_some(&transaction, session)? {
+        transaction.commit()?;
+        return Ok(Progress::More);
     }
     transaction.execute("DELETE FROM leftovers WHERE session_no = ?1", [session.0])?;
     transaction.commit()?;

@@ -19,12 +19,19 @@ fn create() -> Change {
         events: vec![],
     };
     let (uuid, epoch) = ("u".into(), "e".into());
-    Change::Create(Box::new(crate::engine::Creation { new, packs: vec![], uuid, epoch, replaces: None }))
+    Change::Create(Box::new(crate::engine::Creation {
+        new,
+        packs: vec![],
+        words: vec![],
+        uuid,
+        epoch,
+        replaces: None,
+    }))
 }
 
 fn keep(receipt: &Receipt) -> Change {
     let batch = Batch { receipt: Some(receipt.clone()), ..Batch::new(SessionNo(1)) };
-    Change::Append { batch: Box::new(batch), pack: None }
+    Change::Append { batch: Box::new(batch), pack: None, words: vec![] }
 }
 
 #[test]

@@ -23,6 +23,15 @@ pub(super) fn concerns_one_change(error: &StoreError) -> bool {
     }
 }
 
+/// Whether something in the database may be damaged: neither the disk nor another program is in the way.
+pub(super) fn may_be_damage(error: &StoreError) -> bool {
+    let StoreError::Database(error) = error else { return false };
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::ConstraintViolation | ErrorCode::Unknown)
+    )
+}
+
 pub(super) fn explain(error: &StoreError, dir: &Path, limit: Option<u64>) -> String {
     let dir = dir.display();
     let code = match error {

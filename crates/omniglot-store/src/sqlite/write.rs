@@ -7,8 +7,8 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::rows::{change_queue, insert_events, insert_pack, insert_receipt};
 use super::session_row::{Extent, SessionRow};
-use super::trouble::concerns_one_change;
-use super::{blobs, commits, directory_config, pending_deletes, retention, tokens};
+use super::trouble::{concerns_one_change, may_be_damage};
+use super::{blobs, commits, directory_config, pending_deletes, retention, search, tokens};
 use crate::engine::{Change, Creation, Done, Outcomes};
 use crate::pack::Pack;
 use crate::types::{Batch, NewEvent, RecordUpdate, SessionNo, SessionRecord, StoreError};
@@ -24,6 +24,14 @@ pub(super) fn commit(
             // A full log has no room for a note either, and these make some.
             Err(_) if changes.iter().all(Change::makes_room) => {
                 attempt(connection, changes, now_ms, &refused, Order::Unknown)
+            }
+            // Perhaps it is only the index that is damaged.
+            Err(error) if may_be_damage(&error) && changes.iter().any(Change::has_words) => {
+                let attempted = attempt(connection, changes, now_ms, &refused, Order::NotedWithoutWords);
+                if matches!(attempted, Ok(Attempt::Committed(_))) {
+                    search::renew(connection, &error)?;
+                }
+                attempted
             }
             attempted => attempted,
         };
@@ -42,10 +50,11 @@ pub(super) fn commit(
     }
 }
 
-/// Whether the place of a transaction in the order of all events is written.
+/// Whether the place of a transaction in the order of all events is written, and its words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Order {
     Noted,
+    NotedWithoutWords,
     Unknown,
 }
 
@@ -82,6 +91,9 @@ fn attempt(
         }
     }
     if order == Order::Noted {
+        search::note(&transaction, changes, &outcomes)?;
+    }
+    if order != Order::Unknown {
         commits::note(&transaction, changes, &outcomes)?;
     }
     transaction.commit()?;
@@ -90,7 +102,7 @@ fn attempt(
 
 fn apply(transaction: &Transaction<'_>, change: &Change, now_ms: i64) -> Result<Done, StoreError> {
     match change {
-        Change::Append { batch, pack } => append(transaction, batch, pack.as_ref(), now_ms),
+        Change::Append { batch, pack, .. } => append(transaction, batch, pack.as_ref(), now_ms),
         Change::Create(creation) => create(transaction, creation, now_ms),
         Change::Delete(session) => delete(transaction, *session),
         Change::Trim { session, to } => retention::trim(transaction, *session, *to),

@@ -97,6 +97,18 @@ impl Engine for Notes {
         Ok(Progress::Finished)
     }
 
+    fn unindexed(&self) -> Result<Vec<SessionNo>, StoreError> {
+        Ok(vec![])
+    }
+
+    fn index(&self, _: SessionNo) -> Result<Progress, StoreError> {
+        Ok(Progress::Finished)
+    }
+
+    fn search(&self, _: &SearchQuery) -> Result<Vec<Found>, StoreError> {
+        Err(StoreError::Closed)
+    }
+
     fn mark_clean(&self) -> Result<(), StoreError> {
         self.call("mark clean".into());
         Ok(())
@@ -203,7 +215,7 @@ impl Harness {
 
     fn send_with(&self, batch: Batch, pack: Option<Pack>) -> oneshot::Receiver<Result<(), StoreError>> {
         let (answer, receiver) = Answer::unit();
-        self.writer.send(Op::Change(Change::Append { batch: Box::new(batch), pack }, answer));
+        self.writer.send(Op::Change(Change::Append { batch: Box::new(batch), pack, words: vec![] }, answer));
         receiver
     }
 

@@ -1,5 +1,5 @@
 //! Work for idle times, in small pieces: packing the frames of ended turns, and of turns that say much; removing the
-//! rows of deleted sessions.
+//! rows of deleted sessions; making older sessions searchable.
 //!
 //! The writer decides when there is time for a piece, the engine does the work.
 
@@ -23,6 +23,7 @@ const LONG_TURN: usize = 2 << 20;
 enum Chore {
     Repack(SessionNo),
     Clear(SessionNo),
+    Index(SessionNo),
 }
 
 pub(super) struct Tidy {
@@ -32,9 +33,10 @@ pub(super) struct Tidy {
 }
 
 impl Tidy {
-    /// Begins with the deletions that an earlier run has not finished.
-    pub(super) fn new(pending_deletes: Vec<SessionNo>) -> Self {
-        let chores = pending_deletes.into_iter().map(Chore::Clear).collect();
+    /// Begins with what an earlier run has not finished.
+    pub(super) fn new(pending_deletes: Vec<SessionNo>, unindexed: Vec<SessionNo>) -> Self {
+        let clear = pending_deletes.into_iter().map(Chore::Clear);
+        let chores = clear.chain(unindexed.into_iter().map(Chore::Index)).collect();
         Self { chores, unpacked: HashMap::new() }
     }
 
@@ -58,7 +60,7 @@ impl Tidy {
 
     pub(super) fn deleted(&mut self, session: SessionNo) {
         self.unpacked.remove(&session);
-        self.chores.retain(|chore| *chore != Chore::Repack(session));
+        self.chores.retain(|chore| ![Chore::Repack(session), Chore::Index(session)].contains(chore));
         self.chores.push_back(Chore::Clear(session));
     }
 
@@ -75,7 +77,7 @@ impl Tidy {
     /// Removes all rows of deleted sessions; returns whether a deletion was finished.
     pub(super) fn clear(&mut self, engine: &dyn Engine) -> bool {
         let before = self.chores.len();
-        self.chores.retain(|chore| matches!(chore, Chore::Repack(_)) || !chore.is_finished_now(engine));
+        self.chores.retain(|chore| !matches!(chore, Chore::Clear(_)) || !chore.is_finished_now(engine));
         self.chores.len() < before
     }
 
@@ -92,6 +94,7 @@ impl Chore {
         match self {
             Self::Repack(session) => engine.repack(session),
             Self::Clear(session) => engine.clear(session),
+            Self::Index(session) => engine.index(session),
         }
     }
 
@@ -109,6 +112,7 @@ impl Chore {
         let what = match self {
             // No frame is lost: frames stay as they are until the next turn ends.
             Self::Repack(_) => "the frames of a turn stay unpacked",
+            Self::Index(_) => "an older session cannot be searched until the next start",
             Self::Clear(_) => "what a deleted session has left stays until the next start",
         };
         tracing::warn!(error = error as &dyn std::error::Error, "{what}");

@@ -13,6 +13,7 @@ mod read;
 mod reopen;
 mod repack;
 mod retention;
+mod search;
 mod support;
 mod tokens;
 mod trouble;

@@ -19,6 +19,8 @@ pub(crate) enum SessionsCommand {
     /// List sessions, newest first
     #[command(alias = "ls")]
     List(ListArgs),
+    /// Find what was said and done in all sessions: words, commands and paths
+    Search(SearchArgs),
     /// Show one session: its state, and what waits for an answer
     Show(OneArgs),
     /// Show what was said and done in a session
@@ -79,6 +81,18 @@ pub(crate) struct ListArgs {
     /// At most so many
     #[arg(short = 'n', long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub(crate) limit: Option<u64>,
+    #[command(flatten)]
+    pub(crate) talk: TalkArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SearchArgs {
+    /// The words, all of which an item must have; the last may be the beginning of one
+    #[arg(value_name = "TEXT", required = true)]
+    pub(crate) words: Vec<String>,
+    /// At most so many
+    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub(crate) limit: u64,
     #[command(flatten)]
     pub(crate) talk: TalkArgs,
 }

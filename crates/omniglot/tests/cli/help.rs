@@ -28,6 +28,7 @@ fn every_command_has_help_that_says_what_it_does() {
         &["sessions"],
         &["sessions", "list"],
         &["sessions", "show"],
+        &["sessions", "search"],
         &["sessions", "tail"],
         &["sessions", "send"],
         &["sessions", "answer"],

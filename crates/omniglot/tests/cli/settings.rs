@@ -98,3 +98,25 @@ fn b13_a_run_tells_the_stderr_of_a_crash() {
         assert!(run.exited(1).stdout.contains("this crash was asked for"), "{run:?}");
     }
 }
+
+/// What was said and done is found by its words, in all sessions.
+#[test]
+fn sessions_are_searched() {
+    let harness = Harness::new();
+    harness.run(&["--session", "s", "Remember the heron. [[text:1]]"]).exited(0);
+    harness.run(&["--session", "t", "--approve", "once", "[[permission]]"]).exited(0);
+    let found = sessions(&harness, &["search", "heron", "remem"]);
+    let line = found.exited(0).stdout.lines().nth(1).unwrap();
+    assert!(
+        line.starts_with("s ") && line.contains("person") && line.contains("Remember the heron."),
+        "{found:?}"
+    );
+    let command = sessions(&harness, &["search", "echo hello", "--json"]);
+    let hits: Vec<Value> =
+        command.exited(0).stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(hits.iter().any(|hit| hit["sessionId"] == "t" && hit["kind"] == "tool_call"), "{hits:?}");
+    sessions(&harness, &["search", "kingfisher"]).exited(1);
+    assert!(sessions(&harness, &["search", "*"]).exited(1).stderr.contains("no word"), "q without words");
+    sessions(&harness, &["rm", "--yes", "s"]).exited(0);
+    sessions(&harness, &["search", "heron"]).exited(1);
+}

@@ -41,6 +41,8 @@ async fn the_rest_face_shows_no_other_session() {
     refused(client.patch(id, &SessionPatch { title: Some("t".into()), ..Default::default() }).await, 404);
     refused(SessionDriver::of(client, "other").reply(&asked, PermissionReply::Once).await, 404);
     refused(client.daemon().await, 403);
+    assert!(client.search("demo", None).await.unwrap().hits.is_empty());
+    assert!(!daemon.client.search("demo", None).await.unwrap().hits.is_empty());
     assert_eq!(names(&daemon.client.list(&SessionFilter::default()).await.unwrap()), ["other", "mine"]);
     other.reply(&asked, PermissionReply::Once).await.unwrap();
 }

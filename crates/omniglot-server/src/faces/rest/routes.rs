@@ -16,6 +16,7 @@ pub(crate) mod process_terminal;
 pub(crate) mod processes;
 pub(crate) mod requests;
 pub(crate) mod revert;
+pub(crate) mod search;
 pub(crate) mod sessions;
 pub(crate) mod tokens;
 pub(crate) mod uploads;

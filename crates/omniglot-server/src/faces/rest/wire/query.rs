@@ -174,6 +174,31 @@ impl OpenRequestsQuery {
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
+pub(crate) struct SearchQuery {
+    /// The words, all of which an item must have; the last may be the beginning of one
+    #[serde(default, deserialize_with = "text")]
+    #[param(value_type = String, required = true)]
+    q: Option<String>,
+    /// At most so many items, 1 to 10,000; 100 without it
+    #[serde(default, deserialize_with = "limit")]
+    #[param(value_type = Option<u64>, minimum = 1, maximum = 10_000)]
+    limit: Option<usize>,
+}
+
+impl SearchQuery {
+    const DEFAULT_LIMIT: usize = 100;
+
+    pub(crate) fn q(&self) -> &str {
+        self.q.as_deref().unwrap_or_default()
+    }
+
+    pub(crate) fn limit(&self) -> usize {
+        self.limit.unwrap_or(Self::DEFAULT_LIMIT)
+    }
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct ImportQuery {
     /// The directory of the session from now on; without it the previous one
     #[serde(default, deserialize_with = "text")]
