@@ -58,7 +58,7 @@ struct Attached {
     from: StreamFrom,
     /// The last event that the session's detail includes: what came before is told by the detail.
     known: u64,
-    /// What was said before, until all of it is read.
+    /// The transcript so far, until all of it is read.
     history: Option<History>,
     /// Whether a turn runs.
     busy: bool,

@@ -1,4 +1,4 @@
-//! What a client learns beside the protocol's own words: whose sessions it sees, and how a session ended.
+//! Keys beside the protocol's own words: a client sees the sessions of its agent, and how a session ended.
 
 use std::os::unix::fs::PermissionsExt as _;
 

@@ -109,7 +109,7 @@ fn every_shell_gets_its_completions() {
     assert!(omniglot(&["completions", "nonsense"]).exited(2).stderr.contains("bash"));
 }
 
-/// What a shell is offered after these words.
+/// Returns the words that a shell is offered next.
 fn offered(harness: &Harness, words: &[&str]) -> Vec<String> {
     let mut command = harness.command(&[&["--", "omniglot"], words].concat());
     command.env("OMNIGLOT_COMPLETE", "bash").env("_CLAP_IFS", "\n");

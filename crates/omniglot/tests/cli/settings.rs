@@ -99,7 +99,7 @@ fn b13_a_run_tells_the_stderr_of_a_crash() {
     }
 }
 
-/// What was said and done is found by its words, in all sessions.
+/// Messages and commands of all sessions are found by their words.
 #[test]
 fn sessions_are_searched() {
     let harness = Harness::new();
