@@ -58,6 +58,9 @@ export async function play({ sdk, proxied, direct, token, restart }) {
   equal(await everything.over, reason);
   await leavesEarly(session);
   await comesLate(client, session.id);
+  const fork = await new Omniglot({ url: direct, token }).sessions.open(session.id).fork();
+  await comesLate(client, fork.id);
+  await fork.delete();
   await removesFromTheQueue(session, new Omniglot({ url: direct, token }).sessions.open(session.id));
   await throwsInCallbacks(session);
   await losesItsLog(Omniglot, direct, token);
