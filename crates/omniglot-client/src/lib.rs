@@ -8,11 +8,13 @@ mod client;
 mod directory_config;
 mod error;
 mod files;
+mod processes;
 mod sse;
 mod stream;
 
 pub use acp::AcpMessage;
 pub use client::{Client, EventsQuery, Receipt, SessionFilter, StreamFrom};
 pub use error::ClientError;
+pub use processes::ProcessLogsQuery;
 pub use sse::{SseFrame, SseParser};
 pub use stream::{EventStream, FrameStream, SseItem};

@@ -9,6 +9,8 @@
 
 #[path = "processes/access.rs"]
 mod access;
+#[path = "processes/client.rs"]
+mod client;
 #[path = "processes/ending.rs"]
 mod ending;
 #[path = "processes/logs.rs"]
