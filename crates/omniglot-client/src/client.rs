@@ -9,8 +9,9 @@ use omniglot_schema::{
     AgentModesResponse, AuditResponse, CancelRequest, CreateSessionRequest, CreateSessionResponse,
     CreateTokenRequest, CreatedToken, DaemonStatus, Delivered, EventsResponse, ForkRequest, HealthResponse,
     ImportResponse, Label, MessageId, MessageRequest, PermissionReplyRequest, ProblemDetails,
-    QuestionReplyRequest, QueueOnCancel, RevertRequest, RevertResponse, SearchResponse, SessionDetail, SessionId,
-    SessionInfo, SessionListResponse, SessionPatch, TokenInfo, TokenListResponse, UniversalEventType,
+    QuestionReplyRequest, QueueOnCancel, RevertRequest, RevertResponse, SearchResponse, SessionDetail,
+    SessionId, SessionInfo, SessionListResponse, SessionPatch, TokenInfo, TokenListResponse,
+    UniversalEventType,
 };
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use reqwest::{Method, RequestBuilder, Response, Url};

@@ -15,8 +15,8 @@ mod step;
 mod turn_process;
 mod undelivered;
 mod undo;
-mod work_tree;
 mod user_command;
+mod work_tree;
 
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
@@ -50,9 +50,9 @@ pub(crate) use idle::Activity;
 pub(crate) use step::{Step, record_of};
 use turn_process::TurnProcess;
 use undelivered::Undelivered;
+pub(crate) use user_command::UserCommand;
 pub(crate) use work_tree::FileWork;
 use work_tree::WorkTree;
-pub(crate) use user_command::UserCommand;
 
 /// The receipt of a message: it is committed.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
@@ -494,6 +494,8 @@ impl Session {
         let is_free = self.timeline.fold().open_turn.is_none() && !self.is_sending();
         if is_free && self.cancel_is_over() && !self.settings_first() {
             self.deliver_next();
+            // The turn may end with the next thing that is heard.
+            self.follow_turns();
         }
         self.publish_activity();
     }

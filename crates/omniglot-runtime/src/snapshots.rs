@@ -1,7 +1,8 @@
 //! Snapshots of sessions' directories before and after each turn, and their restoration.
 //!
 //! Each directory has a bare repository of our own below `private/snapshots`, whose refs name session and turn; the
-//! project's repository is only read. Git does the work. Nothing here fails a turn: one without snapshots goes on.
+//! project's repository is only read. Paths are relative to the top of the project: where that is another one, because
+//! somebody ran `git init`, the snapshots are others, too. Git does the work. Nothing here fails a turn: one without snapshots goes on.
 
 mod changes;
 mod git;
@@ -46,13 +47,13 @@ struct Inner {
     data_dir: PathBuf,
     home: Option<PathBuf>,
     supervisor: Supervisor,
-    directories: Mutex<HashMap<PathBuf, Arc<tokio::sync::Mutex<Known>>>>,
+    repositories: Mutex<HashMap<PathBuf, Arc<tokio::sync::Mutex<Known>>>>,
     /// Sessions that were told why they have no snapshots.
     told: Mutex<HashSet<SessionNo>>,
     tasks: TaskTracker,
 }
 
-/// The state of a directory that is known without asking git.
+/// The state of a repository that is known without asking git.
 #[derive(Debug, Default)]
 struct Known {
     /// The tree of the index as it is.
@@ -71,7 +72,8 @@ pub struct SessionSnapshots {
 /// The snapshot before a turn, or the reason for its absence.
 #[derive(Debug, Clone)]
 pub enum Before {
-    Taken(Tree),
+    /// Taken from the state at this moment.
+    Taken(Tree, Instant),
     Missing(SnapshotError),
 }
 
@@ -84,7 +86,7 @@ impl Snapshots {
             data_dir: real(data_dir.to_owned()),
             home: std::env::var_os("HOME").map(PathBuf::from).map(real),
             supervisor,
-            directories: Mutex::default(),
+            repositories: Mutex::default(),
             told: Mutex::default(),
             tasks,
         };
@@ -114,8 +116,8 @@ impl Snapshots {
         }
     }
 
-    fn known(&self, directory: &Path) -> Arc<tokio::sync::Mutex<Known>> {
-        lock(&self.inner.directories).entry(directory.to_owned()).or_default().clone()
+    fn known(&self, repository: &Path) -> Arc<tokio::sync::Mutex<Known>> {
+        lock(&self.inner.repositories).entry(repository.to_owned()).or_default().clone()
     }
 
     fn spawn<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
@@ -126,21 +128,25 @@ impl Snapshots {
 impl SessionSnapshots {
     /// Takes the snapshot before the next turn; waits for it within bounds.
     pub async fn before(&self) -> Before {
-        let session = self.clone();
+        let (session, began) = (self.clone(), Instant::now());
         let pending = async move {
-            let tree = session.take().await?;
-            refs::keep_pending(&session.folder(), session.no, &tree)?;
+            let shadow = session.shadow()?;
+            let tree = session.take(&shadow).await?;
+            refs::keep_pending(shadow.repository(), session.no, &tree)?;
             Ok(tree)
         };
         match self.within_bounds(pending).await {
-            Ok(tree) => Before::Taken(tree),
+            Ok(tree) => Before::Taken(tree, began),
             Err(error) => Before::Missing(error),
         }
     }
 
     /// Keeps the snapshot that was taken before the turn.
     pub fn begin(&self, turn: &TurnName, before: &Tree) {
-        if let Err(error) = refs::keep(&self.folder(), self.no, turn, refs::BEFORE, before) {
+        let kept = self
+            .shadow()
+            .and_then(|shadow| Ok(refs::keep(shadow.repository(), self.no, turn, refs::BEFORE, before)?));
+        if let Err(error) = kept {
             tracing::warn!(%error, "the snapshot before a turn is not kept");
         }
     }
@@ -149,8 +155,9 @@ impl SessionSnapshots {
     pub fn after(&self, turn: TurnName) -> JoinHandle<Result<(), SnapshotError>> {
         let session = self.clone();
         let pending = async move {
-            let tree = session.take().await?;
-            Ok(refs::keep_in_turn(&session.folder(), session.no, &turn, refs::AFTER, &tree)?)
+            let shadow = session.shadow()?;
+            let tree = session.take(&shadow).await?;
+            Ok(refs::keep_in_turn(shadow.repository(), session.no, &turn, refs::AFTER, &tree)?)
         };
         let session = self.clone();
         self.all.spawn(async move { session.within_bounds(pending).await })
@@ -171,24 +178,34 @@ impl SessionSnapshots {
         error.is_worth_telling() && lock(&self.all.inner.told).insert(self.no)
     }
 
-    /// Removes everything that is kept of the session.
+    /// Removes everything that is kept of the session. Garbage is collected in the background.
     pub async fn forget(&self) {
-        let known = self.all.known(&self.directory);
-        let mut known = known.lock().await;
-        let folder = self.folder();
-        refs::remove_session(&folder, self.no);
-        if refs::sessions(&folder).next().is_some() {
-            if let Ok(shadow) = self.shadow() {
-                shadow.collect_garbage().await;
+        let name = self.name();
+        let of_directory = refs::entries(&self.all.folder()).filter(|entry| entry.starts_with(&name));
+        for repository in of_directory.map(|entry| self.all.folder().join(entry)) {
+            let known = self.all.known(&repository);
+            let mut known = known.lock().await;
+            refs::remove_session(&repository, self.no);
+            if refs::sessions(&repository).next().is_none() {
+                known.tree = None;
+                remove_folder(&repository);
+                drop(known);
+                lock(&self.all.inner.repositories).remove(&repository);
+                continue;
             }
-            return;
-        }
-        known.tree = None;
-        remove_folder(&folder);
-        drop(known);
-        let mut directories = lock(&self.all.inner.directories);
-        if directories.get(&self.directory).is_some_and(|known| Arc::strong_count(known) <= 2) {
-            directories.remove(&self.directory);
+            drop(known);
+            if let Ok(shadow) = self.shadow()
+                && shadow.repository() == repository
+            {
+                let all = self.all.clone();
+                self.all.spawn(async move {
+                    let known = all.known(&repository);
+                    let _known = known.lock().await;
+                    if timeout(WORK, shadow.collect_garbage()).await.is_err() {
+                        tracing::warn!("snapshots of deleted sessions are not collected yet");
+                    }
+                });
+            }
         }
     }
 
@@ -204,9 +221,8 @@ impl SessionSnapshots {
         }
     }
 
-    async fn take(&self) -> Result<Tree, SnapshotError> {
-        let shadow = self.shadow()?;
-        let known = self.all.known(&self.directory);
+    async fn take(&self, shadow: &Shadow) -> Result<Tree, SnapshotError> {
+        let known = self.all.known(shadow.repository());
         let mut known = known.lock().await;
         shadow.take_unless_off(&mut known).await
     }
@@ -217,13 +233,20 @@ impl SessionSnapshots {
             return Err(SnapshotError::Disabled);
         }
         let project = Project::of(&self.directory, home.as_deref(), data_dir)?;
-        Ok(Shadow::new(self.folder(), project, supervisor.clone()))
+        let top = digest(project.top.as_os_str().as_encoded_bytes());
+        let repository = self.all.folder().join(format!("{}-{top}", self.name()));
+        Ok(Shadow::new(repository, project, supervisor.clone()))
     }
 
-    fn folder(&self) -> PathBuf {
-        let hash = crate::digest::sha256(self.directory.as_os_str().as_encoded_bytes());
-        self.all.folder().join(hash.get(..32).unwrap_or(&hash))
+    /// The beginning of the names of the directory's repositories.
+    fn name(&self) -> String {
+        digest(self.directory.as_os_str().as_encoded_bytes())
     }
+}
+
+/// A name of 32 characters.
+fn digest(bytes: &[u8]) -> String {
+    crate::digest::sha256(bytes).chars().take(32).collect()
 }
 
 impl Shadow {

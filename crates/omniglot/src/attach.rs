@@ -43,9 +43,10 @@ pub(crate) async fn attach(args: AttachArgs) -> anyhow::Result<ExitCode> {
         history: Some(History::new(args.history)),
         busy: false,
         own: HashSet::new(),
+        unsent: false,
     };
     attached.stay(&home).await?;
-    Ok(ExitCode::SUCCESS)
+    Ok(if attached.unsent { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 struct Attached {
@@ -64,6 +65,8 @@ struct Attached {
     busy: bool,
     /// The messages that were sent from here, which the person has on the screen.
     own: HashSet<MessageId>,
+    /// Whether a message could not be sent.
+    unsent: bool,
 }
 
 /// The reason why the session is not watched any more.
@@ -179,6 +182,9 @@ impl Attached {
         if event.sequence > self.known {
             self.end_history();
             self.follow(&event);
+        } else if let EventData::TurnStarted(data) = &event.data {
+            // It began while there was no connection.
+            data.metadata.message_id.iter().for_each(|message| _ = self.own.remove(message));
         }
         let text = self.output.render(&event, &json);
         match &mut self.history {
@@ -223,7 +229,10 @@ impl Attached {
         let key = Uuid::new_v4().to_string();
         match client.post(self.id()?, &request, Some(&key)).await {
             Ok(receipt) => _ = self.own.insert(receipt.message_id),
-            Err(error) => self.output.complain(&format!("the message was not sent: {error}")),
+            Err(error) => {
+                self.unsent = true;
+                self.output.complain(&format!("the message was not sent: {error}"));
+            }
         }
         Ok(())
     }

@@ -39,23 +39,24 @@ impl Hub {
         let mut after = detail.info.event_count;
         loop {
             match self.ask(id, SessionCommand::RecordCommand(done.clone())).await {
-                // A turn began while the command ran: it is written down behind it.
-                Err(RuntimeError::Busy) => after = self.end_of_turn(&record, after).await?,
+                // A turn began while the command ran, or a message waits: it is written down behind them.
+                Err(RuntimeError::Busy) => after = self.change(&record, after).await?,
                 answer => return answer?.ok_or(RuntimeError::Stopping),
             }
         }
     }
 
-    /// Returns the position of the next end of a turn, once it is there.
-    async fn end_of_turn(&self, record: &SessionRecord, after: u64) -> Result<u64, RuntimeError> {
+    /// Returns the position of the next event after which the session may be idle, once it is there.
+    async fn change(&self, record: &SessionRecord, after: u64) -> Result<u64, RuntimeError> {
         let mut log = self.subscribe(record, after);
         loop {
             let Next::Events(events) = log.next(BATCH).await? else {
                 return Err(RuntimeError::SessionNotFound(record.id.to_string()));
             };
-            let mut ends = events.iter().filter(|event| event.kind == UniversalEventType::TurnEnded);
-            if let Some(end) = ends.next() {
-                return Ok(end.seq);
+            let kinds = [UniversalEventType::TurnEnded, UniversalEventType::SessionUpdated];
+            let mut changes = events.iter().filter(|event| kinds.contains(&event.kind));
+            if let Some(change) = changes.next() {
+                return Ok(change.seq);
             }
         }
     }

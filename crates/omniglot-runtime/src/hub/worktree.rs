@@ -99,8 +99,20 @@ impl SessionWorktree {
             Err(why) => return Err(in_use(&format!("an unknown state ({why})"))),
         }
         let exclude = format!("--exclude={}", self.branch);
-        let unmerged =
-            ["rev-list", "--max-count=1", "HEAD", "--not", &exclude, "--branches", "--remotes", "--tags"];
+        // The agent may have switched to another branch, or removed this one. A pattern without a wildcard would
+        // mean the branches below.
+        let own = format!("--branches=[o]{}", self.branch.strip_prefix('o').unwrap_or(&self.branch));
+        let unmerged = [
+            "rev-list",
+            "--max-count=1",
+            "HEAD",
+            &own,
+            "--not",
+            &exclude,
+            "--branches",
+            "--remotes",
+            "--tags",
+        ];
         match git(&self.supervisor, &self.top, &unmerged).await {
             Ok(commits) if commits.trim().is_empty() => Ok(()),
             Ok(_) => Err(in_use("commits that no other branch has")),

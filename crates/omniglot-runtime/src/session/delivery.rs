@@ -68,7 +68,7 @@ impl Session {
             started: !waits,
             sending: None,
             // A message that has to wait is not sent to the directory as it is now.
-            before: before.filter(|_| free),
+            before: before.filter(|before| free && self.work_tree.is_current(before)),
         });
         if free {
             self.deliver_next();

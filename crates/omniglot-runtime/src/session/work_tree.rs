@@ -35,6 +35,8 @@ pub(super) struct WorkTree {
     /// The open turn, if it has a snapshot.
     turn: Option<TurnName>,
     pending: Option<Pending>,
+    /// When a turn or work on the files last began or ended: older snapshots do not count.
+    touched: Option<Instant>,
     /// Until then the end of the turn is not told: what somebody changes once it is told is no part of the turn.
     hold_until: Option<Instant>,
 }
@@ -74,6 +76,15 @@ impl WorkTree {
 
     pub(super) fn end_hold(&mut self) {
         self.hold_until = None;
+    }
+
+    /// Whether the snapshot is of the directory as it is.
+    pub(super) fn is_current(&self, before: &Before) -> bool {
+        let since = |taken: Instant| self.touched.is_none_or(|touched| touched < taken);
+        match before {
+            Before::Taken(_, taken) => !self.is_pending() && since(*taken),
+            Before::Missing(_) => true,
+        }
     }
 
     pub(super) fn message_sent(&mut self, before: Option<Before>) {
@@ -120,11 +131,13 @@ impl Session {
         let is_over = |turn: &mut TurnName| open.is_none_or(|open| open.turn_id != turn.id);
         if let Some(turn) = self.work_tree.turn.take_if(is_over) {
             self.work_tree.pending = Some(Pending::After(self.spec.snapshots.after(turn)));
-            self.work_tree.hold_until = Some(Instant::now() + HOLD);
+            let now = Instant::now();
+            (self.work_tree.hold_until, self.work_tree.touched) = (Some(now + HOLD), Some(now));
         }
         let Some(open) = open else { return };
+        self.work_tree.touched = Some(Instant::now());
         match self.work_tree.sent.take() {
-            Some(Before::Taken(tree)) => {
+            Some(Before::Taken(tree, _)) => {
                 let turn = TurnName { seq: open.seq, id: open.turn_id.clone() };
                 self.spec.snapshots.begin(&turn, &tree);
                 self.work_tree.turn = Some(turn);
@@ -145,6 +158,9 @@ impl Session {
 
     pub(super) fn work_tree_finished(&mut self, finished: Finished) {
         self.step.begin();
+        if matches!(finished, Finished::Work(..)) {
+            self.work_tree.touched = Some(Instant::now());
+        }
         match finished {
             Finished::Before(before) => {
                 self.queue.front_mut().into_iter().for_each(|queued| queued.before = Some(before.clone()));
@@ -184,6 +200,7 @@ impl Session {
             }
             work.0.await
         });
+        self.work_tree.touched = Some(Instant::now());
         self.work_tree.pending = Some(Pending::Work { task, client: Some(client) });
     }
 }

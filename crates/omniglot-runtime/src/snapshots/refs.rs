@@ -4,6 +4,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use omniglot_schema::TurnId;
 use omniglot_store::SessionNo;
@@ -58,6 +59,8 @@ pub(super) struct TurnTrees {
     pub(super) before: Tree,
     pub(super) after: Option<Tree>,
     pub(super) reverted: Option<Tree>,
+    /// When the turn began.
+    pub(super) began: SystemTime,
 }
 
 /// The turns of a session that have snapshots, oldest first.
@@ -65,8 +68,10 @@ pub(super) fn turns(repository: &Path, no: SessionNo) -> Vec<TurnTrees> {
     let session = of_session(repository, no);
     let of_turn = |name: String| {
         let turn = TurnName::parse(&name)?;
-        let read = |what: &str| Tree::parse(&fs::read_to_string(session.join(&name).join(what)).ok()?);
-        Some(TurnTrees { before: read(BEFORE)?, after: read(AFTER), reverted: read(REVERTED), turn })
+        let folder = session.join(&name);
+        let read = |what: &str| Tree::parse(&fs::read_to_string(folder.join(what)).ok()?);
+        let began = fs::metadata(folder.join(BEFORE)).and_then(|before| before.modified()).ok()?;
+        Some(TurnTrees { before: read(BEFORE)?, after: read(AFTER), reverted: read(REVERTED), turn, began })
     };
     let mut turns: Vec<_> = entries(&session).filter_map(of_turn).collect();
     turns.sort_by_key(|trees| trees.turn.seq);

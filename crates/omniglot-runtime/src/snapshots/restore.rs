@@ -8,6 +8,7 @@ mod obstacles;
 
 use std::collections::BTreeMap;
 use std::io;
+use std::time::SystemTime;
 
 use tokio::time::timeout;
 
@@ -41,10 +42,10 @@ type Targets = BTreeMap<Vec<u8>, Option<Entry>>;
 impl SessionSnapshots {
     /// Restores the files that the turn changed.
     pub async fn restore(&self, order: &Restore) -> Result<Restored, RestoreError> {
-        let known = self.all.known(&self.directory);
-        let mut known = known.lock().await;
-        let turns = refs::turns(&self.folder(), self.no);
         let shadow = self.shadow()?;
+        let known = self.all.known(shadow.repository());
+        let mut known = known.lock().await;
+        let turns = refs::turns(shadow.repository(), self.no);
         let trees = match select(turns, order) {
             Err(error @ (RestoreError::NoTurn(_) | RestoreError::NothingLeft)) => {
                 // Where none can be taken, that is the reason.
@@ -86,31 +87,45 @@ impl SessionSnapshots {
                 (&trees.before, of_turn.old().into_iter().map(target).collect())
             }
         };
-        let plan = Plan { now: shadow.diff(expected, &now).await?, of_turn, targets, back: order.back };
+        let now_differs = shadow.diff(expected, &now).await?;
+        let plan = Plan { now: now_differs, of_turn, targets, back: order.back, began: trees.began };
         plan.check(shadow, order.force)?;
         let changed = plan.to_change();
-        self.keep_replaced(trees, after, &now, order).map_err(SnapshotError::from)?;
-        if !changed.is_empty() {
-            shadow.apply(known, &now, &changed).await?;
+        if !order.back && trees.reverted.is_some() && changed.is_empty() {
+            // It is reverted already, and what was replaced then is what can be taken back.
+            return Ok(vec![]);
         }
-        if order.back {
-            refs::set_aside(&self.folder(), self.no, &trees.turn, refs::REVERTED)
+        shadow.require_content(&changed).await?;
+        self.keep_replaced(shadow, trees, after, &now, order).map_err(SnapshotError::from)?;
+        let applied = if changed.is_empty() { Ok(()) } else { shadow.apply(known, &now, &changed).await };
+        // Git removes folders that are empty; the agent works in this one.
+        std::fs::create_dir_all(&self.directory).map_err(SnapshotError::from)?;
+        if order.back == applied.is_ok() {
+            refs::set_aside(shadow.repository(), self.no, &trees.turn, refs::REVERTED)
                 .map_err(SnapshotError::from)?;
         }
+        applied?;
         Ok(changed.into_keys().collect())
     }
 
     /// Names the snapshot of the present state, so that nothing is lost whatever happens next.
-    fn keep_replaced(&self, trees: &TurnTrees, after: &Tree, now: &Tree, order: &Restore) -> io::Result<()> {
-        let (folder, turn) = (self.folder(), &trees.turn);
+    fn keep_replaced(
+        &self,
+        shadow: &Shadow,
+        trees: &TurnTrees,
+        after: &Tree,
+        now: &Tree,
+        order: &Restore,
+    ) -> io::Result<()> {
+        let (folder, turn) = (shadow.repository(), &trees.turn);
         if order.back {
-            return refs::keep_in_turn(&folder, self.no, turn, refs::UNREVERTED, now);
+            return refs::keep_in_turn(folder, self.no, turn, refs::UNREVERTED, now);
         }
         if trees.reverted.is_some() {
-            refs::set_aside(&folder, self.no, turn, refs::REVERTED)?;
+            refs::set_aside(folder, self.no, turn, refs::REVERTED)?;
         }
-        refs::keep_in_turn(&folder, self.no, turn, refs::AFTER, after)?;
-        refs::keep_in_turn(&folder, self.no, turn, refs::REVERTED, now)
+        refs::keep_in_turn(folder, self.no, turn, refs::AFTER, after)?;
+        refs::keep_in_turn(folder, self.no, turn, refs::REVERTED, now)
     }
 }
 
@@ -147,6 +162,7 @@ struct Plan {
     /// The differences between the state that is expected and the present one.
     now: Diff,
     back: bool,
+    began: SystemTime,
 }
 
 impl Plan {
@@ -165,7 +181,9 @@ impl Plan {
     fn check(&self, shadow: &Shadow, force: bool) -> Result<(), RestoreError> {
         let changed = self.to_change();
         let shown = |paths: Vec<Vec<u8>>| paths.iter().map(|path| shadow.project.shown(path)).collect();
-        let unsaved = obstacles::unsaved(&shadow.project.top, &changed, |path| self.present(path).is_some());
+        let unsaved = obstacles::unsaved(&shadow.project.top, &changed, self.began, |path| {
+            self.present(path).is_some()
+        });
         if !unsaved.is_empty() {
             return Err(RestoreError::InTheWay { paths: shown(unsaved) });
         }
@@ -182,6 +200,20 @@ impl Plan {
 }
 
 impl Shadow {
+    /// Refuses entries whose content is gone: it may be borrowed from the project's repository, which was cleaned up.
+    async fn require_content(&self, changes: &Targets) -> Result<(), SnapshotError> {
+        let ids = changes.values().flatten().flat_map(|entry| [entry.id.as_bytes(), b"\n"].concat());
+        let found = self.git.run(&["cat-file", "--batch-check"], &ids.collect::<Vec<_>>()).await?;
+        let missing =
+            String::from_utf8_lossy(&found).lines().filter(|line| line.ends_with(" missing")).count();
+        match missing {
+            0 => Ok(()),
+            _ => Err(SnapshotError::Failed(format!(
+                "the content of {missing} files is gone with objects of the project's repository"
+            ))),
+        }
+    }
+
     /// Makes the work tree, which is as `now`, have these entries.
     async fn apply(&self, known: &mut Known, now: &Tree, changes: &Targets) -> Result<(), RestoreError> {
         let scratch = self.git.with_index("restore");

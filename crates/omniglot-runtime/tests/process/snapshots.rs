@@ -49,7 +49,7 @@ impl Place {
 
     /// Plays a turn that does this to the directory.
     async fn turn(&self, number: u64, act: impl FnOnce(&Self)) -> String {
-        let Before::Taken(tree) = self.session.before().await else { panic!("no snapshot") };
+        let Before::Taken(tree, _) = self.session.before().await else { panic!("no snapshot") };
         let turn = TurnName { seq: number, id: TurnId(format!("turn_{number}")) };
         self.session.begin(&turn, &tree);
         act(self);
@@ -127,14 +127,15 @@ async fn files_are_made_changed_and_removed_and_all_of_it_is_reverted() {
 async fn content_is_kept_byte_by_byte_whatever_the_attributes_say() {
     let place = Place::new();
     git(&place.work, &["init", "-q"]);
-    git(&place.work, &["config", "filter.evil.clean", "touch /tmp/omniglot-evil-filter"]);
+    let trace = place.base.path().join("evil-filter");
+    git(&place.work, &["config", "filter.evil.clean", &format!("touch {}", trace.display())]);
     git(&place.work, &["config", "core.autocrlf", "input"]);
     place.write(".gitattributes", "* text eol=crlf filter=evil ident\n");
     place.write("a", "one\r\ntwo\n$Id$\n");
     let turn = place.turn(1, |place| place.write("a", "new\n")).await;
     assert_eq!(place.revert(&turn).await.unwrap(), ["a"]);
     assert_eq!(place.read("a").unwrap(), "one\r\ntwo\n$Id$\n");
-    assert!(!Path::new("/tmp/omniglot-evil-filter").exists());
+    assert!(!trace.exists());
 }
 
 #[tokio::test]
@@ -304,4 +305,77 @@ async fn snapshots_of_sessions_that_are_gone_are_swept() {
     assert!(!all.are_empty());
     all.sweep(|_| false);
     assert!(all.are_empty());
+}
+
+/// What a turn only makes visible was there before it, and no snapshot has it.
+#[tokio::test]
+async fn a_file_that_was_ignored_before_the_turn_is_not_removed() {
+    let place = Place::new();
+    place.write(".gitignore", ".env\n");
+    place.write(".env", "secret\n");
+    let turn = place.turn(1, |place| place.write(".gitignore", "\n")).await;
+    let refused = place.restore(&turn, true, false).await.unwrap_err();
+    assert_eq!(refused, RestoreError::InTheWay { paths: vec![".env".into()] });
+    assert_eq!(place.read(".env").unwrap(), "secret\n");
+    assert_eq!(place.read(".gitignore").unwrap(), "\n");
+}
+
+/// A client that repeats its request must not replace what can be taken back.
+#[tokio::test]
+async fn a_turn_that_is_reverted_twice_can_be_taken_back() {
+    let place = Place::new();
+    place.write("a", "old\n");
+    let turn = place.turn(1, |place| place.write("a", "new\n")).await;
+    assert_eq!(place.revert(&turn).await.unwrap(), ["a"]);
+    assert_eq!(place.revert(&turn).await.unwrap(), Vec::<String>::new());
+    assert_eq!(place.restore(&turn, false, true).await.unwrap().paths, ["a"]);
+    assert_eq!(place.read("a").unwrap(), "new\n");
+}
+
+/// Paths are relative to the top of the project, so snapshots of another top say nothing about this one.
+#[tokio::test]
+async fn a_repository_that_a_turn_makes_around_the_directory_removes_nothing() {
+    let place = Place::at("outer/work");
+    place.write("a", "old\n");
+    let (outer, work) = (place.work.parent().unwrap().to_owned(), place.work.clone());
+    let Before::Taken(tree, _) = place.session.before().await else { panic!("no snapshot") };
+    let turn = TurnName { seq: 1, id: TurnId("turn_1".into()) };
+    place.session.begin(&turn, &tree);
+    git(&outer, &["init", "-q"]);
+    assert!(place.session.after(turn).await.unwrap().is_err());
+    let refused = place.restore("turn_1", true, false).await.unwrap_err();
+    assert_eq!(refused, RestoreError::NoTurn("turn_1".into()));
+    assert_eq!(fs::read_to_string(work.join("a")).unwrap(), "old\n");
+}
+
+#[tokio::test]
+async fn the_directory_stays_when_all_its_files_are_reverted() {
+    let place = Place::at("outer/work");
+    git(place.work.parent().unwrap(), &["init", "-q"]);
+    let turn = place.turn(1, |place| place.write("a", "new\n")).await;
+    assert_eq!(place.revert(&turn).await.unwrap(), ["a"]);
+    assert!(place.work.is_dir());
+}
+
+/// Objects of the project are borrowed, and the project may drop them.
+#[tokio::test]
+async fn nothing_is_restored_when_some_content_is_gone() {
+    let place = Place::new();
+    git(&place.work, &["init", "-q"]);
+    place.write("a", "old\n");
+    place.write("b", "old too\n");
+    git(&place.work, &["add", "."]);
+    git(&place.work, &["commit", "-q", "-m", "first"]);
+    let turn = place
+        .turn(1, |place| {
+            place.write("a", "new\n");
+            place.write("b", "new too\n");
+        })
+        .await;
+    let object = git(&place.work, &["rev-parse", "HEAD:a"]);
+    let (folder, rest) = object.trim().split_at(2);
+    fs::remove_file(place.work.join(".git/objects").join(folder).join(rest)).unwrap();
+    let refused = place.revert(&turn).await.unwrap_err();
+    assert!(matches!(refused, RestoreError::Unavailable(SnapshotError::Failed(_))), "{refused}");
+    assert_eq!(place.read("b").unwrap(), "new too\n");
 }

@@ -8,11 +8,13 @@ use omniglot_store::lock_holder;
 use super::{start, stop};
 use crate::cli::{ServeArgs, StartArgs};
 use crate::data_dir;
+use crate::serve::{listen, refuse_open_network};
 
 pub(crate) async fn restart(mut args: StartArgs) -> anyhow::Result<ExitCode> {
     let dir = data_dir::prepare(&args.serve.data)?;
-    // A mistake in the configuration must not leave the person without a daemon.
+    // A mistake must not leave the person without a daemon.
     let config = data_dir::config(&args.serve.data, &dir)?;
+    refuse_open_network(&args.serve, listen(&args.serve, &config))?;
     if let Some(holder) = lock_holder(&dir) {
         if config.listen.is_none() {
             keep_address(&mut args.serve, &holder.url);

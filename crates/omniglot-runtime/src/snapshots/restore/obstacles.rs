@@ -3,13 +3,22 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use super::Targets;
 
-/// Returns the files in the way that no snapshot has: replaced, they would be lost.
-pub(super) fn unsaved(top: &Path, changed: &Targets, is_saved: impl Fn(&[u8]) -> bool) -> Vec<Vec<u8>> {
-    let mut found = vec![];
+/// Returns the files in the way that no snapshot has: replaced, they would be lost. Nor is a file removed that was
+/// there before the turn and only became visible, because the turn changed what is ignored.
+pub(super) fn unsaved(
+    top: &Path,
+    changed: &Targets,
+    began: SystemTime,
+    is_saved: impl Fn(&[u8]) -> bool,
+) -> Vec<Vec<u8>> {
+    let removed = changed.iter().filter(|(_, target)| target.is_none()).map(|(path, _)| path);
+    let mut found: Vec<_> = removed.filter(|path| is_older(&on_disk(top, path), began)).cloned().collect();
     for path in changed.iter().filter_map(|(path, target)| target.as_ref().map(|_| path)) {
         let is_other = |parent: &&[u8]| {
             fs::symlink_metadata(on_disk(top, parent)).is_ok_and(|metadata| !metadata.is_dir())
@@ -24,6 +33,14 @@ pub(super) fn unsaved(top: &Path, changed: &Targets, is_saved: impl Fn(&[u8]) ->
     found.sort();
     found.dedup();
     found
+}
+
+/// Whether nobody has made, renamed or written the file since.
+fn is_older(path: &Path, moment: SystemTime) -> bool {
+    let Ok(metadata) = fs::symlink_metadata(path) else { return false };
+    let (seconds, nanos) = (metadata.ctime(), metadata.ctime_nsec());
+    let changed = Duration::new(u64::try_from(seconds).unwrap_or(0), u32::try_from(nanos).unwrap_or(0));
+    SystemTime::UNIX_EPOCH + changed < moment
 }
 
 /// Whether a file at `path` and the restored ones cannot both be there.

@@ -29,16 +29,11 @@ pub(super) async fn show(State(face): State<Unscoped<Face>>, request: Request, n
     response
 }
 
-/// Tells those who see the session that the path names, or everybody.
+/// Tells those who see the session that the path names. Others would learn what is not for them.
 async fn tell(face: &Face, path: &str, message: String) {
     let payload = Payload::ToastShow { title: "Refused".into(), message, variant: ToastVariant::Error };
-    let session = path.split('/').find_map(ids::session_of);
-    let record = match &session {
-        Some(id) => face.app.hub.record(id).await.ok(),
-        None => None,
-    };
-    match record {
-        Some(record) => face.relay.announce_in(&record, payload),
-        None => face.relay.announce(payload),
+    let Some(id) = path.split('/').find_map(ids::session_of) else { return };
+    if let Ok(record) = face.app.hub.record(&id).await {
+        face.relay.announce_in(&record, payload);
     }
 }
