@@ -2446,6 +2446,9 @@ class RevertResponse(TypedDict):
     paths: list[str]
     """
     The files that were written or removed, relative to the session's directory.
+    """
+
+
 class SearchHit(TypedDict):
     """
     One item that has all the words of a search.
