@@ -141,6 +141,8 @@ pub enum RefusalKind {
     Auth,
     /// It speaks something that we do not, or refused for a reason of its own.
     Unavailable,
+    /// It speaks another version of its protocol, so that nothing that it says can be trusted to mean what it seems to.
+    Protocol,
     /// It does not have what was asked for; the message lists what it has.
     BadMode,
     /// It cannot take a part of the request, such as an MCP server.

@@ -9,14 +9,16 @@ pub mod show;
 mod split;
 
 use jiff::{SignedDuration, Timestamp};
-use omniglot_schema::{ResolvedBy, SessionId, StatePatch, StopReason, UniversalEvent};
+use omniglot_schema::{ErrorCode, ResolvedBy, SessionId, StatePatch, StopReason, UniversalEvent};
 use omniglot_timeline::{Emitted, Failure, Identity, SessionEnd, Stamp, Timeline, TurnEnd};
 
 pub use capture::{CaptureError, Ending, Row, Step};
 pub use split::sessions;
 
 use crate::adapter::{Adapter, Lifetime};
-use crate::contract::{Carryover, Draft, Input, LineFault, Output, Translator};
+use crate::contract::{
+    Carryover, CommandAnswer, Draft, Input, LineFault, Output, Refusal, RefusalKind, Translator,
+};
 use crate::history::{Source, Told};
 
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +28,8 @@ pub enum ReplayError {
     /// The translator broke its contract: a frame vanished.
     #[error("the translator said nothing about this frame")]
     Silent { line: usize },
+    #[error("{message}: this recording cannot be converted")]
+    Protocol { line: usize, message: String },
 }
 
 impl ReplayError {
@@ -33,7 +37,7 @@ impl ReplayError {
     pub fn line(&self) -> usize {
         match self {
             Self::Capture(error) => error.line(),
-            Self::Silent { line } => *line,
+            Self::Silent { line } | Self::Protocol { line, .. } => *line,
         }
     }
 }
@@ -48,7 +52,19 @@ fn heard(
     if out.is_empty() && is_from_agent(&row.step) {
         return Err(ReplayError::Silent { line: row.line });
     }
-    Ok(out)
+    match out.iter().find_map(other_protocol) {
+        Some(message) => Err(ReplayError::Protocol { line: row.line, message }),
+        None => Ok(out),
+    }
+}
+
+fn other_protocol(output: &Output) -> Option<String> {
+    match output {
+        Output::Answer(CommandAnswer::Refused(Refusal { kind: RefusalKind::Protocol, message, .. })) => {
+            Some(message.clone())
+        }
+        Output::Answer(_) | Output::Stream(_) | Output::Transport(_) => None,
+    }
 }
 
 fn step(translator: &mut dyn Translator, step: &Step, carryover: &Carryover, out: &mut Vec<Output>) {
@@ -117,9 +133,8 @@ fn events_of(
         }
         last = now;
     }
-    // Whoever stopped to record amid a turn has left it.
-    let left = TurnEnd::new(StopReason::Cancelled);
-    timeline.close_turn(left, ResolvedBy::Cancel, Stamp::daemon(last), &mut emitted);
+    let cut = Failure::new(ErrorCode::Aborted, "the recording ends in the middle of this turn");
+    timeline.close_turn(TurnEnd::failed(cut), ResolvedBy::TurnEnd, Stamp::daemon(last), &mut emitted);
     Ok(emitted.into_iter().map(|emitted| emitted.event).collect())
 }
 

@@ -68,6 +68,33 @@ fn files_of_one_name_become_sessions_of_two_names() {
     assert_eq!(sessions, ["text", "text-2"]);
 }
 
+/// A18: a recording that stops amid a turn was not cancelled by anybody.
+#[test]
+fn a_recording_that_is_cut_says_so() {
+    let whole = fs::read_to_string(captures().join("gemini/permission_reject.jsonl")).unwrap();
+    let asked = whole.lines().position(|line| line.contains("session/request_permission")).unwrap();
+    let cut: Vec<&str> = whole.lines().take(asked + 1).collect();
+    let output = convert(&["--from", "gemini", "-"], cut.join("\n").as_bytes());
+    let events = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success());
+    assert!(events.contains("the recording ends in the middle of this turn"), "{events}");
+    assert!(!events.contains("cancelled"), "{events}");
+}
+
+/// A18: what another version of ACP says is not read as if it were version 1.
+#[test]
+fn a_recording_of_another_protocol_version_is_refused() {
+    let row = |channel: &str, data: &str| format!("{{\"t\":1,\"ch\":\"{channel}\",\"data\":{data}}}\n");
+    let recording =
+        row("stdin", r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":2}}"#)
+            + &row("stdout", r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":2}}"#);
+    let (code, words) = told(&convert(&["--from", "acp", "-"], recording.as_bytes()));
+    assert_eq!(code, 1);
+    let expected =
+        "omniglot: -:2: the agent speaks ACP version 2, not 1: this recording cannot be converted\n";
+    assert_eq!(words, expected);
+}
+
 #[test]
 fn a_mistake_is_told_with_its_place() {
     let broken = "{\"t\":1,\"ch\":\"stdin\",\"data\":{}}\n{\"t\":2,\"ch\":\"carrier-pigeon\",\"data\":{}}\n";

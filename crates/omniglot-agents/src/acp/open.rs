@@ -111,8 +111,8 @@ impl Acp {
         if answer.protocol_version != Some(PROTOCOL_VERSION) {
             let version = answer.protocol_version.map_or_else(|| "unknown".to_owned(), |v| v.to_string());
             let reason = format!("the agent speaks ACP version {version}, not {PROTOCOL_VERSION}");
-            return self
-                .refuse(unavailable(reason, Some("use a version of the agent that speaks ACP 1")), out);
+            let refusal = unavailable(reason, Some("use a version of the agent that speaks ACP 1"));
+            return self.refuse(Refusal { kind: RefusalKind::Protocol, ..refusal }, out);
         }
         match self.open.clone() {
             Some(open) => out.push(self.session_request(&open)),

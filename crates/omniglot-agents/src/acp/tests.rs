@@ -118,7 +118,7 @@ fn another_protocol_version_is_refused() {
     let mut harness = Harness::new(Open::default());
     harness.said();
     harness.hear(r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":2}}"#);
-    insta::assert_snapshot!(harness.said(), @r#"refused Unavailable the agent speaks ACP version 2, not 1 "use a version of the agent that speaks ACP 1""#);
+    insta::assert_snapshot!(harness.said(), @r#"refused Protocol the agent speaks ACP version 2, not 1 "use a version of the agent that speaks ACP 1""#);
 }
 
 #[test]
@@ -235,6 +235,7 @@ fn modes_and_models_are_set_before_the_session_starts() {
     session "s" version=null resume=null
     state {"permission_mode":"bypass"}
     state {"agent_mode":"yolo"}
+    state {"model":"small","agent_mode":"yolo","modes":[{"id":"default","name":"D","description":""},{"id":"yolo","name":"Y","description":""}],"models":[{"id":"small","name":"Small"}]}
     state {"model":"small","agent_mode":"yolo","modes":[{"id":"default","name":"D","description":""},{"id":"yolo","name":"Y","description":""}],"models":[{"id":"small","name":"Small"}]}
     "#);
 }
