@@ -193,6 +193,33 @@ async fn an_unknown_model_is_refused_with_the_nearest_names_unless_it_is_forced(
     assert_eq!(told(&session.history().await, "mock.warning").len(), before + 2);
 }
 
+/// B9: what an agent offers may be known only after a login; then the first turn tells.
+#[tokio::test]
+async fn an_unknown_model_of_an_agent_without_a_login_fails_the_first_turn() {
+    let dir = tempfile::tempdir().unwrap();
+    let login = dir.path().join("login");
+    let script = format!(
+        r#"read l; echo '{{"jsonrpc":"2.0","id":1,"result":{{"protocolVersion":1}}}}'
+read l
+if [ -e {login:?} ]; then
+echo '{{"jsonrpc":"2.0","id":2,"result":{{"sessionId":"x","models":{{"currentModelId":"small","availableModels":[{{"modelId":"small"}}]}}}}}}'
+else
+echo '{{"jsonrpc":"2.0","id":2,"error":{{"code":-32000,"message":"Authentication required"}}}}'
+fi
+read l"#
+    );
+    let daemon = odd_daemon(&script, "");
+    let request = CreateSessionRequest { model: Some("smal".into()), ..CreateSessionRequest::new("odd") };
+    let created = daemon.client.create(&session_id("s"), &request).await.unwrap();
+    assert!(!created.healthy, "{created:?}");
+    std::fs::write(&login, "").unwrap();
+    let session = SessionDriver::of(&daemon.client, "s");
+    let turn = session.turn("Hello.", PermissionReply::Once).await;
+    let error = turn.error().expect("an error");
+    assert!(error.message.contains("does not list the model smal; did you mean small?"), "{error:?}");
+    session.history().await;
+}
+
 fn restarted(mut daemon: Daemon) -> Daemon {
     daemon.stop();
     daemon.restart()

@@ -78,8 +78,10 @@ async fn errors_broken_stream() {
 
 #[tokio::test]
 async fn a_model_that_does_not_exist_fails_the_turn_once() {
-    let fixture =
-        OPENCODE.fixture_with([], |request| request.model = Some("scripted/no-such-model".to_owned())).await;
+    let forced = |request: &mut CreateSessionRequest| {
+        (request.model, request.force) = (Some("scripted/no-such-model".to_owned()), true);
+    };
+    let fixture = OPENCODE.fixture_with([], forced).await;
     let turn = fixture.turn("Speak.").await;
     assert_eq!(turn.stop_reason(), StopReason::Error, "{turn}");
     let error = turn.error().unwrap();

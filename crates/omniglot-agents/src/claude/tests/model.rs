@@ -1,6 +1,9 @@
 //! The model of a session: what was chosen, and what really runs.
 
+use omniglot_schema::{AgentModelInfo, SessionState};
+
 use super::{Harness, prompt};
+use crate::claude::settings::preview_settings;
 use crate::contract::{Carryover, Command, Input, Open, SettingsRequest};
 
 const LISTS: &str = r#"{"type":"control_response","response":{"subtype":"success","request_id":"omniglot-1","response":{"models":[{"value":"default","resolvedModel":"claude-opus-5-5"},{"value":"opus","resolvedModel":"claude-opus-5-5"},{"value":"haiku","resolvedModel":"claude-haiku-5-5"}]}}}"#;
@@ -67,4 +70,24 @@ fn the_default_is_asked_for_although_nothing_else_was_chosen() {
     "#);
     harness.command(&Command::Configure(requested));
     insta::assert_snapshot!(harness.said(), @"configured");
+}
+
+/// B9: the list has short names, and not all of them.
+#[test]
+fn names_that_the_cli_takes_without_listing_them_pass_with_a_warning() {
+    let info =
+        |id: &str| AgentModelInfo { id: id.to_owned(), name: None, variants: None, default_variant: None };
+    let models = Some(vec![info("default"), info("sonnet")].into());
+    let state = SessionState { models, ..SessionState::default() };
+    let warnings = |model: &str| {
+        let requested = SettingsRequest { model: Some(model.into()), ..SettingsRequest::default() };
+        let preview = preview_settings(&state, &requested).map_err(|refusal| refusal.message)?;
+        Ok::<_, String>(preview.warnings.len())
+    };
+    assert_eq!(warnings("sonnet"), Ok(0));
+    for taken in ["opusplan", "sonnet[1m]", "claude-opus-4-1-20250805", "us.anthropic.claude-haiku-4-5"] {
+        assert_eq!(warnings(taken), Ok(1), "{taken}");
+    }
+    let refused = "the agent does not list the model sonet; did you mean sonnet?";
+    assert_eq!(warnings("sonet"), Err(refused.to_owned()));
 }
