@@ -69,6 +69,13 @@ async fn pi() {
 async fn amp() {
     let model = Model::amp().start();
     let agent = RealAgent::amp(&model).env("AMP_API_KEY", "");
+    // A17: a mode that does not exist is refused all the same.
+    let wrong = CreateSessionRequest {
+        permission_mode: Some("nonsense".to_owned()),
+        ..CreateSessionRequest::new(agent.name())
+    };
+    let refused = daemon(&agent).client.create(&session_id("s"), &wrong).await.unwrap_err();
+    assert!(refused.problem().unwrap().detail.as_ref().unwrap().contains("no permission mode nonsense"));
     says_that_nobody_is_logged_in(agent, "amp login").await;
 }
 

@@ -68,7 +68,10 @@ fn code(error: &RpcError, message: &str) -> ErrorCode {
     }
     let by_kind = kind(error).and_then(by_kind);
     let by_status = || http_status(error).or_else(|| http_status_in(message)).map(http);
-    by_kind.or_else(by_status).or_else(|| in_words(message)).unwrap_or(match error.code {
+    // A status of the server's own fault may hide a limit, which the words tell.
+    let is_vague = |code: &ErrorCode| *code == ErrorCode::ApiError && is_limit(message);
+    let told = by_kind.or_else(by_status).filter(|code| !is_vague(code));
+    told.or_else(|| in_words(message)).unwrap_or(match error.code {
         -32700..=-32600 | 1001 => ErrorCode::ExecutionError,
         _ => ErrorCode::Unknown,
     })
@@ -77,7 +80,7 @@ fn code(error: &RpcError, message: &str) -> ErrorCode {
 /// The agent's own word for what happened.
 fn kind(error: &RpcError) -> Option<&str> {
     let data = error.data.as_ref()?;
-    text(data, "/errorKind").or_else(|| codex_kind(data))
+    text(data, "/errorKind").or_else(|| codex_kind(data)).or_else(|| text(data, "/name"))
 }
 
 /// codex writes a bare name, or an object whose only key is the name.
@@ -92,6 +95,9 @@ fn codex_kind(data: &Value) -> Option<&str> {
 fn by_kind(kind: &str) -> Option<ErrorCode> {
     Some(match kind {
         "rate_limit" | "billing_error" | "usage_limit_exceeded" => ErrorCode::RateLimit,
+        "ProviderAuthError" => ErrorCode::ProviderAuth,
+        "ContextOverflowError" => ErrorCode::ContextOverflow,
+        "MessageOutputLengthError" => ErrorCode::OutputLength,
         "authentication_failed" | "oauth_org_not_allowed" | "unauthorized" => ErrorCode::ProviderAuth,
         "max_output_tokens" => ErrorCode::OutputLength,
         "context_window_exceeded" => ErrorCode::ContextOverflow,
@@ -109,7 +115,8 @@ fn by_kind(kind: &str) -> Option<ErrorCode> {
 fn http_status(error: &RpcError) -> Option<u16> {
     let data = error.data.as_ref();
     let codex = data.and_then(|data| data.get("codex_error_info")?.as_object()?.values().next());
-    let status = codex.and_then(|info| info.get("http_status_code")?.as_u64());
+    let named = || data.and_then(|data| data.get("statusCode").or_else(|| data.pointer("/data/statusCode")));
+    let status = codex.and_then(|info| info.get("http_status_code")).or_else(named).and_then(Value::as_u64);
     status
         .and_then(|n| u16::try_from(n).ok())
         .or_else(|| u16::try_from(error.code).ok())
@@ -158,11 +165,20 @@ fn in_words(message: &str) -> Option<ErrorCode> {
         Some(ErrorCode::ContextOverflow)
     } else if any(&["api key", "api_key", "authentication", "unauthorized", "not logged in", "log in"]) {
         Some(ErrorCode::ProviderAuth)
-    } else if any(&["rate limit", "quota", "billing", "too many requests", "usage limit"]) {
+    } else if is_limit(message) {
         Some(ErrorCode::RateLimit)
+    } else if any(&["apierror", "api error"]) {
+        Some(ErrorCode::ApiError)
     } else {
         None
     }
+}
+
+fn is_limit(message: &str) -> bool {
+    const SIGNS: [&str; 6] =
+        ["rate limit", "quota", "billing", "too many requests", "usage limit", "resource_exhausted"];
+    let lower = message.to_lowercase();
+    SIGNS.iter().any(|sign| lower.contains(sign))
 }
 
 fn details(error: &RpcError, code: ErrorCode, message: &str) -> Value {
@@ -230,6 +246,21 @@ mod tests {
         insta::assert_snapshot!(error("unexpected status 401 Unauthorized", r#""other""#), @"ProviderAuth: unexpected status 401 Unauthorized");
         insta::assert_snapshot!(error("Missing environment variable: OPENAI_API_KEY", r#""other""#), @"ProviderAuth: Missing environment variable: OPENAI_API_KEY");
         insta::assert_snapshot!(error("Codex ran out of room", r#""context_window_exceeded""#), @"ContextOverflow: Codex ran out of room");
+    }
+
+    /// A17: older versions of gemini, and OpenCode behind ACP.
+    #[test]
+    fn a_limit_and_an_error_of_the_api_are_known_by_their_names() {
+        let quota = "You have exhausted your daily quota on this model.";
+        assert_eq!(sorted(&format!(r#"{{"code":500,"message":"{quota}"}}"#)), format!("RateLimit: {quota}"));
+        let error = |data: &str| {
+            sorted(&format!(
+                r#"{{"code":-32603,"message":"Internal error","data":{{"name":"APIError",{data}}}}}"#
+            ))
+        };
+        assert_eq!(error(r#""message":"no","statusCode":401"#), "ProviderAuth: no");
+        assert_eq!(error(r#""message":"boom","data":{"statusCode":502}"#), "ApiError: boom");
+        assert_eq!(sorted(r#"{"code":-32603,"message":"APIError: gone"}"#), "ApiError: APIError: gone");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use agent_client_protocol_schema::v1::{
     RequestPermissionResponse, SelectedPermissionOutcome,
 };
 use omniglot_schema::{PermissionReply, PermissionStatus, ResolvedBy};
-use omniglot_timeline::PermissionAsk;
+use omniglot_timeline::{CallEnd, ItemKey, Outcome, PermissionAsk, ToolResult};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -29,6 +29,7 @@ pub(crate) struct Permission {
     choices: Choices,
     /// The Timeline can remember an `always`.
     pub(crate) grantable: bool,
+    call: ItemKey,
 }
 
 #[derive(Deserialize)]
@@ -67,6 +68,12 @@ impl Permission {
             (_, Some(Reply::Permission(..))) => (PermissionStatus::Reject, ResolvedBy::Person),
             _ => (PermissionStatus::Reject, ResolvedBy::Cancel),
         }
+    }
+
+    /// Returns the result of the call that was rejected, for an agent that does not tell it.
+    pub(crate) fn rejected_call(&self) -> Draft {
+        let result = ToolResult { output: "rejected".to_owned(), ..ToolResult::default() };
+        Draft::CallEnded(CallEnd { key: self.call.clone(), outcome: Outcome::Failed, result })
     }
 
     fn status_of(&self, selected: &SelectedPermissionOutcome) -> PermissionStatus {
@@ -119,7 +126,7 @@ impl Acp {
         let options = choices.shown();
         // A grant is told to the agent as `once`, which it must offer.
         let pattern = asked.pattern.filter(|_| choices.pick(PermissionReply::Once).is_some());
-        let permission = Permission { choices, grantable: pattern.is_some() };
+        let permission = Permission { choices, grantable: pattern.is_some(), call: asked.call.clone() };
         let key = self.requests.add(id, Details::Permission(permission));
         let action = asked.title.unwrap_or_else(|| asked.name.clone());
         let (call, tool) = (Some(asked.call), Some(asked.name));

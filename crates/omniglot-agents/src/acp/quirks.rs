@@ -111,10 +111,13 @@ pub struct Repairs {
     pub mcp_names: Option<McpNames>,
     /// The title of a command's call is the command, and it is told nowhere else.
     pub command_in_title: bool,
+    /// Nothing more is said about a call that was rejected.
+    pub silent_rejections: bool,
 }
 
 impl Repairs {
     const NONE: Self = Self {
+        silent_rejections: false,
         tool_name_in_call_id: false,
         late_replay: false,
         whole_thoughts: false,

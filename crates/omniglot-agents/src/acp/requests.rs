@@ -60,6 +60,10 @@ impl Acp {
                     self.status(StatusLabel::Warning, Some(why.to_owned()), out);
                 }
                 out.push(open.permission(status, by, None).into());
+                let rejected = status == PermissionStatus::Reject && by == ResolvedBy::Person;
+                if rejected && self.agent.quirks.repairs.silent_rejections && self.turns.is_running() {
+                    out.push(permission.rejected_call().into());
+                }
             }
             Details::Form(form) => {
                 let (answers, by) = questions::resolved(form, result);

@@ -3,7 +3,7 @@
 //! Decides and asks for nothing: `settle` sends what is decided here, and the runtime shows it where no
 //! agent runs.
 
-use omniglot_schema::{SessionState, StatePatch};
+use omniglot_schema::{AuthStatus, SessionState, StatePatch};
 
 use super::quirks::Quirks;
 use super::settings::{Choice, Control, Settings};
@@ -106,6 +106,17 @@ pub fn preview_settings(
     requested: &SettingsRequest,
     quirks: &Quirks,
 ) -> Result<SettingsPreview, Refusal> {
+    if is_unknown(state) {
+        let set = |value: &Option<String>| value.clone().map(Some);
+        let patch = StatePatch {
+            model: set(&requested.model),
+            variant: set(&requested.variant),
+            agent_mode: set(&requested.agent_mode),
+            permission_mode: set(&requested.permission_mode),
+            ..StatePatch::default()
+        };
+        return Ok(SettingsPreview { patch, warnings: vec![] });
+    }
     let settings = Settings::of_state(state, requested);
     let change = SettingsChange::of(requested, &settings, quirks, Occasion::Change)?;
     let mut patch = StatePatch::default();
@@ -127,6 +138,12 @@ pub fn preview_settings(
     }
     patch.model = change.model.map(|(_, model)| Some(model));
     Ok(SettingsPreview { patch, warnings: change.warnings })
+}
+
+/// An agent that nobody is logged in to has listed nothing yet.
+fn is_unknown(state: &SessionState) -> bool {
+    let required = state.auth.as_ref().is_some_and(|auth| auth.state == AuthStatus::Required);
+    required && state.modes.is_none() && state.models.is_none()
 }
 
 /// ACP has one list of modes for what we call agent mode and permission mode.

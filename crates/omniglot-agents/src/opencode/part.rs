@@ -21,6 +21,7 @@ pub(crate) struct Part {
     said: String,
     /// Something of it was missed: it is told when it is whole, because halves are kept nowhere.
     holed: bool,
+    of_subagent: bool,
     done: bool,
 }
 
@@ -52,8 +53,8 @@ impl Voice {
 }
 
 impl Part {
-    fn new(voice: Voice, message: &str, holed: bool) -> Self {
-        Self { voice, message: message.to_owned(), said: String::new(), holed, done: false }
+    fn new(voice: Voice, message: &str, holed: bool, of_subagent: bool) -> Self {
+        Self { voice, message: message.to_owned(), said: String::new(), holed, of_subagent, done: false }
     }
 }
 
@@ -176,8 +177,9 @@ impl OpenCode {
     ) {
         let key = ItemKey(head.id.clone());
         if !self.parts.contains_key(&head.id) {
+            let part = Part::new(voice, &head.message, self.stored, parent.is_some());
             out.push(started(&head.id, voice, parent));
-            self.remember(&head.id, Part::new(voice, &head.message, self.stored));
+            self.remember(&head.id, part);
         }
         let Some(part) = self.parts.get_mut(&head.id) else { return };
         if part.done {
@@ -215,8 +217,9 @@ impl OpenCode {
         }
         if !self.parts.contains_key(&event.part) {
             self.ensure_turn(out);
+            let part = Part::new(Voice::Answer, &event.message, false, parent.is_some());
             out.push(started(&event.part, Voice::Answer, parent));
-            self.remember(&event.part, Part::new(Voice::Answer, &event.message, false));
+            self.remember(&event.part, part);
         }
         let Some(part) = self.parts.get_mut(&event.part) else { return };
         if part.voice == Voice::Summary || part.done || part.holed {
@@ -257,7 +260,17 @@ impl OpenCode {
         }
     }
 
+    /// The call of the model is repeated: what it had said until then stays as it is, and is said anew.
     pub(crate) fn retry(&mut self, attempt: Option<u64>, why: Option<String>, out: &mut Vec<Output>) {
+        let open = self.parts.iter_mut().filter(|(_, part)| !part.done && !part.of_subagent);
+        let mut cut = Vec::new();
+        for (id, part) in open {
+            part.done = true;
+            cut.push(ItemKey(id.clone()));
+        }
+        cut.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+        let failed = |key| ItemEnd { key, outcome: Outcome::Failed, body: None };
+        out.extend(cut.into_iter().map(|key| Draft::ItemCompleted(failed(key)).into()));
         let attempt = attempt.map_or_else(String::new, |attempt| format!("attempt {attempt}: "));
         let why = why.unwrap_or_else(|| "the model call failed".to_owned());
         self.told(StatusLabel::Retry, format!("{attempt}{why}"), None, out);

@@ -8,7 +8,7 @@ use std::fmt;
 
 use bytes::Bytes;
 use omniglot_agents::{Draft, DropReason, StreamOutput};
-use omniglot_schema::{ErrorCode, EventSource};
+use omniglot_schema::{ErrorCode, EventSource, StderrOutput};
 use omniglot_timeline::Failure;
 
 use crate::agent::Translated;
@@ -100,6 +100,8 @@ pub(crate) struct EarlyOutput {
     /// Messages of a replayed history, which the log has already: they are counted only.
     pub(crate) replayed: u64,
     pub(crate) discarded: Discarded,
+    /// The stderr of an agent that refused, until then.
+    pub(crate) stderr: Option<StderrOutput>,
     understood: Usage,
     unparsed: Usage,
     sent: Usage,
@@ -137,6 +139,7 @@ impl EarlyOutput {
         self.heard.append(&mut later.heard);
         self.replayed += later.replayed;
         self.discarded.merge(later.discarded);
+        self.stderr = later.stderr.or(self.stderr.take());
     }
 
     /// The same, and a warning in the session if anything is missing: the session opened all the same, so no

@@ -188,7 +188,10 @@ impl Launcher {
         loop {
             match progress.verdict {
                 Some(Verdict::Open) => return Ok(Some(live)),
-                Some(Verdict::Refused(refusal)) => return Err(StartErrorKind::Refused(refusal)),
+                Some(Verdict::Refused(refusal)) => {
+                    early.stderr = Some(live.stderr());
+                    return Err(StartErrorKind::Refused(refusal));
+                }
                 None => {}
             }
             // Only what makes sense is progress: a banner that never ends must not renew the deadline.
@@ -207,7 +210,10 @@ impl Launcher {
                 }
                 Some(AgentEvent::Sent) => progress.take(live.settle(), early),
                 Some(AgentEvent::Host(news)) => progress.take(live.host_news(news), early),
-                Some(AgentEvent::Exited(exit)) => return Err(ended(&mut live, exit, early.discarded)),
+                Some(AgentEvent::Exited(exit)) => {
+                    early.stderr = Some(live.stderr());
+                    return Err(ended(&mut live, exit, early.discarded));
+                }
                 None => {
                     let (stderr, discarded) = (live.stderr(), early.discarded);
                     let timeouts = if deadline == last_deadline { HANDSHAKE_TIMEOUTS } else { 1 };

@@ -114,7 +114,7 @@ fn finding(failed: StartError, login: Option<&str>) -> Finding {
     let kind = kind_of(&failed.why);
     let stderr = match &failed.why {
         StartErrorKind::Exited { stderr, .. } | StartErrorKind::Silent { stderr, .. } => said(stderr),
-        _ => None,
+        _ => failed.early.stderr.as_ref().and_then(said),
     };
     let (message, hint) = match &failed.why {
         // The words of the others go on from the agent's name.

@@ -85,7 +85,14 @@ impl Hub {
                 pending.refused = pending.logged_out(entry);
             }
             Err(start_error) if is_copy => return Err(start_error.into_error()),
-            Err(start_error) => pending.refused = Some(pending.unauthorised(start_error, entry)?),
+            Err(start_error) => {
+                pending.refused = Some(pending.unauthorised(start_error, entry)?);
+                // The agent has not looked at them.
+                (entry.adapter.preview_settings)(
+                    &pending.timeline.fold().state,
+                    &open_of(request).requested,
+                )?;
+            }
         }
         pending.settle(request);
         if let Some(left_out) = left_out {

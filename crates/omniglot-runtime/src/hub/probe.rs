@@ -160,7 +160,8 @@ impl Hub {
                 (nonsense, failed)
             }
             Err(mut failed) => {
-                let early = std::mem::take(&mut failed.early);
+                let mut early = std::mem::take(&mut failed.early);
+                failed.early.stderr = early.stderr.take();
                 let nonsense = Nonsense::of(&early);
                 step.draft(&mut timeline, Draft::SessionStarted(SessionStarted::default()));
                 step.absorb_early(&mut timeline, early.without_refusals());

@@ -177,7 +177,9 @@ impl Wanted {
         });
         let answer = client.create(&self.id, &request).await?;
         if let Some(error) = answer.error.filter(|_| !answer.healthy) {
-            bail!("agent {agent} cannot work yet: {}", error.message);
+            let hint = error.details.as_ref().and_then(|details| details.get("hint")?.as_str());
+            let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+            bail!("agent {agent} cannot work yet: {}{hint}", error.message);
         }
         if self.worktree {
             directory = client.detail(&self.id).await?.info.directory.unwrap_or(directory);

@@ -139,6 +139,16 @@ fn an_agent_of_another_protocol_version_is_refused_with_the_reason() {
     assert!(readable.contains("ACP version 9"), "{readable}");
 }
 
+/// A17: what an agent says on stderr explains a refusal, too.
+#[test]
+fn an_agent_that_refuses_is_shown_with_its_stderr() {
+    let refuse = r#"read l; echo '{"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"no"}}'; exit 1"#;
+    let harness = odd(&format!("echo 'the licence has expired' >&2\n{HELLO}sleep 0.3; {refuse}"));
+    let (check, readable) = problem(&harness);
+    assert_eq!(check.findings[0].kind, FindingKind::Refused);
+    assert!(readable.contains("│ the licence has expired"), "{readable}");
+}
+
 /// Runs a command where npm is the stand-in, and Claude Code what it has installed or put on the PATH.
 fn agents_with(harness: &Harness, npm: &FakeNpm, args: &[&str]) -> Finished {
     Finished::of(harness.command(&[&["agents"], args].concat()).envs(npm.variables()))

@@ -76,6 +76,7 @@ pub const GEMINI: Quirks = Quirks {
     ],
     repairs: Repairs {
         tool_name_in_call_id: true,
+        silent_rejections: true,
         late_replay: true,
         whole_thoughts: true,
         mode_announcement: Some("[MODE_UPDATE] "),

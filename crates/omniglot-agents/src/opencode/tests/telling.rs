@@ -115,6 +115,21 @@ fn the_changes_of_a_session_in_files_are_its_state_and_zeros_count_only_after_ot
     assert_eq!(told, [r#"state {"changes":{"files":0,"additions":0,"deletions":0}}"#]);
 }
 
+/// A17: what a call of the model had said until it broke is over when the call is repeated.
+#[test]
+fn a_partial_reply_ends_when_the_retry_begins() {
+    let mut session = Session::in_turn(PROMPT);
+    session.part("prt_1", "text", r#""text":"Half an""#);
+    let retry = r#"{"sessionID":"ses_1","status":{"type":"retry","attempt":1,"message":"cut"}}"#;
+    let told = session.event("session.status", retry);
+    assert_eq!(told[0], "item ! prt_1", "{told:?}");
+    assert_eq!(session.part("prt_1", "text", r#""text":"Half an answer""#), ["dropped duplicate"]);
+    let again = session.part("prt_2", "text", r#""text":"An answer""#);
+    assert!(again[0].starts_with("item + prt_2"), "{again:?}");
+    let told = session.event("session.status", retry);
+    assert_eq!(told.iter().filter(|line| line.starts_with("item !")).count(), 1, "{told:?}");
+}
+
 #[test]
 fn a_step_is_open_from_its_start_to_its_finish_and_has_its_tokens() {
     let mut session = Session::in_turn(PROMPT);
