@@ -307,7 +307,7 @@ async fn snapshots_of_sessions_that_are_gone_are_swept() {
     assert!(all.are_empty());
 }
 
-/// What a turn only makes visible was there before it, and no snapshot has it.
+/// The turn only makes the file visible: it was there before, and no snapshot has it.
 #[tokio::test]
 async fn a_file_that_was_ignored_before_the_turn_is_not_removed() {
     let place = Place::new();
