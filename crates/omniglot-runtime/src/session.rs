@@ -6,8 +6,10 @@
 mod cancel;
 mod client_replies;
 mod commands;
+mod commits;
 mod configure;
 mod delivery;
+mod handle;
 mod idle;
 mod request_replies;
 mod silence;
@@ -24,13 +26,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use omniglot_agents::{Attachment, Open};
-use omniglot_schema::{
-    Delivered, MessageId, MessageRequest, PermissionReply, QuestionPolicy, QueueOnCancel, SessionId,
-    SessionPatch, StatePatch,
-};
+use omniglot_schema::{MessageId, QuestionPolicy, SessionId, StatePatch};
 use omniglot_store::{SessionNo, Store, StoreError};
-use omniglot_timeline::{Author, Emitted, Fold, Timeline};
-use serde::{Deserialize, Serialize};
+use omniglot_timeline::{Emitted, Fold, Timeline};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -40,12 +38,15 @@ use crate::agent::host::{ClientHostLookup, HostEvent};
 use crate::agent::session_start::{Launcher, Opened, StartError};
 use crate::agent::{Agent, AgentEvent, Ticket};
 use crate::deadlines::Deadlines;
-use crate::error::RuntimeError;
 use crate::process::lines::Line;
 use crate::snapshots::{Before, SessionSnapshots};
 use cancel::Ladder;
 use client_replies::ClientReply;
+use commits::{InFlight, Waiting, committed};
 use configure::Configuring;
+use handle::answer;
+pub(crate) use handle::{Answer, Authored, Request, Retired, SessionCommand, SessionHandle};
+pub use handle::{IdempotencyKey, Posted};
 pub(crate) use idle::Activity;
 pub(crate) use step::{Step, record_of};
 use turn_process::TurnProcess;
@@ -54,119 +55,8 @@ pub(crate) use user_command::UserCommand;
 pub(crate) use work_tree::FileWork;
 use work_tree::WorkTree;
 
-/// The receipt of a message: it is committed.
-#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
-pub struct Posted {
-    pub message_id: MessageId,
-    pub delivered: Delivered,
-    /// The last sequence before the message; its turn begins after it.
-    pub after: u64,
-}
-
-/// A message's idempotency key and the hash of the body it came with.
-#[derive(Debug, Clone)]
-pub struct IdempotencyKey {
-    pub key: String,
-    /// sha256 in hex.
-    pub body_hash: String,
-}
-
 /// Resolves when what was said before is committed.
 pub(crate) type Commit = oneshot::Receiver<Result<(), StoreError>>;
-
-/// A message with its author, as the queue keeps it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Authored {
-    #[serde(flatten)]
-    pub(crate) request: MessageRequest,
-    /// The name of the token with which it was posted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) by: Option<String>,
-}
-
-impl Authored {
-    fn author(&self) -> Author {
-        Author { client_ids: self.request.client_ids.clone(), by: self.by.clone() }
-    }
-}
-
-/// A client's command to a session.
-#[derive(Debug)]
-pub(crate) enum SessionCommand {
-    Post {
-        message: Authored,
-        files: Vec<Attachment>,
-        key: Option<IdempotencyKey>,
-        /// The snapshot of the directory, if it could be taken while the session was idle.
-        before: Option<Before>,
-    },
-    RemoveQueued(MessageId),
-    ReplyPermission {
-        id: String,
-        reply: PermissionReply,
-        message: Option<String>,
-        by: Option<String>,
-    },
-    ReplyQuestion {
-        id: String,
-        answers: Option<Vec<Vec<String>>>,
-        by: Option<String>,
-    },
-    Cancel(QueueOnCancel),
-    Configure(SessionPatch),
-    /// Work on the session's files beside which no turn runs.
-    WorkOnFiles(FileWork),
-    RecordCommand(UserCommand),
-    Terminate,
-    /// End the process if it rests; the session goes on with its next message.
-    Reap,
-    /// Leave without a word to the log: the session is about to be deleted.
-    Discard,
-    /// The same for a session in which nothing was done; every other refuses.
-    DiscardUnused,
-    Shutdown,
-}
-
-#[derive(Debug)]
-pub(crate) struct Request {
-    pub(crate) ask: SessionCommand,
-    pub(crate) reply: oneshot::Sender<Answer>,
-}
-
-#[derive(Debug)]
-pub(crate) enum Answer {
-    /// Done and committed.
-    Done(Option<Posted>),
-    Refused(RuntimeError),
-    /// The loop had ended: here is the question back.
-    Retired(SessionCommand),
-}
-
-/// An append that waits for its commit, and who waits for it.
-#[derive(Debug)]
-struct InFlight {
-    commit: Commit,
-    waiting: Option<Waiting>,
-}
-
-#[derive(Debug)]
-struct Waiting {
-    reply: oneshot::Sender<Answer>,
-    posted: Option<Posted>,
-    /// The idempotency key that the commit makes durable.
-    key: Option<String>,
-}
-
-/// Talks to one session. Cheap to clone.
-#[derive(Debug, Clone)]
-pub(crate) struct SessionHandle {
-    requests: mpsc::Sender<Request>,
-    activity: Activity,
-}
-
-/// The session retired before it took the request: ask the hub for it again.
-#[derive(Debug)]
-pub(crate) struct Retired(pub(crate) SessionCommand);
 
 /// How a session left its loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -244,38 +134,6 @@ struct Queued {
 
 /// Batches that may wait for their commit before the agent has to wait.
 const IN_FLIGHT: usize = 4;
-
-impl SessionHandle {
-    /// Asks, and waits until the effect is committed.
-    pub(crate) async fn ask(
-        &self,
-        ask: SessionCommand,
-    ) -> Result<Result<Option<Posted>, RuntimeError>, Retired> {
-        let (reply, answer) = oneshot::channel();
-        if let Err(mpsc::error::SendError(request)) = self.requests.send(Request { ask, reply }).await {
-            return Err(Retired(request.ask));
-        }
-        match answer.await {
-            Ok(Answer::Done(posted)) => Ok(Ok(posted)),
-            Ok(Answer::Refused(error)) => Ok(Err(error)),
-            Ok(Answer::Retired(ask)) => Err(Retired(ask)),
-            Err(_) => Ok(Err(RuntimeError::Stopping)),
-        }
-    }
-
-    pub(crate) fn activity(&self) -> &Activity {
-        &self.activity
-    }
-
-    /// Waits until the session is nothing but its row.
-    pub(crate) async fn retired(&self) {
-        self.requests.closed().await;
-    }
-
-    pub(crate) fn same(&self, other: &Self) -> bool {
-        self.requests.same_channel(&other.requests)
-    }
-}
 
 impl Session {
     pub(crate) fn new(
@@ -423,29 +281,6 @@ impl Session {
         }
     }
 
-    /// The oldest append is through. A refused one means that what we think was said was not: the session
-    /// must begin again from what the log has.
-    fn committed(&mut self, result: Result<(), StoreError>) -> Flow {
-        let waiting = self.in_flight.pop_front().and_then(|done| done.waiting);
-        match result {
-            Ok(()) => {
-                if let Some(Waiting { reply, posted, key }) = waiting {
-                    key.and_then(|key| self.keys.remove(&key));
-                    answer(reply, Answer::Done(posted));
-                }
-                Flow::On
-            }
-            Err(error) => {
-                tracing::error!(session = %self.spec.id, error = &error as &dyn std::error::Error, "an append");
-                if let Some(Waiting { reply, .. }) = waiting {
-                    answer(reply, Answer::Refused(error.into()));
-                }
-                self.broken = true;
-                Flow::Done
-            }
-        }
-    }
-
     fn hear(&mut self, news: AgentEvent) {
         self.step.begin();
         match news {
@@ -503,50 +338,11 @@ impl Session {
     fn patch(&mut self, patch: StatePatch) {
         self.draft(omniglot_timeline::Draft::State(Box::new(patch)));
     }
-
-    /// Waits until everything said is committed. A full log may never take it: a session that is to be deleted
-    /// makes room, and does not wait. Others who ask meanwhile have come too late.
-    async fn settle(&mut self) -> Vec<Request> {
-        let mut too_late = vec![];
-        if !self.broken {
-            self.follow_turns();
-            let barrier = self.commit_last();
-            self.in_flight.push_back(InFlight { commit: barrier, waiting: None });
-        }
-        while !self.in_flight.is_empty() {
-            tokio::select! {
-                result = committed(&mut self.in_flight) => drop(self.committed(result)),
-                Some(Request { ask, reply }) = self.requests.recv() => match ask {
-                    SessionCommand::Discard => {
-                        self.discard().await;
-                        answer(reply, Answer::Done(None));
-                    }
-                    ask => too_late.push(Request { ask, reply }),
-                }
-            }
-        }
-        too_late
-    }
-
-    /// Those who asked after the loop had ended ask again.
-    async fn take_the_rest(&mut self, too_late: Vec<Request>) {
-        for Request { ask, reply } in too_late {
-            answer(reply, Answer::Retired(ask));
-        }
-        while let Some(Request { ask, reply }) = self.requests.recv().await {
-            answer(reply, Answer::Retired(ask));
-        }
-    }
 }
 
 /// No turn was begun.
 pub(crate) fn is_unused(fold: &Fold) -> bool {
     fold.turns == 0 && fold.open_turn.is_none()
-}
-
-/// A caller that stopped waiting is no error.
-fn answer(reply: oneshot::Sender<Answer>, answer: Answer) {
-    drop(reply.send(answer));
 }
 
 async fn next_of(agent: &mut Option<Agent>) -> AgentEvent {
@@ -563,13 +359,6 @@ async fn opened(opening: &mut Option<Opening>) -> Result<Opened, StartError> {
             *opening = None;
             result
         }
-        None => std::future::pending().await,
-    }
-}
-
-async fn committed(in_flight: &mut VecDeque<InFlight>) -> Result<(), StoreError> {
-    match in_flight.front_mut() {
-        Some(first) => (&mut first.commit).await.unwrap_or(Err(StoreError::Closed)),
         None => std::future::pending().await,
     }
 }
