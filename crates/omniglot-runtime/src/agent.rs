@@ -20,7 +20,9 @@ pub(crate) mod run_command;
 pub(crate) mod session_start;
 pub(crate) mod shared_server;
 pub(crate) mod skills;
+mod translated;
 mod version;
 pub(crate) mod versions;
 
-pub(crate) use live::{Agent, AgentEvent, Sending, Ticket, Translated, is_unparsed};
+pub(crate) use live::{Agent, AgentEvent, Sending, Ticket};
+pub(crate) use translated::{Translated, is_unparsed};

@@ -8,13 +8,14 @@
 //! [`AgentEvent::Sent`], and which is looked at before another line is heard. A message to an agent that reads
 //! no more is lost: the translator never hears of it.
 
+mod sending;
+
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use bytes::Bytes;
 use omniglot_agents::{
-    Carryover, Command, CommandAnswer, HostAsk, HostOutcome, Input, LineFault, Output, StreamOutput,
-    Translator, TransportOutput,
+    Carryover, Command, HostAsk, HostOutcome, Input, LineFault, Output, Translator, TransportOutput,
 };
 use omniglot_schema::{EventSource, StderrOutput};
 use serde_json::value::RawValue;
@@ -22,60 +23,13 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::agent::host::{Host, HostEvent};
 use crate::agent::mask::Mask;
+use crate::agent::translated::Translated;
 use crate::process::handle::ProcessHandle;
 use crate::process::lines::Line;
 use crate::process::orphans;
 use crate::process::{Exit, FrameSender, LineReceiver, ProcessIo};
-
-/// The translation of one native message, in or out.
-#[derive(Debug)]
-pub(crate) struct Translated {
-    /// The message; `None` for what a command caused without one.
-    pub(crate) frame: Option<Bytes>,
-    pub(crate) source: EventSource,
-    /// Output for the transport is not here: it is carried out, and heard as a message of its own.
-    pub(crate) stream: Vec<StreamOutput>,
-    pub(crate) answers: Vec<CommandAnswer>,
-}
-
-impl Translated {
-    /// Returns what came of a command that no process has got. There is nobody to whom its messages could go.
-    pub(crate) fn of_daemon(outputs: Vec<Output>) -> Self {
-        let (mut stream, mut answers) = (vec![], vec![]);
-        for output in outputs {
-            match output {
-                Output::Stream(output) => stream.push(output),
-                Output::Answer(answer) => answers.push(answer),
-                Output::Transport(_) => {}
-            }
-        }
-        Self { frame: None, source: EventSource::Daemon, stream, answers }
-    }
-
-    /// Whether the agent said something that its translator knows. A message that only had us send something
-    /// has no outputs left.
-    pub(crate) fn is_understood(&self) -> bool {
-        let is_known =
-            self.stream.is_empty() || !self.stream.iter().all(is_unparsed) || !self.answers.is_empty();
-        self.source == EventSource::Agent && is_known
-    }
-
-    /// For those who only want to know what was understood.
-    pub(crate) fn without_nonsense(mut self) -> Self {
-        self.stream.retain(|output| !is_unparsed(output));
-        self
-    }
-
-    /// For those who tell the refusal themselves.
-    pub(crate) fn without_refusal(mut self) -> Self {
-        self.answers.retain(|answer| !matches!(answer, CommandAnswer::Refused(_)));
-        self
-    }
-}
-
-pub(crate) fn is_unparsed(output: &StreamOutput) -> bool {
-    matches!(output, StreamOutput::Unparsed(_))
-}
+use sending::{Outgoing, Unsent};
+pub(crate) use sending::{Sending, Ticket};
 
 #[derive(Debug)]
 pub(crate) enum AgentEvent {
@@ -87,21 +41,6 @@ pub(crate) enum AgentEvent {
     /// The last thing that a process says.
     Exited(Exit),
 }
-
-/// The fate of the messages that a command caused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sending {
-    /// They are in the agent's pipe.
-    Sent,
-    /// They wait until the agent reads.
-    Waits(Ticket),
-    /// The agent reads no more.
-    Lost,
-}
-
-/// Names a message to the agent by the number of messages before it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Ticket(u64);
 
 pub(crate) struct Agent {
     translator: Box<dyn Translator>,
@@ -127,9 +66,6 @@ pub(crate) struct Agent {
     /// News of this machine that wait until the lines that came before are heard.
     later: Option<HostEvent>,
 }
-
-/// A message that is not in the pipe yet; `None` when it was called back.
-type Unsent = Option<Box<RawValue>>;
 
 /// How much is taken from the agent before it is committed.
 const STEP_LINES: usize = 512;
@@ -238,52 +174,6 @@ impl Agent {
         self.translator.tends_background()
     }
 
-    pub(crate) fn close_stdin(&mut self) {
-        self.frames = None;
-        self.unsent.clear();
-    }
-
-    /// The fate of everything that it was told so far, as far as [`settle`](Self::settle) has looked.
-    pub(crate) fn sending(&self) -> Sending {
-        self.sending_of(Ticket(self.messages))
-    }
-
-    /// Names the last message so far.
-    pub(crate) fn ticket(&self) -> Ticket {
-        Ticket(self.messages)
-    }
-
-    /// Calls back the messages behind `before`, up to `last`, of which the agent has nothing yet.
-    pub(crate) fn recall(&mut self, before: Ticket, last: Ticket) {
-        let Some(frames) = &self.frames else { return };
-        for (nth, message) in self.unsent.iter_mut().enumerate() {
-            let number = self.sent + 1 + nth as u64;
-            if before.0 < number && number <= last.0 && frames.recall(nth) {
-                *message = None;
-            }
-        }
-    }
-
-    pub(crate) fn sending_of(&self, ticket: Ticket) -> Sending {
-        match (self.sent >= ticket.0, self.reads()) {
-            (true, _) => Sending::Sent,
-            (false, true) => Sending::Waits(ticket),
-            (false, false) => Sending::Lost,
-        }
-    }
-
-    fn reads(&self) -> bool {
-        self.frames.as_ref().is_some_and(|frames| !frames.is_closed())
-    }
-
-    /// Tells the translator which of the messages that waited were sent.
-    pub(crate) fn settle(&mut self) -> Vec<Translated> {
-        let (mut heard, mut to_send) = (vec![], VecDeque::new());
-        self.tell_sent(&mut heard, &mut to_send);
-        self.transmit(to_send, &mut heard);
-        heard
-    }
-
     pub(crate) fn started(&mut self, argv: &[String], carryover: &Carryover) -> Vec<Translated> {
         self.handle(Input::Started { argv, carryover }, None)
     }
@@ -381,43 +271,6 @@ impl Agent {
         heard
     }
 
-    /// Sends messages, and then everything that the translator wants sent because of them.
-    fn transmit(&mut self, mut to_send: VecDeque<Outgoing>, heard: &mut Vec<Translated>) {
-        while !to_send.is_empty() {
-            // What belongs together goes out together: an agent must not act between the two halves of a cancel.
-            let frames = to_send.iter().map(|outgoing| bytes_of(&outgoing.message)).collect();
-            self.messages += to_send.len() as u64;
-            let shown = to_send.drain(..).map(|Outgoing { message, shown }| Some(shown.unwrap_or(message)));
-            self.unsent.extend(shown);
-            if let Some(sender) = &self.frames {
-                sender.send(frames);
-            }
-            self.tell_sent(heard, &mut to_send);
-        }
-        if self.closes_stdin && self.unsent.is_empty() {
-            self.close_stdin();
-        }
-    }
-
-    /// Tells the translator what was written since it was told last.
-    fn tell_sent(&mut self, heard: &mut Vec<Translated>, to_send: &mut VecDeque<Outgoing>) {
-        let reads = self.reads();
-        let written = self.frames.as_ref().map_or(0, FrameSender::take_written);
-        for shown in self.unsent.drain(..written.min(self.unsent.len())).collect::<Vec<_>>() {
-            self.sent += 1;
-            let Some(shown) = shown else { continue };
-            let frame = self.mask.bytes(bytes_of(&shown));
-            let masked = serde_json::from_slice::<&RawValue>(&frame);
-            let mut outputs = Vec::new();
-            self.translator.handle(Input::Sent(masked.unwrap_or(&shown)), &mut outputs);
-            let cause = (Some(frame), EventSource::Daemon);
-            heard.push(self.carry_out(outputs, cause, Trust::AsSaid, to_send));
-        }
-        if !reads {
-            self.unsent.clear();
-        }
-    }
-
     /// Does what is for the transport; the rest is the session's.
     fn carry_out(
         &mut self,
@@ -460,12 +313,6 @@ impl Agent {
     }
 }
 
-/// A message on its way, and what everybody else sees of it if that is something else.
-struct Outgoing {
-    message: Box<RawValue>,
-    shown: Option<Box<RawValue>>,
-}
-
 /// Whether a frame is what the agent said, to the letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trust {
@@ -476,10 +323,6 @@ enum Trust {
 
 const HOLDS_A_SECRET: &str = "the request holds a secret of this session's settings, which is hidden in all \
     that the agent says; it was not carried out";
-
-fn bytes_of(message: &RawValue) -> Bytes {
-    Bytes::copy_from_slice(message.get().as_bytes())
-}
 
 async fn progress(frames: Option<&FrameSender>) {
     match frames {
