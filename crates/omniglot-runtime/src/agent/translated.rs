@@ -1,4 +1,4 @@
-//! What came of one native message, in or out: its translation without what is for the transport.
+//! The translation of one native message, in or out, without the outputs for the transport.
 
 use bytes::Bytes;
 use omniglot_agents::{CommandAnswer, Output, StreamOutput};

@@ -1,6 +1,6 @@
 //! The sessions that are live: how one is woken, asked, counted and stopped.
 //!
-//! What a session does with a command is in `session`.
+//! Commands are carried out in `session`.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};

@@ -1,6 +1,6 @@
 //! The start of a daemon: its parts, and the order in which it takes up what an earlier one has left.
 //!
-//! What becomes of the sessions it finds is in `recover`.
+//! The sessions that it finds are taken up in `recover`.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;

@@ -1,6 +1,6 @@
 //! The handle of a live session: the commands that it takes, and the answers that it gives.
 //!
-//! What a command does is in `commands`.
+//! Commands are carried out in `commands`.
 
 use omniglot_agents::Attachment;
 use omniglot_schema::{Delivered, MessageId, MessageRequest, PermissionReply, QueueOnCancel, SessionPatch};
