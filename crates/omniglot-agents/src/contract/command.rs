@@ -12,10 +12,11 @@ use omniglot_timeline::RequestKey;
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "commands are few, and none is kept")]
 pub enum Command {
-    /// Shake hands and open a session; answered by [`Draft::SessionStarted`] or [`CommandAnswer::Refused`].
+    /// Shake hands and open a session; answered by [`Draft::SessionStarted`](super::Draft::SessionStarted) or
+    /// [`CommandAnswer::Refused`](super::CommandAnswer::Refused).
     Open(Open),
-    /// Change settings of the open session, between two turns; answered by [`CommandAnswer::Configured`]. One at a
-    /// time.
+    /// Change settings of the open session, between two turns; answered by
+    /// [`CommandAnswer::Configured`](super::CommandAnswer::Configured). One at a time.
     Configure(SettingsRequest),
     Prompt(Prompt),
     /// A person has given the session this title. It is not answered.
@@ -37,7 +38,8 @@ pub enum Command {
     Withdraw {
         key: RequestKey,
     },
-    /// Say good-bye to the session before its process ends; answered by [`CommandAnswer::Closed`].
+    /// Say good-bye to the session before its process ends; answered by
+    /// [`CommandAnswer::Closed`](super::CommandAnswer::Closed).
     Close,
 }
 

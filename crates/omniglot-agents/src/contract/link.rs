@@ -30,7 +30,7 @@ pub enum Handshake {
 }
 
 /// The sans-IO part of a connection that several sessions share: its handshake, its ids, and whose frame
-/// this is. A session's own words are its [`Translator`]'s.
+/// this is. A session's own words are its [`Translator`](super::Translator)'s.
 pub trait Link: Send {
     /// Returns the first messages of a new connection.
     fn hello(&mut self) -> Vec<Box<RawValue>>;

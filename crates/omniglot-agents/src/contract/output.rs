@@ -30,12 +30,13 @@ pub enum StreamOutput {
 #[derive(Debug)]
 pub enum TransportOutput {
     Send(Box<RawValue>),
-    /// As `Send`, but everybody else, and the translator itself when it is [`Input::Sent`], sees `shown`.
+    /// As `Send`, but everybody else, and the translator itself when it is
+    /// [`Input::Sent`](super::Input::Sent), sees `shown`.
     SendSecret {
         message: Box<RawValue>,
         shown: Box<RawValue>,
     },
-    /// The agent wants something of the machine; what comes of it is [`Input::Host`].
+    /// The agent wants something of the machine; what comes of it is [`Input::Host`](super::Input::Host).
     Host(HostAsk),
     /// The agent has stopped working for this session and may have lost sight of processes: they are ended.
     Orphans(Orphans),
@@ -51,11 +52,11 @@ pub enum TransportOutput {
 pub enum CommandAnswer {
     /// The agent cannot be opened: it refused the handshake or the session. The process may be ended.
     Refused(Refusal),
-    /// The end of a [`Command::Configure`]: what it changed was told before, as drafts.
+    /// The end of a [`Command::Configure`](super::Command::Configure): what it changed was told before, as drafts.
     Configured(Result<(), Refusal>),
     /// The agent did not take the reply to this request, and still waits for one.
     ReplyRefused { key: RequestKey, message: String },
-    /// The end of a [`Command::Close`]: the process may be ended.
+    /// The end of a [`Command::Close`](super::Command::Close): the process may be ended.
     Closed,
 }
 
@@ -96,7 +97,7 @@ pub enum RefusalKind {
     BadRequest,
     /// The native session to continue is not there any more; a new one may be opened instead.
     Forgotten,
-    /// It does not take from root what [`Open::unprivileged`] allows.
+    /// It does not take from root what [`Open::unprivileged`](super::Open::unprivileged) allows.
     Privileged,
 }
 
