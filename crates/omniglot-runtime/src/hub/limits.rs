@@ -9,12 +9,26 @@ use super::{Hub, flatten};
 use crate::caller::Caller;
 use crate::error::RuntimeError;
 
-/// The permission modes in which an agent still asks before it does what a sandbox would forbid.
-const ASKING: [&str; 6] = ["default", "plan", "acceptEdits", "read-only", "untrusted", "on-request"];
+/// The modes in which an agent still asks before it does what a sandbox would forbid, by the names of all agents:
+/// of ACP agents one list is both kinds of modes. What is not here may approve by itself (`auto`, `autopilot`).
+const ASKING: [&str; 13] = [
+    "build",
+    "plan",
+    "default",
+    "ask",
+    "agent",
+    "architect",
+    "acceptEdits",
+    "autoEdit",
+    "auto-edit",
+    "read-only",
+    "workspace-write",
+    "untrusted",
+    "on-request",
+];
 
-/// Parts of the names that agents give to modes without questions, in lower case and without separators.
-const UNASKED: [&str; 7] =
-    ["bypass", "yolo", "fullaccess", "dontask", "never", "skippermissions", "dangerously"];
+/// ACP agents may name a mode by its meaning in the protocol.
+const PROTOCOL_MODE: &str = "https://agentclientprotocol.com/protocol/session-modes#";
 
 impl Hub {
     /// The same sessions as this caller may see and change them.
@@ -104,20 +118,17 @@ impl Hub {
 }
 
 fn check_modes(agent_mode: Option<&str>, permission_mode: Option<&str>) -> Result<(), RuntimeError> {
-    if agent_mode.into_iter().chain(permission_mode).any(is_unasked) {
-        return Err(beyond("the agent would work unasked"));
-    }
-    match permission_mode {
-        Some(mode) if !ASKING.contains(&mode) => {
-            Err(beyond(&format!("of the permission modes only {} are known to ask", ASKING.join(", "))))
-        }
-        _ => Ok(()),
+    match agent_mode.into_iter().chain(permission_mode).find(|mode| !asks(mode)) {
+        Some(mode) => Err(beyond(&format!(
+            "nobody knows that an agent asks in mode {mode}; leave the mode out, or use one of {}",
+            ASKING.join(", ")
+        ))),
+        None => Ok(()),
     }
 }
 
-fn is_unasked(mode: &str) -> bool {
-    let plain: String = mode.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-    UNASKED.iter().any(|word| plain.contains(word))
+fn asks(mode: &str) -> bool {
+    ASKING.contains(&mode.strip_prefix(PROTOCOL_MODE).unwrap_or(mode))
 }
 
 fn beyond(why: &str) -> RuntimeError {
@@ -128,17 +139,35 @@ fn beyond(why: &str) -> RuntimeError {
 mod tests {
     use super::*;
 
+    fn is_allowed(mode: &str) -> bool {
+        let allowed = check_modes(Some(mode), None).is_ok();
+        assert_eq!(check_modes(None, Some(mode)).is_ok(), allowed, "{mode} is one thing in both members");
+        allowed
+    }
+
     #[test]
-    fn every_name_of_a_mode_that_does_not_ask_is_refused() {
+    fn a_mode_of_which_nobody_knows_that_it_asks_is_refused() {
         for mode in ["bypass", "bypassPermissions", "yolo", "YOLO", "danger-full-access", "never", "dontAsk"]
         {
-            assert!(check_modes(None, Some(mode)).is_err(), "{mode}");
-            assert!(check_modes(Some(mode), None).is_err(), "{mode}");
+            assert!(!is_allowed(mode), "{mode}");
         }
-        for mode in ["agent-full-access", "full_access", "Bypass Permissions"] {
-            assert!(check_modes(Some(mode), None).is_err(), "{mode}");
+        for mode in ["agent-full-access", "full_access", "Bypass Permissions", "auto", "autopilot", "", "new"]
+        {
+            assert!(!is_allowed(mode), "{mode}");
         }
-        assert!(check_modes(None, Some("auto")).is_err(), "nobody knows whether it asks");
+        for mode in ["https://agentclientprotocol.com/protocol/session-modes#autopilot", "x#plan", "#plan"] {
+            assert!(!is_allowed(mode), "{mode}");
+        }
+    }
+
+    #[test]
+    fn a_mode_that_asks_is_allowed() {
+        for mode in ASKING {
+            assert!(is_allowed(mode), "{mode}");
+            assert!(is_allowed(&format!("{PROTOCOL_MODE}{mode}")), "{mode}");
+        }
         assert!(check_modes(Some("architect"), Some("acceptEdits")).is_ok());
+        assert!(check_modes(Some("plan"), Some("auto")).is_err());
+        assert!(check_modes(Some("auto"), Some("plan")).is_err());
     }
 }

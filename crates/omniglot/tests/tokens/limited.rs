@@ -12,6 +12,15 @@ use serde_json::{Value, json};
 
 use super::{Holder, ask_permission, daemon, labelled, limited_to_x, refused, two_sessions};
 
+/// Modes in which an agent asks nobody: our name, those of several agents, and a mode that approves by itself.
+const UNASKED: [&str; 5] = [
+    "bypass",
+    "bypassPermissions",
+    "yolo",
+    "auto",
+    "https://agentclientprotocol.com/protocol/session-modes#autopilot",
+];
+
 fn names(sessions: &[omniglot_schema::SessionInfo]) -> Vec<&str> {
     sessions.iter().map(|session| session.session_id.as_str()).collect()
 }
@@ -165,7 +174,7 @@ async fn it_makes_sessions_with_its_label_and_nothing_that_works_unasked() {
     };
     refused(client.create(&id, &new(mcp)).await, 403);
     refused(client.create(&id, &new(|new| new.skills = Some(SkillsConfig { sources: vec![] }))).await, 403);
-    for mode in ["bypass", "bypassPermissions", "yolo"] {
+    for mode in UNASKED {
         let mut request = labelled("y");
         request.permission_mode = Some(mode.into());
         refused(client.create(&id, &request).await, 403);
@@ -177,10 +186,24 @@ async fn it_makes_sessions_with_its_label_and_nothing_that_works_unasked() {
     assert_eq!(labels, [("app".to_owned(), "x".to_owned())].into());
     let patch = |body: Value| serde_json::from_value::<SessionPatch>(body).unwrap();
     refused(client.patch(&id, &patch(json!({ "labels": { "app": "y" } }))).await, 403);
-    refused(client.patch(&id, &patch(json!({ "permissionMode": "bypass" }))).await, 403);
+    for mode in UNASKED {
+        refused(client.patch(&id, &patch(json!({ "permissionMode": mode }))).await, 403);
+        refused(client.patch(&id, &patch(json!({ "agentMode": mode }))).await, 403);
+        let told = holder.acp("session/set_mode", json!({ "sessionId": "new", "modeId": mode })).await;
+        assert!(told["error"]["message"].as_str().unwrap().contains("limited"), "{mode}: {told}");
+        let option = json!({ "sessionId": "new", "configId": "mode", "value": mode });
+        let told = holder.acp("session/set_config_option", option).await;
+        assert!(told["error"]["message"].as_str().unwrap().contains("limited"), "{mode}: {told}");
+        let body = json!({ "agent": mode, "parts": [{ "type": "text", "text": "x" }] });
+        let told = holder.request(Method::POST, "/opencode/session/ses_new/message").json(&body);
+        assert_eq!(told.send().await.unwrap().status(), 403, "{mode}");
+        let body = json!({ "agent": mode, "model": { "providerID": "mock", "id": "default" } });
+        let told = holder.request(Method::POST, "/opencode/session").json(&body);
+        assert_eq!(told.send().await.unwrap().status(), 403, "{mode}");
+    }
+    client.patch(&id, &patch(json!({ "agentMode": "plan" }))).await.unwrap();
+    client.patch(&id, &patch(json!({ "agentMode": "build" }))).await.unwrap();
     client.patch(&id, &patch(json!({ "title": "fine" }))).await.unwrap();
-    let refused = holder.acp("session/set_mode", json!({ "sessionId": "new", "modeId": "yolo" })).await;
-    assert!(refused["error"]["message"].as_str().unwrap().contains("limited"), "{refused}");
     let created = holder
         .request(Method::POST, "/opencode/session")
         .json(&json!({ "model": { "providerID": "mock", "id": "default" } }));
