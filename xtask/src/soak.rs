@@ -4,14 +4,14 @@ use crate::shell::Line;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How often the stream over all sessions is cut.
+    /// How often each of the four tests cuts the stream over all sessions.
     #[arg(long, default_value_t = 10_000)]
     cuts: u32,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     // nextest ends tests that take minutes.
-    Line::new("cargo test -p omniglot --test all_events cuts_lose_and_double_nothing -- --nocapture")
+    Line::new("cargo test -p omniglot --test all_events of_10_000_cuts -- --nocapture")
         .env("OMNIGLOT_CUTS", &args.cuts.to_string())
         .run()
 }

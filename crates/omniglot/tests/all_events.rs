@@ -112,14 +112,14 @@ async fn turns(session: SessionDriver, count: usize) {
 
 /// Reads everything from the beginning through connections that are cut after a few bytes each, while sessions
 /// work; returns the events and the number of cuts.
-async fn read_with_cuts(daemon: &Daemon, mut cuts: usize) -> Vec<UniversalEvent> {
+async fn read_with_cuts(daemon: &Daemon, mut cuts: usize, mut step: u64) -> Vec<UniversalEvent> {
     let names = ["a", "b", "c"];
     let mut writers = vec![];
     for name in names {
         let session = SessionDriver::create(&daemon.client, name).await;
         writers.push(tokio::spawn(turns(session, 1 + cuts / 300)));
     }
-    let (mut cursor, mut events, mut step) = ("0".to_owned(), vec![], 1_u64);
+    let (mut cursor, mut events) = ("0".to_owned(), vec![]);
     while cuts > 0 || writers.iter().any(|writer| !writer.is_finished()) {
         cuts = cuts.saturating_sub(1);
         // Some connections end before the first frame, some in the middle of one, some after several.
@@ -155,12 +155,31 @@ async fn read_with_cuts(daemon: &Daemon, mut cuts: usize) -> Vec<UniversalEvent>
     events
 }
 
-/// `OMNIGLOT_CUTS` sets the number; `cargo xtask soak` runs the full count.
-#[tokio::test]
-async fn cuts_lose_and_double_nothing() {
-    let cuts = std::env::var("OMNIGLOT_CUTS").map_or(300, |cuts| cuts.parse().unwrap());
-    let events = read_with_cuts(&daemon(), cuts).await;
+/// One of four tests that cut 10,000 times together, each in other places. `OMNIGLOT_CUTS` sets the number of each.
+async fn cuts_from(seed: u64) {
+    let cuts = std::env::var("OMNIGLOT_CUTS").map_or(2_500, |cuts| cuts.parse().unwrap());
+    let events = read_with_cuts(&daemon(), cuts, seed).await;
     println!("{cuts} cuts, {} events", events.len());
+}
+
+#[tokio::test]
+async fn the_first_quarter_of_10_000_cuts_loses_and_doubles_nothing() {
+    cuts_from(1).await;
+}
+
+#[tokio::test]
+async fn the_second_quarter_of_10_000_cuts_loses_and_doubles_nothing() {
+    cuts_from(2).await;
+}
+
+#[tokio::test]
+async fn the_third_quarter_of_10_000_cuts_loses_and_doubles_nothing() {
+    cuts_from(3).await;
+}
+
+#[tokio::test]
+async fn the_last_quarter_of_10_000_cuts_loses_and_doubles_nothing() {
+    cuts_from(4).await;
 }
 
 #[tokio::test]
