@@ -15,6 +15,8 @@ mod authors;
 mod ending;
 #[path = "tokens/limited.rs"]
 mod limited;
+#[path = "tokens/routes.rs"]
+mod routes;
 #[path = "tokens/scopes.rs"]
 mod scopes;
 
