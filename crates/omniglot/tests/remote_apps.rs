@@ -96,6 +96,29 @@ async fn an_upload_that_is_refused_leaves_nothing() {
 }
 
 #[tokio::test]
+async fn the_files_of_a_session_are_512_mib_at_most() {
+    let daemon = daemon();
+    let session = SessionDriver::create(&daemon.client, "s").await;
+    let file = upload(&daemon, "?name=a", "text/plain", b"first".to_vec()).await.text().await.unwrap();
+    let file: MessageAttachment = serde_json::from_str(&file).unwrap();
+    let folder = std::path::Path::new(&file.path).parent().unwrap().to_owned();
+    let others = std::fs::File::create(folder.join("0000000000000000-others")).unwrap();
+    others.set_len((512 << 20) - 5 - 10).unwrap();
+    let full = upload(&daemon, "?name=b", "text/plain", b"eleven byte".to_vec()).await;
+    assert_eq!(full.status(), 413);
+    let problem = full.text().await.unwrap();
+    assert!(problem.contains("the files of this session are more than 512 MiB"), "{problem}");
+    let inline =
+        MessageAttachment { path: "data:text/plain,eleven%20byte".into(), mime: None, filename: None };
+    let inline = MessageRequest { attachments: vec![inline], ..message("[[text:1]]") };
+    assert_eq!(status_of(daemon.client.post(&session.id, &inline, None).await), 413);
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2, "what was refused is not kept");
+    assert_eq!(upload(&daemon, "?name=b", "text/plain", b"ten bytes.".to_vec()).await.status(), 200);
+    let other = SessionDriver::create(&daemon.client, "t").await;
+    other.turn_with(&inline, PermissionReply::Once).await;
+}
+
+#[tokio::test]
 async fn a_small_file_may_stand_in_its_message() {
     let daemon = daemon();
     let session = SessionDriver::create(&daemon.client, "s").await;
