@@ -97,6 +97,9 @@ pub struct Limits {
     pub silence_seconds: Option<u64>,
     /// How long a process may rest before it is ended; its session goes on with the next message.
     pub idle_seconds: u64,
+    /// How long fetching a repository of skills may take.
+    #[serde(deserialize_with = "units::positive")]
+    pub skills_seconds: u64,
     /// How many processes may live at once before resting ones are ended, the longest unused first.
     pub live_agents: usize,
     /// The size over which the database refuses to grow; unlimited when absent.
@@ -112,6 +115,7 @@ impl Default for Limits {
             cancel_seconds: 10,
             silence_seconds: None,
             idle_seconds: 600,
+            skills_seconds: 60,
             live_agents: 16,
             database_bytes: None,
         }

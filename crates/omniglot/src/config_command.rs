@@ -119,6 +119,7 @@ impl Shown<'_> {
         count("cancel_seconds", Some(limits.cancel_seconds));
         count("silence_seconds", limits.silence_seconds);
         count("idle_seconds", Some(limits.idle_seconds));
+        count("skills_seconds", Some(limits.skills_seconds));
         count("live_agents", Some(limits.live_agents as u64));
         count("database_bytes", limits.database_bytes);
     }

@@ -7,7 +7,7 @@
     reason = "a test that cannot go on panics"
 )]
 
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
 
 use omniglot_client::Client;
@@ -121,7 +121,8 @@ async fn a_source_that_cannot_be_used_is_refused_by_name_and_nothing_is_left() {
     let file = std::fs::File::create(large.add("large", "x").join("zeros")).unwrap();
     file.set_len(101 * 1024 * 1024).unwrap();
     large.commit();
-    cases.push((large.as_git(), "larger than 100 MiB"));
+    cases.push((large.as_git(), ": it is larger than 100 MiB"));
+    cases.push((large.as_local(), ": the skills are larger than 100 MiB"));
     let daemon = daemon();
     for (source, why) in cases {
         // A good one before it is not kept either.
@@ -231,4 +232,53 @@ async fn folders_of_the_machine_are_for_an_admin_or_below_a_configured_root() {
         let refusal = client.create(&session_id("x"), &request([refused])).await;
         assert_eq!(status_of(refusal), 403);
     }
+}
+
+#[tokio::test]
+async fn a_repository_brings_no_submodules_and_no_hooks_run() {
+    let inner = SkillFolder::default();
+    std::fs::copy(inner.add("inner", "Of the submodule.").join("SKILL.md"), inner.path().join("SKILL.md"))
+        .unwrap();
+    inner.commit();
+    let folder = SkillFolder::default();
+    folder.add("one", "The first.");
+    folder.commit();
+    let module = format!("file://{}", inner.path().display());
+    let add = ["submodule", "--quiet", "add", &module, "skills/inner"];
+    folder.git(&[&["-c", "protocol.file.allow=always"][..], &add].concat());
+    folder.commit();
+    assert!(folder.path().join("skills/inner/SKILL.md").exists());
+    let daemon = daemon();
+    let (home, marker) = (daemon.home(), daemon.home().join("a-hook-ran"));
+    let own_hooks = home.join("template/hooks");
+    std::fs::create_dir_all(&own_hooks).unwrap();
+    for hooks in [own_hooks.as_path(), &folder.path().join(".git/hooks")] {
+        for name in ["post-checkout", "post-index-change", "reference-transaction"] {
+            let hook = hooks.join(name);
+            std::fs::write(&hook, format!("#!/bin/sh\ntouch {}\n", marker.display())).unwrap();
+            std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+        }
+    }
+    let config = format!(
+        "[init]\ntemplateDir = {0}\n[core]\nhooksPath = {0}/hooks\n[submodule]\nrecurse = true\n",
+        home.join("template").display()
+    );
+    std::fs::write(home.join(".gitconfig"), config).unwrap();
+    let session = SessionDriver::create_with(&daemon.client, "s", &request([folder.as_git()])).await;
+    assert_eq!(told(&session).await, "My skills: one = The first..");
+    assert!(!marker.exists());
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_answer_is_given_up() {
+    // Connections are accepted by the kernel, and nobody answers them.
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://{}/skills", server.local_addr().unwrap());
+    let limits = "[limits]\nskills_seconds = 1\n";
+    let daemon = Setup::new(env!("CARGO_BIN_EXE_omniglot")).config(limits).start();
+    let refused = daemon.client.create(&session_id("s"), &request([source("git", &url)])).await.unwrap_err();
+    assert_eq!(refused.status(), Some(400), "{refused}");
+    let why = "not there within 1 s; `skills_seconds` under [limits]";
+    assert!(refused.to_string().contains(why), "{refused}");
+    assert_eq!(kept(&daemon), 0);
 }

@@ -16,6 +16,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use omniglot_agents::{SessionSkills, SkillsDir};
 use omniglot_schema::SessionId;
@@ -35,6 +36,8 @@ const MAX_SOURCES: usize = 16;
 #[derive(Debug, Clone)]
 pub(crate) struct SkillStore {
     dir: PathBuf,
+    /// The time for one repository.
+    timeout: Duration,
     /// Held while links of projects change: sessions share them.
     placing: Arc<Mutex<()>>,
 }
@@ -79,8 +82,8 @@ impl Drop for PendingSkills {
 }
 
 impl SkillStore {
-    pub(crate) fn new(shared: &Path) -> Self {
-        Self { dir: shared.join("skills"), placing: Arc::default() }
+    pub(crate) fn new(shared: &Path, timeout: Duration) -> Self {
+        Self { dir: shared.join("skills"), timeout, placing: Arc::default() }
     }
 
     /// Fetches the sources for a session that is about to be created. When one of them fails, nothing is left.
@@ -100,7 +103,7 @@ impl SkillStore {
                 Place::Local(folder) => folder.clone(),
                 Place::Git { url, reference } => {
                     let to = work.0.join(format!("fetched-{number}"));
-                    let fetched = git::fetch(supervisor, url, reference.as_deref(), &to).await;
+                    let fetched = git::fetch(supervisor, url, reference.as_deref(), &to, self.timeout).await;
                     fetched.map_err(|why| of_source(source, &why))?;
                     to
                 }

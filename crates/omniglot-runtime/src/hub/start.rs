@@ -95,7 +95,7 @@ impl Hub {
             processes: Processes::new(&config.processes),
             terminating: Terminating::default(),
             launcher,
-            skills: SkillStore::new(&shared(&data_dir)),
+            skills: SkillStore::new(&shared(&data_dir), Duration::from_secs(config.limits.skills_seconds)),
             data_dir,
             store,
             deadlines,

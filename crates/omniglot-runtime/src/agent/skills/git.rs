@@ -10,8 +10,6 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 use super::copy::{MAX_BYTES, size_of};
 use crate::process::{Exit, Launch, Process, SpawnError, Supervisor};
 
-/// The time for one repository.
-const TIMEOUT: Duration = Duration::from_secs(60);
 /// How often the size of what has come is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// So much of git's own words explains a failure.
@@ -65,9 +63,10 @@ pub(super) async fn fetch(
     url: &str,
     reference: Option<&str>,
     to: &Path,
+    timeout: Duration,
 ) -> Result<(), String> {
     std::fs::create_dir_all(to).map_err(|error| format!("no folder for it: {error}"))?;
-    let git = Git { supervisor, to: to.to_owned(), deadline: Instant::now() + TIMEOUT };
+    let git = Git { supervisor, to: to.to_owned(), timeout, deadline: Instant::now() + timeout };
     let reference = reference.unwrap_or("HEAD");
     let fetch =
         ["fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--", url, reference];
@@ -82,12 +81,13 @@ pub(super) async fn fetch(
 struct Git<'a> {
     supervisor: &'a Supervisor,
     to: PathBuf,
+    timeout: Duration,
     deadline: Instant,
 }
 
 impl Git<'_> {
     async fn run(&self, words: &[&str]) -> Result<(), String> {
-        let spawned = Process::spawn_command(self.supervisor, &self.launch(words)).await;
+        let spawned = Process::spawn_command(self.supervisor, &launch(&self.to, words)).await;
         let (process, mut output) = spawned.map_err(|error| match error {
             SpawnError::NotFound { .. } => {
                 "git is not installed; install it, or use a local folder".to_owned()
@@ -128,7 +128,10 @@ impl Git<'_> {
                     return if self.is_too_large() { Err(too_large()) } else { Ok(exit) };
                 }
                 () = tokio::time::sleep_until(self.deadline) => {
-                    return Err(format!("it was not there within {} s", TIMEOUT.as_secs()));
+                    return Err(format!(
+                        "it was not there within {} s; `skills_seconds` under [limits] in omniglot.toml gives it longer",
+                        self.timeout.as_secs()
+                    ));
                 }
                 _ = looks.tick() => {
                     if self.is_too_large() {
@@ -142,22 +145,21 @@ impl Git<'_> {
     fn is_too_large(&self) -> bool {
         size_of(&self.to) > MAX_BYTES
     }
+}
 
-    fn launch(&self, words: &[&str]) -> Launch {
-        let settings = SETTINGS.iter().flat_map(|setting| ["-c", setting]);
-        let inherited =
-            INHERITED.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
-        let fixed = FIXED.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let mut env: IndexMap<String, String> = inherited.chain(fixed).collect();
-        // Without one, programs look up that of the user.
-        env.insert("HOME".to_owned(), self.to.to_string_lossy().into_owned());
-        Launch {
-            program: "git".to_owned(),
-            args: settings.chain(words.iter().copied()).map(str::to_owned).collect(),
-            env,
-            env_clear: true,
-            cwd: self.to.clone(),
-        }
+fn launch(to: &Path, words: &[&str]) -> Launch {
+    let settings = SETTINGS.iter().flat_map(|setting| ["-c", setting]);
+    let inherited = INHERITED.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
+    let fixed = FIXED.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let mut env: IndexMap<String, String> = inherited.chain(fixed).collect();
+    // Without one, programs look up that of the user.
+    env.insert("HOME".to_owned(), to.to_string_lossy().into_owned());
+    Launch {
+        program: "git".to_owned(),
+        args: settings.chain(words.iter().copied()).map(str::to_owned).collect(),
+        env,
+        env_clear: true,
+        cwd: to.to_owned(),
     }
 }
 
@@ -174,4 +176,32 @@ fn words_of(said: &[u8]) -> Option<String> {
 
 fn without_secrets(text: &str, url: &str) -> String {
     secrets_in_url(url).iter().fold(text.to_owned(), |text, secret| text.replace(secret, "***"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    /// A server that wants a password makes git look for one like this.
+    #[test]
+    fn git_asks_nobody_for_a_password() {
+        let dir = tempfile::tempdir().unwrap();
+        let (asker, asked) = (dir.path().join("asker"), dir.path().join("asked"));
+        std::fs::write(&asker, format!("#!/bin/sh\ntouch {}\necho x\n", asked.display())).unwrap();
+        std::fs::set_permissions(&asker, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let setting = format!("core.askPass={}", asker.display());
+        let launch = launch(dir.path(), &["-c", &setting, "credential", "fill"]);
+        let mut command = Command::new(launch.program);
+        command.args(launch.args).env_clear().envs(launch.env).current_dir(launch.cwd);
+        let mut git = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        git.stdin.take().unwrap().write_all(b"protocol=https\nhost=127.0.0.1\n\n").unwrap();
+        let output = git.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains("terminal prompts disabled"), "{said}");
+        assert!(!asked.exists());
+    }
 }
