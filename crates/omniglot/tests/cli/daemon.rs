@@ -108,8 +108,11 @@ fn a_second_start_with_other_options_does_not_pretend_to_follow_them() {
     let port = background.url.rsplit(':').next().unwrap();
     let same = daemon(&harness, &["start", "--port", port, "--host", "127.0.0.1"]);
     assert_eq!(same.exited(0).stderr, "");
-    let open = daemon(&harness, &["start", "--no-token"]);
-    assert!(open.exited(1).stderr.contains("`omniglot daemon restart` with these options"), "{open:?}");
+    // B4: a page that a person allows by a second start must not stay locked out in silence.
+    for more in [&["--no-token"][..], &["--allow-origin", "https://page.example"]] {
+        let open = daemon(&harness, &[&["start"], more].concat());
+        assert!(open.exited(1).stderr.contains("`omniglot daemon restart` with these options"), "{open:?}");
+    }
 }
 
 /// B18: a daemon is restarted at its address, and its log is at hand.

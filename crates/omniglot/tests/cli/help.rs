@@ -62,7 +62,7 @@ fn every_command_has_help_that_says_what_it_does() {
         let text = &help.exited(0).stdout;
         assert!(text.starts_with(|c: char| c.is_uppercase()), "{command:?}: {text}");
         assert!(!text.contains("--detached"), "{text}");
-        // B18: it fits the narrowest usual terminal, and no line is left with a single word.
+        // B18: it fits the narrowest usual terminal.
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{command:?}: {text}");
     }
 }
