@@ -62,6 +62,8 @@ pub enum RuntimeError {
     Busy,
     #[error("the session's worktree {path} has {what}")]
     WorktreeInUse { what: String, path: String, branch: String },
+    #[error("session {other} works in the session's worktree {path}")]
+    WorktreeShared { path: String, other: String },
     #[error(transparent)]
     Restore(#[from] RestoreError),
     #[error("the idempotency key was used with another body")]
@@ -162,6 +164,7 @@ impl RuntimeError {
             | Self::ReplyNotTaken { .. }
             | Self::Busy
             | Self::WorktreeInUse { .. }
+            | Self::WorktreeShared { .. }
             | Self::KeyReused
             | Self::TokenExists(_) => ErrorType::Conflict,
             Self::QueueFull(_) | Self::Overloaded(_) | Self::Stopping => ErrorType::Overloaded,
@@ -219,6 +222,9 @@ impl RuntimeError {
             Self::Busy => Some("cancel the turn first, or send a message with delivery `queue`".into()),
             Self::WorktreeInUse { branch, .. } => Some(format!(
                 "commit and merge what is on branch {branch}, or delete the session with `force`, which loses it"
+            )),
+            Self::WorktreeShared { other, .. } => Some(format!(
+                "delete session {other} first, or this one with `force`, which takes its directory away from it"
             )),
             Self::Restore(error) => error.hint().map(str::to_owned),
             Self::ReplyNotTaken { .. } => Some(

@@ -116,3 +116,34 @@ async fn a_session_that_was_not_made_leaves_no_worktree() {
     assert_eq!(git(&daemon.work(), &["branch", "--format=%(refname:short)"]), "main\n");
     assert_eq!(std::fs::read_dir(daemon.data().join("worktrees")).map_or(0, Iterator::count), 0);
 }
+
+#[tokio::test]
+async fn a_worktree_stays_while_a_fork_works_in_it() {
+    let daemon = project();
+    let session = SessionDriver::create_with(&daemon.client, "origin", &request(None)).await;
+    session.turn("[[text:1]]", PermissionReply::Once).await;
+    let directory = PathBuf::from(info(&session).await.directory.unwrap());
+    daemon.client.fork(&session.id, &session_id("fork")).await.unwrap();
+    let fork = SessionDriver::of(&daemon.client, "fork");
+    assert_eq!(info(&fork).await.directory.as_deref(), directory.to_str());
+
+    let refused = daemon.client.delete(&session.id).await.unwrap_err();
+    assert_eq!(refused.status(), Some(409));
+    assert!(refused.to_string().contains("fork"), "{refused}");
+    fork.turn("[[text:1]]", PermissionReply::Once).await;
+    assert!(directory.exists());
+    daemon.client.delete(&fork.id).await.unwrap();
+    daemon.client.delete(&session.id).await.unwrap();
+    assert!(!directory.exists());
+}
+
+#[tokio::test]
+async fn force_takes_the_worktree_away_from_a_fork() {
+    let daemon = project();
+    let session = SessionDriver::create_with(&daemon.client, "origin", &request(None)).await;
+    session.turn("[[text:1]]", PermissionReply::Once).await;
+    let directory = PathBuf::from(info(&session).await.directory.unwrap());
+    daemon.client.fork(&session.id, &session_id("fork")).await.unwrap();
+    daemon.client.delete_with(&session.id, true).await.unwrap();
+    assert!(!directory.exists());
+}

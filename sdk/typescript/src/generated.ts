@@ -7815,7 +7815,7 @@ export interface operations {
     delete_session: {
         parameters: {
             query?: {
-                /** @description Whether work is lost that only the session's worktree has */
+                /** @description Whether work is lost that only the session's worktree has, and sessions that work in it lose their directory */
                 force?: boolean;
             };
             header?: never;
@@ -7870,7 +7870,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Its worktree has work that is nowhere else */
+            /** @description Its worktree has work that is nowhere else, or another session works in it */
             409: {
                 headers: {
                     [name: string]: unknown;

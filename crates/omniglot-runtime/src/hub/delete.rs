@@ -18,7 +18,7 @@ impl Hub {
         let record = self.record(id).await?;
         let worktree = self.worktree_of(&record);
         if let Some(worktree) = worktree.as_ref().filter(|_| !force) {
-            worktree.check_unused().await?;
+            self.check_unused(&record, worktree).await?;
         }
         let handle = lock(&self.inner.live).get(id).cloned();
         if let Some(handle) = handle {

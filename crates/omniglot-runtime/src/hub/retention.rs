@@ -67,7 +67,7 @@ impl Hub {
         }
         let worktree = self.worktree_of(&record);
         if let Some(worktree) = &worktree
-            && worktree.check_unused().await.is_err()
+            && self.check_unused(&record, worktree).await.is_err()
         {
             return Ok(false);
         }

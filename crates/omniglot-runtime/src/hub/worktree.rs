@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use omniglot_agents::LaunchSpec;
 use omniglot_schema::{CreateSessionRequest, Worktree};
-use omniglot_store::SessionRecord;
+use omniglot_store::{ListFilter, SessionRecord};
 
 use super::{Hub, present};
 use crate::agent::run_command;
@@ -76,6 +76,26 @@ impl Hub {
         Some(SessionWorktree { top, branch: branch_of(&name), supervisor: self.supervisor().clone() })
     }
 
+    /// Refuses when something would be lost with the worktree, or another session works in it.
+    pub(super) async fn check_unused(
+        &self,
+        record: &SessionRecord,
+        worktree: &SessionWorktree,
+    ) -> Result<(), RuntimeError> {
+        let all = self.inner.store.list(ListFilter::default()).await?;
+        let others = all.iter().filter(|other| other.no != record.no);
+        let mut in_it = others.filter(|other| {
+            let request = present::request(other).ok();
+            let directory = request.and_then(|request| request.directory);
+            directory.is_some_and(|directory| Path::new(&directory).starts_with(&worktree.top))
+        });
+        if let Some(other) = in_it.next() {
+            let path = worktree.top.to_string_lossy().into_owned();
+            return Err(RuntimeError::WorktreeShared { path, other: other.id.to_string() });
+        }
+        worktree.check_unused().await
+    }
+
     fn supervisor(&self) -> &Supervisor {
         &self.inner.launcher.supervisor
     }
@@ -83,7 +103,7 @@ impl Hub {
 
 impl SessionWorktree {
     /// Refuses when something would be lost with the worktree.
-    pub(super) async fn check_unused(&self) -> Result<(), RuntimeError> {
+    async fn check_unused(&self) -> Result<(), RuntimeError> {
         if !self.top.join(".git").exists() {
             return Ok(());
         }

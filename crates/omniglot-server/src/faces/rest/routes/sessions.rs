@@ -142,7 +142,7 @@ pub(crate) async fn fork_session(
     params(("session_id" = String, Path, description = "Session id"), DeleteQuery),
     responses(
         (status = 204, description = "Session deleted"),
-        (status = 409, description = "Its worktree has work that is nowhere else", body = ProblemDetails,
+        (status = 409, description = "Its worktree has work that is nowhere else, or another session works in it", body = ProblemDetails,
             content_type = "application/problem+json"),
         Refusals,
     ))]

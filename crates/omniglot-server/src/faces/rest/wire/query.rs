@@ -66,7 +66,7 @@ impl From<ListQuery> for ListFilter {
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct DeleteQuery {
-    /// Whether work is lost that only the session's worktree has
+    /// Whether work is lost that only the session's worktree has, and sessions that work in it lose their directory
     #[serde(default, deserialize_with = "choice")]
     pub(crate) force: Option<bool>,
 }
