@@ -38,6 +38,15 @@ async fn says_that_nobody_is_logged_in(agent: RealAgent, way: &str) {
     assert!(finding.problem && finding.hint.as_ref().unwrap().contains(way), "{finding:?}");
 }
 
+async fn refuses_a_wrong_mode(agent: &RealAgent, why: &str) {
+    let wrong = CreateSessionRequest {
+        permission_mode: Some("nonsense".to_owned()),
+        ..CreateSessionRequest::new(agent.name())
+    };
+    let refused = daemon(agent).client.create(&session_id("s"), &wrong).await.unwrap_err();
+    assert!(refused.problem().unwrap().detail.as_ref().unwrap().contains(why), "{refused}");
+}
+
 #[tokio::test]
 async fn claude() {
     let model = Model::anthropic().start();
@@ -70,12 +79,7 @@ async fn amp() {
     let model = Model::amp().start();
     let agent = RealAgent::amp(&model).env("AMP_API_KEY", "");
     // A17: a mode that does not exist is refused all the same.
-    let wrong = CreateSessionRequest {
-        permission_mode: Some("nonsense".to_owned()),
-        ..CreateSessionRequest::new(agent.name())
-    };
-    let refused = daemon(&agent).client.create(&session_id("s"), &wrong).await.unwrap_err();
-    assert!(refused.problem().unwrap().detail.as_ref().unwrap().contains("no permission mode nonsense"));
+    refuses_a_wrong_mode(&agent, "no permission mode nonsense").await;
     says_that_nobody_is_logged_in(agent, "amp login").await;
 }
 
@@ -83,5 +87,7 @@ async fn amp() {
 async fn gemini() {
     let model = Model::gemini().start();
     let agent = RealAgent::gemini(&model).env("GEMINI_API_KEY", "");
+    // A17: it has listed none of its modes, but they are known.
+    refuses_a_wrong_mode(&agent, "no mode nonsense").await;
     says_that_nobody_is_logged_in(agent, "GEMINI_API_KEY").await;
 }

@@ -79,3 +79,29 @@ async fn a_server_that_the_agent_cannot_use_is_refused_before_there_is_a_session
     }
     assert!(daemon.client.list(&Default::default()).await.unwrap().is_empty());
 }
+
+/// A17: a mistake in a server is told in words of the document, not in those of our types.
+#[tokio::test]
+async fn a_server_of_the_wrong_form_is_refused_without_words_of_our_code() {
+    let daemon = Setup::new(env!("CARGO_BIN_EXE_omniglot")).start();
+    let cases = [
+        (r#"{"type":"local","command":5}"#, "expected a string or an array of strings"),
+        (r#"{"type":"remote","url":"http://x","oauth":5}"#, "expected true, false, or an object"),
+    ];
+    for (server, words) in cases {
+        let answer = reqwest::Client::new()
+            .post(format!("{}/v1/sessions/s", daemon.url))
+            .bearer_auth(&daemon.token)
+            .header("content-type", "application/json")
+            .body(format!(r#"{{"agent":"mock","mcp":{{"a":{server}}}}}"#))
+            .send()
+            .await
+            .unwrap();
+        assert_eq!(answer.status(), 400);
+        let told = answer.text().await.unwrap();
+        assert!(told.contains(words), "{told}");
+        for ours in ["untagged", "enum", "variant", "struct", "Mcp"] {
+            assert!(!told.contains(ours), "{ours}: {told}");
+        }
+    }
+}

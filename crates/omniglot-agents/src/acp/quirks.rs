@@ -221,15 +221,32 @@ impl Quirks {
         own.map(|(_, theirs)| *theirs).chain(usual_names(permission_mode).iter().copied())
     }
 
+    /// Our permission modes that the agent was recorded with; none where nothing is known of its modes.
+    pub(crate) fn recorded_modes(&self) -> impl Iterator<Item = &'static str> {
+        let mut before = None;
+        self.permission_modes
+            .iter()
+            .map(|(ours, _)| *ours)
+            .filter(move |ours| before.replace(*ours) != Some(*ours))
+    }
+
+    /// Whether the agent may have this mode, as far as one can tell without its list.
+    pub(crate) fn may_have_mode(&self, mode: &str) -> bool {
+        let is_own = self.permission_modes.iter().any(|(ours, theirs)| *ours == mode || *theirs == mode);
+        is_own || OURS.iter().any(|ours| usual_names(ours).contains(&mode))
+    }
+
     /// Returns our permission mode for an agent's mode; the agent's own name where we have none.
     pub(crate) fn permission_mode_of<'m>(&self, mode: &'m str) -> &'m str {
         if let Some((ours, _)) = self.permission_modes.iter().find(|(_, theirs)| *theirs == mode) {
             return ours;
         }
-        let mut ours = ["acceptEdits", "plan", "bypass"].into_iter();
-        ours.find(|ours| usual_names(ours).contains(&mode)).unwrap_or(mode)
+        OURS.into_iter().find(|ours| usual_names(ours).contains(&mode)).unwrap_or(mode)
     }
 }
+
+/// Our permission modes that agents know under several names.
+const OURS: [&str; 3] = ["acceptEdits", "plan", "bypass"];
 
 /// Returns the common names of several agents for our permission modes.
 fn usual_names(permission_mode: &str) -> &'static [&'static str] {

@@ -107,6 +107,7 @@ pub fn preview_settings(
     quirks: &Quirks,
 ) -> Result<SettingsPreview, Refusal> {
     if is_unknown(state) {
+        check_recorded_modes(requested, quirks)?;
         let set = |value: &Option<String>| value.clone().map(Some);
         let patch = StatePatch {
             model: set(&requested.model),
@@ -144,6 +145,19 @@ pub fn preview_settings(
 fn is_unknown(state: &SessionState) -> bool {
     let required = state.auth.as_ref().is_some_and(|auth| auth.state == AuthStatus::Required);
     required && state.modes.is_none() && state.models.is_none()
+}
+
+/// Refuses a mode that the agent was never seen with, where its modes were recorded: it has listed none yet.
+fn check_recorded_modes(requested: &SettingsRequest, quirks: &Quirks) -> Result<(), Refusal> {
+    let agent_mode = requested.agent_mode.as_deref().filter(|mode| *mode != "build");
+    let mut modes = agent_mode.into_iter().chain(requested.permission_mode.as_deref());
+    let recorded: Vec<&str> = quirks.recorded_modes().collect();
+    let Some(mode) = modes.find(|mode| !recorded.is_empty() && !quirks.may_have_mode(mode)) else {
+        return Ok(());
+    };
+    let recorded = recorded.join(", ");
+    let message = format!("the agent, which nobody is logged in to, has no mode {mode} that is known here");
+    Err(bad(message, format!("use one of: {recorded}; or log in: the agent lists all of its modes then")))
 }
 
 /// ACP has one list of modes for what we call agent mode and permission mode.

@@ -854,3 +854,21 @@ fn the_preview_of_settings_is_known_without_the_agent() {
     {"model":"small","variant":"high"} []
     "#);
 }
+
+/// A17: an agent that nobody is logged in to lists no modes, and one that was recorded has these and no others.
+#[test]
+fn a_mode_is_checked_against_the_recorded_ones_while_nobody_is_logged_in() {
+    use super::quirks::{GEMINI, NONE};
+    use omniglot_schema::{AuthState, AuthStatus, SessionState};
+    let auth = AuthState { state: AuthStatus::Required, methods: vec![] };
+    let state = SessionState { auth: Some(auth), ..SessionState::default() };
+    for known in ["default", "plan", "bypass", "yolo"] {
+        assert!(super::preview_settings(&state, &mode(known), &GEMINI).is_ok(), "{known}");
+    }
+    let building = SettingsRequest { agent_mode: Some("build".into()), ..SettingsRequest::default() };
+    assert!(super::preview_settings(&state, &building, &GEMINI).is_ok());
+    let refusal = super::preview_settings(&state, &mode("nonsense"), &GEMINI).unwrap_err();
+    assert!(refusal.message.contains("no mode nonsense"), "{refusal:?}");
+    assert!(refusal.hint.unwrap().contains("default, acceptEdits, plan, bypass"));
+    assert!(super::preview_settings(&state, &mode("nonsense"), &NONE).is_ok(), "nothing is known of it");
+}

@@ -8,6 +8,8 @@ use omniglot_testkit::fake_npm::FakeNpm;
 const HELLO: &str = r#"read l; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{},"agentInfo":{"name":"odd","version":"3.1.4"},"authMethods":[{"id":"k","name":"Example account","description":"Run `odd login`"}]}}'
 "#;
 
+const LOGGED_OUT: &str = r#"read l; echo '{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"Authentication required"}}'; read l"#;
+
 fn agents(harness: &Harness, args: &[&str]) -> Finished {
     Finished::of(&mut harness.command(&[&["agents"], args].concat()))
 }
@@ -81,13 +83,24 @@ fn a_missing_program_is_told_with_what_to_do() {
 
 #[test]
 fn an_agent_that_wants_a_login_tells_the_ways() {
-    let refuse = r#"read l; echo '{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"Authentication required"}}'; read l"#;
-    let harness = odd(&format!("{HELLO}{refuse}"));
+    let harness = odd(&format!("{HELLO}{LOGGED_OUT}"));
     let (check, readable) = problem(&harness);
     assert_eq!(check.findings[0].kind, FindingKind::LoggedOut);
     assert!(readable.contains("✗ logged out  Authentication required"), "{readable}");
     assert!(readable.contains("Example account"), "{readable}");
     assert!(!check.agent.credentials_available);
+}
+
+/// A17: a run names the same way out as the doctor.
+#[test]
+fn a_run_without_a_key_names_the_variable_that_is_missing() {
+    let harness = Harness::new();
+    let command = serde_json::to_string(&format!("{HELLO}{LOGGED_OUT}")).unwrap();
+    harness.configure(&format!("[agents.gemini]\ncommand = [\"sh\", \"-c\", {command}]\n"));
+    let run = harness.run(&["--agent", "gemini", "x"]);
+    for words in ["agent gemini cannot work yet", "nothing was found in GEMINI_API_KEY"] {
+        assert!(run.exited(1).stderr.contains(words), "{words}: {run:?}");
+    }
 }
 
 #[test]
