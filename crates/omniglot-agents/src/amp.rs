@@ -82,7 +82,7 @@ impl Translator for Amp {
             Input::Sent(frame) => self.sent(frame, out),
             Input::Garbage { line, fault } => out.push(garbage(line, fault)),
             Input::Command(command) => self.command(command, out),
-            Input::Host { key, news } => self.host_news(key, news, out),
+            Input::Host { key, outcome } => self.host_outcome(key, outcome, out),
             Input::Exited { code, stderr, .. } => self.exited(code, stderr, out),
         }
     }

@@ -42,7 +42,7 @@ pub enum Input<'a> {
     /// The outcome of a [`TransportOutput::Host`]. A recording has none: there the answer itself was sent.
     Host {
         key: HostKey,
-        news: &'a HostOutcome,
+        outcome: &'a HostOutcome,
     },
     /// The process is gone.
     Exited {

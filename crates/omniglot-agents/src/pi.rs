@@ -118,7 +118,7 @@ impl Translator for Pi {
             Input::Sent(frame) => self.sent(frame, out),
             Input::Garbage { line, fault } => out.push(garbage(line, fault)),
             Input::Command(command) => self.command(command, out),
-            Input::Host { key, news } => self.timer_elapsed(key, news, out),
+            Input::Host { key, outcome } => self.timer_elapsed(key, outcome, out),
             Input::Exited { stderr, .. } => self.exited(stderr, out),
         }
     }

@@ -248,7 +248,7 @@ impl Session {
         let settings_due = self.configuring.deadline();
         let hold_due = self.work_tree.hold_deadline();
         tokio::select! {
-            news = next_of(&mut self.agent), if !full => self.hear(news),
+            event = next_of(&mut self.agent), if !full => self.hear(event),
             opened = opened(&mut self.opening) => self.opened(opened),
             finished = self.work_tree.finished() => self.work_tree_finished(finished),
             request = self.requests.recv() => match request {
@@ -281,9 +281,9 @@ impl Session {
         }
     }
 
-    fn hear(&mut self, news: AgentEvent) {
+    fn hear(&mut self, event: AgentEvent) {
         self.step.begin();
-        match news {
+        match event {
             AgentEvent::Lines(lines) => {
                 if let Some(ladder) = &mut self.cancelling {
                     ladder.heard();
@@ -291,7 +291,7 @@ impl Session {
                 self.hear_lines(lines);
             }
             AgentEvent::Sent => self.hear_sent(),
-            AgentEvent::Host(news) => self.hear_host(news),
+            AgentEvent::Host(event) => self.hear_host(event),
             AgentEvent::Exited(exit) => self.agent_exited(exit),
         }
         self.drive();
@@ -311,8 +311,8 @@ impl Session {
         }
     }
 
-    fn hear_host(&mut self, news: HostEvent) {
-        let heard = self.agent.as_mut().map(|agent| agent.host_news(news)).unwrap_or_default();
+    fn hear_host(&mut self, event: HostEvent) {
+        let heard = self.agent.as_mut().map(|agent| agent.host_event(event)).unwrap_or_default();
         self.absorb(heard);
     }
 

@@ -186,8 +186,8 @@ impl Acp {
         out.extend(self.tools.terminals.awaited().filter_map(Terminal::end));
     }
 
-    pub(crate) fn host_news(&mut self, key: HostKey, news: &HostOutcome, out: &mut Vec<Output>) {
-        match news {
+    pub(crate) fn host_outcome(&mut self, key: HostKey, outcome: &HostOutcome, out: &mut Vec<Output>) {
+        match outcome {
             HostOutcome::Read(result) => {
                 let answer = result.clone().map(ReadTextFileResponse::new);
                 self.answer_duty(key, answer, out);

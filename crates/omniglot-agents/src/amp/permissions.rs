@@ -74,8 +74,8 @@ impl Requests {
 }
 
 impl Amp {
-    pub(crate) fn host_news(&mut self, key: HostKey, news: &HostOutcome, out: &mut Vec<Output>) {
-        match news {
+    pub(crate) fn host_outcome(&mut self, key: HostKey, outcome: &HostOutcome, out: &mut Vec<Output>) {
+        match outcome {
             HostOutcome::HelperAsked(question) => self.delegate_asks(key, question, out),
             HostOutcome::HelperLeft => self.delegate_left(key, out),
             HostOutcome::Read(read) => {

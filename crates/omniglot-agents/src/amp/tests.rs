@@ -104,8 +104,8 @@ impl Session {
         self.host(HostKey(DELEGATE.0 + key), HostOutcome::HelperAsked(question))
     }
 
-    fn host(&mut self, key: HostKey, news: HostOutcome) -> Vec<String> {
-        self.handle(Input::Host { key, news: &news })
+    fn host(&mut self, key: HostKey, outcome: HostOutcome) -> Vec<String> {
+        self.handle(Input::Host { key, outcome: &outcome })
     }
 }
 

@@ -185,7 +185,7 @@ fn a_question_expires_when_pi_gives_it_up() {
     session.prompt("Go.");
     let told = session.frame(QUESTION);
     assert!(has(&told, "host 1 Timer(1.5s)"), "{told:?}");
-    let elapsed = Input::Host { key: HostKey(1), news: &HostOutcome::Elapsed };
+    let elapsed = Input::Host { key: HostKey(1), outcome: &HostOutcome::Elapsed };
     let told = session.handle(elapsed);
     assert!(has(&told, "expiry") && !has(&told, "send"), "{told:?}");
     let late = Command::ReplyQuestion { key: RequestKey("1:q".to_owned()), answers: None };
@@ -199,7 +199,7 @@ fn a_question_that_was_answered_does_not_expire() {
     session.frame(QUESTION);
     let answers = Some(vec![vec!["a".to_owned()]]);
     session.command(&Command::ReplyQuestion { key: RequestKey("1:q".to_owned()), answers });
-    let told = session.handle(Input::Host { key: HostKey(1), news: &HostOutcome::Elapsed });
+    let told = session.handle(Input::Host { key: HostKey(1), outcome: &HostOutcome::Elapsed });
     assert!(told.is_empty(), "{told:?}");
 }
 

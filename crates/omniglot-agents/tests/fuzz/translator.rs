@@ -147,7 +147,7 @@ impl<'a> Session<'a> {
     fn host(&mut self, choice: u8) {
         let key = choose(&self.machine, choice).copied().unwrap_or(HostKey(7));
         let error = || HostError::new(HostErrorKind::Failed, "no");
-        let news = match choice % 9 {
+        let outcome = match choice % 9 {
             0 => HostOutcome::Read(Ok("text".into())),
             1 => HostOutcome::Written(Err(error())),
             2 => HostOutcome::Started(Ok(())),
@@ -160,7 +160,7 @@ impl<'a> Session<'a> {
             7 => HostOutcome::Elapsed,
             _ => HostOutcome::HelperLeft,
         };
-        self.handle(Input::Host { key, news: &news });
+        self.handle(Input::Host { key, outcome: &outcome });
     }
 
     /// The end of a process, and the start of another.

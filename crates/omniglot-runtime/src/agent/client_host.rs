@@ -38,7 +38,7 @@ pub enum ClientHostRequest {
 /// A command that the client runs for the agent: what it says goes in here, the request to end it comes out.
 #[derive(Debug)]
 pub struct ClientTerminal {
-    pub(crate) news: mpsc::Sender<TerminalUpdate>,
+    pub(crate) updates: mpsc::Sender<TerminalUpdate>,
     pub(crate) end: CancellationToken,
 }
 
@@ -72,12 +72,12 @@ impl ClientTerminal {
 
     /// Resolves when nobody listens any more. Cancel-safe.
     pub async fn abandoned(&self) {
-        self.news.closed().await;
+        self.updates.closed().await;
     }
 
     /// A session that has gone wants to hear nothing.
-    async fn tell(&self, news: TerminalUpdate) {
-        drop(self.news.send(news).await);
+    async fn tell(&self, update: TerminalUpdate) {
+        drop(self.updates.send(update).await);
     }
 }
 

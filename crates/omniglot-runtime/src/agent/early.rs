@@ -96,7 +96,7 @@ impl fmt::Display for Discarded {
 /// The messages of a start, in order, as far as they are kept.
 #[derive(Debug, Default)]
 pub(crate) struct EarlyOutput {
-    pub(crate) heard: Vec<Translated>,
+    pub(crate) translated: Vec<Translated>,
     /// Messages of a replayed history, which the log has already: they are counted only.
     pub(crate) replayed: u64,
     pub(crate) discarded: Discarded,
@@ -109,34 +109,34 @@ pub(crate) struct EarlyOutput {
 
 impl EarlyOutput {
     /// Keeps a message if there is room for it. The one that opens the session is always kept.
-    pub(crate) fn push(&mut self, heard: Translated) {
-        if heard.is_replay() {
-            self.replayed += heard.stream.len() as u64;
+    pub(crate) fn push(&mut self, translated: Translated) {
+        if translated.is_replay() {
+            self.replayed += translated.stream.len() as u64;
             return;
         }
-        let bytes = heard.size();
-        let is_agents = heard.source == EventSource::Agent;
-        let fits = match (is_agents, heard.is_understood()) {
+        let bytes = translated.size();
+        let is_agents = translated.source == EventSource::Agent;
+        let fits = match (is_agents, translated.is_understood()) {
             (false, _) => self.sent.take(SENT, bytes),
             (true, true) => self.understood.take(UNDERSTOOD, bytes),
             (true, false) => self.unparsed.take(UNPARSED, bytes),
         };
-        if fits || heard.opens_session() {
-            self.heard.push(heard.detached());
+        if fits || translated.opens_session() {
+            self.translated.push(translated.detached());
         } else if is_agents {
-            self.discarded.add(heard.frame.as_ref().map_or(0, Bytes::len));
+            self.discarded.add(translated.frame.as_ref().map_or(0, Bytes::len));
         }
     }
 
     /// Goes on with another attempt to start; the refusal of the first one is not told.
     pub(crate) fn without_refusals(mut self) -> Self {
-        self.heard = self.heard.into_iter().map(Translated::without_refusal).collect();
+        self.translated = self.translated.into_iter().map(Translated::without_refusal).collect();
         self
     }
 
     /// Appends what a second attempt has kept; both are bounded.
     pub(crate) fn append(&mut self, mut later: Self) {
-        self.heard.append(&mut later.heard);
+        self.translated.append(&mut later.translated);
         self.replayed += later.replayed;
         self.discarded.merge(later.discarded);
         self.stderr = later.stderr.or(self.stderr.take());
@@ -151,7 +151,7 @@ impl EarlyOutput {
             // An error outside a turn is a warning.
             let warning = Draft::Error(Failure::new(ErrorCode::Unknown, message));
             let (stream, answers) = (vec![StreamOutput::Draft(warning)], vec![]);
-            self.heard.push(Translated { frame: None, source: EventSource::Daemon, stream, answers });
+            self.translated.push(Translated { frame: None, source: EventSource::Daemon, stream, answers });
         }
         self
     }
@@ -236,7 +236,7 @@ mod tests {
             early.push(understood());
         }
         let kept = UNPARSED.lines + UNDERSTOOD.lines;
-        assert_eq!(early.heard.len(), kept);
+        assert_eq!(early.translated.len(), kept);
         assert_eq!(early.discarded.lines, 200_000 - kept as u64);
         let bytes = 300_000 - (UNPARSED.lines + 2 * UNDERSTOOD.lines) as u64;
         assert_eq!(early.discarded.bytes, bytes);
@@ -247,7 +247,7 @@ mod tests {
         static LONG: [u8; 100 * 1024] = [b'x'; 100 * 1024];
         let mut early = EarlyOutput::default();
         (0..10).for_each(|_| early.push(nonsense(&LONG)));
-        assert_eq!((early.heard.len(), early.discarded.lines), (2, 8));
+        assert_eq!((early.translated.len(), early.discarded.lines), (2, 8));
         let mut lines = EarlyLines::default();
         (0..10).for_each(|_| lines.push(&Line::Whole(Bytes::from_static(&LONG))));
         assert_eq!((lines.discarded.lines, lines.take().len()), (8, 2));
@@ -258,18 +258,18 @@ mod tests {
         let mut early = EarlyOutput::default();
         (0..1000).for_each(|_| early.push(nonsense(b"welcome")));
         (0..UNDERSTOOD.lines).for_each(|_| early.push(understood()));
-        assert_eq!(early.heard.len(), UNPARSED.lines + UNDERSTOOD.lines);
+        assert_eq!(early.translated.len(), UNPARSED.lines + UNDERSTOOD.lines);
         early.push(understood());
         early.push(said(b"{}", StreamOutput::Draft(Draft::SessionStarted(SessionStarted::default()))));
-        assert_eq!(early.heard.len(), UNPARSED.lines + UNDERSTOOD.lines + 1);
-        assert!(early.heard.last().is_some_and(Translated::opens_session));
+        assert_eq!(early.translated.len(), UNPARSED.lines + UNDERSTOOD.lines + 1);
+        assert!(early.translated.last().is_some_and(Translated::opens_session));
     }
 
     #[test]
     fn an_answer_that_only_had_us_send_the_next_request_is_understood() {
-        let heard = Translated { stream: vec![], ..understood() };
-        assert!(heard.is_understood());
-        assert!(!Translated { source: EventSource::Daemon, ..heard }.is_understood());
+        let translated = Translated { stream: vec![], ..understood() };
+        assert!(translated.is_understood());
+        assert!(!Translated { source: EventSource::Daemon, ..translated }.is_understood());
     }
 
     #[test]
@@ -278,7 +278,7 @@ mod tests {
         for _ in 0..50_000 {
             early.push(said(b"{}", StreamOutput::Dropped(DropReason::Replay)));
         }
-        assert_eq!((early.replayed, early.heard.len()), (50_000, 0));
-        assert!(early.with_warning().heard.is_empty());
+        assert_eq!((early.replayed, early.translated.len()), (50_000, 0));
+        assert!(early.with_warning().translated.is_empty());
     }
 }

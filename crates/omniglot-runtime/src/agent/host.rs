@@ -76,7 +76,7 @@ pub(crate) type HostEvent = (HostKey, HostOutcome);
 pub(crate) struct Host {
     context: Arc<HostContext>,
     client_hosts: Option<ClientHostLookup>,
-    news: mpsc::Sender<HostEvent>,
+    events: mpsc::Sender<HostEvent>,
     inbox: mpsc::Receiver<HostEvent>,
     /// How many files are worked on at once.
     files: Arc<Semaphore>,
@@ -101,14 +101,14 @@ const MAX_TERMINALS: usize = 32;
 
 impl Host {
     pub(crate) fn new(context: HostContext, mut files: Option<PreparedFiles>) -> Self {
-        let (news, inbox) = mpsc::channel(MAX_EVENTS);
+        let (events, inbox) = mpsc::channel(MAX_EVENTS);
         let listener = files.as_mut().and_then(PreparedFiles::take_listener);
         Self {
             context: Arc::new(context),
             client_hosts: None,
-            helpers: listener.map(|listener| Helpers::listen(listener, news.clone())),
+            helpers: listener.map(|listener| Helpers::listen(listener, events.clone())),
             _files: files,
-            news,
+            events,
             inbox,
             files: Arc::new(Semaphore::new(FILES_AT_ONCE)),
             terminals: HashMap::new(),
@@ -153,28 +153,28 @@ impl Host {
     /// Says no without trying.
     pub(crate) fn refuse(&mut self, key: HostKey, request: &HostRequest, why: &str) {
         let error = HostError::new(HostErrorKind::Refused, why);
-        let news = match request {
+        let outcome = match request {
             HostRequest::ReadFile(_) => HostOutcome::Read(Err(error)),
             HostRequest::WriteFile { .. } => HostOutcome::Written(Err(error)),
             HostRequest::StartTerminal(_) => HostOutcome::Started(Err(error)),
             // A timer that was not set never elapses.
             HostRequest::EndTerminal | HostRequest::Timer(_) | HostRequest::AnswerHelper(_) => return,
         };
-        self.refused.push((key, news));
+        self.refused.push((key, outcome));
     }
 
     /// The next that came of a request, or goes on in a terminal. Cancel-safe.
     pub(crate) async fn next(&mut self) -> HostEvent {
-        let news = match self.refused.pop() {
-            Some(news) => Some(news),
+        let event = match self.refused.pop() {
+            Some(event) => Some(event),
             None => self.inbox.recv().await,
         };
         // This end holds a sender itself: there is always more to wait for.
-        let Some((key, news)) = news else { return std::future::pending().await };
-        if matches!(news, HostOutcome::Ended(_) | HostOutcome::Started(Err(_))) {
+        let Some((key, outcome)) = event else { return std::future::pending().await };
+        if matches!(outcome, HostOutcome::Ended(_) | HostOutcome::Started(Err(_))) {
             self.terminals.remove(&key);
         }
-        (key, news)
+        (key, outcome)
     }
 
     /// Ends every command and waits until all are gone. Nobody waits for files any more, least of all for those
@@ -194,7 +194,7 @@ impl Host {
     }
 
     fn read(&mut self, key: HostKey, file: ReadFile) {
-        let (context, files, news) = (self.context.clone(), self.files.clone(), self.news.clone());
+        let (context, files, events) = (self.context.clone(), self.files.clone(), self.events.clone());
         let client = self.client(|offer| offer.reads_files);
         self.requests.spawn(async move {
             let _turn = files.acquire().await;
@@ -206,12 +206,12 @@ impl Host {
                 Some(read) => read,
                 None => blocking(move || files::read(context.confined(), &file)).await,
             };
-            tell(&news, key, HostOutcome::Read(read)).await;
+            tell(&events, key, HostOutcome::Read(read)).await;
         });
     }
 
     fn write(&mut self, key: HostKey, path: PathBuf, content: String) {
-        let (context, files, news) = (self.context.clone(), self.files.clone(), self.news.clone());
+        let (context, files, events) = (self.context.clone(), self.files.clone(), self.events.clone());
         let client = self.client(|offer| offer.writes_files);
         self.requests.spawn(async move {
             let _turn = files.acquire().await;
@@ -223,15 +223,15 @@ impl Host {
                 Some(written) => written,
                 None => blocking(move || files::write(context.confined(), &path, &content)).await,
             };
-            tell(&news, key, HostOutcome::Written(written)).await;
+            tell(&events, key, HostOutcome::Written(written)).await;
         });
     }
 
     fn start_timer(&mut self, key: HostKey, time: Duration) {
-        let news = self.news.clone();
+        let events = self.events.clone();
         self.requests.spawn(async move {
             tokio::time::sleep(time).await;
-            tell(&news, key, HostOutcome::Elapsed).await;
+            tell(&events, key, HostOutcome::Elapsed).await;
         });
     }
 
@@ -242,17 +242,19 @@ impl Host {
         }
         let end = CancellationToken::new();
         self.terminals.insert(key, end.clone());
-        let (context, news) = (self.context.clone(), self.news.clone());
+        let (context, events) = (self.context.clone(), self.events.clone());
         match self.client(|offer| offer.runs_commands) {
-            Some(client) => self.commands.spawn(ClientCommand { key, context, news, end }.run(client, start)),
-            None => self.commands.spawn(Terminal { key, context, news, end }.run(start)),
+            Some(client) => {
+                self.commands.spawn(ClientCommand { key, context, events, end }.run(client, start))
+            }
+            None => self.commands.spawn(Terminal { key, context, events, end }.run(start)),
         };
     }
 }
 
 /// A listener that has left wants to hear nothing.
-async fn tell(news: &mpsc::Sender<HostEvent>, key: HostKey, what: HostOutcome) {
-    drop(news.send((key, what)).await);
+async fn tell(events: &mpsc::Sender<HostEvent>, key: HostKey, what: HostOutcome) {
+    drop(events.send((key, what)).await);
 }
 
 /// Work with files, on a thread where waiting harms nobody.

@@ -105,13 +105,13 @@ impl Agent {
     /// Returns what is ready now: at least one line, news of what was sent or asked of this machine, or the end.
     /// Cancel-safe.
     pub(crate) async fn next(&mut self) -> AgentEvent {
-        if let Some(news) = self.later.take() {
-            return AgentEvent::Host(news);
+        if let Some(event) = self.later.take() {
+            return AgentEvent::Host(event);
         }
         loop {
             let lines = tokio::select! {
                 lines = self.lines.recv(), if self.unsent.len() < UNSENT => lines,
-                news = self.host.next(), if self.unsent.len() < UNSENT => return self.after_lines(news),
+                event = self.host.next(), if self.unsent.len() < UNSENT => return self.after_lines(event),
                 () = progress(self.frames.as_ref()) => return AgentEvent::Sent,
                 () = reads_no_more(self.frames.as_ref()), if self.deaf.is_none() => {
                     self.deaf = Some(Instant::now() + HALF_CLOSED_TIMEOUT);
@@ -133,13 +133,13 @@ impl Agent {
     }
 
     /// A helper asks about what the agent has told before.
-    fn after_lines(&mut self, news: HostEvent) -> AgentEvent {
+    fn after_lines(&mut self, event: HostEvent) -> AgentEvent {
         match self.lines.try_recv() {
             Some(lines) => {
-                self.later = Some(news);
+                self.later = Some(event);
                 AgentEvent::Lines(self.drain(lines))
             }
-            None => AgentEvent::Host(news),
+            None => AgentEvent::Host(event),
         }
     }
 
@@ -183,11 +183,11 @@ impl Agent {
     }
 
     pub(crate) fn exited(&mut self, exit: Exit) -> Vec<Translated> {
-        let mut heard = self.settle();
+        let mut translated = self.settle();
         let stderr = self.stderr();
         let input = Input::Exited { code: exit.code, signal: exit.signal, stderr: &stderr };
-        heard.extend(self.handle(input, None));
-        heard
+        translated.extend(self.handle(input, None));
+        translated
     }
 
     /// Returns the stderr so far, without secrets.
@@ -213,13 +213,13 @@ impl Agent {
         };
         let trust = if said == bytes { Trust::AsSaid } else { Trust::Masked };
         // It may be an answer to a message that waited.
-        let mut heard = if self.unsent.is_empty() { vec![] } else { self.settle() };
-        heard.extend(self.handle_said(input, Some(bytes.clone()), trust));
-        heard
+        let mut translated = if self.unsent.is_empty() { vec![] } else { self.settle() };
+        translated.extend(self.handle_said(input, Some(bytes.clone()), trust));
+        translated
     }
 
-    pub(crate) fn host_news(&mut self, (key, mut news): HostEvent) -> Vec<Translated> {
-        let frame = match &mut news {
+    pub(crate) fn host_event(&mut self, (key, mut outcome): HostEvent) -> Vec<Translated> {
+        let frame = match &mut outcome {
             HostOutcome::Said(said) => {
                 let masked = self.mask.text(said.text.clone());
                 said.masked = (masked != said.text).then_some(masked);
@@ -236,7 +236,7 @@ impl Agent {
             | HostOutcome::Elapsed
             | HostOutcome::HelperLeft => None,
         };
-        self.handle(Input::Host { key, news: &news }, frame)
+        self.handle(Input::Host { key, outcome: &outcome }, frame)
     }
 
     /// Translates one thing that came of it; an exit is left to [`exited`](Self::exited).
@@ -244,7 +244,7 @@ impl Agent {
         match event {
             AgentEvent::Lines(lines) => Some(lines.into_iter().flat_map(|line| self.hear(line)).collect()),
             AgentEvent::Sent => Some(self.settle()),
-            AgentEvent::Host(news) => Some(self.host_news(news)),
+            AgentEvent::Host(event) => Some(self.host_event(event)),
             AgentEvent::Exited(_) => None,
         }
     }
@@ -258,7 +258,7 @@ impl Agent {
         let source = match input {
             Input::Frame(_)
             | Input::Garbage { .. }
-            | Input::Host { news: HostOutcome::HelperAsked(_) | HostOutcome::HelperLeft, .. } => {
+            | Input::Host { outcome: HostOutcome::HelperAsked(_) | HostOutcome::HelperLeft, .. } => {
                 EventSource::Agent
             }
             _ => EventSource::Daemon,
@@ -266,9 +266,9 @@ impl Agent {
         let mut outputs = Vec::new();
         self.translator.handle(input, &mut outputs);
         let mut to_send = VecDeque::new();
-        let mut heard = vec![self.carry_out(outputs, (frame, source), trust, &mut to_send)];
-        self.transmit(to_send, &mut heard);
-        heard
+        let mut translated = vec![self.carry_out(outputs, (frame, source), trust, &mut to_send)];
+        self.transmit(to_send, &mut translated);
+        translated
     }
 
     /// Does what is for the transport; the rest is the session's.

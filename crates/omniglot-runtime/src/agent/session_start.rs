@@ -209,7 +209,7 @@ impl Launcher {
                     lines.into_iter().for_each(|line| progress.take(live.hear(line), early));
                 }
                 Some(AgentEvent::Sent) => progress.take(live.settle(), early),
-                Some(AgentEvent::Host(news)) => progress.take(live.host_news(news), early),
+                Some(AgentEvent::Host(event)) => progress.take(live.host_event(event), early),
                 Some(AgentEvent::Exited(exit)) => {
                     early.stderr = Some(live.stderr());
                     return Err(ended(&mut live, exit, early.discarded));
@@ -263,13 +263,13 @@ struct Progress {
 }
 
 impl Progress {
-    fn take(&mut self, news: Vec<Translated>, early: &mut EarlyOutput) {
-        for heard in news {
-            self.understood |= heard.is_understood();
+    fn take(&mut self, messages: Vec<Translated>, early: &mut EarlyOutput) {
+        for translated in messages {
+            self.understood |= translated.is_understood();
             if self.verdict.is_none() {
-                self.verdict = verdict(&heard);
+                self.verdict = verdict(&translated);
             }
-            early.push(heard);
+            early.push(translated);
         }
     }
 }
@@ -279,12 +279,12 @@ enum Verdict {
     Refused(Refusal),
 }
 
-fn verdict(heard: &Translated) -> Option<Verdict> {
-    let refused = heard.answers.iter().find_map(|answer| match answer {
+fn verdict(translated: &Translated) -> Option<Verdict> {
+    let refused = translated.answers.iter().find_map(|answer| match answer {
         CommandAnswer::Refused(refusal) => Some(Verdict::Refused(refusal.clone())),
         CommandAnswer::Configured(_) | CommandAnswer::ReplyRefused { .. } | CommandAnswer::Closed => None,
     });
-    refused.or_else(|| heard.opens_session().then_some(Verdict::Open))
+    refused.or_else(|| translated.opens_session().then_some(Verdict::Open))
 }
 
 impl StartError {

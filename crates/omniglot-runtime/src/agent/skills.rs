@@ -23,7 +23,7 @@ use omniglot_schema::SessionId;
 use serde::{Deserialize, Serialize};
 
 use copy::{Budget, Copier};
-use source::Place;
+use source::Location;
 pub(crate) use source::Source;
 
 use crate::digest::sha256;
@@ -99,9 +99,9 @@ impl SkillStore {
         let work = Scratch::new(&self.dir).map_err(|error| format!("no folder for skills: {error}"))?;
         let mut folders = Vec::new();
         for (number, source) in sources.iter().enumerate() {
-            let folder = match &source.place {
-                Place::Local(folder) => folder.clone(),
-                Place::Git { url, reference } => {
+            let folder = match &source.location {
+                Location::Local(folder) => folder.clone(),
+                Location::Git { url, reference } => {
                     let to = work.0.join(format!("fetched-{number}"));
                     let fetched = git::fetch(supervisor, url, reference.as_deref(), &to, self.timeout).await;
                     fetched.map_err(|why| of_source(source, &why))?;

@@ -76,8 +76,8 @@ impl Nonsense {
     pub(super) fn of(early: &EarlyOutput) -> Self {
         let strange =
             |heard: &&Translated| heard.source == EventSource::Agent && heard.stream.iter().any(is_unparsed);
-        let sample = early.heard.iter().find(strange).and_then(|heard| heard.frame.as_deref());
-        let kept = early.heard.iter().filter(strange).count() as u64;
+        let sample = early.translated.iter().find(strange).and_then(|heard| heard.frame.as_deref());
+        let kept = early.translated.iter().filter(strange).count() as u64;
         Self { count: kept + early.discarded.lines, sample: sample.map(excerpt) }
     }
 

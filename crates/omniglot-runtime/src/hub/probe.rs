@@ -142,7 +142,7 @@ impl Hub {
             Ok(Opened { agent, early }) => {
                 let nonsense = Nonsense::of(&early);
                 // Said first, it would begin the session in place of the agent's own word.
-                let heard = early.heard.into_iter().map(Translated::without_nonsense).collect();
+                let heard = early.translated.into_iter().map(Translated::without_nonsense).collect();
                 step.absorb(&mut timeline, heard);
                 login::note_missing(&mut timeline, &mut step, lacks_credentials);
                 let failed = match agent {

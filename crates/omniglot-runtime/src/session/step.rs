@@ -93,7 +93,7 @@ impl Step {
     /// As [`absorb`](Self::absorb), for what was said until the session was open, or could not be.
     pub(crate) fn absorb_early(&mut self, timeline: &mut Timeline, early: EarlyOutput) {
         (0..early.replayed).for_each(|_| timeline.dropped(DropReason::Replay));
-        self.absorb(timeline, early.heard);
+        self.absorb(timeline, early.translated);
     }
 
     fn keep(&mut self, bytes: Bytes) -> u64 {
@@ -163,7 +163,7 @@ impl Session {
     }
 
     pub(super) fn absorb_early(&mut self, early: EarlyOutput) {
-        self.configuring.hear(&early.heard);
+        self.configuring.hear(&early.translated);
         self.step.absorb_early(&mut self.timeline, early);
     }
 

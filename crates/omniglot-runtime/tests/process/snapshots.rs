@@ -17,13 +17,13 @@ use tokio_util::task::TaskTracker;
 use crate::support::guard_program;
 
 /// A data directory and a directory to work in.
-struct Place {
+struct Fixture {
     base: TempDir,
     session: SessionSnapshots,
     work: PathBuf,
 }
 
-impl Place {
+impl Fixture {
     fn new() -> Self {
         Self::at("work")
     }
@@ -93,7 +93,7 @@ fn git(directory: &Path, words: &[&str]) -> String {
 
 #[tokio::test]
 async fn files_are_made_changed_and_removed_and_all_of_it_is_reverted() {
-    let place = Place::new();
+    let place = Fixture::new();
     place.write("kept", "same\n");
     place.write("changed", "old\r\n");
     place.write("removed", "old\n");
@@ -125,7 +125,7 @@ async fn files_are_made_changed_and_removed_and_all_of_it_is_reverted() {
 
 #[tokio::test]
 async fn content_is_kept_byte_by_byte_whatever_the_attributes_say() {
-    let place = Place::new();
+    let place = Fixture::new();
     git(&place.work, &["init", "-q"]);
     let trace = place.base.path().join("evil-filter");
     git(&place.work, &["config", "filter.evil.clean", &format!("touch {}", trace.display())]);
@@ -140,7 +140,7 @@ async fn content_is_kept_byte_by_byte_whatever_the_attributes_say() {
 
 #[tokio::test]
 async fn a_file_that_became_a_directory_is_a_file_again() {
-    let place = Place::new();
+    let place = Fixture::new();
     place.write("a", "file\n");
     place.write("b/c", "file\n");
     let turn = place
@@ -162,7 +162,7 @@ async fn a_file_that_became_a_directory_is_a_file_again() {
 
 #[tokio::test]
 async fn what_no_snapshot_has_is_never_replaced() {
-    let place = Place::new();
+    let place = Fixture::new();
     place.write("a", "small\n");
     place.write("dist/x", "old\n");
     let large = "x".repeat(3 * 1024 * 1024);
@@ -187,7 +187,7 @@ async fn what_no_snapshot_has_is_never_replaced() {
 
 #[tokio::test]
 async fn a_folder_that_became_a_link_is_not_followed() {
-    let place = Place::new();
+    let place = Fixture::new();
     place.write("a/f", "old\n");
     let outside = TempDir::new().unwrap();
     fs::write(outside.path().join("f"), "theirs\n").unwrap();
@@ -204,7 +204,7 @@ async fn a_folder_that_became_a_link_is_not_followed() {
 
 #[tokio::test]
 async fn ignored_files_and_submodules_are_left_out() {
-    let place = Place::at("project/inner");
+    let place = Fixture::at("project/inner");
     let project = place.base.path().join("project");
     let other = place.base.path().join("other");
     fs::create_dir(&other).unwrap();
@@ -234,7 +234,7 @@ async fn ignored_files_and_submodules_are_left_out() {
 
 #[tokio::test]
 async fn the_projects_repository_is_only_read_and_its_index_may_be_broken() {
-    let place = Place::new();
+    let place = Fixture::new();
     git(&place.work, &["init", "-q"]);
     place.write("a", "committed\n");
     git(&place.work, &["add", "."]);
@@ -252,13 +252,13 @@ async fn the_projects_repository_is_only_read_and_its_index_may_be_broken() {
 
 #[tokio::test]
 async fn locks_and_an_index_that_a_killed_git_left_do_no_harm() {
-    let place = Place::new();
+    let place = Fixture::new();
     place.write("a", "old\n");
     place.turn(1, |place| place.write("a", "new\n")).await;
     fs::write(place.repository().join("index.lock"), "").unwrap();
     fs::write(place.repository().join("index"), "half").unwrap();
     let again = snapshots(place.base.path()).of_session(SessionNo(1), &place.work);
-    let place = Place { session: again, ..place };
+    let place = Fixture { session: again, ..place };
     let turn = place.turn(2, |place| place.write("b", "new\n")).await;
     assert_eq!(place.revert(&turn).await.unwrap(), ["b"]);
     assert_eq!(place.revert("turn_1").await.unwrap(), ["a"]);
@@ -267,7 +267,7 @@ async fn locks_and_an_index_that_a_killed_git_left_do_no_harm() {
 
 #[tokio::test]
 async fn home_and_the_daemons_own_directory_are_not_kept() {
-    let place = Place::new();
+    let place = Fixture::new();
     let all = snapshots(place.base.path());
     let refused = |directory: PathBuf| {
         let session = all.of_session(SessionNo(2), &directory);
@@ -285,7 +285,7 @@ async fn home_and_the_daemons_own_directory_are_not_kept() {
 
 #[tokio::test]
 async fn too_many_files_are_not_kept_and_the_session_hears_of_it_once() {
-    let place = Place::new();
+    let place = Fixture::new();
     for number in 0..=50_000 {
         fs::write(place.work.join(number.to_string()), "").unwrap();
     }
@@ -297,7 +297,7 @@ async fn too_many_files_are_not_kept_and_the_session_hears_of_it_once() {
 
 #[tokio::test]
 async fn snapshots_of_sessions_that_are_gone_are_swept() {
-    let place = Place::new();
+    let place = Fixture::new();
     place.write("a", "old\n");
     place.turn(1, |place| place.write("a", "new\n")).await;
     let all = snapshots(place.base.path());
@@ -310,7 +310,7 @@ async fn snapshots_of_sessions_that_are_gone_are_swept() {
 /// The turn only makes the file visible: it was there before, and no snapshot has it.
 #[tokio::test]
 async fn a_file_that_was_ignored_before_the_turn_is_not_removed() {
-    let place = Place::new();
+    let place = Fixture::new();
     place.write(".gitignore", ".env\n");
     place.write(".env", "secret\n");
     let turn = place.turn(1, |place| place.write(".gitignore", "\n")).await;
@@ -323,7 +323,7 @@ async fn a_file_that_was_ignored_before_the_turn_is_not_removed() {
 /// A client that repeats its request must not replace what can be taken back.
 #[tokio::test]
 async fn a_turn_that_is_reverted_twice_can_be_taken_back() {
-    let place = Place::new();
+    let place = Fixture::new();
     place.write("a", "old\n");
     let turn = place.turn(1, |place| place.write("a", "new\n")).await;
     assert_eq!(place.revert(&turn).await.unwrap(), ["a"]);
@@ -335,7 +335,7 @@ async fn a_turn_that_is_reverted_twice_can_be_taken_back() {
 /// Paths are relative to the top of the project, so snapshots of another top say nothing about this one.
 #[tokio::test]
 async fn a_repository_that_a_turn_makes_around_the_directory_removes_nothing() {
-    let place = Place::at("outer/work");
+    let place = Fixture::at("outer/work");
     place.write("a", "old\n");
     let (outer, work) = (place.work.parent().unwrap().to_owned(), place.work.clone());
     let Before::Taken(tree, _) = place.session.before().await else { panic!("no snapshot") };
@@ -350,7 +350,7 @@ async fn a_repository_that_a_turn_makes_around_the_directory_removes_nothing() {
 
 #[tokio::test]
 async fn the_directory_stays_when_all_its_files_are_reverted() {
-    let place = Place::at("outer/work");
+    let place = Fixture::at("outer/work");
     git(place.work.parent().unwrap(), &["init", "-q"]);
     let turn = place.turn(1, |place| place.write("a", "new\n")).await;
     assert_eq!(place.revert(&turn).await.unwrap(), ["a"]);
@@ -360,7 +360,7 @@ async fn the_directory_stays_when_all_its_files_are_reverted() {
 /// Objects of the project are borrowed, and the project may drop them.
 #[tokio::test]
 async fn nothing_is_restored_when_some_content_is_gone() {
-    let place = Place::new();
+    let place = Fixture::new();
     git(&place.work, &["init", "-q"]);
     place.write("a", "old\n");
     place.write("b", "old too\n");

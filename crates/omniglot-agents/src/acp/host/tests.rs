@@ -43,12 +43,12 @@ impl Harness {
         ))
     }
 
-    fn news(&mut self, key: u64, news: HostOutcome) -> String {
-        self.step(Input::Host { key: HostKey(key), news: &news })
+    fn outcome(&mut self, key: u64, outcome: HostOutcome) -> String {
+        self.step(Input::Host { key: HostKey(key), outcome: &outcome })
     }
 
     fn says(&mut self, key: u64, text: &str) -> String {
-        self.news(key, HostOutcome::Said(TerminalText { text: text.to_owned(), masked: None }))
+        self.outcome(key, HostOutcome::Said(TerminalText { text: text.to_owned(), masked: None }))
     }
 
     fn step(&mut self, input: Input<'_>) -> String {
@@ -68,7 +68,7 @@ impl Harness {
     fn with_terminal() -> Self {
         let mut harness = Self::prompted();
         harness.ask(7, "terminal/create", r#""command":"make""#);
-        harness.news(1, HostOutcome::Started(Ok(())));
+        harness.outcome(1, HostOutcome::Started(Ok(())));
         harness.update(
             r#""sessionUpdate":"tool_call","toolCallId":"c","title":"make","kind":"execute","status":"in_progress","content":[{"type":"terminal","terminalId":"terminal-1"}]"#,
         );
@@ -84,10 +84,10 @@ fn raw(frame: &str) -> Box<RawValue> {
 fn a_file_is_asked_of_the_host_and_answered_with_what_came_of_it() {
     let mut harness = Harness::prompted();
     insta::assert_snapshot!(harness.ask(5, "fs/read_text_file", r#""path":"/w/a","line":2"#), @r#"host 1 ReadFile(ReadFile { path: "/w/a", line: Some(2), limit: None })"#);
-    insta::assert_snapshot!(harness.news(1, HostOutcome::Read(Ok("text".into()))), @r#"send {"jsonrpc":"2.0","id":5,"result":{"content":"text"}}"#);
+    insta::assert_snapshot!(harness.outcome(1, HostOutcome::Read(Ok("text".into()))), @r#"send {"jsonrpc":"2.0","id":5,"result":{"content":"text"}}"#);
     harness.ask(6, "fs/write_text_file", r#""path":"/w/a","content":"x""#);
     let refused = HostError::new(HostErrorKind::Refused, "outside");
-    insta::assert_snapshot!(harness.news(2, HostOutcome::Written(Err(refused))), @r#"send {"jsonrpc":"2.0","id":6,"error":{"code":-32602,"message":"outside"}}"#);
+    insta::assert_snapshot!(harness.outcome(2, HostOutcome::Written(Err(refused))), @r#"send {"jsonrpc":"2.0","id":6,"error":{"code":-32602,"message":"outside"}}"#);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn output_is_streamed_by_the_call_that_shows_it_and_its_result_has_the_exit_code
     insta::assert_snapshot!(harness.says(1, "one\n"), @r#"call > call:1:c "one\n""#);
     harness.says(1, "two\n");
     harness.ask(8, "terminal/wait_for_exit", r#""terminalId":"terminal-1""#);
-    insta::assert_snapshot!(harness.news(1, HostOutcome::Ended(Exit { code: Some(2), signal: None })), @r#"send {"jsonrpc":"2.0","id":8,"result":{"exitCode":2}}"#);
+    insta::assert_snapshot!(harness.outcome(1, HostOutcome::Ended(Exit { code: Some(2), signal: None })), @r#"send {"jsonrpc":"2.0","id":8,"result":{"exitCode":2}}"#);
     insta::assert_snapshot!(harness.ask(9, "terminal/output", r#""terminalId":"terminal-1""#), @r#"send {"jsonrpc":"2.0","id":9,"result":{"output":"one\ntwo\n","truncated":false,"exitStatus":{"exitCode":2}}}"#);
     harness.ask(10, "terminal/release", r#""terminalId":"terminal-1""#);
     let done = harness.update(r#""sessionUpdate":"tool_call_update","toolCallId":"c","status":"failed""#);
@@ -107,7 +107,7 @@ fn output_is_streamed_by_the_call_that_shows_it_and_its_result_has_the_exit_code
 fn what_was_said_before_a_call_shows_it_is_told_then() {
     let mut harness = Harness::prompted();
     harness.ask(7, "terminal/create", r#""command":"make""#);
-    harness.news(1, HostOutcome::Started(Ok(())));
+    harness.outcome(1, HostOutcome::Started(Ok(())));
     assert_eq!(harness.says(1, "early"), "");
     let shown = harness.update(
         r#""sessionUpdate":"tool_call","toolCallId":"c","title":"make","content":[{"type":"terminal","terminalId":"terminal-1"}]"#,
@@ -123,7 +123,7 @@ fn a_cancel_ends_what_is_waited_for_and_answers_it() {
     send {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}
     host 1 EndTerminal
     "#);
-    let ended = harness.news(1, HostOutcome::Ended(Exit { code: None, signal: Some(9) }));
+    let ended = harness.outcome(1, HostOutcome::Ended(Exit { code: None, signal: Some(9) }));
     assert!(ended.contains(r#""id":8,"result":{"signal":"SIGKILL"}"#), "{ended}");
 }
 
@@ -133,7 +133,7 @@ fn a_request_that_the_agent_takes_back_is_answered_once() {
     harness.ask(5, "terminal/create", r#""command":"make""#);
     let cancel = r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":5}}"#;
     insta::assert_snapshot!(harness.hear(cancel), @r#"send {"jsonrpc":"2.0","id":5,"error":{"code":-32800,"message":"cancelled"}}"#);
-    insta::assert_snapshot!(harness.news(1, HostOutcome::Started(Ok(()))), @"host 1 EndTerminal");
+    insta::assert_snapshot!(harness.outcome(1, HostOutcome::Started(Ok(()))), @"host 1 EndTerminal");
 }
 
 #[test]

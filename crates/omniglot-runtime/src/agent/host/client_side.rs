@@ -75,7 +75,7 @@ async fn answered<T>(
 pub(super) struct ClientCommand {
     pub(super) key: HostKey,
     pub(super) context: Arc<HostContext>,
-    pub(super) news: mpsc::Sender<HostEvent>,
+    pub(super) events: mpsc::Sender<HostEvent>,
     /// Ends the command.
     pub(super) end: CancellationToken,
 }
@@ -84,9 +84,9 @@ impl ClientCommand {
     pub(super) async fn run(self, client: ClientHostSender, start: TerminalStart) {
         match self.begin(&client, start).await {
             Err(error) => self.tell(HostOutcome::Started(Err(error))).await,
-            Ok(news) => {
+            Ok(updates) => {
                 self.tell(HostOutcome::Started(Ok(()))).await;
-                let exit = self.listen(news).await;
+                let exit = self.listen(updates).await;
                 self.tell(HostOutcome::Ended(exit)).await;
             }
         }
@@ -98,18 +98,18 @@ impl ClientCommand {
         mut start: TerminalStart,
     ) -> Result<mpsc::Receiver<TerminalUpdate>, HostError> {
         start.cwd = Some(self.context.directory(start.cwd)?);
-        let (sender, mut news) = mpsc::channel(MAX_EVENTS);
-        let terminal = ClientTerminal { news: sender, end: self.end.clone() };
+        let (sender, mut updates) = mpsc::channel(MAX_EVENTS);
+        let terminal = ClientTerminal { updates: sender, end: self.end.clone() };
         let begun = async {
             client.send(ClientHostRequest::Run { start, terminal }).await.ok()?;
-            news.recv().await
+            updates.recv().await
         };
         let begun = timeout(CLIENT_TIMEOUT, begun);
         let Some(begun) = self.end.run_until_cancelled(begun).await else {
             return Err(failed("it was ended before the client had started it".to_owned()));
         };
         match begun {
-            Ok(Some(TerminalUpdate::Started(started))) => started.map(|()| news),
+            Ok(Some(TerminalUpdate::Started(started))) => started.map(|()| updates),
             Ok(_) => Err(failed("the client left before it started the command".to_owned())),
             Err(_) => {
                 Err(failed(format!("the client did not start it within {} s", CLIENT_TIMEOUT.as_secs())))
@@ -117,11 +117,11 @@ impl ClientCommand {
         }
     }
 
-    async fn listen(&self, mut news: mpsc::Receiver<TerminalUpdate>) -> Exit {
+    async fn listen(&self, mut updates: mpsc::Receiver<TerminalUpdate>) -> Exit {
         let mut text = Text::new(self.context.whole_lines);
         let exit = loop {
             let told = tokio::select! {
-                told = news.recv() => told,
+                told = updates.recv() => told,
                 () = overdue(&self.end) => None,
             };
             match told {
@@ -142,8 +142,8 @@ impl ClientCommand {
         }
     }
 
-    async fn tell(&self, news: HostOutcome) {
-        tell(&self.news, self.key, news).await;
+    async fn tell(&self, outcome: HostOutcome) {
+        tell(&self.events, self.key, outcome).await;
     }
 }
 

@@ -29,10 +29,10 @@ pub(super) struct Helpers {
 }
 
 impl Helpers {
-    pub(super) fn listen(listener: UnixListener, news: mpsc::Sender<HostEvent>) -> Self {
+    pub(super) fn listen(listener: UnixListener, events: mpsc::Sender<HostEvent>) -> Self {
         let waiting = Waiting::default();
         let mut listening = JoinSet::new();
-        listening.spawn(accept(listener, waiting.clone(), news));
+        listening.spawn(accept(listener, waiting.clone(), events));
         Self { waiting, _listening: listening }
     }
 
@@ -48,7 +48,7 @@ fn lock(waiting: &Waiting) -> MutexGuard<'_, HashMap<HostKey, oneshot::Sender<St
     waiting.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-async fn accept(listener: UnixListener, waiting: Waiting, news: mpsc::Sender<HostEvent>) {
+async fn accept(listener: UnixListener, waiting: Waiting, events: mpsc::Sender<HostEvent>) {
     let mut helpers = JoinSet::new();
     let mut last = FIRST_KEY;
     loop {
@@ -66,11 +66,11 @@ async fn accept(listener: UnixListener, waiting: Waiting, news: mpsc::Sender<Hos
             continue;
         }
         last += 1;
-        helpers.spawn(serve(stream, HostKey(last), waiting.clone(), news.clone()));
+        helpers.spawn(serve(stream, HostKey(last), waiting.clone(), events.clone()));
     }
 }
 
-async fn serve(stream: UnixStream, key: HostKey, waiting: Waiting, news: mpsc::Sender<HostEvent>) {
+async fn serve(stream: UnixStream, key: HostKey, waiting: Waiting, events: mpsc::Sender<HostEvent>) {
     let (from, mut to) = stream.into_split();
     let mut from = BufReader::new(from).take(lines::DEFAULT_CAP as u64);
     let mut question = String::new();
@@ -79,7 +79,7 @@ async fn serve(stream: UnixStream, key: HostKey, waiting: Waiting, news: mpsc::S
     }
     let (answer, answered) = oneshot::channel();
     lock(&waiting).insert(key, answer);
-    tell(&news, key, HostOutcome::HelperAsked(question)).await;
+    tell(&events, key, HostOutcome::HelperAsked(question)).await;
     let mut rest = [0];
     tokio::select! {
         answer = answered => {
@@ -90,7 +90,7 @@ async fn serve(stream: UnixStream, key: HostKey, waiting: Waiting, news: mpsc::S
         // It says nothing more: this is its end.
         _ = from.read(&mut rest) => {
             lock(&waiting).remove(&key);
-            tell(&news, key, HostOutcome::HelperLeft).await;
+            tell(&events, key, HostOutcome::HelperLeft).await;
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::process::{Exit, Launch, Process, SpawnError};
 pub(super) struct Terminal {
     pub(super) key: HostKey,
     pub(super) context: Arc<HostContext>,
-    pub(super) news: mpsc::Sender<HostEvent>,
+    pub(super) events: mpsc::Sender<HostEvent>,
     /// Ends the command.
     pub(super) end: CancellationToken,
 }
@@ -77,8 +77,8 @@ impl Terminal {
         }
     }
 
-    async fn tell(&self, news: HostOutcome) {
-        tell(&self.news, self.key, news).await;
+    async fn tell(&self, outcome: HostOutcome) {
+        tell(&self.events, self.key, outcome).await;
     }
 
     fn launch(&self, start: TerminalStart) -> Result<Launch, HostError> {

@@ -75,14 +75,14 @@ impl Agent {
 
     /// Tells the translator which of the messages that waited were sent.
     pub(crate) fn settle(&mut self) -> Vec<Translated> {
-        let (mut heard, mut to_send) = (vec![], VecDeque::new());
-        self.tell_sent(&mut heard, &mut to_send);
-        self.transmit(to_send, &mut heard);
-        heard
+        let (mut translated, mut to_send) = (vec![], VecDeque::new());
+        self.tell_sent(&mut translated, &mut to_send);
+        self.transmit(to_send, &mut translated);
+        translated
     }
 
     /// Sends messages, and then everything that the translator wants sent because of them.
-    pub(super) fn transmit(&mut self, mut to_send: VecDeque<Outgoing>, heard: &mut Vec<Translated>) {
+    pub(super) fn transmit(&mut self, mut to_send: VecDeque<Outgoing>, translated: &mut Vec<Translated>) {
         while !to_send.is_empty() {
             // What belongs together goes out together: an agent must not act between the two halves of a cancel.
             let frames = to_send.iter().map(|outgoing| bytes_of(&outgoing.message)).collect();
@@ -92,7 +92,7 @@ impl Agent {
             if let Some(sender) = &self.frames {
                 sender.send(frames);
             }
-            self.tell_sent(heard, &mut to_send);
+            self.tell_sent(translated, &mut to_send);
         }
         if self.closes_stdin && self.unsent.is_empty() {
             self.close_stdin();
@@ -100,7 +100,7 @@ impl Agent {
     }
 
     /// Tells the translator what was written since it was told last.
-    fn tell_sent(&mut self, heard: &mut Vec<Translated>, to_send: &mut VecDeque<Outgoing>) {
+    fn tell_sent(&mut self, translated: &mut Vec<Translated>, to_send: &mut VecDeque<Outgoing>) {
         let reads = self.reads();
         let written = self.frames.as_ref().map_or(0, FrameSender::take_written);
         for shown in self.unsent.drain(..written.min(self.unsent.len())).collect::<Vec<_>>() {
@@ -111,7 +111,7 @@ impl Agent {
             let mut outputs = Vec::new();
             self.translator.handle(Input::Sent(masked.unwrap_or(&shown)), &mut outputs);
             let cause = (Some(frame), EventSource::Daemon);
-            heard.push(self.carry_out(outputs, cause, Trust::AsSaid, to_send));
+            translated.push(self.carry_out(outputs, cause, Trust::AsSaid, to_send));
         }
         if !reads {
             self.unsent.clear();

@@ -7,7 +7,7 @@ use omniglot_schema::SkillSource;
 /// A source that can be tried.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Source {
-    pub(super) place: Place,
+    pub(super) location: Location,
     /// The names of the wanted skills; all without it.
     pub(super) wanted: Option<Vec<String>>,
     pub(super) subpath: PathBuf,
@@ -16,7 +16,7 @@ pub(crate) struct Source {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Location {
     Git { url: String, reference: Option<String> },
     Local(PathBuf),
 }
@@ -35,19 +35,19 @@ impl Source {
         {
             return Err(bad("`source` is empty, too long, or has control characters".to_owned()));
         }
-        let place = place(source, directory).map_err(bad)?;
+        let location = location(source, directory).map_err(bad)?;
         let subpath = subpath(source.subpath.as_deref()).map_err(bad)?;
         if source.skills.as_ref().is_some_and(|names| names.is_empty()) {
             return Err(bad("`skills` is empty; leave it out to get all of them".to_owned()));
         }
-        Ok(Self { place, wanted: source.skills.clone(), subpath, shown })
+        Ok(Self { location, wanted: source.skills.clone(), subpath, shown })
     }
 
     /// Returns the folder of this machine that the source reads.
     pub(crate) fn local_path(&self) -> Option<PathBuf> {
-        match &self.place {
-            Place::Local(path) => Some(path.clone()),
-            Place::Git { url, .. } => url.strip_prefix("file://").map(PathBuf::from),
+        match &self.location {
+            Location::Local(path) => Some(path.clone()),
+            Location::Git { url, .. } => url.strip_prefix("file://").map(PathBuf::from),
         }
     }
 
@@ -56,13 +56,13 @@ impl Source {
     }
 }
 
-fn place(source: &SkillSource, directory: &Path) -> Result<Place, String> {
+fn location(source: &SkillSource, directory: &Path) -> Result<Location, String> {
     let reference = reference(source.r#ref.as_deref())?;
     match source.r#type.as_str() {
-        "github" => Ok(Place::Git { url: github(&source.source)?, reference }),
-        "git" => Ok(Place::Git { url: git(&source.source)?, reference }),
+        "github" => Ok(Location::Git { url: github(&source.source)?, reference }),
+        "git" => Ok(Location::Git { url: git(&source.source)?, reference }),
         "local" if reference.is_some() => Err("a local folder has no `ref`; use the type `git`".to_owned()),
-        "local" => Ok(Place::Local(directory.join(&source.source))),
+        "local" => Ok(Location::Local(directory.join(&source.source))),
         other => Err(format!("no type {other:?}; known are `github`, `git` and `local`")),
     }
 }
@@ -96,7 +96,7 @@ fn git(source: &str) -> Result<String, String> {
     Err("a repository is fetched by https://, ssh://, USER@HOST:PATH or file://".to_owned())
 }
 
-/// Only a plain name: a word of git that names several things at once, or a place to write to, is none.
+/// Only a plain name: a word of git that names several things at once, or a location to write to, is none.
 fn reference(reference: Option<&str>) -> Result<Option<String>, String> {
     let Some(name) = reference else { return Ok(None) };
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/' | '+' | '@' | '#');
@@ -134,9 +134,9 @@ mod tests {
     }
 
     fn url(json: &str) -> String {
-        match parse(json).unwrap().place {
-            Place::Git { url, .. } => url,
-            Place::Local(path) => path.display().to_string(),
+        match parse(json).unwrap().location {
+            Location::Git { url, .. } => url,
+            Location::Local(path) => path.display().to_string(),
         }
     }
 
