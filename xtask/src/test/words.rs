@@ -31,7 +31,6 @@ const RETIRED: &[(&str, &str)] = &[
     ("wishes", "requests"),
     ("foresee", "preview"),
     ("foreseen", "preview"),
-    ("sofar", "carryover"),
     ("burial", "kill timeout"),
     ("speechless", "half closed"),
     ("patience", "timeout"),
@@ -57,6 +56,9 @@ const RETIRED_WHOLE: &[&str] = &[
     "FromAgent",
     "NotOpened",
     "so_far",
+    "SoFar",
+    "bell",
+    "Bell",
     "Asked",
     "Facts",
     "News",
@@ -66,6 +68,18 @@ const RETIRED_WHOLE: &[&str] = &[
     "Bench",
     "Letter",
     "Poster",
+];
+
+/// Names that no type may have; a variant or a field may.
+const RETIRED_TYPES: &[&str] = &["Sign", "Ask", "Why", "Place"];
+
+/// File names, without their extension, that were retired in one folder and are good names in others.
+const RETIRED_IN: &[(&str, &str)] = &[
+    ("acp_command", "post"),
+    ("session", "rest"),
+    ("faces/opencode", "live"),
+    ("faces/opencode", "backlog"),
+    ("faces/opencode", "words"),
 ];
 
 /// File names, without their extension, that were retired with them.
@@ -120,9 +134,10 @@ impl Words {
         let file_name = names
             .filter(|name| RETIRED_FILES.contains(&&**name))
             .map(|name| format!("the file or folder name `{name}` is retired"));
+        let file_name = file_name.chain(retired_here(file));
         let words =
             text.lines().enumerate().filter(|(_, line)| !is_comment(line)).flat_map(|(number, line)| {
-                let faults = identifiers(line).filter_map(retired);
+                let faults = identifiers(line).filter_map(retired).chain(retired_type(line));
                 faults.map(move |fault| format!("line {}: {fault}", number + 1))
             });
         file_name.chain(words).collect()
@@ -151,6 +166,24 @@ fn retired(identifier: &str) -> Option<String> {
     let parts = parts(identifier);
     let (word, instead) = RETIRED.iter().find(|(word, _)| parts.split('_').any(|part| part == *word))?;
     Some(format!("`{word}` in `{identifier}` is retired: say {instead}"))
+}
+
+/// Returns the complaint about a type that a line declares by a retired name.
+fn retired_type(line: &str) -> Option<String> {
+    let declares = |word: &&str| ["struct", "enum", "trait", "type"].contains(word);
+    let name = identifiers(line).skip_while(|word| !declares(word)).nth(1)?;
+    RETIRED_TYPES.contains(&name).then(|| format!("`{name}` is retired as the name of a type"))
+}
+
+/// Returns the complaint about a file name that was retired in its folder.
+fn retired_here(file: &Path) -> Option<String> {
+    let (folder, name) = (format!("/{}/", file.parent()?.display()), file.file_stem()?.to_str()?);
+    let is_retired =
+        |(within, retired): &&(&str, &str)| *retired == name && folder.contains(&format!("/{within}/"));
+    RETIRED_IN
+        .iter()
+        .find(is_retired)
+        .map(|(within, name)| format!("the file name `{name}` is retired in `{within}`"))
 }
 
 /// Returns the parts of a name in any case, in lower case and separated by underscores.
@@ -197,6 +230,9 @@ mod tests {
         let faults = |text: &str| Words::new().faults(Path::new("src/fine.rs"), text).len();
         assert_eq!(faults("struct Vessel;\n"), 1);
         assert_eq!(faults("let x = wish(so_far);\n"), 2);
+        assert_eq!(faults("let x: SoFar = bell;\n"), 2);
+        assert_eq!(faults("pub(super) enum Place {\nstruct Sign(u8);\n"), 2);
+        assert_eq!(faults("QuestionPolicy::Ask => {}\nenum Manner { Ask, Why }\n"), 0);
         assert_eq!(faults("fn the_last_lender_is_asked() { OpenDoor; DOORS; LentTerminal }\n"), 4);
         assert_eq!(faults("let mut silent = indoor(Asking);\n"), 0);
         assert_eq!(faults("/// A vessel is no word of ours.\nlet said = \"an errand\"; // errand\n"), 0);
@@ -206,6 +242,13 @@ mod tests {
     fn a_retired_file_name_is_found() {
         assert_eq!(Words::new().faults(Path::new("src/vessel.rs"), "").len(), 1);
         assert_eq!(Words::new().faults(Path::new("src/lending/terminal.rs"), "").len(), 1);
+        let face = |name: &str| Path::new("crates/s/src/faces/opencode/state").join(name);
+        for retired in ["live.rs", "backlog.rs", "words.rs"] {
+            assert_eq!(Words::new().faults(&face(retired), "").len(), 1, "{retired}");
+        }
+        assert_eq!(Words::new().faults(Path::new("crates/r/src/hub/live.rs"), "").len(), 0);
+        assert_eq!(Words::new().faults(Path::new("crates/r/src/session/rest.rs"), "").len(), 1);
+        assert_eq!(Words::new().faults(Path::new("crates/s/src/faces/rest/wire.rs"), "").len(), 0);
     }
 
     #[test]
