@@ -11,6 +11,11 @@ pub fn encoded(text: &str) -> String {
     utf8_percent_encode(text, RESERVED).to_string()
 }
 
+/// Decodes what was percent-encoded; `None` if the result is no text.
+pub fn decoded(text: &str) -> Option<String> {
+    percent_decode_str(text).decode_utf8().ok().map(Into::into)
+}
+
 /// Returns the URI of an absolute path. A text that is no absolute path is returned unchanged.
 pub fn of_path(path: &str) -> String {
     if path.starts_with('/') { format!("file://{}", encoded(path)) } else { path.to_owned() }
@@ -22,7 +27,7 @@ pub fn to_path(uri: &str) -> Option<String> {
     // Editors append line numbers.
     let rest = rest.split(['#', '?']).next().unwrap_or(rest);
     let path = rest.get(rest.find('/')?..)?;
-    percent_decode_str(path).decode_utf8().ok().map(Into::into)
+    decoded(path)
 }
 
 /// Returns the last part of a path or URI.
@@ -42,6 +47,8 @@ mod tests {
         assert_eq!(of_path("/w/read me-._~.md"), "file:///w/read%20me-._~.md");
         assert_eq!(of_path("relative path"), "relative path");
         assert_eq!(encoded("/w/a b&c=ü"), "/w/a%20b%26c%3D%C3%BC");
+        assert_eq!(decoded("/w/a%20b#c?d").as_deref(), Some("/w/a b#c?d"));
+        assert_eq!(decoded("/%ff"), None);
     }
 
     #[test]

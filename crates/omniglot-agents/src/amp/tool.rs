@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use omniglot_schema::{ContentPart, FileAction, ToolKind};
+use omniglot_schema::{ContentPart, FileAction, ToolKind, uri};
 use omniglot_timeline::{CallEnd, CallStart, ItemKey, Outcome, ToolResult, inline_image};
 use serde::Deserialize;
 
@@ -232,7 +232,7 @@ fn of_mcp(parts: Vec<McpPart>) -> ToolResult {
 }
 
 fn of_patch(file: PatchedFile) -> ContentPart {
-    let path = file.uri.strip_prefix("file://").unwrap_or(&file.uri).to_owned();
+    let path = uri::to_path(&file.uri).unwrap_or(file.uri);
     // Two lines before the diff name the file once more.
     let diff = file.diff.find("--- ").and_then(|at| file.diff.get(at..)).unwrap_or(&file.diff);
     patched(path, diff.to_owned())
@@ -245,4 +245,19 @@ fn patched(path: String, diff: String) -> ContentPart {
 fn unfenced(diff: &str) -> String {
     let inner = diff.strip_prefix("```diff\n").unwrap_or(diff);
     inner.strip_suffix("```").unwrap_or(inner).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_patched_file_is_named_by_its_path_and_not_by_its_uri() {
+        let path = |uri: &str| match of_patch(PatchedFile { uri: uri.to_owned(), diff: String::new() }) {
+            ContentPart::FileRef { path, .. } => path,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(path("file:///w/read%20me%23.md"), "/w/read me#.md");
+        assert_eq!(path("/w/100%25"), "/w/100%25");
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use omniglot_schema::SkillSource;
+use omniglot_schema::{SkillSource, uri};
 
 /// A source that can be tried.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Source {
     pub(crate) fn local_path(&self) -> Option<PathBuf> {
         match &self.location {
             Location::Local(path) => Some(path.clone()),
-            Location::Git { url, .. } => url.strip_prefix("file://").map(PathBuf::from),
+            Location::Git { url, .. } => uri::to_path(url).map(PathBuf::from),
         }
     }
 
@@ -87,9 +87,16 @@ fn github(source: &str) -> Result<String, String> {
 fn git(source: &str) -> Result<String, String> {
     let host_and_path = source.split_once(':').filter(|(host, _)| host.contains('@') && !host.contains('/'));
     if source.starts_with('/') {
-        return Ok(format!("file://{source}"));
+        return Ok(uri::of_path(source));
     }
-    let is_known = ["https://", "ssh://", "file:///"].iter().any(|scheme| source.starts_with(scheme));
+    if let Some(path) = source.strip_prefix("file://").filter(|path| path.starts_with('/')) {
+        // Git decodes it and knows neither query nor fragment. Encoded anew it names one path to all who read it.
+        let path = uri::decoded(path).filter(|path| !path.contains(char::is_control));
+        return path
+            .map(|path| uri::of_path(&path))
+            .ok_or_else(|| "its file:// URL names no path".to_owned());
+    }
+    let is_known = ["https://", "ssh://"].iter().any(|scheme| source.starts_with(scheme));
     if is_known || (host_and_path.is_some() && !source.starts_with('-')) {
         return Ok(source.to_owned());
     }
@@ -151,6 +158,12 @@ mod tests {
         assert_eq!(url(r#"{"type":"git","source":"git@h:p"}"#), "git@h:p");
         assert_eq!(url(r#"{"type":"git","source":"/r"}"#), "file:///r");
         assert_eq!(url(r#"{"type":"local","source":"s"}"#), "/w/s");
+        let path = |source: &str| {
+            let json = serde_json::json!({"type": "git", "source": source}).to_string();
+            (url(&json), parse(&json).unwrap().local_path().unwrap())
+        };
+        assert_eq!(path("/r/100%41#?"), ("file:///r/100%2541%23%3F".to_owned(), "/r/100%41#?".into()));
+        assert_eq!(path("file:///r/a%20b#c?d"), ("file:///r/a%20b%23c%3Fd".to_owned(), "/r/a b#c?d".into()));
         let reads = |json: &str| parse(json).unwrap().local_path().is_some();
         assert!(reads(r#"{"type":"git","source":"/r"}"#) && reads(r#"{"type":"local","source":"/r"}"#));
         assert!(!reads(r#"{"type":"git","source":"https://h/p"}"#));
@@ -164,6 +177,8 @@ mod tests {
             r#"{"type":"git","source":"http://h/p"}"#,
             r#"{"type":"git","source":"-x@h:p"}"#,
             r#"{"type":"git","source":"file://host/p"}"#,
+            r#"{"type":"git","source":"file:///%ff"}"#,
+            r#"{"type":"git","source":"file:///a%00b"}"#,
             r#"{"type":"git","source":""}"#,
             r#"{"type":"github","source":"a"}"#,
             r#"{"type":"github","source":"a/b/c"}"#,

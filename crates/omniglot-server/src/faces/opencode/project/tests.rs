@@ -404,6 +404,18 @@ fn a_permission_is_named_by_the_kind_of_the_call_that_waits() {
 }
 
 #[test]
+fn a_file_whose_path_looks_encoded_comes_back_as_the_same_path() {
+    let mut harness = Harness::new();
+    let path = "/kept/a%20b#c?d e.txt";
+    let file = json!({ "path": path, "mime": "text/plain" });
+    let queued =
+        json!([{ "message_id": "msg_1", "message": "look", "attachments": [file], "client_ids": [] }]);
+    harness.tell("session.updated", json!({ "queue": queued }));
+    let url = harness.messages()[0]["parts"][1]["url"].as_str().unwrap().to_owned();
+    assert_eq!(omniglot_schema::uri::to_path(&url).as_deref(), Some(path), "{url}");
+}
+
+#[test]
 fn a_picture_that_waited_is_there_to_be_seen_when_it_is_delivered_and_keeps_its_name() {
     let mut harness = Harness::new();
     let file = json!({ "path": "/kept/00-a.png", "mime": "image/png", "filename": "a.png" });

@@ -2,7 +2,7 @@
 //!
 //! A message that waits is shown at once, as OpenCode does; when its turn comes it keeps its ids.
 
-use omniglot_schema::{ContentPart, Listed, MessageAttachment, MessageId, QueuedMessage};
+use omniglot_schema::{ContentPart, Listed, MessageAttachment, MessageId, QueuedMessage, uri};
 use omniglot_timeline::view::Message;
 
 use super::Projector;
@@ -202,6 +202,6 @@ fn file(path: &str, mime: &str) -> Attachment {
     Attachment {
         mime: mime.to_owned(),
         filename: Some(name).filter(|name| !name.is_empty()),
-        url: if is_address { path.to_owned() } else { format!("file://{path}") },
+        url: if is_address { path.to_owned() } else { uri::of_path(path) },
     }
 }
