@@ -8,6 +8,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+use crate::adapter::{ToolTable, tool_kind};
+
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct About {
     pub(crate) kind: ToolKind,
@@ -51,6 +53,12 @@ pub(crate) fn path(path: Option<String>, line: Option<u64>) -> Vec<ToolPath> {
 pub(crate) fn mcp_server(name: &str) -> Option<&str> {
     let (server, _) = name.strip_prefix("mcp__")?.split_once("__")?;
     (!server.is_empty()).then_some(server)
+}
+
+/// Returns the kind of a tool: by the table of its agent, else by the name that MCP tools have.
+pub(crate) fn kind(tools: ToolTable, name: &str) -> ToolKind {
+    let of_server = || mcp_server(name).map(|_| ToolKind::Mcp);
+    tool_kind(tools, name).or_else(of_server).unwrap_or(ToolKind::Other)
 }
 
 /// Reads the arguments of a call. A list is none, although serde would read it as an object.

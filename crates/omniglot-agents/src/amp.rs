@@ -32,8 +32,8 @@ use omniglot_timeline::Body;
 
 pub use adapter::ADAPTER;
 
-use crate::contract::{Draft, DropReason, Input, Output, Translator};
-use crate::conversation::items::{ItemCounter, whole};
+use crate::contract::{Input, Output, Translator};
+use crate::conversation::items::{ItemCounter, dropped, tell_state};
 use crate::fault::garbage;
 use open::Session;
 use permissions::Requests;
@@ -56,7 +56,7 @@ impl Amp {
     }
 
     fn state(&self, patch: StatePatch, out: &mut Vec<Output>) {
-        out.push(Draft::State(Box::new(patch)).into());
+        tell_state(patch, out);
     }
 
     fn status(&mut self, label: StatusLabel, detail: impl Into<String>, out: &mut Vec<Output>) {
@@ -65,7 +65,7 @@ impl Amp {
 
     /// An item that is complete from the start.
     fn note(&mut self, body: Body, out: &mut Vec<Output>) {
-        whole(self.notes.item("note", body), self.turns.is_running(), out);
+        self.notes.note(body, self.turns.is_running(), out);
     }
 
     fn exited(&mut self, code: Option<i32>, stderr: &StderrOutput, out: &mut Vec<Output>) {
@@ -86,8 +86,4 @@ impl Translator for Amp {
             Input::Exited { code, stderr, .. } => self.exited(code, stderr, out),
         }
     }
-}
-
-fn dropped(reason: DropReason, out: &mut Vec<Output>) {
-    out.push(Output::dropped(reason));
 }

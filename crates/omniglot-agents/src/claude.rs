@@ -48,8 +48,9 @@ use serde_json::value::RawValue;
 
 pub use adapter::ADAPTER;
 
-use crate::contract::{Carryover, Draft, DropReason, Input, Output, Translator, Unparsed};
-use crate::conversation::items::{ItemCounter, whole};
+use crate::contract::{Carryover, Input, Output, Translator, Unparsed};
+use crate::conversation::configuring::Configuring;
+use crate::conversation::items::{ItemCounter, dropped, tell_state, whole};
 use crate::conversation::requests::OutboundRequests;
 use crate::fault::garbage;
 use background::Background;
@@ -57,7 +58,6 @@ use backlog::EarlyFrames;
 use files::KnownFiles;
 use open::Session;
 use requests::Requests;
-use settings::Configuring;
 use team::Members;
 use text::Blocks;
 use todos::Todos;
@@ -98,7 +98,7 @@ impl Claude {
     }
 
     fn state(&self, patch: StatePatch, out: &mut Vec<Output>) {
-        out.push(Draft::State(Box::new(patch)).into());
+        tell_state(patch, out);
     }
 
     fn status(&mut self, label: StatusLabel, detail: impl Into<String>, out: &mut Vec<Output>) {
@@ -152,8 +152,4 @@ impl Translator for Claude {
     fn tends_background(&self) -> bool {
         !self.background.is_empty()
     }
-}
-
-fn dropped(reason: DropReason, out: &mut Vec<Output>) {
-    out.push(Output::dropped(reason));
 }

@@ -35,14 +35,14 @@ use omniglot_timeline::Body;
 
 pub use adapter::ADAPTER;
 
-use crate::contract::{Carryover, Draft, DropReason, Input, Output, Translator};
-use crate::conversation::items::{ItemCounter, whole};
+use crate::contract::{Carryover, Input, Output, Translator};
+use crate::conversation::items::{ItemCounter, dropped, tell_state};
 use crate::conversation::requests::OutboundRequests;
 use crate::fault::garbage;
 use open::Session;
 use outgoing::{Outgoing, Sent};
 use requests::Requests;
-use settings::{Configuring, Settings};
+use settings::{Settings, SettingsChange};
 use text::Blocks;
 use tool::Tools;
 use turn::Turns;
@@ -57,7 +57,7 @@ pub struct Pi {
     commands: OutboundRequests<String, Outgoing>,
     session: Session,
     settings: Settings,
-    configuring: Option<Configuring>,
+    configuring: Option<SettingsChange>,
     turns: Turns,
     blocks: Blocks,
     tools: Tools,
@@ -76,7 +76,7 @@ impl Pi {
     }
 
     fn state(&self, patch: StatePatch, out: &mut Vec<Output>) {
-        out.push(Draft::State(Box::new(patch)).into());
+        tell_state(patch, out);
     }
 
     fn status(&mut self, label: StatusLabel, detail: impl Into<String>, out: &mut Vec<Output>) {
@@ -85,7 +85,7 @@ impl Pi {
 
     /// An item that is complete from the start.
     fn note(&mut self, body: Body, out: &mut Vec<Output>) {
-        whole(self.notes.item("note", body), true, out);
+        self.notes.note(body, true, out);
     }
 
     /// Sends a command, and returns its id.
@@ -130,8 +130,4 @@ fn send(message: &Sent, out: &mut Vec<Output>) {
         Ok(line) => Output::send(line),
         Err(fault) => Output::unparsed(fault),
     });
-}
-
-fn dropped(reason: DropReason, out: &mut Vec<Output>) {
-    out.push(Output::dropped(reason));
 }

@@ -3,8 +3,8 @@
 use omniglot_schema::{ToolKind, ToolPath, ToolSubject};
 use serde::Deserialize;
 
-use crate::about::{About, arguments, if_fitting, mcp_server, path, text};
-use crate::adapter::{ToolTable, tool_kind};
+use crate::about::{self, About, arguments, if_fitting, mcp_server, path, text};
+use crate::adapter::ToolTable;
 
 pub(crate) const TOOLS: ToolTable = &[
     (
@@ -20,8 +20,7 @@ pub(crate) const TOOLS: ToolTable = &[
 
 /// Returns the kind of the tool with this name.
 pub(crate) fn kind(name: &str) -> ToolKind {
-    let of_server = || mcp_server(name).map(|_| ToolKind::Mcp);
-    tool_kind(TOOLS, name).or_else(of_server).unwrap_or(ToolKind::Other)
+    about::kind(TOOLS, name)
 }
 
 /// Tools that change nothing run without asking. Everything that goes out to the network is asked for.

@@ -2,7 +2,7 @@
 //!
 //! The CLI takes any model and finds out in the next turn; models, modes and efforts are checked here.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use omniglot_schema::{AgentModeInfo, AgentModelInfo, Listed, SessionState, StatePatch, StatusLabel};
 
@@ -10,6 +10,7 @@ use super::wire::Request;
 use super::wire::control::{FlagSettings, control_request};
 use super::{Claude, dropped};
 use crate::contract::{DropReason, Output, Refusal, RefusalKind, SettingsPreview, SettingsRequest};
+use crate::conversation::configuring::Configuring;
 use crate::models::check_model;
 
 /// The name under which the CLI lists its own choice.
@@ -30,13 +31,6 @@ pub(crate) struct Settings {
     pub(crate) variant: Option<String>,
     /// In the CLI's own words.
     pub(crate) mode: Option<String>,
-}
-
-/// A change that waits for answers.
-#[derive(Debug, Default)]
-pub(crate) struct Configuring {
-    waiting: HashSet<String>,
-    refused: Option<Refusal>,
 }
 
 /// Ours first, and the CLI's own name for it.
@@ -223,28 +217,27 @@ impl Claude {
             }),
             mode.map(|mode| Request::SetPermissionMode { mode: mode.to_owned() }),
         ];
-        self.configuring = Some(Configuring::default());
+        let mut configuring = Configuring::default();
         for request in requests.into_iter().flatten() {
             let id = self.next_id();
             Self::send(control_request(&id, &request), out);
-            if let Some(configuring) = &mut self.configuring {
-                configuring.waiting.insert(id);
-            }
+            configuring.wait_for(id);
         }
-        self.configured(None, None, out);
+        self.configuring = Some(configuring);
+        self.end_configuring(out);
     }
 
     /// An answer to a part of a change; the last one ends it.
-    fn configured(&mut self, id: Option<&str>, refused: Option<Refusal>, out: &mut Vec<Output>) {
-        let Some(configuring) = &mut self.configuring else { return };
-        if let Some(id) = id {
-            configuring.waiting.remove(id);
+    fn configured(&mut self, id: &str, refused: Option<Refusal>, out: &mut Vec<Output>) {
+        if let Some(configuring) = &mut self.configuring {
+            configuring.answered(id, refused);
         }
-        configuring.refused = configuring.refused.take().or(refused);
-        if configuring.waiting.is_empty() {
-            let refused = self.configuring.take().and_then(|configuring| configuring.refused);
-            out.push(Output::configured(refused.map_or(Ok(()), Err)));
-        }
+        self.end_configuring(out);
+    }
+
+    fn end_configuring(&mut self, out: &mut Vec<Output>) {
+        let over = self.configuring.take_if(|configuring| configuring.is_over());
+        out.extend(over.map(Configuring::end));
     }
 
     pub(crate) fn model_answered(
@@ -264,12 +257,12 @@ impl Claude {
                 let message = format!("the model was not set: {words}");
                 if self.configuring.is_some() {
                     let refusal = Refusal { kind: RefusalKind::BadMode, message, hint: None };
-                    return self.configured(Some(id), Some(refusal), out);
+                    return self.configured(id, Some(refusal), out);
                 }
                 self.status(StatusLabel::Warning, message, out);
             }
         }
-        self.configured(Some(id), None, out);
+        self.configured(id, None, out);
     }
 
     pub(crate) fn effort_answered(
@@ -289,7 +282,7 @@ impl Claude {
             }
             (None, None) => dropped(DropReason::Internal, out),
         }
-        self.configured(Some(id), None, out);
+        self.configured(id, None, out);
     }
 
     pub(crate) fn mode_answered(
@@ -313,7 +306,7 @@ impl Claude {
         } else {
             dropped(DropReason::Internal, out);
         }
-        self.configured(Some(id), refused, out);
+        self.configured(id, refused, out);
     }
 
     /// Takes the model that a turn begins with into the state, when it is not the chosen one: the user's own

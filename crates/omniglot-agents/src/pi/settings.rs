@@ -3,14 +3,13 @@
 //! Pi clamps a level that its model does not have, so the level is told as Pi tells it. The permission mode is ours
 //! alone: the gate asks for everything, and `permissions` answers by the mode.
 
-use std::collections::HashSet;
-
 use omniglot_schema::{AgentModeInfo, AgentModelInfo, Listed, SessionState, StatePatch, StatusLabel};
 
 use super::outgoing::Outgoing;
 use super::wire::{Model, Response};
 use super::{Pi, dropped};
 use crate::contract::{DropReason, Output, Refusal, RefusalKind, SettingsPreview, SettingsRequest, decode};
+use crate::conversation::configuring::Configuring;
 use crate::models::check_model;
 
 #[derive(Debug, Default)]
@@ -23,11 +22,10 @@ pub(crate) struct Settings {
     pub(crate) permission_mode: Option<String>,
 }
 
-/// A change that waits for answers.
+/// A change that waits for answers, and the part of it that Pi is not asked for.
 #[derive(Debug, Default)]
-pub(crate) struct Configuring {
-    waiting: HashSet<String>,
-    refused: Option<Refusal>,
+pub(crate) struct SettingsChange {
+    requests: Configuring,
     patch: StatePatch,
 }
 
@@ -127,10 +125,10 @@ impl Pi {
         if let Err(refusal) = checked.and_then(|()| self.settings.check_model(requested)) {
             return out.push(Output::configured(Err(refusal)));
         }
-        let mut configuring = Configuring::default();
+        let mut change = SettingsChange::default();
         if let Some(mode) = requested.permission_mode.clone() {
             self.settings.permission_mode = Some(mode.clone());
-            configuring.patch.permission_mode = Some(Some(mode));
+            change.patch.permission_mode = Some(Some(mode));
         }
         let model = requested.model.as_ref().filter(|model| Some(*model) != self.settings.model.as_ref());
         let model = model.and_then(|model| model.split_once('/')).map(|(provider, model_id)| {
@@ -139,28 +137,25 @@ impl Pi {
         let level = requested.variant.clone().map(|level| Outgoing::SetThinkingLevel { level });
         for request in model.into_iter().chain(level) {
             let id = self.send(request, out);
-            configuring.waiting.insert(id);
+            change.requests.wait_for(id);
         }
-        self.configuring = Some(configuring);
+        self.configuring = Some(change);
         self.settings_told(out);
     }
 
     /// Ends a change when everything that it asked for is answered.
     pub(crate) fn settings_told(&mut self, out: &mut Vec<Output>) {
-        let Some(configuring) = self.configuring.take_if(|configuring| configuring.waiting.is_empty()) else {
-            return;
-        };
-        if !configuring.patch.is_empty() {
-            self.state(configuring.patch, out);
+        let Some(change) = self.configuring.take_if(|change| change.requests.is_over()) else { return };
+        if !change.patch.is_empty() {
+            self.state(change.patch, out);
         }
-        out.push(Output::configured(configuring.refused.map_or(Ok(()), Err)));
+        out.push(change.requests.end());
     }
 
     fn answered(&mut self, id: &str, refused: Option<Refusal>, out: &mut Vec<Output>) {
         dropped(DropReason::Internal, out);
-        let Some(configuring) = &mut self.configuring else { return };
-        configuring.refused = configuring.refused.take().or(refused);
-        if configuring.waiting.remove(id) && configuring.waiting.is_empty() {
+        let Some(change) = &mut self.configuring else { return };
+        if change.requests.answered(id, refused) {
             // It tells the level that came of it. Pi answers in any order, so it is asked last.
             self.send(Outgoing::GetState, out);
         }
