@@ -29,6 +29,7 @@ fn captures_replay_to_their_transcripts() {
         let events = |text: &str| {
             let events = replay::events(&agent(capture), text, identity(capture)).unwrap();
             assert_lawful_but(&events, Allow { unparsed: true, ..Allow::default() });
+            assert_calls_have_a_kind(&events);
             assert_reads_name_their_files(&events);
             view::assert_folds(&events);
             assert_steps_add_up(&events);
@@ -69,6 +70,18 @@ fn assert_steps_add_up(events: &[UniversalEvent]) {
 
 fn step_usage(part: &ContentPart) -> Option<&Usage> {
     if let ContentPart::Status { usage, .. } = part { usage.as_ref() } else { None }
+}
+
+/// Every call says what it is, from its first mention on: readers know no agent's tools by name.
+fn assert_calls_have_a_kind(events: &[UniversalEvent]) {
+    let items = events.iter().filter_map(|event| match &event.data {
+        EventData::ItemStarted(data) | EventData::ItemCompleted(data) => Some(&data.item),
+        _ => None,
+    });
+    for item in items {
+        let lacks = |part: &ContentPart| matches!(part, ContentPart::ToolCall { kind: None, .. });
+        assert!(!item.content.iter().any(lacks), "a call without a kind: {item:?}");
+    }
 }
 
 /// The subject of every call that has read a file names it, and so does its result.
