@@ -103,6 +103,24 @@ pub enum StreamState {
     Lost,
 }
 
+/// A line of an event stream. An event of these servers is one `data:` line.
+#[derive(Debug, Clone, Copy)]
+pub enum StreamLine<'a> {
+    Data(&'a RawValue),
+    /// It frames events and says nothing by itself.
+    Framing,
+    /// It is neither; the translator reports it.
+    Garbage,
+}
+
+impl<'a> StreamLine<'a> {
+    pub fn read(line: &'a [u8]) -> Self {
+        let Ok(text) = std::str::from_utf8(line) else { return Self::Garbage };
+        let Some(data) = text.strip_prefix("data:") else { return Self::Framing };
+        serde_json::from_str(data.trim()).map_or(Self::Garbage, Self::Data)
+    }
+}
+
 impl FromServer {
     pub fn parse(frame: &RawValue) -> Result<Self, Unparsed> {
         crate::contract::decode("http", frame)

@@ -12,6 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use omniglot_agents::http::StreamLine;
 use omniglot_agents::replay::{self, ReplayError};
 use omniglot_agents::{Adapter, Input, LineFault, Registry};
 use omniglot_schema::SessionId;
@@ -118,6 +119,28 @@ fn assert_lawful(agent: &Adapter, rows: &[Value]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// A line as a server of events might write it: an event, what frames it, or either of them broken.
+fn stream_line() -> impl Strategy<Value = Vec<u8>> {
+    let bytes = || proptest::collection::vec(any::<u8>(), 0..40);
+    let text = prop_oneof![
+        4 => (" {0,2}", fuzz::document(), "[ \r\u{a0}]{0,2}").prop_map(|(before, data, after)| format!("data:{before}{data}{after}")),
+        1 => "(data|event|id|retry)?:? ?[^\r\n]{0,20}",
+    ];
+    prop_oneof![
+        4 => text.clone().prop_map(String::into_bytes),
+        2 => (text, any::<prop::sample::Index>(), any::<u8>()).prop_map(|(text, at, byte)| {
+            let mut bytes = text.into_bytes();
+            if !bytes.is_empty() {
+                let at = at.index(bytes.len());
+                bytes[at] = byte;
+            }
+            bytes
+        }),
+        1 => bytes(),
+        1 => bytes().prop_map(|rest| [b"data:".as_slice(), &rest].concat()),
+    ]
+}
+
 /// The recordings of which this holds for the agent, by name.
 fn recordings(of: impl Fn(&Adapter) -> bool) -> Vec<&'static PathBuf> {
     RECORDINGS.iter().filter(|path| of(&agent(path))).collect()
@@ -156,6 +179,22 @@ proptest! {
             let mut out = vec![];
             (agent.translator)().handle(Input::Garbage { line: &bytes, fault }, &mut out);
             prop_assert!(!out.is_empty(), "{} said nothing about {bytes:?}", agent.id);
+        }
+    }
+
+    #[test]
+    fn a_line_of_an_event_stream_is_data_only_if_it_is_a_data_line_with_json(
+        line in stream_line(),
+    ) {
+        let json = line.strip_prefix(b"data:").and_then(|data| serde_json::from_slice::<Value>(data).ok());
+        match StreamLine::read(&line) {
+            StreamLine::Data(data) => {
+                let data: Option<Value> = serde_json::from_str(data.get()).ok();
+                // A space that JSON does not know may stand around the data.
+                prop_assert!(json.is_none() || json == data, "{line:?}");
+            }
+            StreamLine::Framing => prop_assert!(!line.starts_with(b"data:"), "{line:?}"),
+            StreamLine::Garbage => prop_assert!(json.is_none(), "{line:?}"),
         }
     }
 }

@@ -8,8 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
-use omniglot_agents::http::{Event, FromServer, StreamState};
-use serde_json::value::RawValue;
+use omniglot_agents::http::{Event, FromServer, StreamLine, StreamState};
 use tokio::time::{sleep, timeout};
 use tokio_util::io::StreamReader;
 
@@ -95,25 +94,18 @@ impl Follower {
         self.out.say(state(&self.directory, what)).await;
     }
 
-    /// An event of these servers is one `data:` line; what frames it says nothing.
     async fn line(&self, line: Line) {
-        let text = match &line {
-            Line::Whole(bytes) | Line::Partial(bytes) => std::str::from_utf8(bytes).ok(),
-            Line::TooLong { .. } => None,
+        let read = match &line {
+            Line::Whole(bytes) | Line::Partial(bytes) => StreamLine::read(bytes),
+            Line::TooLong { .. } => StreamLine::Garbage,
         };
-        let Some(text) = text else { return self.pass_on(line).await };
-        let Some(data) = text.strip_prefix("data:") else { return };
-        match serde_json::from_str::<&RawValue>(data.trim()) {
-            Ok(data) => {
+        match read {
+            StreamLine::Data(data) => {
                 let directory = self.directory.clone();
                 self.out.say(FromServer::Event(Event { directory, data: data.to_owned() })).await;
             }
-            Err(_) => self.pass_on(line).await,
+            StreamLine::Framing => {}
+            StreamLine::Garbage => self.out.lines(vec![line]).await,
         }
-    }
-
-    /// Passes on a line that is no event, to be reported as such.
-    async fn pass_on(&self, line: Line) {
-        self.out.lines(vec![line]).await;
     }
 }
