@@ -51,6 +51,8 @@ struct Arguments {
     query: Option<String>,
     #[serde(deserialize_with = "text")]
     url: Option<String>,
+    #[serde(deserialize_with = "text")]
+    description: Option<String>,
 }
 
 /// Returns the kind and the subject of a call with these arguments.
@@ -70,12 +72,12 @@ pub(crate) fn about(name: &str, input: &str) -> About {
             ToolSubject { query, paths: path(input.path, None), ..none }
         }
         ToolKind::Fetch => ToolSubject { query: input.query, url: input.url, ..none },
+        ToolKind::Agent => ToolSubject { description: input.description, ..none },
         ToolKind::Mcp => ToolSubject { server: mcp_server(name).map(str::to_owned), ..none },
         ToolKind::Delete
         | ToolKind::Move
         | ToolKind::Think
         | ToolKind::Plan
-        | ToolKind::Agent
         | ToolKind::Mode
         | ToolKind::Other => none,
     };
