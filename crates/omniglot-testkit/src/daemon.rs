@@ -25,6 +25,8 @@ pub struct Setup {
     env: Vec<(String, String)>,
     /// The user that it runs as, if not that of the test.
     user: Option<u32>,
+    /// The file that its log goes to, if not the stderr of the test.
+    log: Option<PathBuf>,
 }
 
 /// The id of the user `nobody`.
@@ -32,7 +34,7 @@ const NOBODY: u32 = 65_534;
 
 impl Setup {
     pub fn new(program: impl Into<PathBuf>) -> Self {
-        Self { program: program.into(), args: vec![], config: None, env: vec![], user: None }
+        Self { program: program.into(), args: vec![], config: None, env: vec![], user: None, log: None }
     }
 
     pub fn config(mut self, toml: impl Into<String>) -> Self {
@@ -43,6 +45,11 @@ impl Setup {
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.env.push((name.into(), value.into()));
         self
+    }
+
+    /// Writes everything that the daemon can log into this file.
+    pub fn log_all_to(self, file: impl Into<PathBuf>) -> Self {
+        Self { log: Some(file.into()), ..self }.env("OMNIGLOT_LOG", "trace")
     }
 
     /// Runs the daemon as somebody else than root, who is given these directories.
@@ -88,6 +95,9 @@ impl Daemon {
         let mut command = Command::new(&setup.program);
         if let Some(user) = setup.user {
             command.uid(user).gid(user);
+        }
+        if let Some(log) = &setup.log {
+            command.stderr(std::fs::File::create(log).expect("a file for the log"));
         }
         let mut child = command
             .args(["serve", "--port", "0"])

@@ -7,7 +7,11 @@ use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 
 pub(crate) fn daemon() -> Daemon {
-    Setup::new(env!("CARGO_BIN_EXE_omniglot")).config("[processes]\nenabled = true\n").start()
+    setup().start()
+}
+
+pub(crate) fn setup() -> Setup {
+    Setup::new(env!("CARGO_BIN_EXE_omniglot")).config("[processes]\nenabled = true\n")
 }
 
 pub(crate) fn request(daemon: &Daemon, method: Method, path: &str) -> RequestBuilder {

@@ -11,7 +11,7 @@ use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 use super::support::{
-    daemon, get, post, post_refused, refused, request, said, shell, start, start_in_terminal, text,
+    daemon, get, post, post_refused, refused, request, said, setup, shell, start, start_in_terminal, text,
     wait_exited,
 };
 
@@ -218,4 +218,33 @@ async fn a_terminal_ends_with_its_token_which_stands_in_no_record() {
     let audit = audit.text().await.unwrap();
     assert!(audit.contains(&format!("GET /v1/processes/{id}/terminal/ws")), "{audit}");
     assert!(!audit.contains(&token.secret) && !audit.contains("access_token"), "{audit}");
+}
+
+#[tokio::test]
+async fn the_token_in_the_address_of_a_terminal_is_not_logged() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = dir.path().join("log");
+    let mut daemon = setup().log_all_to(&log).start();
+    let id = start_in_terminal(&daemon, "exec sleep 1000").await;
+    let admin = CreateTokenRequest {
+        name: "ann".into(),
+        scope: Scope::Admin,
+        sessions: None,
+        expires_in_seconds: None,
+    };
+    let secret = daemon.client.create_token(&admin).await.unwrap().secret;
+    let mut terminal = Terminal::connect(&daemon, &id, Some(&secret), None).await.unwrap();
+    assert_eq!(terminal.frame().await["type"], "ready");
+    drop(terminal);
+    // One that is refused, and one at a route that takes no token in its address.
+    let wrong = "a-wrong-secret-in-the-address";
+    refused_with(Terminal::connect(&daemon, &id, Some(wrong), None).await, 401);
+    let url = format!("{}/v1/processes?access_token={secret}", daemon.url);
+    refused(reqwest::Client::new().get(url), 401, "token_invalid").await;
+    daemon.stop();
+    let log = std::fs::read_to_string(log).unwrap();
+    assert!(log.contains("DEBUG"), "{log}");
+    for hidden in [secret.as_str(), wrong, daemon.token.as_str()] {
+        assert!(!log.contains(hidden), "{hidden} in {log}");
+    }
 }
