@@ -88,7 +88,9 @@ Scopes, each with all before it:
   answer   reply to permissions and questions
   drive    create sessions, send messages, cancel and change: as much as a shell
            of the daemon's user
-  admin    delete, import, see native frames, manage tokens
+  admin    delete, import, see native frames, install agents, run processes,
+           configure MCP servers and skills of directories, use files of
+           configured roots, manage tokens, read the audit
 and, alone:
   metrics  read /metrics
 

@@ -4,14 +4,20 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use omniglot_schema::{CreateTokenRequest, Scope};
+use omniglot_testkit::daemon::Setup;
 use omniglot_testkit::session_driver::SessionDriver;
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Holder, daemon, limited_to_x, two_sessions, wanted};
 
-const STREAMS: [&str; 4] =
-    ["/v1/sessions/mine/events/sse", "/v1/acp/c", "/opencode/event", "/opencode/global/event"];
+const STREAMS: [&str; 5] = [
+    "/v1/sessions/mine/events/sse",
+    "/v1/events/sse",
+    "/v1/acp/c",
+    "/opencode/event",
+    "/opencode/global/event",
+];
 
 /// Opens every kind of stream, and reads each to its end.
 async fn read_all(holder: &Holder) -> impl Future<Output = ()> + use<> {
@@ -32,15 +38,39 @@ async fn read_all(holder: &Holder) -> impl Future<Output = ()> + use<> {
     }
 }
 
+/// Opens the streams that need more than to read: the turn of a message, and the output of a process.
+async fn read_more(holder: &Holder) -> impl Future<Output = ()> + use<> {
+    let process = json!({ "command": "sleep", "args": ["1000"] });
+    let process = holder.request(Method::POST, "/v1/processes").json(&process).send().await.unwrap();
+    let process: Value = process.json().await.unwrap();
+    let logs = format!("/v1/processes/{}/logs?follow=true", process["id"].as_str().unwrap());
+    let message = json!({ "message": "[[silence]]" });
+    let turn = holder.request(Method::POST, "/v1/sessions/other/messages/stream").json(&message);
+    let mut streams = vec![];
+    for request in [turn, holder.request(Method::GET, &logs)] {
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), 200, "{}", response.url());
+        streams.push(response.bytes_stream());
+    }
+    async move {
+        for stream in &mut streams {
+            while let Some(bytes) = stream.next().await {
+                bytes.expect("a stream that ends as a stream ends");
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn revoking_a_token_ends_its_streams_within_a_second() {
-    let daemon = daemon();
+    let daemon = Setup::new(env!("CARGO_BIN_EXE_omniglot")).config("[processes]\nenabled = true\n").start();
     two_sessions(&daemon).await;
-    let holder = Holder::of(&daemon, &wanted("ann", Scope::Read)).await;
-    let all_ended = read_all(&holder).await;
+    let holder = Holder::of(&daemon, &wanted("ann", Scope::Admin)).await;
+    let (all_ended, more_ended) = (read_all(&holder).await, read_more(&holder).await);
     daemon.client.revoke_token(&holder.token.info.id).await.unwrap();
     let revoked = Instant::now();
     all_ended.await;
+    more_ended.await;
     assert!(revoked.elapsed() < Duration::from_secs(1), "{:?}", revoked.elapsed());
     for path in STREAMS {
         assert_eq!(holder.status(Method::GET, path).await, 401, "{path}");
