@@ -189,6 +189,23 @@ pub enum TurnPhase {
 pub struct ItemEventData {
     /// The item, whole as far as it is known.
     pub item: UniversalItem,
+    /// The message that was posted into a running turn, for the item that is made of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Box<SteeringMetadata>>,
+}
+
+/// The message that an item of a running turn is made of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SteeringMetadata {
+    /// The id of the message, as its receipt told it; absent in a fork.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_id: Option<crate::ids::MessageId>,
+    /// The posting client's own ids for the message and its parts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub client_ids: Vec<String>,
+    /// The name of the token with which the message was posted; absent for the daemon's own token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 /// The data of `item.delta`: the next piece of an open item.

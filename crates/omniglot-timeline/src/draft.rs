@@ -46,6 +46,11 @@ pub enum Draft {
         item: Option<ItemKey>,
         native_id: String,
     },
+    /// Somebody's message goes into the running turn; its id is unknown when a recording is replayed.
+    Steered {
+        message_id: Option<MessageId>,
+        start: ItemStart,
+    },
     TurnEnded(TurnEnd),
     ItemStarted(ItemStart),
     /// Which part a delta extends follows from the kind of its item.

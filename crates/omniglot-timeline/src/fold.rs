@@ -6,9 +6,9 @@
 use indexmap::IndexMap;
 use jiff::Timestamp;
 use omniglot_schema::{
-    AgentCapabilities, ContentPart, EventData, EventSource, ItemEventData, ItemId, ItemKind, ItemRole,
-    MessageId, PendingRequest, PermissionStatus, RequestMetadata, SessionId, SessionState, SessionStats,
-    SessionStatus, StatusLabel, TurnId, UniversalEvent, UniversalItem, Usage,
+    AgentCapabilities, ContentPart, EventData, EventSource, ItemId, ItemKind, ItemRole, MessageId,
+    PendingRequest, PermissionStatus, RequestMetadata, SessionId, SessionState, SessionStats, SessionStatus,
+    StatusLabel, TurnId, UniversalEvent, UniversalItem, Usage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -182,11 +182,8 @@ impl Fold {
 
 /// Returns the first line of a person's message, cut: the title of a session that has no other.
 pub fn prompt_title(data: &EventData) -> Option<String> {
-    let (EventData::ItemStarted(ItemEventData { item }) | EventData::ItemCompleted(ItemEventData { item })) =
-        data
-    else {
-        return None;
-    };
+    let (EventData::ItemStarted(told) | EventData::ItemCompleted(told)) = data else { return None };
+    let item = &told.item;
     let texts = item.content.iter().filter_map(|part| match part {
         ContentPart::Text { text } if item.role == Some(ItemRole::User) => Some(text),
         _ => None,

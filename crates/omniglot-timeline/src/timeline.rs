@@ -27,7 +27,7 @@ use indexmap::IndexMap;
 use jiff::Timestamp;
 use omniglot_schema::{
     AgentCapabilities, AgentUnparsedData, EventData, EventId, EventSource, MessageId, SessionId,
-    SessionStats, StatusLabel, UniversalEvent,
+    SessionStats, StatusLabel, SteeringMetadata, UniversalEvent,
 };
 
 use crate::draft::{Body, Draft, DropReason, ItemKey, RequestKey, Unparsed};
@@ -118,8 +118,11 @@ pub struct Timeline {
     /// Nobody is there to answer questions.
     refuses_questions: bool,
     effects: Vec<Effect>,
-    /// The authors of messages that were sent and that have no turn yet.
+    /// The authors of messages that were sent and that have no turn yet. Those of messages that steer stay: one that
+    /// came too late begins the next turn.
     named: HashMap<MessageId, Author>,
+    /// The messages that were posted into the running turn, by their items.
+    steering: HashMap<ItemKey, SteeringMetadata>,
     /// The names of those whose replies are on their way to the agent.
     repliers: HashMap<RequestKey, String>,
 }
@@ -162,11 +165,12 @@ impl Timeline {
             refuses_questions: false,
             effects: Vec::new(),
             named: HashMap::new(),
+            steering: HashMap::new(),
             repliers: HashMap::new(),
         }
     }
 
-    /// The turn of this message will tell its author, and what that client calls the message and its parts.
+    /// The turn of this message, or its item in a turn that runs, will tell its author, and what that client calls the message and its parts.
     pub fn name_message(&mut self, message: &MessageId, author: Author) {
         if author != Author::default() {
             self.named.insert(message.clone(), author);
@@ -244,6 +248,7 @@ impl Timeline {
         match draft {
             Draft::TurnStarted(origin) => self.turn_started(origin, stamp, out),
             Draft::UserEcho { item, native_id } => self.user_echo(item, native_id, stamp, out),
+            Draft::Steered { message_id, start } => self.steered(message_id, start, stamp, out),
             Draft::TurnEnded(end) => self.turn_ended(end, stamp, out),
             Draft::ItemStarted(start) => self.item_started(start, stamp, out),
             Draft::ItemDelta { key, delta } => self.item_delta(&key, delta, stamp, out),

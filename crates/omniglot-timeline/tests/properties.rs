@@ -175,6 +175,10 @@ fn draft() -> impl Strategy<Value = Draft> {
         8 => (key(), proptest::option::of(key()), body()).prop_map(|(key, parent, body)| {
             Draft::ItemStarted(ItemStart { key, native_id: Some("native".into()), parent, body })
         }),
+        2 => (key(), body()).prop_map(|(key, body)| {
+            let start = ItemStart { key, native_id: None, parent: None, body };
+            Draft::Steered { message_id: Some(MessageId("msg".into())), start }
+        }),
         8 => (key(), text()).prop_map(|(key, delta)| Draft::ItemDelta { key, delta }),
         8 => (key(), outcome(), proptest::option::of(body())).prop_map(|(key, outcome, body)| {
             Draft::ItemCompleted(ItemEnd { key, outcome, body })

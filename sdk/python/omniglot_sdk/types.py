@@ -1523,6 +1523,22 @@ class StderrOutput(TypedDict):
     """
 
 
+class SteeringMetadata(TypedDict):
+    """
+    The message that an item of a running turn is made of.
+    """
+
+    message_id: NotRequired[MessageId | None]
+    client_ids: NotRequired[list[str]]
+    """
+    The posting client's own ids for the message and its parts.
+    """
+    by: NotRequired[str | None]
+    """
+    The name of the token with which the message was posted; absent for the daemon's own token.
+    """
+
+
 StopReason: TypeAlias = Literal['end_turn', 'max_tokens', 'max_turns', 'max_budget', 'refusal', 'cancelled', 'error']
 """
 The reason why a turn ended.
@@ -3201,6 +3217,7 @@ class ItemEventData(TypedDict):
     """
     The item, whole as far as it is known.
     """
+    metadata: NotRequired[SteeringMetadata | None]
 
 
 class ItemStartedEvent(TypedDict):

@@ -2236,6 +2236,7 @@ export interface components {
         ItemEventData: {
             /** @description The item, whole as far as it is known. */
             item: components["schemas"]["UniversalItem"];
+            metadata?: components["schemas"]["SteeringMetadata"] | null;
         };
         /** @description One item of one session. */
         ItemId: string;
@@ -3650,6 +3651,14 @@ export interface components {
              * @description The number of all lines.
              */
             total_lines?: number | null;
+        };
+        /** @description The message that an item of a running turn is made of. */
+        SteeringMetadata: {
+            message_id?: components["schemas"]["MessageId"] | null;
+            /** @description The posting client's own ids for the message and its parts. */
+            client_ids?: string[];
+            /** @description The name of the token with which the message was posted; absent for the daemon's own token. */
+            by?: string | null;
         };
         /**
          * @description The reason why a turn ended.

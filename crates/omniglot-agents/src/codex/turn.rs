@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use omniglot_schema::{Activity, ContentPart, ErrorCode, ItemRole, StatusLabel, StopReason};
+use omniglot_schema::{Activity, ContentPart, ErrorCode, ItemRole, MessageId, StatusLabel, StopReason};
 use omniglot_timeline::{Body, Failure, ItemEnd, ItemKey, ItemStart, Origin, Outcome, TurnEnd};
 use serde_json::value::RawValue;
 
@@ -135,13 +135,12 @@ impl Codex {
         out: &mut Vec<Output>,
     ) -> OutboundRequest {
         let content = input::said(method, params);
-        let commanded = self.turns.commanded.remove(&id);
+        let message_id = self.turns.commanded.remove(&id).and_then(|prompt| prompt.message_id);
         if self.turns.is_running() && !self.turns.is_cancelled() {
             // Codex takes this as a word to the turn that runs.
-            self.tell_steering(method, params, content, out);
+            self.tell_steering(method, params, content, message_id, out);
             return OutboundRequest::Steer(None);
         }
-        let message_id = commanded.and_then(|prompt| prompt.message_id);
         self.turns.begin(Running { request: Some(id), ..Running::default() });
         let origin = if self.turns.echoes.sent(Echo::Opening, method, params) {
             Origin::Echoed { message_id, content }
@@ -171,8 +170,10 @@ impl Codex {
         out: &mut Vec<Output>,
     ) -> OutboundRequest {
         let steer: Steer = serde_json::from_str(params.get()).unwrap_or_default();
-        self.tell_steering("turn/steer", params, input::from_wire(steer.input), out);
-        OutboundRequest::Steer(self.turns.commanded.remove(id))
+        let commanded = self.turns.commanded.remove(id);
+        let message_id = commanded.as_ref().and_then(|prompt| prompt.message_id.clone());
+        self.tell_steering("turn/steer", params, input::from_wire(steer.input), message_id, out);
+        OutboundRequest::Steer(commanded)
     }
 
     /// Adds what was said to a running turn; its echo completes it, if it has one.
@@ -181,6 +182,7 @@ impl Codex {
         method: &str,
         params: &RawValue,
         parts: Vec<ContentPart>,
+        message_id: Option<MessageId>,
         out: &mut Vec<Output>,
     ) {
         self.turns.steered += 1;
@@ -188,7 +190,7 @@ impl Codex {
         let comes_back = self.turns.echoes.sent(Echo::Steering(key.clone()), method, params);
         let body = Body::Message { role: ItemRole::User, parts };
         let start = ItemStart { key: key.clone(), native_id: None, parent: None, body };
-        out.push(Draft::ItemStarted(start).into());
+        out.push(Draft::Steered { message_id, start }.into());
         if !comes_back {
             out.push(Draft::ItemCompleted(ItemEnd { key, outcome: Outcome::Completed, body: None }).into());
         }

@@ -203,7 +203,7 @@ impl OpenCode {
             let body = Body::Message { role: ItemRole::User, parts: content };
             let start = self.statuses.item("steer", body);
             turn.steered.push_back((request.id.clone(), start.key.clone()));
-            return out.push(Draft::ItemStarted(start).into());
+            return out.push(Draft::Steered { message_id, start }.into());
         }
         self.end_turn(out);
         out.push(Draft::TurnStarted(Origin::Echoed { message_id, content }).into());

@@ -24,6 +24,7 @@ use super::wire::{Accepted, CompactionEnd, CompactionStart, Line, Message, Respo
 use super::{COMPACT, Pi, dropped, failure, usage};
 use crate::contract::{Draft, DropReason, Output};
 use crate::conversation::cost::rounded;
+use crate::conversation::items::completed;
 
 const ABORTED: &str = "something else than the person aborted the turn";
 
@@ -109,7 +110,9 @@ impl Pi {
         match &mut self.turns.running {
             Some(turn) => {
                 turn.unrepeated.push_back(content.clone());
-                self.note(Body::Message { role: ItemRole::User, parts: content }, out);
+                let start = self.notes.item("note", Body::Message { role: ItemRole::User, parts: content });
+                let key = start.key.clone();
+                out.extend([Draft::Steered { message_id, start }.into(), completed(key)]);
             }
             None => {
                 let unrepeated = VecDeque::from([content.clone()]);

@@ -90,7 +90,7 @@ fn show_draft(draft: &Draft) -> String {
         }
         Draft::TurnStarted(Origin::Agent) => "turn + agent".to_owned(),
         Draft::TurnEnded(end) => show_end(end),
-        Draft::ItemStarted(start) => show_start(start),
+        Draft::ItemStarted(start) | Draft::Steered { start, .. } => show_start(start),
         Draft::ItemDelta { key, delta } => format!("item ~ {} {}", key.0, short(delta)),
         Draft::ItemCompleted(ItemEnd { key, outcome, body }) => {
             let mark = if *outcome == Outcome::Completed { '.' } else { '!' };

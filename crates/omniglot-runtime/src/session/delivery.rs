@@ -8,8 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use omniglot_agents::adapter::Steer;
 use omniglot_agents::{Attachment, Carryover, Command, FileContent, Lifetime, Prompt};
 use omniglot_schema::{
-    Connection, ContentPart, Delivered, Delivery, FileAction, MessageId, MessageRequest, QueuedMessage,
-    StatePatch,
+    Connection, ContentPart, Delivered, Delivery, FileAction, MessageId, QueuedMessage, StatePatch,
 };
 use omniglot_store::{QueueOp, Receipt};
 use omniglot_timeline::{Draft, Failure, Origin, SessionEnd, TurnEnd, inline_image};
@@ -50,7 +49,7 @@ impl Session {
         let message_id = MessageId(format!("msg_{}", uuid::Uuid::now_v7().simple()));
         let after = self.timeline.fold().last_seq;
         if turn_runs && request.delivery == Some(Delivery::Steer) && self.can_steer() {
-            self.steer(&message_id, request, files.clone());
+            self.steer(&message_id, &message, files.clone());
             // An agent that reads no more is about to be gone: the message waits for the next one.
             if self.agent.as_ref().map(Agent::sending) != Some(Sending::Lost) {
                 let posted = Posted { message_id, delivered: Delivered::Steered, after };
@@ -91,10 +90,11 @@ impl Session {
         can && self.agent.is_some() && self.cancelling.is_none() && self.queue.is_empty()
     }
 
-    fn steer(&mut self, message_id: &MessageId, request: &MessageRequest, files: Vec<Attachment>) {
+    fn steer(&mut self, message_id: &MessageId, message: &Authored, files: Vec<Attachment>) {
+        self.timeline.name_message(message_id, message.author());
         self.tell_agent(&Command::Prompt(Prompt {
             message_id: Some(message_id.clone()),
-            text: request.message.clone(),
+            text: message.request.message.clone(),
             attachments: files,
         }));
     }

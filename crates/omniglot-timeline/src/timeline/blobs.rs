@@ -105,7 +105,7 @@ fn parts_of(draft: &mut Draft) -> Option<&mut Vec<ContentPart>> {
         Draft::TurnStarted(Origin::User { content, .. } | Origin::Echoed { content, .. }) => {
             return Some(content);
         }
-        Draft::ItemStarted(start) => &mut start.body,
+        Draft::ItemStarted(start) | Draft::Steered { start, .. } => &mut start.body,
         Draft::ItemCompleted(end) => end.body.as_mut()?,
         Draft::CallEnded(end) => return Some(&mut end.result.parts),
         _ => return None,

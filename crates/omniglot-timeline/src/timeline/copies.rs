@@ -163,11 +163,7 @@ impl Timeline {
                 *id = renamed(id, &seed, &self.seed);
             });
             data.visit_blob_paths(&mut |path| Some(format!("{}{}", blobs.1, path.strip_prefix(&blobs.0)?)));
-            if let EventData::TurnStarted(turn) = &mut data {
-                // The message was posted to the origin.
-                turn.metadata.message_id = None;
-                turn.metadata.client_ids = vec![];
-            }
+            forget_message(&mut data);
             let copied_from = CopiedFrom { session: session.clone(), sequence: event.sequence };
             let event = UniversalEvent {
                 event_id: EventId(self.mint("evt")),
@@ -183,6 +179,20 @@ impl Timeline {
             out.push(Emitted { event, frame: None });
         }
     }
+}
+
+/// Takes out the ids of a message that was posted to the origin; its author stays.
+fn forget_message(data: &mut EventData) {
+    let (message_id, client_ids) = match data {
+        EventData::TurnStarted(turn) => (&mut turn.metadata.message_id, &mut turn.metadata.client_ids),
+        EventData::ItemStarted(told) | EventData::ItemCompleted(told) => match told.metadata.as_deref_mut() {
+            Some(message) => (&mut message.message_id, &mut message.client_ids),
+            None => return,
+        },
+        _ => return,
+    };
+    *message_id = None;
+    client_ids.clear();
 }
 
 /// Ids of the origin hold its seed, or another one if they were imported. The marks keep them apart from those that

@@ -104,7 +104,8 @@ impl Timeline {
         let open = OpenItem { id, since, native_id, parent, body, streamed: String::new() };
         let item = self.item(at.key, &open, ItemStatus::InProgress, open.body.clone());
         self.fates.begin(at, open);
-        self.emit(EventData::ItemStarted(ItemEventData { item }), stamp, out);
+        let metadata = self.steering.get(at.key).cloned().map(Box::new);
+        self.emit(EventData::ItemStarted(ItemEventData { item, metadata }), stamp, out);
     }
 
     /// Extends an item; one that nobody has started begins as `stub`.
@@ -240,7 +241,8 @@ impl Timeline {
             self.fates.cut(Slot::result(at.key), String::new());
         }
         let item = self.item(at.key, &open, status, body);
-        self.emit(EventData::ItemCompleted(ItemEventData { item }), stamp, out);
+        let metadata = self.steering.remove(at.key).map(Box::new);
+        self.emit(EventData::ItemCompleted(ItemEventData { item, metadata }), stamp, out);
     }
 
     /// An item that begins and ends at once, without deltas: not for what an assistant says.

@@ -190,7 +190,7 @@ impl Timeline {
             status: ItemStatus::InProgress,
             content: self.late_content(told),
         };
-        self.emit(EventData::ItemStarted(ItemEventData { item }), stamp, out);
+        self.emit(EventData::ItemStarted(ItemEventData { item, metadata: None }), stamp, out);
         item_id
     }
 
@@ -211,7 +211,7 @@ impl Timeline {
         let Some(item) = self.fold.late.get(id).cloned() else { return };
         let content = told.map_or_else(|| item.content.clone(), |told| self.late_content(told));
         let item = UniversalItem { status, content, ..item };
-        self.emit(EventData::ItemCompleted(ItemEventData { item }), stamp, out);
+        self.emit(EventData::ItemCompleted(ItemEventData { item, metadata: None }), stamp, out);
     }
 
     fn late_content(&self, Told { words, parts }: Told) -> Vec<ContentPart> {

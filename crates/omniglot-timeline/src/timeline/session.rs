@@ -66,6 +66,7 @@ impl Timeline {
                 self.state(over, stamp.synthetic(), out);
             }
             self.fates.clear();
+            self.named.clear();
             self.covered.clear();
             self.effects.retain(|effect| matches!(effect, Effect::Keep(_)));
         }

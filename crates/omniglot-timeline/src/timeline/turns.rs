@@ -2,14 +2,14 @@
 
 use jiff::Timestamp;
 use omniglot_schema::{
-    AuthState, AuthStatus, ErrorCode, ErrorData, EventData, ItemKind, ItemRole, ResolvedBy, StatePatch,
-    StatusLabel, StopReason, TurnEndedData, TurnEndedMetadata, TurnId, TurnOrigin, TurnPhase,
-    TurnStartedData, TurnStartedMetadata, Usage,
+    AuthState, AuthStatus, ErrorCode, ErrorData, EventData, ItemKind, ItemRole, MessageId, ResolvedBy,
+    StatePatch, StatusLabel, SteeringMetadata, StopReason, TurnEndedData, TurnEndedMetadata, TurnId,
+    TurnOrigin, TurnPhase, TurnStartedData, TurnStartedMetadata, Usage,
 };
 
 use super::fates::Slot;
 use super::{Author, Emitted, Stamp, Timeline};
-use crate::draft::{Body, Draft, DropReason, Failure, ItemKey, Origin, Outcome, TurnEnd};
+use crate::draft::{Body, Draft, DropReason, Failure, ItemKey, ItemStart, Origin, Outcome, TurnEnd};
 
 #[derive(Debug)]
 pub(super) struct Turn {
@@ -72,6 +72,21 @@ impl Timeline {
         } else {
             self.whole_item(body, None, None, stamp, out);
         }
+    }
+
+    pub(super) fn steered(
+        &mut self,
+        message_id: Option<MessageId>,
+        start: ItemStart,
+        stamp: Stamp,
+        out: &mut Vec<Emitted>,
+    ) {
+        if let Some(message_id) = message_id {
+            let Author { client_ids, by } = self.named.get(&message_id).cloned().unwrap_or_default();
+            let message = SteeringMetadata { message_id: Some(message_id), client_ids, by };
+            self.steering.insert(start.key.clone(), message);
+        }
+        self.item_started(start, stamp, out);
     }
 
     /// Completes a message of the user under the agent's own id of it.
@@ -137,6 +152,7 @@ impl Timeline {
         self.withdraw_requests(by, stamp.synthetic(), out);
         self.covered.clear();
         self.close_items(stamp.synthetic(), out);
+        self.steering.clear();
         let Some(turn) = self.turn.take() else { return };
         let (stop, failure) = verdict(end.stop, turn.failure, end.error);
         self.learn_auth(stop, failure.as_ref(), stamp.synthetic(), out);

@@ -4,15 +4,15 @@
 use std::time::{Duration, Instant};
 
 use omniglot_schema::{
-    ContentPart, CreateSessionRequest, Delivered, Delivery, ErrorCode, EventData, ItemKind, ItemRole,
-    PermissionReply, QueueOnCancel, ServerStatus, SessionPatch, StopReason, UniversalEvent, UniversalItem,
+    ContentPart, CreateSessionRequest, ErrorCode, EventData, ItemKind, ItemRole, PermissionReply,
+    QueueOnCancel, ServerStatus, SessionPatch, StopReason, UniversalEvent, UniversalItem,
 };
 use omniglot_testkit::agents::{RealAgent, mcp_server};
 use omniglot_testkit::daemon::Daemon;
 use omniglot_testkit::fixture::Fixture;
 use omniglot_testkit::models::{Model, Reply, Request};
 use omniglot_testkit::scenarios::Dialect;
-use omniglot_testkit::session_driver::{SessionDriver, labels, message, session_id};
+use omniglot_testkit::session_driver::{SessionDriver, labels, session_id};
 
 use crate::requests::with_tiny_server;
 use crate::{CODEX, ended_so, shell};
@@ -176,10 +176,7 @@ async fn steering_a_running_turn() {
     fixture.session.post("Do the first thing.").await;
     gate.reached().await;
     let begun = fixture.session.wait_for(0, |event| matches!(event.data, EventData::ItemDelta(_))).await;
-    let mut steer = message("Do the second thing as well.");
-    steer.delivery = Some(Delivery::Steer);
-    let receipt = fixture.session.client.post(&fixture.session.id, &steer, None).await.unwrap();
-    assert_eq!(receipt.delivered, Delivered::Steered);
+    let steering = fixture.steer_as("ann", "Do the second thing as well.").await;
     let is_steering = |item: &UniversalItem| {
         item.role == Some(ItemRole::User)
             && item.content == [ContentPart::text("Do the second thing as well.")]
@@ -195,6 +192,7 @@ async fn steering_a_running_turn() {
     fixture.session.wait_for(begun.sequence, ended_so(StopReason::EndTurn)).await;
     assert!(fixture.model.last().text().contains("Do the second thing as well."));
     let events = fixture.session.history().await;
+    steering.assert_told(&events);
     let turns = events.iter().filter(|event| matches!(event.data, EventData::TurnStarted(_))).count();
     assert_eq!(turns, 1);
 }

@@ -1,12 +1,12 @@
 //! Changes of a running session: effort, agent, rules, the length of the conversation.
 
 use omniglot_schema::{
-    ContentPart, Delivered, Delivery, EventData, ItemRole, PermissionReply, SessionDetail, SessionPatch,
-    StopReason, UniversalEventType,
+    ContentPart, EventData, ItemRole, PermissionReply, SessionDetail, SessionPatch, StopReason,
+    UniversalEventType,
 };
 use omniglot_testkit::fixture::Fixture;
 use omniglot_testkit::models::Reply;
-use omniglot_testkit::session_driver::{SessionDriver, labels, message, text_of};
+use omniglot_testkit::session_driver::{SessionDriver, labels, text_of};
 
 use crate::{OPENCODE, ended_so, is, shell};
 
@@ -119,10 +119,7 @@ async fn steering_a_running_turn() {
     fixture.session.post("Do the first thing.").await;
     gate.reached().await;
     let begun = fixture.session.wait_for(0, is(UniversalEventType::ItemDelta)).await;
-    let mut steer = message("Do the second thing as well.");
-    steer.delivery = Some(Delivery::Steer);
-    let receipt = fixture.session.client.post(&fixture.session.id, &steer, None).await.unwrap();
-    assert_eq!(receipt.delivered, Delivered::Steered);
+    let steering = fixture.steer_as("ann", "Do the second thing as well.").await;
     let said = |event: &omniglot_schema::UniversalEvent| match &event.data {
         EventData::ItemCompleted(data) => {
             data.item.role == Some(ItemRole::User)
@@ -136,5 +133,6 @@ async fn steering_a_running_turn() {
     fixture.session.wait_for(begun.sequence, ended_so(StopReason::EndTurn)).await;
     assert!(fixture.model.last().text().contains("Do the second thing as well."));
     let events = fixture.session.history().await;
+    steering.assert_told(&events);
     assert_eq!(events.iter().filter(|event| is(UniversalEventType::TurnStarted)(event)).count(), 1);
 }

@@ -1,8 +1,8 @@
 //! Pi beyond the scenarios of all agents: exit codes, files, steering, compaction, levels and forks.
 
 use omniglot_schema::{
-    ContentPart, Delivered, Delivery, EventData, ItemRole, MessageAttachment, PermissionReply,
-    PermissionReplyRequest, SessionPatch, StopReason, UniversalEvent, UniversalEventType,
+    ContentPart, EventData, ItemRole, MessageAttachment, PermissionReply, PermissionReplyRequest,
+    SessionPatch, StopReason, UniversalEvent, UniversalEventType,
 };
 use omniglot_testkit::fixture::Fixture;
 use omniglot_testkit::models::Reply;
@@ -57,10 +57,7 @@ pub(crate) async fn steering_a_running_turn(pi: &Dialect) {
     fixture.session.post("Do the first thing.").await;
     gate.reached().await;
     let begun = fixture.session.wait_for(0, is(UniversalEventType::ItemDelta)).await;
-    let mut steer = message("Do the second thing as well.");
-    steer.delivery = Some(Delivery::Steer);
-    let receipt = fixture.session.client.post(&fixture.session.id, &steer, None).await.unwrap();
-    assert_eq!(receipt.delivered, Delivered::Steered);
+    let steering = fixture.steer_as("ann", "Do the second thing as well.").await;
     let said = |event: &UniversalEvent| match &event.data {
         EventData::ItemCompleted(data) => {
             data.item.role == Some(ItemRole::User)
@@ -73,6 +70,7 @@ pub(crate) async fn steering_a_running_turn(pi: &Dialect) {
     fixture.session.wait_for(begun.sequence, is(UniversalEventType::TurnEnded)).await;
     assert!(fixture.model.last().text().contains("Do the second thing as well."));
     let events = fixture.session.history().await;
+    steering.assert_told(&events);
     assert_eq!(events.iter().filter(|event| is(UniversalEventType::TurnStarted)(event)).count(), 1);
 }
 

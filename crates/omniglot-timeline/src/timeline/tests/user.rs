@@ -1,9 +1,10 @@
 //! The item of the message that begins a turn, for agents that have an id of their own for it.
 
-use omniglot_schema::{EventSource, ItemRole, StatusLabel};
+use omniglot_schema::{EventSource, ItemRole, MessageId, StatusLabel, SteeringMetadata};
 
 use super::*;
 use crate::draft::ItemKey;
+use crate::timeline::Author;
 
 impl Session {
     fn echoed() -> Self {
@@ -90,4 +91,39 @@ fn a_message_into_a_running_turn_is_complete_when_it_is_repeated() {
     session.draft(Draft::UserEcho { item: Some(key), native_id: "n-2".into() });
     let EventData::ItemCompleted(data) = &session.said[1].event.data else { panic!("{:?}", session.said) };
     assert_eq!((data.item.native_item_id.as_deref(), data.item.status), (Some("n-2"), ItemStatus::Completed));
+}
+
+#[test]
+fn a_message_into_a_running_turn_tells_its_author() {
+    let mut session = Session::echoed();
+    session.said.clear();
+    let id = MessageId("msg_2".into());
+    let author = Author { client_ids: vec!["mine".into()], by: Some("ann".into()) };
+    session.timeline.name_message(&id, author);
+    let (key, body) = (ItemKey::from("steer"), Body::Message { role: ItemRole::User, parts: vec![] });
+    let start = ItemStart { key: key.clone(), native_id: None, parent: None, body };
+    session.draft(Draft::Steered { message_id: Some(id.clone()), start });
+    session.draft(Draft::ItemCompleted(ItemEnd { key, outcome: Outcome::Completed, body: None }));
+    let steering = session.said.iter().filter_map(|said| match &said.event.data {
+        EventData::ItemStarted(data) | EventData::ItemCompleted(data) => data.metadata.as_deref(),
+        _ => None,
+    });
+    let expected =
+        SteeringMetadata { message_id: Some(id), client_ids: vec!["mine".into()], by: Some("ann".into()) };
+    assert_eq!(steering.collect::<Vec<_>>(), [&expected, &expected], "and no other item has any");
+}
+
+#[test]
+fn a_message_that_came_too_late_to_steer_tells_its_author_in_the_turn_that_it_begins() {
+    let mut session = Session::echoed();
+    let id = MessageId("msg_2".into());
+    session.timeline.name_message(&id, Author { by: Some("ann".into()), ..Author::default() });
+    let body = Body::Message { role: ItemRole::User, parts: vec![] };
+    let start = ItemStart { key: ItemKey::from("steer"), native_id: None, parent: None, body };
+    session.draft(Draft::Steered { message_id: Some(id.clone()), start });
+    session.end_turn();
+    session.said.clear();
+    session.draft(Draft::TurnStarted(Origin::User { message_id: Some(id), content: vec![] }));
+    let EventData::TurnStarted(data) = &session.said[0].event.data else { panic!("{:?}", session.said) };
+    assert_eq!(data.metadata.by.as_deref(), Some("ann"));
 }

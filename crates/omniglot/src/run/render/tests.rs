@@ -395,11 +395,14 @@ fn item(id: &str, kind: ItemKind, role: Option<ItemRole>, content: Vec<ContentPa
 }
 
 fn message(id: &str, role: ItemRole) -> EventData {
-    EventData::ItemStarted(ItemEventData { item: item(id, ItemKind::Message, Some(role), vec![]) })
+    EventData::ItemStarted(ItemEventData {
+        item: item(id, ItemKind::Message, Some(role), vec![]),
+        metadata: None,
+    })
 }
 
 fn completed(item: UniversalItem) -> EventData {
-    EventData::ItemCompleted(ItemEventData { item })
+    EventData::ItemCompleted(ItemEventData { item, metadata: None })
 }
 
 fn delta_of(id: &str, part_type: Option<DeltaPart>, delta: &str) -> EventData {
