@@ -134,15 +134,14 @@ impl Client {
     }
 
     pub async fn list(&self, filter: &SessionFilter) -> Result<Vec<SessionInfo>, ClientError> {
-        let label = |label: &Label| format!("{}:{}", label.key, label.value);
-        let labels: Vec<String> = filter.labels.iter().map(label).collect();
-        let query = [
+        let label = |label: &Label| ("label", Some(format!("{}:{}", label.key, label.value)));
+        let mut query = vec![
             ("limit", filter.limit.map(|limit| limit.to_string())),
             ("after", filter.after.as_ref().map(ToString::to_string)),
             ("agent", filter.agent.clone()),
             ("ended", filter.ended.map(|ended| ended.to_string())),
-            ("label", (!labels.is_empty()).then(|| labels.join(","))),
         ];
+        query.extend(filter.labels.iter().map(label));
         let request = self.request(Method::GET, &["v1", "sessions"], &query);
         Ok(read::<SessionListResponse>(request.send().await?).await?.sessions)
     }

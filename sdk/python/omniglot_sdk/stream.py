@@ -44,7 +44,7 @@ class _Stream:
         self,
         http: Http,
         path: str,
-        params: Mapping[str, str | None],
+        params: Mapping[str, str | list[str] | None],
         after: str | int | None,
         on_caught_up: Callable[[], None] | None,
     ) -> None:
@@ -205,9 +205,9 @@ class AllEventStream(_Stream):
         return told if frame.name == "message" else None
 
 
-def label_filter(labels: Mapping[str, str] | None) -> str | None:
-    """Labels as the daemon's filters take them."""
-    return ",".join(f"{key}:{value}" for key, value in labels.items()) if labels else None
+def label_filter(labels: Mapping[str, str] | None) -> list[str] | None:
+    """Labels as the daemon's filters take them: a parameter each."""
+    return [f"{key}:{value}" for key, value in labels.items()] if labels else None
 
 
 async def frames(chunks: AsyncIterator[bytes]) -> AsyncIterator[Frame]:

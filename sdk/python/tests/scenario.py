@@ -131,9 +131,9 @@ async def follows_all(client: Omniglot) -> None:
 
 async def play(client: Omniglot, settings: dict) -> None:
     direct, token = settings["direct"], settings["token"]
-    session = await client.sessions.create(agent="mock", title="Cut", labels={"test": "sdk"})
+    session = await client.sessions.create(agent="mock", title="Cut", labels={"test": "sdk", "of": "one, two"})
     reader = Reader(session.events())
-    everything = Reader(client.events(after=0, deltas=True, labels={"test": "sdk"}))
+    everything = Reader(client.events(after=0, deltas=True, labels={"test": "sdk", "of": "one, two"}))
     for _ in range(4):
         answer = await session.prompt("[[text:60]]")
         assert (len(answer.text.split()), answer.stop_reason) == (60, "end_turn"), answer
@@ -167,7 +167,7 @@ async def play(client: Omniglot, settings: dict) -> None:
     assert everything.events == whole, "the stream of all sessions has it, too"
     everything.task.cancel()
     assert (await session.info())["state"]["title"] == "Cut"
-    assert [info["sessionId"] for info in await client.sessions.list(labels={"test": "sdk"})] == [session.id]
+    assert [info["sessionId"] for info in await client.sessions.list(labels={"test": "sdk", "of": "one, two"})] == [session.id]
 
     middle = whole[len(whole) // 2]["sequence"]
     ends = [event for event in whole if event["type"] == "turn.ended" and event["sequence"] > middle]

@@ -5599,8 +5599,8 @@ export interface operations {
                 deltas?: boolean;
                 /** @description Only sessions of this agent */
                 agent?: string;
-                /** @description Only sessions with this label, `KEY:VALUE`; several are separated by commas, and all of them count */
-                label?: string;
+                /** @description Only sessions with this label, `KEY:VALUE`; given several times, all of them count */
+                label?: string[];
             };
             header?: {
                 /** @description The `id` of the last frame seen */
@@ -7536,8 +7536,8 @@ export interface operations {
                 agent?: string;
                 /** @description Only ended sessions, or only those that are not */
                 ended?: boolean;
-                /** @description Only sessions with this label, `KEY:VALUE`; several are separated by commas, and all of them count */
-                label?: string;
+                /** @description Only sessions with this label, `KEY:VALUE`; given several times, all of them count */
+                label?: string[];
                 /** @description Adds the state of each session */
                 include?: "state";
             };

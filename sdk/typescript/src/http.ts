@@ -34,7 +34,8 @@ export class OmniglotError extends Error {
 export interface RequestOptions {
   body?: unknown;
   headers?: Record<string, string>;
-  query?: Record<string, string | number | boolean | undefined>;
+  /** A list is a parameter that is given several times. */
+  query?: Record<string, string | number | boolean | string[] | undefined>;
   signal?: AbortSignal | undefined;
   /** Whether the request may be sent again after a cut: sending it twice does the same as once. */
   again?: boolean;
@@ -67,7 +68,8 @@ export class Http {
     if (this.token !== undefined) headers["authorization"] = `Bearer ${this.token}`;
     if (options.body !== undefined) headers["content-type"] = "application/json";
     const query = Object.entries(options.query ?? {}).filter(([, value]) => value !== undefined);
-    const search = new URLSearchParams(query.map(([name, value]) => [name, String(value)])).toString();
+    const pairs = query.flatMap(([name, value]) => [value].flat().map((one) => [name, String(one)]));
+    const search = new URLSearchParams(pairs).toString();
     return this.fetch(this.url + path + (search === "" ? "" : `?${search}`), {
       method,
       headers,

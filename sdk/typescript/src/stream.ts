@@ -182,8 +182,8 @@ export class AllEventStream extends Stream {
 }
 
 /** Labels as the daemon's filters take them. */
-export function labelFilter(labels: Record<string, string> | undefined): string | undefined {
-  return labels && Object.entries(labels).map(([key, value]) => `${key}:${value}`).join();
+export function labelFilter(labels: Record<string, string> | undefined): string[] | undefined {
+  return labels && Object.entries(labels).map(([key, value]) => `${key}:${value}`);
 }
 
 /** Returns how long to wait before another try; throws if that would not help. */

@@ -8,11 +8,11 @@
 export async function play({ sdk, proxied, direct, token, restart }) {
   const { Omniglot, OmniglotError } = sdk;
   const client = new Omniglot({ url: proxied, token, silenceMs: 1_000, timeoutMs: 3_000 });
-  const session = await client.sessions.create({ agent: "mock", title: "Cut", labels: { test: "sdk" } });
+  const session = await client.sessions.create({ agent: "mock", title: "Cut", labels: { test: "sdk", of: "one, two" } });
   const stop = new AbortController();
   const stream = session.events({ signal: stop.signal });
   const read = collect(stream);
-  const everything = collect(client.events({ after: 0, deltas: true, labels: { test: "sdk" }, signal: stop.signal }));
+  const everything = collect(client.events({ after: 0, deltas: true, labels: { test: "sdk", of: "one, two" }, signal: stop.signal }));
 
   for (let turn = 0; turn < 3; turn++) {
     const answer = await session.prompt("[[text:60]]");
@@ -246,7 +246,7 @@ async function refusals(client, session, cursor, OmniglotError) {
   };
   await refused(client.sessions.get("nosuch"), 404, "session_not_found");
   await refused(client.sessions.create({ agent: "nosuch" }), 400, "unsupported_agent");
-  const listed = await client.sessions.list({ labels: { test: "sdk" } });
+  const listed = await client.sessions.list({ labels: { test: "sdk", of: "one, two" } });
   equal(listed.map(({ sessionId }) => sessionId).join(), session.id);
   const deleted = collect(session.events());
   await deleted.upTo(1);

@@ -4,9 +4,9 @@ use axum::extract::path::ErrorKind;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRequestParts, Path, Query};
 use http::request::Parts;
-use serde::de::DeserializeOwned;
-use serde::de::value::{Error, MapDeserializer};
-use serde::{Deserialize, Deserializer};
+use serde::de::value::{Error, MapDeserializer, SeqDeserializer};
+use serde::de::{DeserializeOwned, Error as _, IntoDeserializer, Visitor};
+use serde::{Deserialize, Deserializer, forward_to_deserialize_any};
 
 use crate::http::members;
 use crate::http::problem::Problem;
@@ -49,13 +49,68 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for QueryOf<T> {
         let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(&parts.uri)
             .map_err(|error| Problem::invalid(format!("query: {}", error.body_text())))?;
         refuse_unknown(&pairs, members::names_of::<T>())?;
-        let values = MapDeserializer::<_, Error>::new(pairs.into_iter());
+        let values = MapDeserializer::<_, Error>::new(grouped(pairs).into_iter());
         serde_path_to_error::deserialize(values).map(Self).map_err(|error| {
             let name = error.path().to_string();
             let inner = error.into_inner();
             // Each parameter's message continues its name: `limit must be …`.
             Problem::invalid(if name == "." { format!("query: {inner}") } else { format!("{name} {inner}") })
         })
+    }
+}
+
+/// The values of one parameter, in order. Only one that is read as a list may have several.
+struct Values(Vec<String>);
+
+fn grouped(pairs: Vec<(String, String)>) -> Vec<(String, Values)> {
+    let mut grouped: Vec<(String, Values)> = Vec::new();
+    for (name, value) in pairs {
+        match grouped.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, Values(values))) => values.push(value),
+            None => grouped.push((name, Values(vec![value]))),
+        }
+    }
+    grouped
+}
+
+impl Values {
+    fn only(mut self) -> Result<String, Error> {
+        let only = self.0.pop().filter(|_| self.0.is_empty());
+        only.ok_or_else(|| Error::custom("must be given once"))
+    }
+}
+
+impl IntoDeserializer<'_, Error> for Values {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+impl<'de> Deserializer<'de> for Values {
+    type Error = Error;
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_seq(SeqDeserializer::new(self.0.into_iter()))
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        IntoDeserializer::<Error>::into_deserializer(self.only()?).deserialize_enum(name, variants, visitor)
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_string(self.only()?)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
+        unit_struct newtype_struct tuple tuple_struct map struct identifier ignored_any
     }
 }
 

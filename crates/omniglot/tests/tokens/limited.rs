@@ -227,6 +227,10 @@ async fn labels_are_set_changed_and_searched() {
     client.patch(&mine.id, &patch).await.unwrap();
     assert_eq!(found(&["team=a", "app=x"]).await, ["mine"]);
     assert!(found(&["team=a", "app=y"]).await.is_empty());
+    let patch: SessionPatch = serde_json::from_value(json!({ "labels": { "team": "a,app:y" } })).unwrap();
+    client.patch(&other.id, &patch).await.unwrap();
+    assert_eq!(found(&["team=a,app:y", "app=y"]).await, ["other"], "a comma is a part of the value");
+    assert_eq!(found(&["team=a"]).await, ["mine"]);
     for bad in [json!({ "A": "x" }), json!({ "a": "x".repeat(129) })] {
         let patch = serde_json::from_value(json!({ "labels": bad })).unwrap();
         refused(client.patch(&other.id, &patch).await, 400);

@@ -32,9 +32,9 @@ pub(crate) struct ListQuery {
     /// Only ended sessions, or only those that are not
     #[serde(default, deserialize_with = "choice")]
     ended: Option<bool>,
-    /// Only sessions with this label, `KEY:VALUE`; several are separated by commas, and all of them count
+    /// Only sessions with this label, `KEY:VALUE`; given several times, all of them count
     #[serde(default, deserialize_with = "labels")]
-    #[param(value_type = Option<String>)]
+    #[param(value_type = Option<Vec<String>>)]
     label: Vec<Label>,
     /// Adds the state of each session
     #[serde(default, deserialize_with = "include")]
@@ -239,9 +239,9 @@ pub(crate) struct AllEventsQuery {
     /// Only sessions of this agent
     #[serde(default, deserialize_with = "text")]
     agent: Option<String>,
-    /// Only sessions with this label, `KEY:VALUE`; several are separated by commas, and all of them count
+    /// Only sessions with this label, `KEY:VALUE`; given several times, all of them count
     #[serde(default, deserialize_with = "labels")]
-    #[param(value_type = Option<String>)]
+    #[param(value_type = Option<Vec<String>>)]
     label: Vec<Label>,
 }
 
@@ -299,7 +299,7 @@ fn labels<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<Label>, D::Error> {
         let (key, value) = text.split_once(':').ok_or_else(|| must_be("KEY:VALUE"))?;
         Label::new(key, value).map_err(|error| must_be(format_args!("KEY:VALUE; {error}")))
     };
-    String::deserialize(d)?.split(',').map(label).collect()
+    Vec::<String>::deserialize(d)?.iter().map(|text| label(text)).collect()
 }
 
 fn limit<'de, D: Deserializer<'de>>(d: D) -> Result<Option<usize>, D::Error> {
@@ -402,7 +402,7 @@ mod tests {
         insta::assert_snapshot!(refused::<SseQuery>("include_raw=maybe").await, @"include_raw must be true or false");
         insta::assert_snapshot!(refused::<ListQuery>("ended=x").await, @"ended must be true or false");
         insta::assert_snapshot!(refused::<ListQuery>("after=a%20b").await, @"after must be a session id; a session id has 1 to 128 characters of A-Z a-z 0-9 . _ : -, and is not . or ..");
-        insta::assert_snapshot!(refused::<ListQuery>("limit=1&limit=2").await, @"query: duplicate field `limit`");
+        insta::assert_snapshot!(refused::<ListQuery>("limit=1&limit=2").await, @"limit must be given once");
     }
 
     #[tokio::test]
