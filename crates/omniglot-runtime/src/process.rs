@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bytes::Bytes;
+use omniglot_agents::Orphans;
 use omniglot_schema::StderrOutput;
 use rustix::net::{SendFlags, send};
 use tokio::sync::{mpsc, watch};
@@ -106,6 +107,8 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Process {
     pid: u32,
+    /// The guard's number.
+    guard: u32,
     orders: UnixStream,
     phase: watch::Receiver<Phase>,
     stderr: SharedStderr,
@@ -131,6 +134,12 @@ impl Process {
     /// The agent's number, not the guard's.
     pub fn pid(&self) -> u32 {
         self.pid
+    }
+
+    /// Ends processes that the agent has lost sight of. Those that have left their parents are below the guard,
+    /// which adopts every orphan of the agent.
+    pub fn end(&self, orphans: Orphans) {
+        orphans::end(if orphans.detached { self.guard } else { self.pid }, orphans);
     }
 
     /// As Ctrl-C in a terminal does: SIGINT to the agent and its group.

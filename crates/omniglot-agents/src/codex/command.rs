@@ -113,13 +113,14 @@ impl Codex {
     }
 
     /// A command that is just being started when its turn is interrupted may run on unknown to Codex. It has
-    /// its thread and the id of its item in its environment.
-    pub(crate) fn orphans(&self, spared: Vec<String>) -> Option<Output> {
+    /// its thread and the id of its item in its environment. Those that have detached themselves go on until the
+    /// session leaves.
+    pub(crate) fn orphans(&self, spared: Vec<String>, detached: bool) -> Option<Output> {
         let own = self.thread.id.clone()?;
         let values = std::iter::once(own).chain(self.agents.threads()).collect();
         let of = Mark { name: "CODEX_THREAD_ID", values };
         let spared = Mark { name: "CODEX_TOOL_CALL_ID", values: spared };
-        Some(Output::orphans(Orphans { of, spared }))
+        Some(Output::orphans(Orphans { of, spared, detached }))
     }
 
     /// Nothing of a session that leaves goes on, and its thread may be unloaded.

@@ -79,7 +79,7 @@ impl Codex {
             Some(OutboundRequest::Rename) => self.rename_answered(id, result, out),
             Some(OutboundRequest::Steer(prompt)) => self.steer_answered(prompt, result, out),
             Some(OutboundRequest::Close) => {
-                out.extend(self.orphans(vec![]));
+                out.extend(self.orphans(vec![], true));
                 out.push(Output::closed());
             }
             // An interrupt may be answered long after, or never: nobody waits for it.

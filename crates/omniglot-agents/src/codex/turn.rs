@@ -300,7 +300,7 @@ impl Codex {
         out.push(Draft::TurnEnded(end).into());
         if running.cancelled {
             let older = self.tools.older_commands(self.turns.begun);
-            out.extend(self.orphans(older));
+            out.extend(self.orphans(older, false));
         }
         if let Some(late) = self.turns.held.pop_front() {
             let output = self.prompt(&late);

@@ -66,6 +66,8 @@ pub struct Orphans {
     pub of: Mark,
     /// Those that have this mark as well may go on.
     pub spared: Mark,
+    /// Whether those are meant, too, that have left their parents, as a server in the background does.
+    pub detached: bool,
 }
 
 /// A variable of a process, with one of these values.

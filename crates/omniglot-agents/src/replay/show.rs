@@ -50,7 +50,10 @@ fn show_transport(output: &TransportOutput) -> String {
             format!("send {}", short(message))
         }
         TransportOutput::Host(ask) => format!("host {} {}", ask.key.0, cut(&format!("{:?}", ask.request))),
-        TransportOutput::Orphans(left) => format!("end orphans, spare {:?}", left.spared.values),
+        TransportOutput::Orphans(left) => {
+            let detached = if left.detached { " and detached processes" } else { "" };
+            format!("end orphans{detached}, spare {:?}", left.spared.values)
+        }
         TransportOutput::CloseStdin => "close stdin".to_owned(),
         TransportOutput::Interrupt => "interrupt".to_owned(),
     }

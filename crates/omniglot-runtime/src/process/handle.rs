@@ -11,7 +11,6 @@ use omniglot_schema::StderrOutput;
 use tokio::sync::Notify;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::process::orphans;
 use crate::process::{Exit, Process};
 
 #[derive(Debug)]
@@ -111,7 +110,7 @@ impl ProcessHandle {
 
     /// Ends processes below it that it has lost sight of.
     pub(crate) fn end(&self, orphans: Orphans) {
-        orphans::end(self.pid(), orphans);
+        self.process().end(orphans);
     }
 
     /// Waits for the end of the process, or until the lease is left.

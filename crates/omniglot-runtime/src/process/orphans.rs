@@ -42,7 +42,7 @@ fn look(root: Pid, latest: u64, orphans: &Orphans) {
     }
 }
 
-fn is_left(process: &Stat, Orphans { of, spared }: &Orphans) -> bool {
+fn is_left(process: &Stat, Orphans { of, spared, .. }: &Orphans) -> bool {
     let environment = std::fs::read(format!("/proc/{}/environ", process.pid)).unwrap_or_default();
     bears(&environment, of) && !bears(&environment, spared)
 }
@@ -79,7 +79,7 @@ mod tests {
             sleeper(&[]),
         ];
         let spared = mark("CALL", "1");
-        end(std::process::id(), Orphans { of: mark("THREAD", "orphans-a"), spared });
+        end(std::process::id(), Orphans { of: mark("THREAD", "orphans-a"), spared, detached: false });
         let ended = tokio::task::spawn_blocking(move || left.wait().unwrap()).await.unwrap();
         assert_eq!(std::os::unix::process::ExitStatusExt::signal(&ended), Some(9));
         for other in &mut others {
@@ -93,7 +93,8 @@ mod tests {
     fn what_begins_later_belongs_to_the_next_turn() {
         let mut late = sleeper(&[("THREAD", "orphans-c")]);
         let stat = Stat::read(Pid::from_child(&late)).unwrap();
-        let orphans = Orphans { of: mark("THREAD", "orphans-c"), spared: mark("CALL", "1") };
+        let (of, spared) = (mark("THREAD", "orphans-c"), mark("CALL", "1"));
+        let orphans = Orphans { of, spared, detached: false };
         look(rustix::process::getpid(), stat.start - 1, &orphans);
         assert_eq!(late.try_wait().unwrap(), None);
         look(rustix::process::getpid(), stat.start, &orphans);

@@ -76,6 +76,7 @@ impl Started<CommandPipe> {
     /// The command runs: hands on what it writes and watches for its end.
     pub(super) fn run(self, pid: u32, supervisor: &Supervisor) -> (Process, mpsc::Receiver<Bytes>) {
         let Self { guard, record, orders, reports, pipes } = self;
+        let guard_pid = guard.id().unwrap_or(pid);
         let give_up = CancellationToken::new();
         let (queue, output) = mpsc::channel(QUEUED_CHUNKS);
         let (told, phase) = watch::channel(Phase::Running);
@@ -91,7 +92,7 @@ impl Started<CommandPipe> {
             drain: supervisor.limits.drain,
         };
         tokio::spawn(supervision.run());
-        (Process { pid, orders, phase, stderr: SharedStderr::default() }, output)
+        (Process { pid, guard: guard_pid, orders, phase, stderr: SharedStderr::default() }, output)
     }
 }
 
@@ -99,6 +100,7 @@ impl Started<UserPipes> {
     /// The program runs: hands its output to `sink` and watches for its end.
     pub(super) fn run(self, pid: u32, supervisor: &Supervisor, sink: &Sink) -> (Process, UserInput) {
         let Self { guard, record, orders, reports, pipes } = self;
+        let guard_pid = guard.id().unwrap_or(pid);
         let give_up = CancellationToken::new();
         let pump = |(stream, output): (ProcessLogsStream, pipe::Receiver)| {
             let sink = sink.clone();
@@ -117,7 +119,7 @@ impl Started<UserPipes> {
             drain: supervisor.limits.drain,
         };
         tokio::spawn(supervision.run());
-        (Process { pid, orders, phase, stderr: SharedStderr::default() }, pipes.input)
+        (Process { pid, guard: guard_pid, orders, phase, stderr: SharedStderr::default() }, pipes.input)
     }
 }
 
@@ -125,6 +127,7 @@ impl Started<AgentPipes> {
     /// The agent runs: pumps its pipes and watches for its end.
     pub(super) fn run(self, pid: u32, supervisor: &Supervisor) -> (Process, ProcessIo) {
         let Self { guard, record, orders, reports, pipes } = self;
+        let guard_pid = guard.id().unwrap_or(pid);
         let limits = &supervisor.limits;
         let give_up = CancellationToken::new();
         let stderr = SharedStderr::default();
@@ -146,7 +149,7 @@ impl Started<AgentPipes> {
             drain: limits.drain,
         };
         tokio::spawn(supervision.run());
-        (Process { pid, orders, phase, stderr }, ProcessIo { lines, frames })
+        (Process { pid, guard: guard_pid, orders, phase, stderr }, ProcessIo { lines, frames })
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::process::Stdio;
 
+use bytes::Bytes;
+use omniglot_agents::{Mark, Orphans};
 use rustix::process::{Pid, Signal, getppid, kill_process};
 use tokio::io::{AsyncBufReadExt, BufReader};
 
@@ -127,4 +129,23 @@ async fn a_record_lives_as_long_as_its_guard() {
     agent.process.kill();
     within(agent.process.gone()).await;
     assert_eq!(std::fs::read_dir(agent.run_dir.path()).unwrap().count(), 0);
+}
+
+/// A7: children of a session's commands that have left their parents end with the session, though the server that
+/// it shares goes on.
+#[tokio::test]
+async fn a_runaway_of_a_session_ends_with_it_while_the_agent_goes_on() {
+    let leave = |thread: &str| format!("THREAD=runaway-{thread} \"$0\" leave sleep 1000;");
+    let mut agent = shell(&format!("{} read go; {} exec cat", leave("a"), leave("b"))).await;
+    let gone = agent.pid_line().await;
+    agent.io.frames.send(vec![Bytes::from_static(b"go")]);
+    let other = agent.line().await;
+    let mark =
+        |name, values: &[&str]| Mark { name, values: values.iter().map(ToString::to_string).collect() };
+    let (of, spared) = (mark("THREAD", &["runaway-a"]), mark("CALL", &[]));
+    agent.process.end(Orphans { of, spared, detached: true });
+    gone.ended().await;
+    assert!(std::path::Path::new("/proc").join(&other).exists(), "it belongs to another session");
+    agent.io.frames.send(vec![Bytes::from_static(b"still here")]);
+    assert_eq!(agent.line().await, "still here");
 }
