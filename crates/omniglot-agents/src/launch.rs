@@ -27,6 +27,8 @@ pub struct Start {
     pub sandbox_env: &'static [(&'static str, &'static str)],
     /// The instructions to log in.
     pub login: &'static str,
+    /// Files that a load leaves behind, and that harm its session later.
+    pub empty_transcripts: Option<EmptyTranscripts>,
 }
 
 /// How a person installs an agent.
@@ -66,8 +68,34 @@ pub struct SettingsFile {
     pub content: &'static str,
 }
 
+/// Empty transcripts that an agent leaves beside the one that it has loaded. The runtime removes them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EmptyTranscripts {
+    /// The variable that counts in place of HOME.
+    pub home: &'static str,
+    /// The folder below it that has one for each project.
+    pub projects: &'static str,
+    /// The folder of a project that has its transcripts.
+    pub folder: &'static str,
+    /// The name of a transcript ends with this many characters of the session's id and `extension`.
+    pub id_length: usize,
+    pub extension: &'static str,
+    /// A transcript that does not have this text is empty.
+    pub answer: &'static str,
+}
+
+impl EmptyTranscripts {
+    /// Whether a file of this name may be a transcript of the session.
+    pub fn is_named_after(&self, name: &str, session: &str) -> bool {
+        let beginning = session.get(..self.id_length);
+        let stem = name.strip_suffix(self.extension);
+        stem.zip(beginning).is_some_and(|(stem, id)| stem.ends_with(&format!("-{id}")))
+    }
+}
+
 impl Start {
-    pub const NONE: Self = Self { command: &[], env: &[], settings: None, sandbox_env: &[], login: "" };
+    pub const NONE: Self =
+        Self { command: &[], env: &[], settings: None, sandbox_env: &[], login: "", empty_transcripts: None };
 
     /// Returns the command with its switches; `None` when it names no program.
     pub fn spec(&self) -> Option<LaunchSpec> {

@@ -8,6 +8,7 @@ pub mod catalog;
 pub mod client_host;
 pub(crate) mod credentials;
 pub(crate) mod early;
+mod empty_transcripts;
 pub(crate) mod host;
 mod http;
 pub(crate) mod install;

@@ -15,9 +15,8 @@ use crate::prepare::{LaunchFile, Machine, Preparation, Prepared};
 pub(crate) const START: Start = Start {
     command: &["amp"],
     env: &[("AMP_SKIP_UPDATE_CHECK", "1")],
-    settings: None,
-    sandbox_env: &[],
     login: "run `amp login` in a terminal, or set AMP_API_KEY",
+    ..Start::NONE
 };
 
 /// The whole command for one turn. The prompt comes over stdin, where no other process of the machine can read it.

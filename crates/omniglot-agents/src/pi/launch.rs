@@ -11,8 +11,8 @@ pub(crate) const START: Start = Start {
     env: &[("PI_OFFLINE", "1"), ("PI_TELEMETRY", "0"), ("PI_SKIP_VERSION_CHECK", "1")],
     // The file is written anew before each start, so nothing that an agent does to it lasts.
     settings: Some(SettingsFile { variable: GATE_PATH, name: "gate.ts", content: include_str!("gate.ts") }),
-    sandbox_env: &[],
     login: "run `pi` in a terminal and `/login`, or set the key of a provider, such as ANTHROPIC_API_KEY",
+    ..Start::NONE
 };
 
 /// The variable with the path of the gate.

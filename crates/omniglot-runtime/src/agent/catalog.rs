@@ -18,6 +18,7 @@ use omniglot_schema::{AgentInfo, AgentSource, AuthStatus};
 use omniglot_store::{private, shared};
 
 use crate::agent::credentials;
+use crate::agent::empty_transcripts;
 use crate::agent::installed::InstalledVersions;
 use crate::config::{AgentConfig, Config};
 use crate::error::RuntimeError;
@@ -152,6 +153,19 @@ impl Entry {
         if let Some(wait) = wait {
             tracing::info!(agent = self.name, ?wait, "its session is too young to be loaded");
             tokio::time::sleep(wait).await;
+        }
+    }
+
+    /// Removes what the agent has left behind in its own files when it loaded the session.
+    pub(crate) async fn tidy_after_load(&self, session: String) {
+        let Some(files) = self.start.and_then(|start| start.empty_transcripts) else { return };
+        let home = self.variable(files.home).or_else(|| self.variable("HOME"));
+        let Some(home) = home.filter(|home| !home.is_empty()) else { return };
+        let tidied = tokio::task::spawn_blocking(move || {
+            empty_transcripts::remove(&files, Path::new(&home), &session)
+        });
+        if let Err(error) = tidied.await {
+            tracing::warn!(agent = self.name, %error, "what a load has left behind");
         }
     }
 

@@ -182,12 +182,18 @@ impl Launcher {
         let mut live = Agent::new(entry.translator(), mask, (process, io), host);
         let mut progress = Progress::default();
         progress.take(live.started(&launch.argv(), &open.carryover), early);
+        let mut loaded = open.resume.clone().filter(|_| !open.fork);
         progress.take(live.command(&Command::Open(open)), early);
         let last_deadline = Instant::now() + self.timeout * HANDSHAKE_TIMEOUTS;
         let mut deadline = Instant::now() + self.timeout;
         loop {
             match progress.verdict {
-                Some(Verdict::Open) => return Ok(Some(live)),
+                Some(Verdict::Open) => {
+                    if let Some(session) = loaded.take() {
+                        entry.tidy_after_load(session).await;
+                    }
+                    return Ok(Some(live));
+                }
                 Some(Verdict::Refused(refusal)) => {
                     early.stderr = Some(live.stderr());
                     return Err(StartErrorKind::Refused(refusal));

@@ -34,8 +34,7 @@ echo "{\"thread\": \"${1:-thread-$$}\"}"
 echo "[$$, \"$1\", $prompt]"
 "#;
 
-const START: Start =
-    Start { command: &["sh", "-c", SCRIPT, "toy"], env: &[], settings: None, sandbox_env: &[], login: "" };
+const START: Start = Start { command: &["sh", "-c", SCRIPT, "toy"], ..Start::NONE };
 
 /// Every field is written out: this is all that the daemon knows of an agent.
 fn toy() -> Adapter {

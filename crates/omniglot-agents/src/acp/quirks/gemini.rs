@@ -10,7 +10,7 @@ use super::{McpNames, Offers, Quirks, Repairs, Resumable};
 use crate::acp::adapter::VERIFIED;
 use crate::acp::with_quirks;
 use crate::adapter::{Adapter, Credential, SkillsDir};
-use crate::launch::{Install, SettingsFile, Start};
+use crate::launch::{EmptyTranscripts, Install, SettingsFile, Start};
 
 pub const ADAPTER: Adapter = Adapter {
     install: Install::Npm("@google/gemini-cli"),
@@ -49,6 +49,16 @@ pub const GEMINI: Quirks = Quirks {
 "#,
         }),
         login: "run `gemini` once and log in, or set GEMINI_API_KEY",
+        // A load begins a transcript before it goes on with that of its session. The next process, of any session of
+        // the project, takes the empty one for damaged and deletes all transcripts with its id.
+        empty_transcripts: Some(EmptyTranscripts {
+            home: "GEMINI_CLI_HOME",
+            projects: ".gemini/tmp",
+            folder: "chats",
+            id_length: 8,
+            extension: ".jsonl",
+            answer: r#""type":"gemini""#,
+        }),
         ..Start::NONE
     },
     // The agent cannot write a new file where the client reads files: it does not recognise the error of a
