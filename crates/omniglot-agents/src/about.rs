@@ -41,7 +41,7 @@ impl About {
 }
 
 pub(crate) fn file_read(path: String) -> ContentPart {
-    ContentPart::FileRef { path, action: FileAction::Read, diff: None }
+    ContentPart::file(path, FileAction::Read, None)
 }
 
 /// Returns the one file of a call, or none; lines count from 1.

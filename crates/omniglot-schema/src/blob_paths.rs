@@ -1,4 +1,5 @@
-//! The fields of an event that may name a blob: the images of its item, and the long lists of its patch.
+//! The fields of an event that may name a blob: the images and diffs of its item or request, and the long lists of
+//! its patch.
 
 use crate::event::EventData;
 use crate::item::ContentPart;
@@ -10,7 +11,11 @@ impl EventData {
     pub fn visit_blob_paths(&mut self, visit: &mut dyn FnMut(&str) -> Option<String>) {
         match self {
             Self::ItemStarted(data) | Self::ItemCompleted(data) => {
-                data.item.content.iter_mut().for_each(|part| image(part, visit));
+                data.item.content.iter_mut().for_each(|part| part_path(part, visit));
+            }
+            Self::PermissionRequested(data) | Self::PermissionResolved(data) => {
+                let files = data.metadata.iter_mut().flat_map(|metadata| &mut metadata.files);
+                files.for_each(|part| part_path(part, visit));
             }
             Self::SessionUpdated(patch) => lists(patch, visit),
             Self::SessionStarted(_)
@@ -19,8 +24,6 @@ impl EventData {
             | Self::TurnEnded(_)
             | Self::ItemDelta(_)
             | Self::Error(_)
-            | Self::PermissionRequested(_)
-            | Self::PermissionResolved(_)
             | Self::QuestionRequested(_)
             | Self::QuestionResolved(_)
             | Self::AgentUnparsed(_) => {}
@@ -28,8 +31,8 @@ impl EventData {
     }
 }
 
-fn image(part: &mut ContentPart, visit: &mut dyn FnMut(&str) -> Option<String>) {
-    if let ContentPart::Image { path, .. } = part
+fn part_path(part: &mut ContentPart, visit: &mut dyn FnMut(&str) -> Option<String>) {
+    if let ContentPart::Image { path, .. } | ContentPart::FileRef { diff_blob: Some(path), .. } = part
         && let Some(other) = visit(path)
     {
         *path = other;

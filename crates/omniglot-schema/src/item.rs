@@ -122,6 +122,9 @@ pub enum ContentPart {
         /// Unified diff.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         diff: Option<String>,
+        /// A path to GET the diff from the daemon, where it is too long to stand in `diff`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        diff_blob: Option<String>,
     },
     /// A thought of the model.
     Reasoning {
@@ -154,6 +157,10 @@ pub enum ContentPart {
 impl ContentPart {
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
+    }
+
+    pub fn file(path: String, action: FileAction, diff: Option<String>) -> Self {
+        Self::FileRef { path, action, diff, diff_blob: None }
     }
 
     /// Returns all that a tool has given back as one text, what it wrote to stderr last.

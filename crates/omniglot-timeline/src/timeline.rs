@@ -225,7 +225,7 @@ impl Timeline {
 
     /// Makes a draft lawful.
     pub fn apply(&mut self, mut draft: Draft, stamp: Stamp, out: &mut Vec<Emitted>) {
-        self.shelve_images(&mut draft, stamp, out);
+        self.shelve_parts(&mut draft, stamp, out);
         match draft {
             Draft::SessionStarted(started) => self.session_started(started, stamp, out),
             Draft::SessionForgotten => self.foreign = true,

@@ -13,6 +13,7 @@ use omniglot_schema::{
 };
 use omniglot_testkit::daemon::{Daemon, Setup};
 use omniglot_testkit::session_driver::{SessionDriver, message, status_of, text_of};
+use serde_json::{Value, json};
 
 fn daemon() -> Daemon {
     Setup::new(env!("CARGO_BIN_EXE_omniglot")).start()
@@ -180,4 +181,59 @@ async fn a_message_whose_agent_does_not_start_still_shows_its_picture() {
     session.wait_for(over.sequence, ended).await;
     let shown = images(&session.history().await);
     assert_eq!(daemon.client.blob(&shown[0].2).await.unwrap(), PIXEL);
+}
+
+/// Returns a script that asks for a write of `text`, and reports it when it is allowed.
+fn writes(text: &str) -> String {
+    let diff = json!([{"type": "diff", "path": "/w/big.txt", "oldText": null, "newText": text}]);
+    let options = json!([{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]);
+    let call = json!({"toolCallId": "c", "content": diff});
+    let update = |update: Value| json!({"send": {"method": "session/update", "params": {"sessionId": "${session}", "update": update}}});
+    let lines = [
+        json!({"wait": {"method": "session/prompt"}}),
+        update(
+            json!({"sessionUpdate": "tool_call", "toolCallId": "c", "title": "Write", "kind": "edit", "status": "pending"}),
+        ),
+        json!({"send": {"id": "ask", "method": "session/request_permission", "params": {"sessionId": "${session}", "toolCall": call, "options": options}}}),
+        json!({"wait": {"answer": "ask"}}),
+        update(
+            json!({"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed", "content": diff}),
+        ),
+        json!({"send": {"id": "${prompt_id}", "result": {"stopReason": "end_turn"}}}),
+    ];
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// A9: the request for a large edit, the reply and the result name one blob.
+#[tokio::test]
+async fn the_diff_of_a_large_write_is_kept_once() {
+    const SIZE: usize = 4 * 1024 * 1024;
+    let text: String = (0..).map(|n| format!("{n:015}\n")).take(SIZE / 16).collect();
+    let script = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(&script, writes(&text)).unwrap();
+    let program = env!("CARGO_BIN_EXE_omniglot");
+    let config = format!(
+        "[agents.scripted]\nprotocol = \"acp\"\ncommand = [{program:?}, \"mock-agent\", \"--script\", {:?}]\n",
+        script.path()
+    );
+    let mut daemon = Setup::new(program).config(config).start();
+    let session =
+        SessionDriver::create_with(&daemon.client, "s", &CreateSessionRequest::new("scripted")).await;
+    session.turn("write", PermissionReply::Once).await;
+    let mut paths = vec![];
+    for mut event in session.history().await {
+        assert!(serde_json::to_string(&event).unwrap().len() < 64 * 1024, "an event has the diff");
+        event.data.visit_blob_paths(&mut |path| {
+            paths.push(path.to_owned());
+            None
+        });
+    }
+    assert_eq!(paths.len(), 3, "the request, the reply and the result: {paths:?}");
+    assert!(paths.iter().all(|path| *path == paths[0] && path.ends_with(".diff")), "{paths:?}");
+    let diff = daemon.client.blob(&paths[0]).await.unwrap();
+    assert_eq!(diff.iter().filter(|byte| **byte == b'\n').count(), SIZE / 16 + 3);
+    daemon.stop();
+    let kept = std::fs::read_dir(daemon.data().join("private")).unwrap();
+    let kept: u64 = kept.map(|file| file.unwrap().metadata().unwrap().len()).sum();
+    assert!(kept < 2 * SIZE as u64, "{kept} bytes are kept of {SIZE}");
 }

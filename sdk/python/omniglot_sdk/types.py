@@ -593,6 +593,10 @@ class FileRefContentPart(TypedDict):
     """
     Unified diff.
     """
+    diff_blob: NotRequired[str | None]
+    """
+    A path to GET the diff from the daemon, where it is too long to stand in `diff`.
+    """
     type: Literal['file_ref']
     """
     Always `file_ref`.

@@ -1977,6 +1977,8 @@ export interface components {
             action: components["schemas"]["FileAction"];
             /** @description Unified diff. */
             diff?: string | null;
+            /** @description A path to GET the diff from the daemon, where it is too long to stand in `diff`. */
+            diff_blob?: string | null;
             /**
              * @description Always `file_ref`. (enum property replaced by openapi-typescript)
              * @enum {string}

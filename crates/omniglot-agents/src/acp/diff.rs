@@ -14,7 +14,8 @@ pub(crate) fn file_ref(diff: &Diff) -> ContentPart {
     // gemini writes an empty text where others write null for a file that did not exist.
     let old = diff.old_text.as_deref().unwrap_or_default();
     let action = if old.is_empty() { FileAction::Write } else { FileAction::Patch };
-    ContentPart::FileRef { diff: Some(unified(&path, old, &diff.new_text)), path, action }
+    let unified = unified(&path, old, &diff.new_text);
+    ContentPart::file(path, action, Some(unified))
 }
 
 #[cfg(test)]
@@ -23,7 +24,7 @@ mod tests {
 
     #[track_caller]
     fn shown(diff: &str) -> String {
-        let ContentPart::FileRef { path, action, diff } = file_ref(&serde_json::from_str(diff).unwrap())
+        let ContentPart::FileRef { path, action, diff, .. } = file_ref(&serde_json::from_str(diff).unwrap())
         else {
             unreachable!()
         };

@@ -45,7 +45,7 @@ fn inline(mime: &str, base64: &str) -> ContentPart {
 /// A file that somebody points at.
 pub(crate) fn file_read(uri: &str) -> ContentPart {
     let path = omniglot_schema::uri::to_path(uri).unwrap_or_else(|| uri.to_owned());
-    ContentPart::FileRef { path, action: FileAction::Read, diff: None }
+    ContentPart::file(path, FileAction::Read, None)
 }
 
 /// The content list of a call, taken apart.

@@ -63,7 +63,7 @@ impl Sent {
     pub(crate) fn content(&self) -> Vec<ContentPart> {
         let part = |block: &Block| match block {
             Block::Text { text } => match file_in(text) {
-                Some(path) => ContentPart::FileRef { path, action: FileAction::Read, diff: None },
+                Some(path) => ContentPart::file(path, FileAction::Read, None),
                 None => ContentPart::text(text.clone()),
             },
             Block::Image { source } => inline_image(&source.media_type, &source.data),

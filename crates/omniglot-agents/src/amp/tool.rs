@@ -123,7 +123,7 @@ impl Call {
             Before::Missing => whole(None),
             Before::Content(old) => whole(Some(old.as_str())),
         };
-        ContentPart::FileRef { path: edit.path.clone(), action: FileAction::Write, diff }
+        ContentPart::file(edit.path.clone(), FileAction::Write, diff)
     }
 }
 
@@ -239,7 +239,7 @@ fn of_patch(file: PatchedFile) -> ContentPart {
 }
 
 fn patched(path: String, diff: String) -> ContentPart {
-    ContentPart::FileRef { path, action: FileAction::Patch, diff: Some(diff) }
+    ContentPart::file(path, FileAction::Patch, Some(diff))
 }
 
 fn unfenced(diff: &str) -> String {

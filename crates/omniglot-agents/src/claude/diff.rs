@@ -53,7 +53,7 @@ impl FileChange {
         let is_new = self.original_file.as_deref().unwrap_or_default().is_empty() && self.content.is_some();
         let action = if is_new { FileAction::Write } else { FileAction::Patch };
         let diff = self.diff();
-        ContentPart::FileRef { path: self.file_path, action, diff }
+        ContentPart::file(self.file_path, action, diff)
     }
 
     fn diff(&self) -> Option<String> {
@@ -166,7 +166,7 @@ pub(crate) fn asked(tool: &str, input: &Map<String, Value>) -> Vec<ContentPart> 
     let Some(path) = text("file_path").or_else(|| text("notebook_path")) else { return vec![] };
     let of = |edit: &Replacement| {
         let diff = Some(unified(path, &edit.old_string, &edit.new_string));
-        ContentPart::FileRef { path: path.to_owned(), action: FileAction::Patch, diff }
+        ContentPart::file(path.to_owned(), FileAction::Patch, diff)
     };
     let input = || Value::Object(input.clone());
     match tool {
@@ -177,7 +177,7 @@ pub(crate) fn asked(tool: &str, input: &Map<String, Value>) -> Vec<ContentPart> 
         "Write" | "NotebookEdit" => {
             let content = text("content").or_else(|| text("new_source")).unwrap_or_default();
             let diff = Some(unified(path, "", content));
-            vec![ContentPart::FileRef { path: path.to_owned(), action: FileAction::Write, diff }]
+            vec![ContentPart::file(path.to_owned(), FileAction::Write, diff)]
         }
         _ => vec![],
     }

@@ -64,7 +64,7 @@ impl KnownFiles {
         let Some(after) = after else { return };
         if let (Some(before), true) = (before, tool != "Read") {
             let diff = Some(of_files(&path, Some(&before), &after));
-            result.parts = vec![ContentPart::FileRef { path, action: FileAction::Patch, diff }];
+            result.parts = vec![ContentPart::file(path, FileAction::Patch, diff)];
         }
         self.contents.insert(at, after);
     }

@@ -115,7 +115,7 @@ fn ran(read: &mut ToolResult, parts: &mut Vec<ContentPart>, structured: Option<&
     let stderr = shell.stderr.trim();
     if let Some(path) = shell.persisted_output_path {
         read.output.clone_from(&shell.stdout);
-        parts.push(ContentPart::FileRef { path, action: FileAction::Read, diff: None });
+        parts.push(ContentPart::file(path, FileAction::Read, None));
     } else if !stderr.is_empty() {
         read.output = without_stderr(&read.output, shell.stdout.trim(), stderr);
     }

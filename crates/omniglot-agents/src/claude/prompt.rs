@@ -83,7 +83,7 @@ fn block(attachment: &Attachment) -> OutBlock {
 pub(crate) fn content(content: &RawValue) -> Vec<ContentPart> {
     let part = |block| match block {
         Block::Text(text) => Some(match file_in(&text) {
-            Some(path) => ContentPart::FileRef { path, action: FileAction::Read, diff: None },
+            Some(path) => ContentPart::file(path, FileAction::Read, None),
             None => ContentPart::Text { text },
         }),
         Block::Image(source) => super::output::image(source),

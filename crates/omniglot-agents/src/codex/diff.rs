@@ -19,7 +19,7 @@ pub(crate) fn file_ref(change: &FileUpdate) -> ContentPart {
             (FileAction::Patch, format!("--- a/{name}\n+++ b/{after}\n{diff}"))
         }
     };
-    ContentPart::FileRef { path: path.clone(), action, diff: Some(diff) }
+    ContentPart::file(path.clone(), action, Some(diff))
 }
 
 fn whole(old: &str, new: &str, before: &str, after: &str) -> String {
@@ -32,7 +32,8 @@ mod tests {
 
     #[track_caller]
     fn shown(change: &str) -> String {
-        let ContentPart::FileRef { path, action, diff } = file_ref(&serde_json::from_str(change).unwrap())
+        let ContentPart::FileRef { path, action, diff, .. } =
+            file_ref(&serde_json::from_str(change).unwrap())
         else {
             unreachable!()
         };

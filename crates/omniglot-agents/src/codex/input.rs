@@ -58,7 +58,7 @@ pub(crate) fn said(method: &str, params: &RawValue) -> Vec<ContentPart> {
 
 /// A file that went along whole is named, not repeated.
 pub(crate) fn from_wire(input: Vec<UserInput>) -> Vec<ContentPart> {
-    let read = |path: String| ContentPart::FileRef { path, action: FileAction::Read, diff: None };
+    let read = |path: String| ContentPart::file(path, FileAction::Read, None);
     let part = |input| match input {
         UserInput::Text { text } => Some(match attached_path(&text) {
             Some(path) => read(path.to_owned()),

@@ -39,7 +39,7 @@ fn written(path: &str, existed: bool, input: Option<&RawValue>, proposed: Option
     };
     match proposed.or_else(|| if existed { None } else { content() }) {
         Some(diff) => file_change(path.to_owned(), &diff, !existed),
-        None => ContentPart::FileRef { path: path.to_owned(), action: FileAction::Write, diff: None },
+        None => ContentPart::file(path.to_owned(), FileAction::Write, None),
     }
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn file_change(path: String, diff: &str, is_new: bool) -> ContentPart
     let diff = diff.find("--- ").and_then(|start| diff.get(start..)).unwrap_or(diff);
     let is_new = is_new || diff.contains("\n@@ -0,0 ");
     let action = if is_new { FileAction::Write } else { FileAction::Patch };
-    ContentPart::FileRef { path, action, diff: Some(between(diff, is_new)) }
+    ContentPart::file(path, action, Some(between(diff, is_new)))
 }
 
 /// The same with the names that [`unified`] gives.

@@ -302,7 +302,7 @@ pub(crate) fn file_part(file: &File) -> ContentPart {
                 .clone()
                 .filter(|_| inline)
                 .unwrap_or_else(|| to_path(&file.url).unwrap_or_else(|| file.url.clone()));
-            ContentPart::FileRef { path, action: FileAction::Read, diff: None }
+            ContentPart::file(path, FileAction::Read, None)
         }
     }
 }

@@ -42,7 +42,7 @@ pub(crate) fn of_call(call: &Call, details: Option<&RawValue>) -> Option<Content
             let patch = patch.map(|patch| with_prefixes(&path, &patch));
             let diff =
                 patch.or_else(|| from_numbered(&path, &diff?)).or_else(|| Some(proposed(&path, &edits)));
-            Some(ContentPart::FileRef { path, action: FileAction::Patch, diff })
+            Some(ContentPart::file(path, FileAction::Patch, diff))
         }
         "write" => Some(written(call)?),
         _ => None,
@@ -54,7 +54,7 @@ pub(crate) fn asked(call: &Call) -> Vec<ContentPart> {
     let file = match call.name.as_str() {
         "edit" => serde_json::from_str(&call.arguments).ok().map(|Edit { path, edits }| {
             let diff = Some(proposed(&path, &edits));
-            ContentPart::FileRef { path, action: FileAction::Patch, diff }
+            ContentPart::file(path, FileAction::Patch, diff)
         }),
         "write" => written(call),
         _ => None,
@@ -65,7 +65,7 @@ pub(crate) fn asked(call: &Call) -> Vec<ContentPart> {
 fn written(call: &Call) -> Option<ContentPart> {
     let Write { path, content } = serde_json::from_str(&call.arguments).ok()?;
     let diff = call.before.as_ref().map(|before| of_files(&path, before.as_deref(), &content));
-    Some(ContentPart::FileRef { path, action: FileAction::Write, diff })
+    Some(ContentPart::file(path, FileAction::Write, diff))
 }
 
 fn proposed(path: &str, edits: &[Replacement]) -> String {

@@ -338,7 +338,7 @@ impl Queued {
         let attached = self.files.iter().map(|file| match &file.content {
             FileContent::Image { mime, bytes } => inline_image(mime, &STANDARD.encode(bytes)),
             FileContent::Text(_) | FileContent::Unread => {
-                ContentPart::FileRef { path: file.file.path.clone(), action: FileAction::Read, diff: None }
+                ContentPart::file(file.file.path.clone(), FileAction::Read, None)
             }
         });
         text.chain(attached).collect()

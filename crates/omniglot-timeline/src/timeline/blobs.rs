@@ -15,6 +15,9 @@ use crate::draft::{Body, Draft, Origin, Unparsed};
 /// A list of the state that is longer than this, as JSON, is a blob.
 const LONGEST_LIST: usize = 16 * 1024;
 
+/// A diff that is longer than this is a blob.
+const LONGEST_DIFF: usize = 1024 * 1024;
+
 /// Some agents leave the padding out.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &base64::alphabet::STANDARD,
@@ -50,7 +53,7 @@ pub fn inline_image(mime: &str, base64: &str) -> ContentPart {
 /// Any other bytes that stand in the draft itself, such as sound; the Timeline makes a blob of them.
 pub fn inline_file(mime: &str, base64: &str) -> ContentPart {
     let path = format!("data:{mime};base64,{base64}");
-    ContentPart::FileRef { path, action: FileAction::Read, diff: None }
+    ContentPart::file(path, FileAction::Read, None)
 }
 
 impl Timeline {
@@ -71,8 +74,9 @@ impl Timeline {
         }
     }
 
-    /// Replaces inline images and files by their paths. One that cannot be decoded is told and left out.
-    pub(super) fn shelve_images(&mut self, draft: &mut Draft, stamp: Stamp, out: &mut Vec<Emitted>) {
+    /// Replaces inline images, inline files and long diffs by their paths. An image or file that cannot be decoded
+    /// is told and left out.
+    pub(super) fn shelve_parts(&mut self, draft: &mut Draft, stamp: Stamp, out: &mut Vec<Emitted>) {
         let Some(parts) = parts_of(draft) else { return };
         let (mut blobs, before) = (Vec::new(), parts.len());
         parts.retain_mut(|part| shelve_part(part, &self.identity.session_id, &mut blobs));
@@ -99,7 +103,7 @@ impl Timeline {
     }
 }
 
-/// The parts of a draft that may hold images.
+/// The parts of a draft that may hold images or diffs.
 fn parts_of(draft: &mut Draft) -> Option<&mut Vec<ContentPart>> {
     let body = match draft {
         Draft::TurnStarted(Origin::User { content, .. } | Origin::Echoed { content, .. }) => {
@@ -108,6 +112,7 @@ fn parts_of(draft: &mut Draft) -> Option<&mut Vec<ContentPart>> {
         Draft::ItemStarted(start) | Draft::Steered { start, .. } => &mut start.body,
         Draft::ItemCompleted(end) => end.body.as_mut()?,
         Draft::CallEnded(end) => return Some(&mut end.result.parts),
+        Draft::PermissionRequested(ask) => return Some(&mut ask.files),
         _ => return None,
     };
     match body {
@@ -118,6 +123,7 @@ fn parts_of(draft: &mut Draft) -> Option<&mut Vec<ContentPart>> {
 
 /// False when the part says that it is inline and is not.
 fn shelve_part(part: &mut ContentPart, session: &SessionId, blobs: &mut Vec<Blob>) -> bool {
+    blobs.extend(shelve_diff(part, session));
     let (path, shown) = match part {
         ContentPart::Image { path, mime } => (path, Some(mime)),
         ContentPart::FileRef { path, .. } => (path, None),
@@ -137,6 +143,15 @@ fn shelve_part(part: &mut ContentPart, session: &SessionId, blobs: &mut Vec<Blob
     true
 }
 
+/// The request for an edit, its reply and its result all tell the diff: it is kept once.
+fn shelve_diff(part: &mut ContentPart, session: &SessionId) -> Option<Blob> {
+    let ContentPart::FileRef { diff, diff_blob, .. } = part else { return None };
+    let long = diff.take_if(|diff| diff.len() > LONGEST_DIFF)?;
+    let blob = Blob::new(DIFF.to_owned(), long.into_bytes());
+    *diff_blob = Some(blob.path(session));
+    Some(blob)
+}
+
 fn shelve_list<T: Serialize>(list: &mut Option<Option<Listed<T>>>, session: &SessionId) -> Option<Blob> {
     let Some(Some(listed @ Listed::Inline(_))) = list else { return None };
     let json = serde_json::to_vec(listed).ok().filter(|json| json.len() > LONGEST_LIST)?;
@@ -144,6 +159,9 @@ fn shelve_list<T: Serialize>(list: &mut Option<Option<Listed<T>>>, session: &Ses
     *listed = Listed::Blob(BlobRef { path: blob.path(session).into() });
     Some(blob)
 }
+
+/// No browser shows it as a page.
+const DIFF: &str = "text/x-diff";
 
 /// The type that a blob is served with. What names neither image nor sound is served as mere bytes, because
 /// a browser must never take what an agent sent for a page.
@@ -160,6 +178,7 @@ fn media_type(mime: &str) -> String {
 fn extension(mime: &str) -> &'static str {
     match mime {
         "application/json" => "json",
+        DIFF => "diff",
         "image/png" => "png",
         "image/jpeg" | "image/jpg" => "jpg",
         "image/gif" => "gif",

@@ -136,7 +136,7 @@ fn a_late_result_tells_all_that_it_is() {
     session.runs("c");
     session.end_turn();
     let cut = session.last();
-    let parts = vec![ContentPart::FileRef { path: "/w/a".into(), action: FileAction::Write, diff: None }];
+    let parts = vec![ContentPart::file("/w/a".into(), FileAction::Write, None)];
     let (exit_code, duration_ms) = (Some(3), Some(20));
     let body = ToolResult { output: "x".into(), exit_code, duration_ms, parts, ..ToolResult::default() };
     session.finish("c", Outcome::Failed, body);

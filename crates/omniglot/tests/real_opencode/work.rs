@@ -78,7 +78,7 @@ async fn file_attachments() {
 fn changes(turn: &omniglot_testkit::session_driver::Turn) -> Vec<(String, FileAction, Option<String>)> {
     let parts = turn.items().into_iter().filter(|item| item.kind == ItemKind::ToolResult);
     let changed = parts.flat_map(|item| item.content.clone()).filter_map(|part| match part {
-        ContentPart::FileRef { path, action, diff } if action != FileAction::Read => {
+        ContentPart::FileRef { path, action, diff, .. } if action != FileAction::Read => {
             Some((path.rsplit('/').next().unwrap_or_default().to_owned(), action, diff))
         }
         _ => None,

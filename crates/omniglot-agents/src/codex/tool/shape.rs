@@ -231,8 +231,7 @@ pub(crate) fn image_generation(item: ImageGeneration) -> (Call, Done) {
     let status = if item.status == "failed" { CallStatus::Failed } else { CallStatus::Completed };
     let mut done = Done::of(status, String::new());
     let inline = item.result.filter(|data| !data.is_empty()).map(|data| inline_image("image/png", &data));
-    let saved =
-        item.saved_path.map(|path| ContentPart::FileRef { path, action: FileAction::Write, diff: None });
+    let saved = item.saved_path.map(|path| ContentPart::file(path, FileAction::Write, None));
     done.parts.extend(inline.into_iter().chain(saved));
     (call, done)
 }

@@ -34,7 +34,7 @@ impl Verifier {
     }
 }
 
-/// A blob is named after its content, and served as a picture, a list or mere bytes: never as a page.
+/// A blob is named after its content, and served as a picture, a list, a diff or mere bytes: never as a page.
 pub(super) fn blob(name: &str, mime: &str, bytes: &[u8]) -> Result<(), String> {
     let (hash, extension) = name.split_once('.').unwrap_or_default();
     let plain = !extension.is_empty() && extension.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -43,7 +43,7 @@ pub(super) fn blob(name: &str, mime: &str, bytes: &[u8]) -> Result<(), String> {
     }
     let picture =
         |kind: &str| kind.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".+-".contains(&byte));
-    let known = matches!(mime, "application/json" | "application/octet-stream")
+    let known = matches!(mime, "application/json" | "application/octet-stream" | "text/x-diff")
         || mime.strip_prefix("image/").is_some_and(picture);
     if known { Ok(()) } else { Err(format!("the blob {name} has the type `{mime}`")) }
 }

@@ -126,3 +126,33 @@ fn sound_and_other_bytes_are_files_among_the_blobs() {
     let shown = serde_json::to_string(&harness.out.last().unwrap().event).unwrap();
     assert!(shown.contains(&format!("/v1/sessions/s/blobs/{}", blobs[1].name)), "{shown}");
 }
+
+/// A9: the diff of a large edit stands in no event, however many tell it.
+#[test]
+fn a_long_diff_becomes_a_path_and_a_short_one_stays() {
+    let mut harness = Harness::new();
+    harness.ask(vec![]);
+    let file = |diff: &str| ContentPart::file("/w/a".to_owned(), FileAction::Write, Some(diff.to_owned()));
+    let long = "+line\n".repeat(LONGEST_DIFF / 6 + 1);
+    for (key, diff) in [("a", long.as_str()), ("b", long.as_str()), ("c", "+line\n")] {
+        harness.show(key, file(diff));
+    }
+    let blobs = harness.blobs();
+    assert!(blobs.iter().all(|blob| blob.bytes == long.as_bytes() && blob.mime == "text/x-diff"));
+    let shown: Vec<_> = harness
+        .out
+        .iter()
+        .filter_map(|emitted| match &emitted.event.data {
+            EventData::ItemCompleted(data) => data.item.content.last(),
+            _ => None,
+        })
+        .filter_map(|part| match part {
+            ContentPart::FileRef { diff, diff_blob, .. } => Some((diff.as_deref(), diff_blob.as_deref())),
+            _ => None,
+        })
+        .collect();
+    let path = blobs[0].path(&SessionId::parse("s").unwrap());
+    assert!(path.ends_with(".diff"), "{path}");
+    let path = Some(path.as_str());
+    assert_eq!(shown, [(None, path), (None, path), (Some("+line\n"), None)]);
+}

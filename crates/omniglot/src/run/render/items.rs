@@ -118,10 +118,7 @@ impl Renderer {
                 tool::output(self.style, &part.printed().unwrap_or_default(), self.width)
             }
             ContentPart::Text { text } => tool::output(self.style, text, self.width),
-            ContentPart::FileRef { path, action, diff } => {
-                let shown = diff.as_deref().and_then(|diff| self.diff_once(path, diff));
-                shown.unwrap_or_else(|| self.touched(path, *action))
-            }
+            ContentPart::FileRef { .. } => self.file(part),
             ContentPart::Json { json } => tool::output(self.style, &json.to_string(), self.width),
             ContentPart::Image { path, .. } => format!("  [image {path}]\n"),
             ContentPart::ToolCall { .. } | ContentPart::Reasoning { .. } | ContentPart::Status { .. } => {
@@ -143,14 +140,25 @@ impl Renderer {
         self.block(&format!("{head}\n{body}"))
     }
 
-    pub(super) fn diff_once(&mut self, path: &str, diff: &str) -> Option<String> {
+    /// Shows a file by its diff, else by its name. A diff that is too long is told by its address.
+    pub(super) fn file(&mut self, part: &ContentPart) -> String {
+        let ContentPart::FileRef { path, action, diff, diff_blob } = part else { return String::new() };
+        let shown = diff.as_deref().and_then(|diff| self.diff_once(path, diff));
+        let mut text = shown.unwrap_or_else(|| self.touched(path, *action));
+        if let Some(blob) = diff_blob {
+            text.push_str(&format!("  [its diff is too long to be shown: GET {blob}]\n"));
+        }
+        text
+    }
+
+    fn diff_once(&mut self, path: &str, diff: &str) -> Option<String> {
         let new = self.shown_diffs.insert((path.to_owned(), diff.to_owned()));
         new.then(|| {
             tool::diff(self.style, &self.relative(path), diff, self.wrap.width().unwrap_or(usize::MAX))
         })
     }
 
-    pub(super) fn touched(&self, path: &str, action: FileAction) -> String {
+    fn touched(&self, path: &str, action: FileAction) -> String {
         tool::touched(self.style, &self.relative(path), action, self.width)
     }
 

@@ -1,8 +1,8 @@
 //! Permissions and questions as text. Reading the answer is left to `prompt`.
 
 use omniglot_schema::{
-    ContentPart, PermissionEventData, PermissionStatus, QuestionEventData, QuestionInfo, QuestionOption,
-    QuestionStatus, RequestMetadata, ResolvedBy,
+    PermissionEventData, PermissionStatus, QuestionEventData, QuestionInfo, QuestionOption, QuestionStatus,
+    RequestMetadata, ResolvedBy,
 };
 
 use super::style::{Ink, clean, one_line};
@@ -20,10 +20,7 @@ impl Renderer {
             text.push_str(&self.wrapped(&format!("  {}\n", clean(line))));
         }
         for part in data.metadata.iter().flat_map(|m| &m.files) {
-            if let ContentPart::FileRef { path, action, diff } = part {
-                let shown = diff.as_deref().and_then(|diff| self.diff_once(path, diff));
-                text.push_str(&shown.unwrap_or_else(|| self.touched(path, *action)));
-            }
+            text.push_str(&self.file(part));
         }
         self.block(&text)
     }

@@ -192,7 +192,7 @@ fn what_a_command_wrote_to_stderr_is_shown_below_its_output() {
 fn structured_output_is_shown_only_when_a_result_has_nothing_else() {
     let json = || ContentPart::Json { json: serde_json::json!({"written": 163}) };
     let diff = Some("--- a\n+++ a\n@@ -1 +1 @@\n-old\n+new\n".to_owned());
-    let file = ContentPart::FileRef { path: "a".into(), action: FileAction::Patch, diff };
+    let file = ContentPart::file("a".into(), FileAction::Patch, diff);
     let events = vec![
         call("c1", "edit", ToolKind::Edit, ToolSubject::default()),
         result("c1", "", None, vec![json(), file]),
@@ -336,8 +336,7 @@ fn working() -> Vec<EventData> {
 
 fn asking() -> Vec<EventData> {
     let diff = "--- a/README.md\n+++ b/README.md\n@@ -1,2 +1,2 @@\n # Hello\n-old\n+new\n";
-    let file =
-        ContentPart::FileRef { path: "README.md".into(), action: FileAction::Patch, diff: Some(diff.into()) };
+    let file = ContentPart::file("README.md".into(), FileAction::Patch, Some(diff.into()));
     let detail = Some("The greeting is old.\nIt changes one line.".to_owned());
     let metadata = RequestMetadata { files: vec![file.clone()], detail, ..RequestMetadata::default() };
     let permission = |status, metadata| PermissionEventData {

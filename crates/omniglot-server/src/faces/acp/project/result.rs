@@ -69,14 +69,14 @@ impl Shown {
     fn add(&mut self, item: &UniversalItem, part: &ContentPart, blobs: &Blobs) {
         match part {
             ContentPart::ToolResult { .. } => self.output = part.printed().map(Cow::into_owned),
-            ContentPart::FileRef { path, action, diff } => self.file(path, *action, diff.as_deref()),
+            ContentPart::FileRef { path, action, .. } => self.file(path, *action, edits(part)),
             other => {
                 self.others.extend(blocks::block(&item.item_id, other, blobs).map(ToolCallContent::from))
             }
         }
     }
 
-    fn file(&mut self, path: &str, action: FileAction, unified: Option<&str>) {
+    fn file(&mut self, path: &str, action: FileAction, edits: Vec<ToolCallContent>) {
         self.paths.push(path.to_owned());
         if self.kind == ToolKind::Other {
             self.kind = match action {
@@ -84,7 +84,7 @@ impl Shown {
                 FileAction::Write | FileAction::Patch => ToolKind::Edit,
             };
         }
-        self.diffs.extend(edits(path, unified));
+        self.diffs.extend(edits);
     }
 
     /// Where the call worked, if its subject did not say so.
@@ -109,9 +109,14 @@ impl Shown {
     }
 }
 
-/// A unified diff as ACP shows edits; one that cannot be read is shown as it is.
-pub(crate) fn edits(path: &str, unified: Option<&str>) -> Vec<ToolCallContent> {
-    let Some(unified) = unified else { return vec![] };
+/// A unified diff as ACP shows edits; one that cannot be read is shown as it is, one that is too long by its address.
+pub(crate) fn edits(part: &ContentPart) -> Vec<ToolCallContent> {
+    let ContentPart::FileRef { path, diff, diff_blob, .. } = part else { return vec![] };
+    if let Some(blob) = diff_blob {
+        let text = format!("The diff of {path} is too long to be shown here. The daemon has it at {blob}");
+        return vec![ToolCallContent::from(ContentBlock::Text(TextContent::new(text)))];
+    }
+    let Some(unified) = diff else { return vec![] };
     let hunks: Vec<_> = diff::hunks(path, unified).into_iter().map(ToolCallContent::Diff).collect();
     if hunks.is_empty() && !unified.is_empty() {
         return vec![fenced(unified)];

@@ -1,6 +1,6 @@
 //! The changes of files, collected file by file.
 
-use omniglot_schema::ContentPart;
+use omniglot_schema::{ContentPart, FileAction};
 
 use crate::faces::opencode::wire::{DiffStatus, FileDiff};
 
@@ -53,7 +53,16 @@ pub(super) fn changes(parts: &[ContentPart]) -> Vec<FileDiff> {
 }
 
 fn change(part: &ContentPart) -> Option<FileDiff> {
-    let ContentPart::FileRef { path, diff: Some(patch), .. } = part else { return None };
+    let (path, patch) = match part {
+        ContentPart::FileRef { path, diff: Some(patch), .. } => (path, patch),
+        // It is too long for OpenCode's clients, which get all diffs of a session at once.
+        ContentPart::FileRef { path, action, diff_blob: Some(_), .. } => {
+            let status = if *action == FileAction::Write { DiffStatus::Added } else { DiffStatus::Modified };
+            let (additions, deletions) = (0, 0);
+            return Some(FileDiff { file: path.clone(), patch: String::new(), additions, deletions, status });
+        }
+        _ => return None,
+    };
     let count = |sign: char, header: &str| {
         let lines = patch.lines().filter(|line| line.starts_with(sign) && !line.starts_with(header));
         u64::try_from(lines.count()).unwrap_or(u64::MAX)

@@ -5,8 +5,7 @@ use agent_client_protocol_schema::v1::{
     RequestPermissionResponse, ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
 };
 use omniglot_schema::{
-    ContentPart, PermissionEventData, PermissionReply, QuestionEventData, QuestionInfo, RequestMetadata,
-    UniversalEvent,
+    PermissionEventData, PermissionReply, QuestionEventData, QuestionInfo, RequestMetadata, UniversalEvent,
 };
 
 use crate::faces::acp::project::{Call, edits};
@@ -22,10 +21,7 @@ pub(super) fn permission(
     call: Option<&Call>,
     notes: Notes,
 ) -> RequestPermissionRequest {
-    let files = data.metadata.iter().flat_map(|metadata| &metadata.files).flat_map(|part| match part {
-        ContentPart::FileRef { path, diff, .. } => edits(path, diff.as_deref()),
-        _ => vec![],
-    });
+    let files = data.metadata.iter().flat_map(|metadata| &metadata.files).flat_map(edits);
     let detail = data.metadata.iter().filter_map(|metadata| metadata.detail.clone());
     let content: Vec<_> = detail.map(ToolCallContent::from).chain(files).collect();
     let fields = fields(call).title(data.action.clone()).content((!content.is_empty()).then_some(content));
