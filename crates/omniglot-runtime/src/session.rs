@@ -52,8 +52,8 @@ pub(crate) use step::{Step, record_of};
 use turn_process::TurnProcess;
 use undelivered::Undelivered;
 pub(crate) use user_command::UserCommand;
-pub(crate) use work_tree::FileWork;
 use work_tree::WorkTree;
+pub(crate) use work_tree::{FileWork, WorkReport};
 
 /// Resolves when what was said before is committed.
 pub(crate) type Commit = oneshot::Receiver<Result<(), StoreError>>;

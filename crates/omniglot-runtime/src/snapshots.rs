@@ -9,6 +9,7 @@ mod git;
 mod project;
 mod refs;
 mod restore;
+mod rewind;
 mod shadow;
 
 use std::collections::{HashMap, HashSet};
@@ -26,6 +27,7 @@ use crate::process::Supervisor;
 use project::Project;
 pub use refs::{Tree, TurnName};
 pub use restore::{Restore, Restored};
+pub use rewind::{Rewind, Rewound};
 use shadow::Shadow;
 
 /// How long a turn waits for its snapshot.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 use crate::agent::{AgentModeInfo, AgentModelInfo};
-use crate::ids::MessageId;
+use crate::ids::{MessageId, TurnId};
 use crate::listed::Listed;
 use crate::message::MessageAttachment;
 use crate::usage::Usage;
@@ -86,6 +86,9 @@ state! {
     cost_usd: f64,
     /// Messages that wait for the end of the running turn.
     queue: Listed<QueuedMessage>,
+    /// The turn from which on the conversation was taken back, and its changes of files with it. Clients hide what was
+    /// said from there on, until it is restored or another turn begins.
+    reverted_from: TurnId,
     /// The changes of the session in files, where the agent counts them.
     changes: FileChanges,
     /// The subagents that run, as the agent tells them.

@@ -21,6 +21,8 @@ mod listings;
 mod prompts;
 #[path = "opencode_routes/requests.rs"]
 mod requests;
+#[path = "opencode_routes/rewind.rs"]
+mod rewind;
 #[path = "opencode_routes/sessions.rs"]
 mod sessions;
 #[path = "opencode_routes/shell.rs"]

@@ -9,8 +9,8 @@ use tokio::sync::oneshot;
 
 use super::{Hub, lock, present};
 use crate::error::{RuntimeError, some};
-use crate::session::{FileWork, SessionCommand};
-use crate::snapshots::{Before, Restore, Restored, SessionSnapshots};
+use crate::session::{FileWork, SessionCommand, WorkReport};
+use crate::snapshots::{Before, Restore, Restored, Rewind, Rewound, SessionSnapshots};
 
 impl Hub {
     /// Gives the files that a turn changed the content that they had before it. The transcript says so; nothing is
@@ -46,12 +46,27 @@ impl Hub {
             let restored = snapshots.restore(&order).await?;
             let detail = told(&restored, back);
             drop(done.send(restored));
-            Ok(detail)
+            Ok(WorkReport { detail, reverted_from: None })
         };
         self.ask(id, SessionCommand::WorkOnFiles(FileWork(Box::pin(work)))).await?;
         let Restored { turn, paths } = restored.await.map_err(|_| RuntimeError::Stopping)?;
         tracing::info!(session = %id, turn, files = paths.len(), back, "reverted");
         Ok(RevertResponse { turn: omniglot_schema::TurnId(turn), paths })
+    }
+
+    /// Takes back the conversation from a turn on, with the files that were changed from there on, or brings a part of
+    /// it back. The transcript says so and keeps everything; the agent is not told.
+    pub async fn rewind(&self, id: &SessionId, order: Rewind) -> Result<(), RuntimeError> {
+        let record = self.record(id).await?;
+        let snapshots = self.snapshots_of(record.no, &present::request(&record)?);
+        let work = async move {
+            let rewound = snapshots.rewind(&order).await?;
+            let detail = told_of_rewind(&order, &rewound);
+            Ok(WorkReport { detail, reverted_from: Some(order.turns.first().cloned()) })
+        };
+        self.ask(id, SessionCommand::WorkOnFiles(FileWork(Box::pin(work)))).await?;
+        tracing::info!(session = %id, "rewound");
+        Ok(())
     }
 
     pub(super) fn snapshots_of(&self, no: SessionNo, request: &CreateSessionRequest) -> SessionSnapshots {
@@ -84,6 +99,31 @@ impl Hub {
         self.inner.snapshots.sweep(|no| numbers.contains(&no));
         Ok(())
     }
+}
+
+/// The words of the transcript about a rewind, and about all that it cannot take back.
+fn told_of_rewind(order: &Rewind, Rewound { paths, not_kept }: &Rewound) -> String {
+    let files = match paths.len() {
+        0 => "no file had to be changed".to_owned(),
+        1 => format!("1 file: {}", paths.join(", ")),
+        count => format!("{count} files: {}", some(paths)),
+    };
+    let Some(first) = order.turns.first() else {
+        return format!("brought back what was taken back, {files}");
+    };
+    let first = first.as_str();
+    let later = match order.turns.len() {
+        1 => String::new(),
+        count => format!(" and {} later", count - 1),
+    };
+    let not_kept = match not_kept {
+        0 => "",
+        _ => "; turns without a snapshot keep their changes",
+    };
+    format!(
+        "took back turn {first}{later}, {files}{not_kept}. The agent still remembers what was said; effects of commands \
+         outside of these files stay"
+    )
 }
 
 /// The words of the transcript.

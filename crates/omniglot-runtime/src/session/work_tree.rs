@@ -9,7 +9,7 @@ use std::future::{Future, pending};
 use std::pin::Pin;
 use std::time::Duration;
 
-use omniglot_schema::StatusLabel;
+use omniglot_schema::{StatePatch, StatusLabel, TurnId};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -19,8 +19,16 @@ use super::{Answer, Session, answer};
 use crate::error::RuntimeError;
 use crate::snapshots::{Before, SnapshotError, TurnName};
 
-/// Work on the files of a session; its result is what the transcript says about it.
-pub(crate) struct FileWork(pub(crate) Pin<Box<dyn Future<Output = Result<String, RuntimeError>> + Send>>);
+/// Work on the files of a session.
+pub(crate) struct FileWork(pub(crate) Pin<Box<dyn Future<Output = Result<WorkReport, RuntimeError>> + Send>>);
+
+/// The entry of the transcript about work on files.
+#[derive(Debug)]
+pub(crate) struct WorkReport {
+    pub(crate) detail: String,
+    /// The turn from which on the conversation is taken back now; the outer `None` changes nothing.
+    pub(crate) reverted_from: Option<Option<TurnId>>,
+}
 
 impl fmt::Debug for FileWork {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -48,7 +56,7 @@ const HOLD: Duration = Duration::from_secs(1);
 enum Pending {
     Before(JoinHandle<Before>),
     After(JoinHandle<Result<(), SnapshotError>>),
-    Work { task: JoinHandle<Result<String, RuntimeError>>, client: Option<oneshot::Sender<Answer>> },
+    Work { task: JoinHandle<Result<WorkReport, RuntimeError>>, client: Option<oneshot::Sender<Answer>> },
 }
 
 /// The result of what was pending.
@@ -56,7 +64,7 @@ enum Pending {
 pub(super) enum Finished {
     Before(Before),
     After(Result<(), SnapshotError>),
-    Work(Result<String, RuntimeError>, Option<oneshot::Sender<Answer>>),
+    Work(Result<WorkReport, RuntimeError>, Option<oneshot::Sender<Answer>>),
 }
 
 impl WorkTree {
@@ -145,6 +153,10 @@ impl Session {
             Some(Before::Missing(error)) => self.tell_missing(&error),
             None => {}
         }
+        if self.timeline.fold().state.reverted_from.is_some() {
+            // The conversation goes on from where it was taken back to.
+            self.patch(StatePatch { reverted_from: Some(None), ..StatePatch::default() });
+        }
     }
 
     /// Says once that the session has no snapshots although it should.
@@ -167,19 +179,24 @@ impl Session {
             }
             Finished::After(Ok(())) => {}
             Finished::After(Err(error)) => self.tell_missing(&error),
-            Finished::Work(Ok(detail), Some(client)) => self.tell_work(detail, client),
+            Finished::Work(Ok(report), Some(client)) => self.tell_work(report, client),
             Finished::Work(Err(error), Some(client)) => answer(client, Answer::Refused(error)),
             Finished::Work(_, None) => {}
         }
         self.drive();
     }
 
-    fn tell_work(&mut self, detail: String, client: oneshot::Sender<Answer>) {
+    fn tell_work(
+        &mut self,
+        WorkReport { detail, reverted_from }: WorkReport,
+        client: oneshot::Sender<Answer>,
+    ) {
         let timeline = &mut self.timeline;
         self.step.with(|stamp, out| {
             timeline.reopen(stamp, out);
             timeline.status(StatusLabel::Reverted, detail, stamp, out);
         });
+        self.patch(StatePatch { reverted_from, ..StatePatch::default() });
         self.done(Effect::Done, client);
     }
 

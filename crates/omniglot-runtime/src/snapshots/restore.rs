@@ -65,6 +65,13 @@ impl SessionSnapshots {
         Ok(Restored { turn: trees.turn.id.to_string(), paths })
     }
 
+    /// Fails where no snapshot can be taken.
+    pub(super) async fn require_available(&self) -> Result<(), RestoreError> {
+        let shadow = self.shadow()?;
+        self.take(&shadow).await?;
+        Ok(())
+    }
+
     async fn restore_turn(
         &self,
         shadow: &Shadow,

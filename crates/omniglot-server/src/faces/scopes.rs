@@ -125,6 +125,8 @@ const SCOPES: &[(Scope, &[&str])] = &[
             "POST /opencode/session",
             "PATCH /opencode/session/{id}",
             "POST /opencode/session/{id}/fork",
+            "POST /opencode/session/{id}/revert",
+            "POST /opencode/session/{id}/unrevert",
             "POST /opencode/session/{id}/abort",
             "POST /opencode/session/{id}/message",
             "POST /opencode/session/{id}/prompt_async",

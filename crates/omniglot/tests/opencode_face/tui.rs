@@ -150,14 +150,3 @@ fn a_command_after_an_exclamation_mark_is_run() {
     terminal.press("Enter");
     terminal.sees("from-the-2-shell");
 }
-
-/// B5: a command of the interface that is not served says so.
-#[test]
-fn an_undo_that_is_not_served_is_refused_on_the_screen() {
-    let (daemon, client) = (mock(), OpenCode::default());
-    let terminal = open(&client, &daemon, &[]);
-    prompt(&terminal, "[[text]]");
-    answered(&terminal, "as a real model does.");
-    prompt(&terminal, "/undo");
-    terminal.sees("undo and redo are not served");
-}

@@ -35,7 +35,6 @@ async fn what_is_not_served_is_a_problem_in_json() {
         (Method::GET, "/api/model"),
         (Method::GET, ""),
         (Method::POST, "/session/ses_x/share"),
-        (Method::POST, "/session/ses_x/revert"),
         (Method::GET, "/session/ses_none"),
         (Method::GET, "/session/nonsense"),
         (Method::POST, "/permission/per_x/reply"),

@@ -77,7 +77,7 @@ async fn a_refusal_that_the_program_would_drop_comes_over_its_stream() {
     let mut events = face.stream("/global/event").await;
     let body = Some(json!({ "command": "true", "messageID": "msg_1" }));
     for (action, words) in
-        [("shell", "enabled"), ("revert", "undo"), ("share", "shared"), ("nothing", "not served")]
+        [("shell", "enabled"), ("revert", "no message"), ("share", "shared"), ("nothing", "not served")]
     {
         let path = format!("/session/{session}/{action}");
         let (status, message) = face.refused(Method::POST, &path, body.clone()).await;

@@ -14,6 +14,7 @@ pub(super) mod initial_state;
 mod messages;
 pub(super) mod provider_list;
 mod requests;
+mod rewound;
 mod state;
 mod subagents;
 mod text;
@@ -30,6 +31,7 @@ use omniglot_timeline::view::{Change, Message, View};
 use self::diffs::Diffs;
 use self::messages::Messages;
 use self::requests::PendingRequest;
+use self::rewound::BegunTurn;
 use self::subagents::Subagent;
 use self::text::TextPart;
 use self::tool::CallPart;
@@ -90,6 +92,9 @@ pub struct Projector {
     todos: Vec<Todo>,
     diffs: Diffs,
     turn: Option<Turn>,
+    turns: Vec<BegunTurn>,
+    /// The message from which on the conversation is taken back.
+    hidden_from: Option<Id>,
     /// The user's last message that was delivered.
     user: Option<Id>,
     waiting: Vec<Waiting>,
@@ -126,6 +131,8 @@ impl Projector {
             todos: vec![],
             diffs: Diffs::default(),
             turn: None,
+            turns: vec![],
+            hidden_from: None,
             user: None,
             waiting: vec![],
             view: View::default(),

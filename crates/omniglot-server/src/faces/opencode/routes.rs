@@ -15,6 +15,7 @@ mod prompts;
 pub(super) mod refusal;
 mod refused_on_screen;
 mod requests;
+mod rewind;
 mod server;
 mod sessions;
 mod shell;
@@ -109,6 +110,8 @@ fn session_table() -> Router<Unscoped<Face>> {
         .route("/session/{id}/command", post(prompts::command))
         .route("/session/{id}/shell", post(shell::shell))
         .route("/session/{id}/summarize", post(prompts::summarize))
+        .route("/session/{id}/revert", post(rewind::revert))
+        .route("/session/{id}/unrevert", post(rewind::unrevert))
 }
 
 /// The routes of agents' permissions and questions.
@@ -130,9 +133,6 @@ async fn no_route(method: Method, uri: Uri) -> Refusal {
         return no_version_2();
     }
     Refusal::not_found(match path.rsplit('/').next() {
-        Some("revert" | "unrevert") => {
-            "undo and redo are not served here: messages and files stay as they are".to_owned()
-        }
         Some("share") => "sessions cannot be shared from here".to_owned(),
         _ => format!("{method} {path} is not served for OpenCode's clients"),
     })

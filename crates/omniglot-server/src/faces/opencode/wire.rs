@@ -20,8 +20,8 @@ pub use message::{
 pub use part::{Attachment, Part, PartBody, Span, ToolPart, ToolState};
 pub use request::{PermissionRequest, QuestionInfo, QuestionOption, QuestionRequest, Reply, ToolReference};
 pub use session::{
-    CacheTokens, DiffStatus, FileDiff, Session, SessionModel, SessionSummary, SessionTime, Status, Todo,
-    Tokens,
+    CacheTokens, DiffStatus, FileDiff, Session, SessionModel, SessionRevert, SessionSummary, SessionTime,
+    Status, Todo, Tokens,
 };
 
 /// A record whose keys belong to a tool, not to us.

@@ -14,7 +14,7 @@ pub const VERSION: &str = "1.18.33";
 impl Projector {
     pub(super) fn patched(&mut self, patch: &StatePatch) {
         let changed = self.state.apply(patch.clone());
-        let compacting = self.compacting;
+        let (compacting, hidden_from) = (self.compacting, self.hidden_from.clone());
         if let Some(activity) = changed.activity {
             self.activity_is(activity);
         }
@@ -24,10 +24,14 @@ impl Projector {
         if changed.todos.is_some() {
             self.todos_changed();
         }
+        if let Some(turn) = &changed.reverted_from {
+            self.reverted_from_is(turn.as_ref());
+        }
         let of_record = changed.title.is_some()
             || changed.model.is_some()
             || changed.variant.is_some()
             || changed.agent_mode.is_some()
+            || self.hidden_from != hidden_from
             || self.compacting != compacting;
         // In a turn, what it costs is told at its end.
         if of_record || (changed.cost_usd.is_some() && self.turn.is_none()) {
@@ -93,6 +97,7 @@ pub(super) fn session(of: &Projector) -> Session {
         agent: Some(of.mode()),
         model: Some(SessionModel { id: model_id, provider_id, variant }),
         version: VERSION.to_owned(),
+        revert: of.revert(),
         time: SessionTime { created: of.summary.created, updated: of.now, compacting: of.compacting },
     }
 }

@@ -61,6 +61,7 @@ impl Projector {
             slug: subagent.id.to_string(),
             parent_id: Some(subagent.parent.clone()),
             summary: None,
+            revert: None,
             cost: 0.0,
             tokens: Tokens::default(),
             title: subagent.title.clone(),

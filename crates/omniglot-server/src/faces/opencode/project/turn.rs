@@ -6,6 +6,7 @@ use omniglot_schema::{
 use omniglot_timeline::view;
 
 use super::diffs::Diffs;
+use super::rewound::BegunTurn;
 use super::{DEFAULT_MODEL, Projector, failure};
 use crate::faces::opencode::wire::ids::{Id, fingerprint};
 use crate::faces::opencode::wire::{
@@ -41,6 +42,8 @@ impl Projector {
     }
 
     pub(super) fn turn_started(&mut self, turn: &view::Turn) {
+        self.forget_hidden();
+        self.turns.push(BegunTurn { id: turn.id.clone(), users: vec![] });
         self.say_status(Status::Busy);
         let (posted, client_ids) = (turn.message.clone(), turn.client_ids.clone());
         self.turn = Some(Turn { posted, client_ids, ..Turn::default() });
@@ -100,7 +103,7 @@ impl Projector {
             None => {
                 let id = self.ids.message(self.now);
                 self.say_user(id.clone());
-                self.user = Some(id.clone());
+                self.user_is(id.clone());
                 id
             }
         }

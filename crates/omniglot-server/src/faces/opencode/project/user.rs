@@ -60,6 +60,7 @@ impl Projector {
         if delivered {
             return;
         }
+        self.forget_hidden();
         let id = self.name_message(&message.client_ids);
         self.say_user(id.clone());
         let text = std::iter::once(text_part(message.message.clone()));
@@ -84,13 +85,19 @@ impl Projector {
             }
         };
         self.say_user(id.clone());
-        self.user = Some(id.clone());
+        self.user_is(id.clone());
         if let Some(turn) = &mut self.turn {
             turn.user = Some(id.clone());
             turn.user_items.push((message.item.item_id.clone(), id.clone()));
         }
         // An agent may take its time to name the message, and its words are here already.
         self.say_parts(&id, message.item.content.iter().filter_map(said).collect(), &client_ids);
+    }
+
+    /// The turn that runs answers this message.
+    pub(super) fn user_is(&mut self, id: Id) {
+        self.turns.last_mut().into_iter().for_each(|turn| turn.users.push(id.clone()));
+        self.user = Some(id);
     }
 
     pub(super) fn user_completed(&mut self, message: &Message) {

@@ -138,6 +138,15 @@ pub(crate) struct Fork {
     pub(crate) message_id: Option<String>,
 }
 
+/// `POST /session/{id}/revert`.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Revert {
+    #[serde(rename = "messageID", default)]
+    pub(crate) message_id: String,
+    #[serde(rename = "partID")]
+    pub(crate) part_id: Option<String>,
+}
+
 /// `PATCH /session/{id}`.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Change {

@@ -87,7 +87,7 @@ pub(crate) async fn show(face: Face, shown: Shown) -> Result<Json<Session>, Refu
     found.map(Json).ok_or_else(|| Refusal::no_session(&subagent))
 }
 
-async fn record(face: &Face, id: &SessionId) -> Result<Json<Session>, Refusal> {
+pub(super) async fn record(face: &Face, id: &SessionId) -> Result<Json<Session>, Refusal> {
     let session = face.view(id, |live| live.projector().session()).await;
     session.map(Json).map_err(|error| Refusal::from(error).session(id))
 }

@@ -25,7 +25,16 @@ pub struct Session {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<SessionModel>,
     pub version: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revert: Option<SessionRevert>,
     pub time: SessionTime,
+}
+
+/// The message from which on the conversation is taken back.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SessionRevert {
+    #[serde(rename = "messageID")]
+    pub message_id: Id,
 }
 
 /// Lines changed since the session began.
