@@ -22,6 +22,8 @@ mod sdk;
 mod tui;
 #[path = "opencode_face/tui_agents.rs"]
 mod tui_agents;
+#[path = "opencode_face/tui_refusals.rs"]
+mod tui_refusals;
 #[path = "opencode_face/tui_undo.rs"]
 mod tui_undo;
 #[path = "opencode_face/web.rs"]

@@ -1,5 +1,6 @@
 //! B5: a person's own command, and refusals that the terminal interface would drop.
 
+use omniglot_schema::{CreateTokenRequest, Scope};
 use omniglot_testkit::daemon::{Daemon, Setup};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -76,20 +77,51 @@ async fn a_refusal_that_the_program_would_drop_comes_over_its_stream() {
     let session = face.session().await;
     let mut events = face.stream("/global/event").await;
     let body = Some(json!({ "command": "true", "messageID": "msg_1" }));
-    for (action, words) in
-        [("shell", "enabled"), ("revert", "no message"), ("share", "shared"), ("nothing", "not served")]
-    {
-        let path = format!("/session/{session}/{action}");
-        let (status, message) = face.refused(Method::POST, &path, body.clone()).await;
-        assert!((400..500).contains(&status) && message.contains(words), "{action}: {status} {message}");
+    let of_session = |action: &str| format!("/session/{session}/{action}");
+    for (method, path, words) in [
+        (Method::POST, of_session("shell"), "enabled"),
+        (Method::POST, of_session("revert"), "no message"),
+        (Method::POST, of_session("share"), "shared"),
+        (Method::POST, of_session("fork"), "as a whole"),
+        (Method::POST, of_session("nothing"), "not served"),
+        (Method::POST, "/session/ses_none/abort".to_owned(), "no session"),
+        (Method::PUT, "/auth/anthropic".to_owned(), "not served"),
+        (Method::POST, "/mcp/x/connect".to_owned(), "not served"),
+        (Method::PATCH, "/config".to_owned(), "has no PATCH"),
+        (Method::POST, "/tui/publish".to_owned(), "not served"),
+    ] {
+        let (status, message) = face.refused(method, &path, body.clone()).await;
+        assert!((400..500).contains(&status) && message.contains(words), "{path}: {status} {message}");
         let seen = events.until("tui.toast.show").await;
         let toast = &event(seen.last().unwrap())["properties"];
         assert_eq!((&toast["message"], &toast["variant"]), (&json!(message), &json!("error")));
     }
     let other = Face::of(&daemon);
+    other.refused(Method::PUT, "/auth/anthropic", body.clone()).await;
     other.refused(Method::POST, &format!("/session/{session}/revert"), body.clone()).await;
     face.post(&format!("/session/{session}/abort"), json!({})).await;
     face.prompt(&session, "[[text:1]]").await;
     let seen = events.until("session.idle").await;
+    assert!(seen.iter().all(|frame| event(frame)["type"] != "tui.toast.show"), "{seen:?}");
+}
+
+/// Others learn nothing of what somebody was refused.
+#[tokio::test]
+async fn a_refusal_comes_over_the_streams_of_its_caller_alone() {
+    let daemon = daemon();
+    let token = |name: &str| {
+        let (name, scope) = (name.to_owned(), Scope::Drive);
+        let request = CreateTokenRequest { name, scope, sessions: None, expires_in_seconds: None };
+        let client = daemon.client.clone();
+        async move { client.create_token(&request).await.unwrap().secret }
+    };
+    let face = Face::of_a_program(&daemon).with_token(token("one").await);
+    let other = Face::of_a_program(&daemon).with_token(token("other").await);
+    let (mut own, mut others) = (face.stream("/event").await, other.stream("/event").await);
+    face.refused(Method::POST, "/session/ses_none/abort", None).await;
+    own.until("tui.toast.show").await;
+    let session = other.session().await;
+    other.prompt(&session, "[[text:1]]").await;
+    let seen = others.until("session.idle").await;
     assert!(seen.iter().all(|frame| event(frame)["type"] != "tui.toast.show"), "{seen:?}");
 }

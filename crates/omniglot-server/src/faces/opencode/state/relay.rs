@@ -8,7 +8,7 @@ mod listeners;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use omniglot_runtime::{Hub, RuntimeError};
+use omniglot_runtime::{Caller, Hub, RuntimeError};
 use omniglot_schema::SessionId;
 use omniglot_store::{Changes, SessionChange, SessionNo, SessionRecord};
 use tokio::sync::Notify;
@@ -16,7 +16,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use self::listeners::Listener;
 use super::active_views::ActiveViews;
-use super::ring::{Frame, SharedRing};
+use super::ring::{Frame, SharedRing, TokenName};
 use super::session_view::{SessionView, encode, farewell};
 use super::view_cache::{Shared, ViewCache};
 use super::windows::Windows;
@@ -103,19 +103,15 @@ impl Relay {
         &self.windows
     }
 
-    /// Emits an event about a session that is not in its log.
-    pub(crate) fn announce_in(&self, record: &SessionRecord, payload: Payload) {
-        let directory = Hub::info(record).ok().and_then(|info| info.directory).unwrap_or_default();
-        let json = encode(&OcEvent::loose(jiff::Timestamp::now().as_millisecond(), payload));
-        let (session, directory) = (Some(record.no), directory.into());
-        self.ring.push(vec![Frame { session, sequence: None, directory, json }]);
+    /// Emits an event of the server itself to the caller's own streams that show the directory.
+    pub(crate) fn announce_to(&self, caller: &Caller, directory: &str, payload: Payload) {
+        let only_for = Some(TokenName::of(caller));
+        self.ring.push(vec![Frame { only_for, ..loose(directory, payload) }]);
     }
 
     /// Emits an event of the server itself to all global streams.
     pub(crate) fn announce(&self, payload: Payload) {
-        let event = OcEvent::loose(jiff::Timestamp::now().as_millisecond(), payload);
-        let json = encode(&event);
-        self.ring.push(vec![Frame { session: None, sequence: None, directory: "".into(), json }]);
+        self.ring.push(vec![loose("", payload)]);
     }
 
     /// Emits the deletion, so that clients remove the session from their lists.
@@ -230,6 +226,12 @@ impl Relay {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A frame about no session.
+fn loose(directory: &str, payload: Payload) -> Frame {
+    let json = encode(&OcEvent::loose(jiff::Timestamp::now().as_millisecond(), payload));
+    Frame { session: None, sequence: None, directory: directory.into(), only_for: None, json }
 }
 
 /// The activity of a session after all its events.

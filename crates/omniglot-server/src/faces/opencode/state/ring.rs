@@ -7,6 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
+use omniglot_runtime::Caller;
 use omniglot_store::SessionNo;
 use tokio::sync::watch;
 
@@ -21,8 +22,20 @@ pub(crate) struct Frame {
     /// The sequence of the event that the frame was made from; `None` for the deletion of the session.
     pub(crate) sequence: Option<u64>,
     pub(crate) directory: Arc<str>,
+    /// `None` for every caller who sees the session.
+    pub(crate) only_for: Option<TokenName>,
     /// `{"id", "type", "properties"}`.
     pub(crate) json: Bytes,
+}
+
+/// The token of a caller; the daemon's own has no id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TokenName(Option<String>);
+
+impl TokenName {
+    pub(crate) fn of(caller: &Caller) -> Self {
+        Self(caller.token_id().map(str::to_owned))
+    }
 }
 
 /// Positions count frames from the daemon's start.
@@ -146,6 +159,7 @@ mod tests {
             session: Some(SessionNo(1)),
             sequence: Some(1),
             directory: "/".into(),
+            only_for: None,
             json: vec![b'x'; size].into(),
         }
     }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use omniglot_runtime::{Hub, RuntimeError};
 use omniglot_store::SessionNo;
 
-use super::ring::Frame;
+use super::ring::{Frame, TokenName};
 
 pub(crate) struct SeenSessions {
     hub: Hub,
@@ -24,6 +24,9 @@ impl SeenSessions {
 
     /// Whether the caller may see this frame. One about no session is about the server.
     pub(crate) async fn shows(&mut self, frame: &Frame) -> bool {
+        if frame.only_for.as_ref().is_some_and(|token| *token != TokenName::of(self.hub.caller())) {
+            return false;
+        }
         let (Some(known), Some(session)) = (&mut self.known, frame.session) else { return true };
         if let Some(seen) = known.get(&session) {
             return *seen;

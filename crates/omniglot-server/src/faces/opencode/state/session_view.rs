@@ -112,6 +112,7 @@ impl SessionView {
             session: Some(self.no),
             sequence: Some(sequence),
             directory: self.directory.clone(),
+            only_for: None,
             json: encode(event),
         }
     }
@@ -177,7 +178,7 @@ pub(crate) fn farewell(record: &SessionRecord) -> Result<Frame, RuntimeError> {
     let directory = info.directory.as_str().into();
     let payload = Payload::SessionDeleted { session_id: info.id.clone(), info };
     let event = OcEvent::loose(jiff::Timestamp::now().as_millisecond(), payload);
-    Ok(Frame { session: Some(record.no), sequence: None, directory, json: encode(&event) })
+    Ok(Frame { session: Some(record.no), sequence: None, directory, only_for: None, json: encode(&event) })
 }
 
 #[cfg(test)]
