@@ -4,7 +4,7 @@
 //! to an agent from the start, so such a session is made anew under its id.
 
 use omniglot_agents::Open;
-use omniglot_schema::{CreateSessionRequest, EventData, SessionId, UniversalEvent};
+use omniglot_schema::{CreateSessionRequest, EventData, QuestionPolicy, SessionId, UniversalEvent};
 use omniglot_store::SessionRecord;
 
 use super::create::open_of;
@@ -54,6 +54,16 @@ impl Hub {
             self.place_skills(id, &present::request(&before)?)?;
         }
         reassigned
+    }
+
+    /// Deletes a session that a program has made for a message which was refused: nobody is in it, and nothing was done.
+    pub async fn delete_unattended(&self, id: &SessionId) -> Result<(), RuntimeError> {
+        let record = self.record(id).await?;
+        let is_attended = present::request(&record)?.questions != Some(QuestionPolicy::Reject);
+        if is_attended || !self.is_unused_row(&record).await? {
+            return Ok(());
+        }
+        self.delete(id).await
     }
 
     async fn replace_agent(

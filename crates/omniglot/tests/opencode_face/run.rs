@@ -95,6 +95,19 @@ fn an_agent_is_chosen_as_the_provider_of_a_model() {
     assert!(text.contains("Hello from the mock agent."), "{text}");
 }
 
+/// B18: the session that was made for the prompt goes with it.
+#[tokio::test]
+async fn a_run_with_a_model_that_nobody_has_says_so_and_leaves_no_session() {
+    let (daemon, client) = (mock(), OpenCode::default());
+    for model in ["nosuch/x", "mock/nosuch"] {
+        let output = client.run(&daemon, &["--model", model, "[[text]]"]);
+        let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(complaint.contains("nosuch"), "{complaint}");
+    }
+    let left = daemon.client.list(&Default::default()).await.unwrap();
+    assert!(left.is_empty(), "{left:?}");
+}
+
 #[test]
 fn claude_answers_and_runs_what_is_allowed() {
     let (real, client) = (Real::claude(), OpenCode::default());

@@ -32,8 +32,10 @@ pub(crate) async fn prompt(
 ) -> Result<Json<MessageWithParts>, Refusal> {
     let name = name_of(prompt.message_id.as_deref());
     heard(&face, &id, &headers).await?;
-    let posted = post_prompt(&face, &id, &name, prompt).await.map_err(|refusal| refusal.session(&id))?;
-    answer(&face, &id, &name, &posted).await
+    match post_prompt(&face, &id, &name, prompt).await {
+        Ok(posted) => answer(&face, &id, &name, &posted).await,
+        Err(refusal) => Err(refused(&face, &id, &headers, refusal).await),
+    }
 }
 
 pub(crate) async fn prompt_async(
@@ -84,8 +86,10 @@ pub(crate) async fn command(
         ..Prompt::default()
     };
     heard(&face, &id, &headers).await?;
-    let posted = post_prompt(&face, &id, &name, prompt).await.map_err(|refusal| refusal.session(&id))?;
-    answer(&face, &id, &name, &posted).await
+    match post_prompt(&face, &id, &name, prompt).await {
+        Ok(posted) => answer(&face, &id, &name, &posted).await,
+        Err(refusal) => Err(refused(&face, &id, &headers, refusal).await),
+    }
 }
 
 pub(crate) async fn summarize(face: Face, InSession(id): InSession) -> Result<Json<bool>, Refusal> {
@@ -109,6 +113,17 @@ pub(super) fn name_of(requested: Option<&str>) -> String {
 fn model_of(text: &str) -> Option<ModelChoice> {
     let (provider_id, model_id) = text.split_once('/')?;
     Some(ModelChoice { provider_id: provider_id.into(), model_id: model_id.into(), variant: None })
+}
+
+/// Ends with a refusal. `opencode run` makes a session for its prompt, and one whose prompt is refused is of no use.
+async fn refused(face: &Face, id: &SessionId, headers: &HeaderMap, refusal: Refusal) -> Refusal {
+    if is_program(headers) {
+        let (hub, session) = (face.app.hub.clone(), id.clone());
+        if let Err(problem) = complete(async move { hub.delete_unattended(&session).await }).await {
+            tracing::debug!(session = %id, problem = ?problem.details(), "the session of a refused prompt stays");
+        }
+    }
+    refusal.session(id)
 }
 
 async fn post_prompt(face: &Face, id: &SessionId, name: &str, mut prompt: Prompt) -> Result<Posted, Refusal> {
