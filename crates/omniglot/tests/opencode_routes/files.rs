@@ -12,7 +12,7 @@ async fn files_are_found_by_a_few_letters() {
     let face = Face::of(&daemon);
     std::fs::create_dir(daemon.work().join("mail")).unwrap();
     std::fs::write(daemon.work().join("main.py"), "").unwrap();
-    let found = face.get("/api/fs/find?query=mai&limit=20").await;
+    let found = Face::of_a_program(&daemon).get("/api/fs/find?query=mai&limit=20").await;
     let (folder, file) =
         (json!({ "path": "mail/", "type": "directory" }), json!({ "path": "main.py", "type": "file" }));
     assert_eq!(found["data"], json!([folder, file]));

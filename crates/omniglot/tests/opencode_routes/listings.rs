@@ -95,12 +95,13 @@ async fn private_files_of_the_daemon_are_neither_found_nor_attached() {
     let data = daemon.data();
     std::fs::write(data.join("shared/token.txt"), "").unwrap();
     std::os::unix::fs::symlink("data/private", daemon.home().join("link")).unwrap();
+    let program = Face::of_a_program(&daemon);
     let find = |route: &str, dir: &std::path::Path| format!("{route}?query=token&directory={}", encoded(dir));
     let found = face.get(&find("/find/file", &data)).await;
     assert_eq!(found, serde_json::json!(["shared/token.txt"]));
     for dir in [data.join("private"), daemon.home().join("link"), data.join("shared/../private")] {
         for route in ["/find/file", "/api/fs/find"] {
-            let (status, message) = face.refused(Method::GET, &find(route, &dir), None).await;
+            let (status, message) = program.refused(Method::GET, &find(route, &dir), None).await;
             assert_eq!(status, 400, "{message}");
         }
         let url = format!("file://{}/token", dir.display());
@@ -112,18 +113,27 @@ async fn private_files_of_the_daemon_are_neither_found_nor_attached() {
     }
 }
 
-/// B17: a client that probes for version 2 is told that there is none.
+/// B17: a client that probes for version 2 is told that there is none. The exceptions are one route for the terminal
+/// interface, which finds files by no other, and one for web pages, which make their first screen from no other.
 #[tokio::test]
-async fn nothing_of_the_second_version_is_served() {
+async fn of_the_second_version_each_client_gets_no_more_than_the_one_route_that_it_needs() {
+    const FILES: &str = "/api/fs/find?query=x";
+    const SESSIONS: &str = "/api/session?limit=5000&order=desc";
     let daemon = daemon();
-    let face = Face::of(&daemon);
-    for path in
-        ["/api/health", "/api/session", "/api/session?limit=5000&order=desc", "/api/agent", "/api/fs/list"]
-    {
-        let (status, message) = face.refused(Method::GET, path, None).await;
-        assert_eq!((status, message.contains("version 1")), (404, true), "{path}: {message}");
+    let (script, program) = (Face::of(&daemon), Face::of_a_program(&daemon));
+    let page = script.clone().with_header("origin", &daemon.url);
+    let cases = [(&script, &[][..]), (&program, &[FILES]), (&page, &[SESSIONS])];
+    for (face, served) in cases {
+        for path in ["/api/health", "/api/session", SESSIONS, "/api/agent", "/api/fs/list", FILES] {
+            if served.iter().any(|served| served.split('?').next() == path.split('?').next()) {
+                assert!(face.get(path).await["data"].is_array(), "{path}");
+                continue;
+            }
+            let (status, message) = face.refused(Method::GET, path, None).await;
+            assert_eq!((status, message.contains("version 1")), (404, true), "{path}: {message}");
+        }
+        assert_eq!(face.refused(Method::POST, "/api/session", None).await.0, 404);
     }
-    assert_eq!(face.refused(Method::POST, "/api/session", None).await.0, 404);
 }
 
 /// B5: clients offer no sharing. B14: `/compact` is their own command.

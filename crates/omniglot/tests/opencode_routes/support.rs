@@ -5,6 +5,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
 use omniglot_testkit::daemon::{Daemon, Setup};
+use reqwest::header::HeaderMap;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
@@ -20,6 +21,7 @@ pub(crate) fn daemon() -> Daemon {
 pub(crate) struct Face {
     base: String,
     token: String,
+    headers: HeaderMap,
     http: reqwest::Client,
 }
 
@@ -30,11 +32,16 @@ impl Face {
 
     pub(crate) fn at(daemon: &Daemon, prefix: &str) -> Self {
         let base = format!("{}{prefix}", daemon.url);
-        Self { base, token: daemon.token.clone(), http: reqwest::Client::new() }
+        Self { base, token: daemon.token.clone(), headers: HeaderMap::new(), http: reqwest::Client::new() }
     }
 
     pub(crate) fn with_token(self, token: String) -> Self {
         Self { token, ..self }
+    }
+
+    pub(crate) fn with_header(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.insert(name, value.parse().unwrap());
+        self
     }
 
     /// As `opencode run` and the terminal interface, which say who they are.
@@ -45,7 +52,7 @@ impl Face {
 
     pub(crate) async fn ask(&self, method: Method, path: &str, body: Option<Value>) -> Response {
         let request = self.http.request(method, format!("{}{path}", self.base));
-        let request = request.basic_auth("opencode", Some(&self.token));
+        let request = request.basic_auth("opencode", Some(&self.token)).headers(self.headers.clone());
         let request = match body {
             Some(body) => request.json(&body),
             None => request,

@@ -64,7 +64,8 @@ fn server_table() -> Router<Unscoped<Face>> {
         .route("/global/event", get(server::global_event))
         .route("/global/health", get(server::health))
         .route("/global/config", get(listings::config))
-        // Of version 2 nothing else: the web page lists sessions, and the terminal interface files, by no other route.
+        // Of version 2 nothing else, and each for one client: the web page lists sessions, and the terminal interface
+        // finds files, by no other route.
         .route("/api/session", get(page_sessions::list))
         .route("/api/fs/find", get(files::api_find))
         .route("/find", get(files::find_text))

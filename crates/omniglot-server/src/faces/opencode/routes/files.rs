@@ -10,11 +10,14 @@ use std::path::Path;
 
 use axum::Json;
 use axum::extract::Query;
+use http::HeaderMap;
 use omniglot_runtime::confined::{OpenError, Root};
 use serde::{Deserialize, Serialize};
 
 use crate::faces::opencode::Face;
 use crate::faces::opencode::routes::directory::Directory;
+use crate::faces::opencode::routes::page_sessions::no_version_2;
+use crate::faces::opencode::routes::prompts::is_program;
 use crate::faces::opencode::routes::refusal::Refusal;
 use crate::faces::opencode::state::project_info::ProjectInfo;
 use entries::{Content, Node};
@@ -61,11 +64,16 @@ struct LocationProject {
     directory: String,
 }
 
+/// Finds files for the terminal interface, which has no other route for them. To everybody else there is no version 2.
 pub(crate) async fn api_find(
     face: Face,
     directory: Directory,
+    headers: HeaderMap,
     Query(query): Query<FindQuery>,
 ) -> Result<Json<Found>, Refusal> {
+    if !is_program(&headers) {
+        return Err(no_version_2());
+    }
     let place = ProjectInfo::of(&directory.path());
     let limit = query.limit.unwrap_or(USUAL).min(MOST);
     let work = move |root: &Root| Ok(find(root, &query.query, limit, |_| true));

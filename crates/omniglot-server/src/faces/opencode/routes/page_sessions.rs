@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::faces::opencode::Face;
 use crate::faces::opencode::routes::directory::Directory;
+use crate::faces::opencode::routes::prompts::is_program;
 use crate::faces::opencode::routes::refusal::Refusal;
 use crate::faces::opencode::state::session_view::quick_record;
 use crate::faces::opencode::wire::ids::Id;
@@ -58,14 +59,14 @@ impl From<Session> for ApiSession {
     }
 }
 
-/// Lists the sessions for the web page. A program that looks for version 2 of the API sends no `Origin`, and finds
-/// nothing.
+/// Lists the sessions for the web page: a browser names an `Origin`, which was checked to be an allowed one. A program
+/// that looks for version 2 of the API names none, and finds nothing.
 pub(crate) async fn list(
     face: Face,
     directory: Directory,
     headers: HeaderMap,
 ) -> Result<Json<ApiSessions>, Refusal> {
-    if !headers.contains_key(ORIGIN) {
+    if !headers.contains_key(ORIGIN) || is_program(&headers) {
         return Err(no_version_2());
     }
     let sessions = face.app.hub.list_with_state(Default::default()).await?;
