@@ -3608,6 +3608,7 @@ class SessionState(TypedDict):
     The cost of the session in US dollars.
     """
     queue: NotRequired[ListedQueuedMessage | None]
+    reverted_from: NotRequired[TurnId | None]
     changes: NotRequired[FileChanges | None]
     subagents: NotRequired[ListedValue | None]
     team: NotRequired[Team | None]
@@ -3653,6 +3654,7 @@ class StatePatch(TypedDict):
     The cost of the session in US dollars.
     """
     queue: NotRequired[ListedQueuedMessage | None]
+    reverted_from: NotRequired[TurnId | None]
     changes: NotRequired[FileChanges | None]
     subagents: NotRequired[ListedValue | None]
     team: NotRequired[Team | None]

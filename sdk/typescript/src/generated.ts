@@ -3492,6 +3492,7 @@ export interface components {
              */
             cost_usd?: number | null;
             queue?: components["schemas"]["Listed_QueuedMessage"] | null;
+            reverted_from?: components["schemas"]["TurnId"] | null;
             changes?: components["schemas"]["FileChanges"] | null;
             subagents?: components["schemas"]["Listed_Value"] | null;
             team?: components["schemas"]["Team"] | null;
@@ -3616,6 +3617,7 @@ export interface components {
              */
             cost_usd?: number | null;
             queue?: components["schemas"]["Listed_QueuedMessage"] | null;
+            reverted_from?: components["schemas"]["TurnId"] | null;
             changes?: components["schemas"]["FileChanges"] | null;
             subagents?: components["schemas"]["Listed_Value"] | null;
             team?: components["schemas"]["Team"] | null;
