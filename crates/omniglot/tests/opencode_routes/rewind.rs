@@ -153,7 +153,7 @@ async fn a_message_that_is_not_there_or_only_a_part_of_one_is_refused() {
     assert_eq!(it.lines(), 2);
 }
 
-/// What was kept of no turn stays, and is told.
+/// Nothing can be restored where nothing is kept.
 #[tokio::test]
 async fn without_snapshots_an_undo_says_why() {
     let daemon = omniglot_testkit::daemon::Setup::new(env!("CARGO_BIN_EXE_omniglot"))
