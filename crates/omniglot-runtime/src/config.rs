@@ -105,6 +105,9 @@ pub struct Limits {
     /// The size over which the database refuses to grow; unlimited when absent.
     #[serde(deserialize_with = "units::some_bytes")]
     pub database_bytes: Option<u64>,
+    /// How long the log may be at one write before the daemon counts as not ready.
+    #[serde(deserialize_with = "units::positive")]
+    pub writer_stall_seconds: u64,
 }
 
 impl Default for Limits {
@@ -118,6 +121,7 @@ impl Default for Limits {
             skills_seconds: 60,
             live_agents: 16,
             database_bytes: None,
+            writer_stall_seconds: 5,
         }
     }
 }

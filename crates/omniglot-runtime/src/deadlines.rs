@@ -1,4 +1,4 @@
-//! How long the runtime waits for an agent, in each of the situations in which it waits.
+//! How long the runtime waits, for an agent or for the disk, in each of the situations in which it waits.
 
 use std::time::Duration;
 
@@ -18,6 +18,8 @@ pub struct Deadlines {
     pub idle: Duration,
     /// How long an agent may be silent within a turn.
     pub silence: Option<Duration>,
+    /// How long the log may be at one write before the daemon counts as not ready.
+    pub writer_stall: Duration,
 }
 
 impl Deadlines {
@@ -30,6 +32,7 @@ impl Deadlines {
             interrupt_producing: default.interrupt_producing.min(silent),
             idle: Duration::from_secs(limits.idle_seconds),
             silence: limits.silence_seconds.map(Duration::from_secs),
+            writer_stall: Duration::from_secs(limits.writer_stall_seconds),
             ..default
         }
     }
@@ -44,6 +47,7 @@ impl Default for Deadlines {
             stop: Duration::from_secs(1),
             idle: Duration::from_secs(600),
             silence: None,
+            writer_stall: Duration::from_secs(5),
         }
     }
 }

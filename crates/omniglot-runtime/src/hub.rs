@@ -39,6 +39,7 @@ mod tokens;
 mod upload;
 mod user_command;
 mod worktree;
+mod writer_stall;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -22,7 +22,7 @@ use crate::process::guard::wire::{AgentStdio, Order, Report};
 
 pub mod guard;
 pub(crate) mod handle;
-mod launch;
+pub(crate) mod launch;
 pub mod lines;
 pub(crate) mod orphans;
 pub(crate) mod piped;

@@ -300,3 +300,27 @@ async fn an_address_of_the_network_needs_a_token() {
     assert!(matches!(refused, ServeError::OpenToTheNetwork(_)));
     daemon.stop().await;
 }
+
+/// D7, P22.
+#[tokio::test]
+async fn a_daemon_whose_disk_hangs_is_not_ready_and_says_so() {
+    let daemon = Daemon::start().await;
+    let readiness = async || {
+        let answer = reqwest::get(format!("{}/readyz", daemon.url)).await.unwrap();
+        (answer.status().as_u16(), answer.text().await.unwrap())
+    };
+    assert_eq!(readiness().await.0, 200);
+    let hold = daemon.store.hold_writer();
+    let (_, reason) = loop {
+        match readiness().await {
+            (200, _) => {}
+            other => break other,
+        }
+    };
+    assert!(reason.contains("writer_stall_seconds"), "{reason}");
+    assert_eq!(readiness().await.0, 503);
+    drop(hold);
+    daemon.store.written().await.unwrap();
+    while readiness().await.0 != 200 {}
+    daemon.stop().await;
+}

@@ -6,7 +6,8 @@ mod retention;
 use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::time::Duration;
 
 use omniglot_schema::{AuditCall, AuditEntry, Labels, SessionId};
 use tokio::sync::{oneshot, watch};
@@ -26,7 +27,7 @@ use crate::types::{
     SearchQuery, SessionNo, SessionRecord, StoreError, StoredFrame, TokenRecord,
 };
 use crate::words;
-use crate::writer::{Answer, Fault, Op, Writer, now_ms};
+use crate::writer::{Answer, Fault, Op, StepClock, Writer, now_ms};
 
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -64,6 +65,7 @@ struct Inner {
     lock: Mutex<Option<Lock>>,
     feeds: Arc<Feeds>,
     fault: Arc<Fault>,
+    clock: Arc<StepClock>,
     reads: Reads,
 }
 
@@ -78,9 +80,10 @@ impl Store {
         let engine: Arc<dyn Engine> = Arc::new(sqlite);
         let feeds = Arc::new(Feeds::new(options.ring_bytes, engine.heads()?));
         let fault = Arc::new(Fault::default());
-        let writer = Writer::start(Arc::clone(&engine), Arc::clone(&feeds), Arc::clone(&fault))?;
-        let lock = Mutex::new(Some(lock));
-        Ok(Self { inner: Arc::new(Inner { writer, lock, feeds, fault, reads: Reads::new(engine) }) })
+        let clock = Arc::new(StepClock::default());
+        let writer = Writer::start(Arc::clone(&engine), feeds.clone(), fault.clone(), clock.clone())?;
+        let (lock, reads) = (Mutex::new(Some(lock)), Reads::new(engine));
+        Ok(Self { inner: Arc::new(Inner { writer, lock, feeds, fault, clock, reads }) })
     }
 
     /// Publishes the owner of the data directory and its address to other processes.
@@ -102,6 +105,28 @@ impl Store {
     /// Returns why nothing can be written at the moment, with the remedy.
     pub fn fault(&self) -> Option<String> {
         self.inner.fault.get()
+    }
+
+    /// Returns for how long the writer has been at one piece of work; zero while there is none. It is long where the
+    /// disk does not answer, which is no fault.
+    pub fn step_age(&self) -> Duration {
+        self.inner.clock.age()
+    }
+
+    /// Resolves when everything appended so far is committed, or cannot be at the moment; never while the disk does
+    /// not answer.
+    pub async fn written(&self) -> Result<(), StoreError> {
+        let (answer, written) = Answer::unit();
+        self.inner.writer.send(Op::Barrier(answer));
+        written.await.map_err(|_| StoreError::Closed)?
+    }
+
+    /// Keeps the writer from writing until the sender is dropped, as a disk does that does not answer; for tests.
+    #[doc(hidden)]
+    pub fn hold_writer(&self) -> mpsc::Sender<()> {
+        let (hold, released) = mpsc::channel();
+        self.inner.writer.send(Op::Hold(released));
+        hold
     }
 
     /// Watches [`Store::fault`].
@@ -303,9 +328,7 @@ impl Store {
     /// Returns entries of the audit, oldest first, with all that were recorded before this call; only while the log
     /// cannot be written some may be missing.
     pub async fn audit(&self, query: AuditQuery) -> Result<Vec<AuditEntry>, StoreError> {
-        let (answer, written) = Answer::unit();
-        self.inner.writer.send(Op::Barrier(answer));
-        written.await.map_err(|_| StoreError::Closed)??;
+        self.written().await?;
         self.inner.reads.run(move |engine| engine.audit(&query)).await
     }
 

@@ -5,6 +5,7 @@
 
 mod fault;
 mod group;
+mod step_clock;
 mod tidy;
 
 use std::collections::VecDeque;
@@ -21,6 +22,7 @@ use fault::Backoff;
 pub(crate) use fault::Fault;
 pub(crate) use group::Answer;
 use group::Group;
+pub(crate) use step_clock::StepClock;
 use tidy::Tidy;
 
 /// The longest time that a commit may stay unflushed.
@@ -31,6 +33,8 @@ pub(crate) enum Op {
     Limit(Option<u64>, Answer),
     /// Answered when everything before it is committed, or cannot be at the moment.
     Barrier(Answer),
+    /// Waits until the sender is dropped, as for a disk that does not answer; for tests.
+    Hold(Receiver<()>),
     Close(Answer),
 }
 
@@ -45,6 +49,7 @@ impl Writer {
         engine: Arc<dyn Engine>,
         feeds: Arc<Feeds>,
         fault: Arc<Fault>,
+        clock: Arc<StepClock>,
     ) -> Result<Self, StoreError> {
         let (sender, ops) = mpsc::channel();
         let tidy = Tidy::new(engine.pending_deletes()?, engine.unindexed()?);
@@ -54,6 +59,7 @@ impl Writer {
             engine,
             feeds,
             fault,
+            clock,
             unflushed: None,
             next_sweep: None,
             tidy,
@@ -89,6 +95,7 @@ struct Thread {
     engine: Arc<dyn Engine>,
     feeds: Arc<Feeds>,
     fault: Arc<Fault>,
+    clock: Arc<StepClock>,
     /// The time of the oldest commit that is not flushed.
     unflushed: Option<Instant>,
     /// The time of the next sweep of idle rings.
@@ -120,7 +127,9 @@ impl Thread {
     }
 
     fn step(&mut self) -> Result<(), Stop> {
-        match self.next()? {
+        let next = self.next()?;
+        self.clock.step();
+        match next {
             None => {}
             Some(Op::Change(change, answer)) => {
                 let group = self.gather(change, answer);
@@ -128,6 +137,7 @@ impl Thread {
             }
             Some(Op::Limit(limit, answer)) => self.set_limit(limit, answer),
             Some(Op::Barrier(answer)) => answer.send(Ok(Done::Written)),
+            Some(Op::Hold(released)) => drop(released.recv()),
             Some(Op::Close(answer)) => return Err(Stop(Some(answer))),
         }
         self.keep_house()
@@ -141,6 +151,7 @@ impl Thread {
         if self.tidy.is_needed() {
             return self.tidy_unless_needed();
         }
+        self.clock.rest();
         let due = self.unflushed.map(|since| since + FLUSH_AFTER).into_iter().chain(self.next_sweep).min();
         let Some(due) = due else { return self.ops.recv().map(Some).map_err(|_| Stop(None)) };
         match self.ops.recv_timeout(due.saturating_duration_since(Instant::now())) {
@@ -154,6 +165,7 @@ impl Thread {
         match self.ops.try_recv() {
             Ok(op) => Ok(Some(op)),
             Err(TryRecvError::Empty) => {
+                self.clock.step();
                 self.tidy.step(&*self.engine);
                 Ok(None)
             }
@@ -191,6 +203,7 @@ impl Thread {
     fn write(&mut self, mut group: Group) -> Result<(), Stop> {
         let mut backoff = Backoff::default();
         loop {
+            self.clock.step();
             let error = match self.engine.commit(&group.changes, now_ms()) {
                 Ok(outcomes) => return self.conclude(group, outcomes),
                 Err(error) => error,
@@ -266,6 +279,7 @@ impl Thread {
         while let Err(error) = self.engine.sync() {
             self.fault.set(self.engine.explain(&error));
             self.pause(backoff.next())?;
+            self.clock.step();
         }
         self.fault.clear();
         self.unflushed = None;
@@ -292,6 +306,7 @@ impl Thread {
     /// Waits before the next try, at most `time`, and queues operations that arrive meanwhile.
     fn pause(&mut self, time: Duration) -> Result<(), Stop> {
         let until = Instant::now() + time;
+        self.clock.rest();
         loop {
             let came = match self.take_order() {
                 Some(op) => Ok(op),
@@ -300,6 +315,7 @@ impl Thread {
             match came {
                 Ok(Op::Close(answer)) => return Err(Stop(Some(answer))),
                 Ok(Op::Barrier(answer)) => answer.send(Ok(Done::Written)),
+                Ok(Op::Hold(released)) => drop(released.recv()),
                 Ok(Op::Limit(limit, answer)) => {
                     self.set_limit(limit, answer);
                     return Ok(());

@@ -121,6 +121,7 @@ impl Shown<'_> {
         count("idle_seconds", Some(limits.idle_seconds));
         count("skills_seconds", Some(limits.skills_seconds));
         count("live_agents", Some(limits.live_agents as u64));
+        count("writer_stall_seconds", Some(limits.writer_stall_seconds));
         count("database_bytes", limits.database_bytes);
     }
 

@@ -124,6 +124,10 @@ impl Daemon {
         self.token.secret.clone()
     }
 
+    pub(crate) fn store(&self) -> Store {
+        self.store.clone()
+    }
+
     pub(crate) fn hub(&self) -> Hub {
         self.hub.clone()
     }

@@ -18,6 +18,7 @@ mod env;
 mod logging;
 mod man;
 mod mock_agent;
+mod notify;
 mod opencode_command;
 mod print;
 mod run;

@@ -10,6 +10,7 @@ use omniglot_runtime::config::Config;
 use crate::cli::ServeArgs;
 use crate::daemon::{Daemon, DaemonOptions};
 use crate::data_dir;
+use crate::notify::Supervisor;
 use crate::signals::StopSignals;
 use crate::usage::UsageError;
 
@@ -47,9 +48,17 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     };
     let place = format!("(data dir {}, {})", daemon.dir().display(), daemon.token_described());
     writeln!(io::stdout(), "omniglot listening on {} {place}", daemon.url())?;
+    // A daemon in the background is not the process that a supervisor has started.
+    let supervisor = if args.detached { None } else { Supervisor::of_environment() };
+    if let Some(supervisor) = &supervisor {
+        tokio::spawn(supervisor.try_clone()?.attend(daemon.store()));
+    }
     daemon
         .run(async move {
             signals.next().await;
+            if let Some(supervisor) = supervisor {
+                supervisor.stopping();
+            }
             tracing::info!("stopping; once more stops at once");
             tokio::spawn(async move {
                 signals.next().await;

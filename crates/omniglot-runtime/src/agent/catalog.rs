@@ -22,6 +22,7 @@ use crate::agent::empty_transcripts;
 use crate::agent::installed::InstalledVersions;
 use crate::config::{AgentConfig, Config};
 use crate::error::RuntimeError;
+use crate::process::launch::is_of_daemon;
 
 /// How one agent is started and spoken to.
 #[derive(Debug, Clone)]
@@ -198,7 +199,7 @@ impl Entry {
 
     /// Returns a variable that a child of this agent would have.
     pub(crate) fn variable(&self, name: &str) -> Option<String> {
-        let inherited = || std::env::var(name).ok().filter(|_| !name.starts_with("OMNIGLOT_"));
+        let inherited = || std::env::var(name).ok().filter(|_| !is_of_daemon(name.as_ref()));
         self.launch.env.get(name).cloned().or_else(inherited)
     }
 

@@ -37,9 +37,10 @@ impl Hub {
         }
     }
 
-    /// Not ready while the log cannot be written, or the daemon stops; with the reason.
+    /// Not ready while the log cannot be written or its disk does not answer, or the daemon stops; with the reason.
     pub fn ready(&self) -> Result<(), String> {
-        self.check_open().map_err(|error| error.to_string())
+        self.check_open().map_err(|error| error.to_string())?;
+        self.check_writer()
     }
 
     /// Whether any turn runs or any message waits.

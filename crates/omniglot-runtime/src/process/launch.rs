@@ -3,7 +3,7 @@
 //! Starts nothing itself.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
@@ -70,12 +70,19 @@ impl Launch {
         if self.env_clear {
             command.env_clear();
         }
-        // The daemon's own settings, its token among them, are none of the agent's business.
-        for (name, _) in env::vars_os().filter(|(name, _)| name.as_bytes().starts_with(b"OMNIGLOT_")) {
+        for (name, _) in env::vars_os().filter(|(name, _)| is_of_daemon(name)) {
             command.env_remove(name);
         }
         command.envs(&self.env).current_dir(&self.cwd);
     }
+}
+
+/// Whether a variable is none of an agent's business: the daemon's own settings, its token among them, and its
+/// connection to the supervisor, to which an agent could say that the daemon is well.
+pub(crate) fn is_of_daemon(name: &OsStr) -> bool {
+    let name = name.as_bytes();
+    name.starts_with(b"OMNIGLOT_")
+        || [&b"NOTIFY_SOCKET"[..], b"WATCHDOG_USEC", b"WATCHDOG_PID"].contains(&name)
 }
 
 /// Values in `env` are often secrets, so only their names are shown.

@@ -1,5 +1,7 @@
 //! A server over a real log, without agents: the test itself writes an agent's events.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use omniglot_agents::Registry;
 use omniglot_client::Client;
@@ -12,6 +14,9 @@ use omniglot_testkit::validate::validate_event;
 use omniglot_timeline::{Identity, Timeline};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+
+/// How long a write may take before these daemons count as not ready.
+const STALL: Duration = Duration::from_millis(20);
 
 pub(crate) struct Daemon {
     pub(crate) url: String,
@@ -39,7 +44,7 @@ impl Daemon {
             config: Config::default(),
             registry: Registry::default(),
             store: store.clone(),
-            deadlines: Deadlines::default(),
+            deadlines: Deadlines { writer_stall: STALL, ..Deadlines::default() },
             backlog: Backlog::Deliver,
         })
         .await

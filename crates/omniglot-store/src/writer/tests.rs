@@ -182,6 +182,7 @@ impl Engine for Notes {
 struct Harness {
     notes: Arc<Notes>,
     fault: Arc<Fault>,
+    clock: Arc<StepClock>,
     arrived: tokio::sync::mpsc::UnboundedReceiver<()>,
     go: Option<Sender<()>>,
     writer: Writer,
@@ -195,8 +196,9 @@ impl Harness {
         *notes.gate.lock().unwrap() = Some(Gate { arrived: arrived_sender, go: go_receiver });
         let feeds = Arc::new(Feeds::new(0, vec![]));
         let engine: Arc<dyn Engine> = Arc::clone(&notes) as _;
-        let writer = Writer::start(engine, feeds, Arc::clone(&fault)).unwrap();
-        Self { notes, fault, arrived, go: Some(go), writer }
+        let clock = Arc::new(StepClock::default());
+        let writer = Writer::start(engine, feeds, fault.clone(), clock.clone()).unwrap();
+        Self { notes, fault, clock, arrived, go: Some(go), writer }
     }
 
     fn append(&self, session: i64, durability: Durability) -> oneshot::Receiver<Result<(), StoreError>> {
@@ -387,4 +389,41 @@ async fn closing_during_trouble_tells_everyone_and_is_not_clean() {
     }
     assert!(!harness.notes.calls().contains(&"mark clean".to_owned()));
     assert!(matches!(harness.append(3, Durability::Crash).await.unwrap(), Err(StoreError::Closed)));
+}
+
+/// Waits until the writer is at work for at least a moment, or is not.
+async fn until(mut is_so: impl FnMut() -> bool) {
+    while !is_so() {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// D7: a flush that does not return is no error, so nothing but the time tells of it.
+#[tokio::test]
+async fn a_hanging_flush_shows_by_the_age_of_the_step() {
+    let mut harness = Harness::new();
+    assert_eq!(harness.clock.age(), Duration::ZERO);
+    let append = harness.append(1, Durability::Power);
+    harness.arrival().await;
+    harness.let_go();
+    harness.arrival().await; // The flush; it hangs until it is released.
+    until(|| harness.clock.age() > Duration::from_millis(20)).await;
+    assert_eq!(harness.fault.get(), None);
+    harness.open_gate();
+    append.await.unwrap().unwrap();
+    until(|| harness.clock.age() == Duration::ZERO).await;
+}
+
+#[tokio::test]
+async fn a_writer_that_tries_again_gets_on() {
+    let mut harness = Harness::new();
+    harness.notes.disk_full.store(true, Ordering::SeqCst);
+    let mut fault = harness.fault.watch();
+    harness.open_gate();
+    let _append = harness.append(1, Durability::Crash);
+    fault.wait_for(Option::is_some).await.unwrap();
+    let (answer, written) = Answer::unit();
+    harness.writer.send(Op::Barrier(answer));
+    written.await.unwrap().unwrap();
+    until(|| harness.clock.age() == Duration::ZERO).await;
 }
