@@ -21,6 +21,7 @@ mod live;
 mod live_limit;
 mod login;
 mod lookup;
+mod observe;
 mod overview;
 mod present;
 mod probe;
@@ -71,6 +72,7 @@ pub use all_events::{AllEvents, AllEventsFilter, AllEventsPiece, CommitPosition}
 pub use directory_config::DirectoryConfig;
 pub use follow_turn::{Followed, FollowedTurn, TurnOutcome};
 pub use live::Load;
+pub use observe::Observation;
 use probe::Probe;
 use processes::Processes;
 pub use reassign::{NewAgent, Reassigned};

@@ -12,6 +12,7 @@ pub mod digest;
 pub mod error;
 pub mod files;
 pub mod hub;
+mod metrics;
 pub mod process;
 mod session;
 pub mod snapshots;
@@ -22,7 +23,8 @@ pub use deadlines::Deadlines;
 pub use error::{ProcessError, RuntimeError};
 pub use hub::{
     AllEvents, AllEventsFilter, AllEventsPiece, Backlog, CommitPosition, Followed, FollowedTurn, Hub,
-    HubConfig, Load, NewAgent, Reassigned, TurnOutcome, Upload,
+    HubConfig, Load, NewAgent, Observation, Reassigned, TurnOutcome, Upload,
 };
+pub use metrics::{AgentMetrics, Metrics};
 pub use process::user::UserProcess;
 pub use session::{IdempotencyKey, Posted};

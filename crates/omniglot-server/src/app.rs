@@ -1,5 +1,6 @@
 //! The state of every route, and how a command outlives its client.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::FromRequestParts;
@@ -9,6 +10,7 @@ use omniglot_runtime::{Caller, Hub, RuntimeError};
 use omniglot_schema::{ErrorType, Scope};
 use tokio_util::sync::CancellationToken;
 
+use crate::http::metrics::HttpMetrics;
 use crate::http::problem::Problem;
 
 /// The daemon as the caller of one request may use it. Cheap to clone.
@@ -17,6 +19,7 @@ pub(crate) struct App {
     /// Shows the sessions that the caller sees.
     pub(crate) hub: Hub,
     pub(crate) limits: Limits,
+    pub(crate) http: Arc<HttpMetrics>,
     pub(crate) started: Timestamp,
     /// Ends every event stream when the server stops.
     pub(crate) stop: CancellationToken,

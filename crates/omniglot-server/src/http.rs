@@ -10,6 +10,7 @@ pub(crate) mod event_stream;
 pub(crate) mod extract;
 pub(crate) mod idempotency;
 pub(crate) mod members;
+pub(crate) mod metrics;
 pub(crate) mod problem;
 pub(crate) mod raw;
 pub(crate) mod refusals;

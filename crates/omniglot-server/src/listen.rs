@@ -25,6 +25,7 @@ use crate::app::{App, Limits};
 use crate::config::ServerConfig;
 use crate::faces;
 use crate::http::access::{Access, PeerAddr};
+use crate::http::metrics::HttpMetrics;
 use crate::http::stall::StallGuard;
 
 /// The bytes of a response that hyper may buffer; a stopped reader costs little more than this.
@@ -99,9 +100,11 @@ impl Server {
         let addr = listener.local_addr().map_err(listen)?;
         let stop = Stop::default();
         let limits = Limits { max_body: config.max_body, stall: config.stall, heartbeat: config.heartbeat };
-        let app = App { hub, limits, started: jiff::Timestamp::now(), stop: stop.streams.clone() };
+        let http = Arc::new(HttpMetrics::default());
+        let (started, ends) = (jiff::Timestamp::now(), stop.streams.clone());
+        let app = App { hub, limits, http: http.clone(), started, stop: ends };
         let tokens = Arc::new(app.hub.clone());
-        let access = Access::new(&config, addr, faces::ACCESS, faces::needs, tokens);
+        let access = Access::new(&config, addr, faces::ACCESS, faces::needs, tokens).counting(http);
         let router = access.guard(faces::router(&app));
         Ok(Self { listener, addr, router, stop, stall: config.stall })
     }

@@ -9,6 +9,7 @@ use omniglot_schema::{AuditCall, AuditEntry, Labels, SessionId};
 
 use crate::commits::{Commit, CommitHead};
 use crate::feed::Known;
+use crate::metrics::Census;
 use crate::pack::Pack;
 use crate::retention::{EndedSession, PackFacts};
 use crate::types::{
@@ -130,6 +131,7 @@ pub(crate) trait Engine: Send + Sync + 'static {
     fn session(&self, id: &SessionId) -> Result<Option<SessionRecord>, StoreError>;
     fn session_numbered(&self, no: SessionNo) -> Result<Option<SessionRecord>, StoreError>;
     fn list(&self, filter: &ListFilter) -> Result<Vec<SessionRecord>, StoreError>;
+    fn census(&self) -> Result<Census, StoreError>;
     fn unfinished(&self) -> Result<Vec<SessionRecord>, StoreError>;
     fn read(&self, session: SessionNo, query: &ReadQuery) -> Result<Page, StoreError>;
     fn frames(&self, session: SessionNo, numbers: &[u64]) -> Result<HashMap<u64, StoredFrame>, StoreError>;
@@ -176,6 +178,15 @@ impl Change {
             }
             Self::Config { value, .. } => value.as_ref().map_or(0, String::len) + ROW,
             Self::Delete(_) | Self::Trim { .. } | Self::Label { .. } | Self::Token(_) | Self::Audit(_) => ROW,
+        }
+    }
+
+    /// Returns the number of events in it.
+    pub(crate) fn events(&self) -> usize {
+        match self {
+            Self::Append { batch, .. } => batch.events.len(),
+            Self::Create(creation) => creation.new.events.len(),
+            _ => 0,
         }
     }
 

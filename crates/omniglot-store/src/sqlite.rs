@@ -36,6 +36,7 @@ use rusqlite::Connection;
 use crate::commits::{Commit, CommitHead};
 use crate::engine::{Change, Engine, Outcomes, Progress};
 use crate::feed::Known;
+use crate::metrics::Census;
 use crate::retention::{EndedSession, PackFacts};
 use crate::types::{
     AuditQuery, Blob, Found, ListFilter, Page, QueuedRow, ReadQuery, Receipt, SearchQuery, SessionNo,
@@ -192,6 +193,10 @@ impl Engine for Sqlite {
 
     fn list(&self, filter: &ListFilter) -> Result<Vec<SessionRecord>, StoreError> {
         self.readers.with(|c| sessions::list(c, filter)).map(|listed| self.report(listed))
+    }
+
+    fn census(&self) -> Result<Census, StoreError> {
+        self.readers.with(|c| sessions::census(c))
     }
 
     fn unfinished(&self) -> Result<Vec<SessionRecord>, StoreError> {

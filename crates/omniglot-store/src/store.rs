@@ -18,6 +18,7 @@ use crate::data_dir;
 use crate::engine::{Change, Creation, Engine};
 use crate::feed::Feeds;
 use crate::lock::{Lock, LockHolder};
+use crate::metrics::{Census, StoreMetrics};
 use crate::pack::Pack;
 use crate::reads::Reads;
 use crate::sqlite::Sqlite;
@@ -66,6 +67,7 @@ struct Inner {
     feeds: Arc<Feeds>,
     fault: Arc<Fault>,
     clock: Arc<StepClock>,
+    metrics: Arc<StoreMetrics>,
     reads: Reads,
 }
 
@@ -81,9 +83,11 @@ impl Store {
         let feeds = Arc::new(Feeds::new(options.ring_bytes, engine.heads()?));
         let fault = Arc::new(Fault::default());
         let clock = Arc::new(StepClock::default());
-        let writer = Writer::start(Arc::clone(&engine), feeds.clone(), fault.clone(), clock.clone())?;
+        let metrics = Arc::new(StoreMetrics::default());
+        let (told, timed) = (fault.clone(), clock.clone());
+        let writer = Writer::start(Arc::clone(&engine), feeds.clone(), told, timed, metrics.clone())?;
         let (lock, reads) = (Mutex::new(Some(lock)), Reads::new(engine));
-        Ok(Self { inner: Arc::new(Inner { writer, lock, feeds, fault, clock, reads }) })
+        Ok(Self { inner: Arc::new(Inner { writer, lock, feeds, fault, clock, metrics, reads }) })
     }
 
     /// Publishes the owner of the data directory and its address to other processes.
@@ -111,6 +115,15 @@ impl Store {
     /// disk does not answer, which is no fault.
     pub fn step_age(&self) -> Duration {
         self.inner.clock.age()
+    }
+
+    pub fn metrics(&self) -> &StoreMetrics {
+        &self.inner.metrics
+    }
+
+    /// Counts what is kept.
+    pub async fn census(&self) -> Result<Census, StoreError> {
+        self.inner.reads.run(|engine| engine.census()).await
     }
 
     /// Resolves when everything appended so far is committed, or cannot be at the moment; never while the disk does
@@ -240,7 +253,8 @@ impl Store {
 
     /// Follows a session from the event after `after`.
     pub fn subscribe(&self, session: SessionNo, after: u64) -> Subscription {
-        Subscription::new(session, after, self.inner.feeds.join(session), self.inner.reads.clone())
+        let counted = self.inner.metrics.subscribed.clone();
+        Subscription::new(session, after, self.inner.feeds.join(session), self.inner.reads.clone(), counted)
     }
 
     pub async fn session(&self, id: &SessionId) -> Result<Option<SessionRecord>, StoreError> {

@@ -18,6 +18,8 @@ pub struct Subscription {
     feed: Arc<Feed>,
     head: watch::Receiver<Head>,
     reads: Reads,
+    /// Held to be counted.
+    _counted: Arc<()>,
 }
 
 #[derive(Debug, Clone)]
@@ -29,8 +31,14 @@ pub enum Next {
 }
 
 impl Subscription {
-    pub(crate) fn new(session: SessionNo, cursor: u64, feed: Arc<Feed>, reads: Reads) -> Self {
-        Self { session, cursor, head: feed.head(), feed, reads }
+    pub(crate) fn new(
+        session: SessionNo,
+        cursor: u64,
+        feed: Arc<Feed>,
+        reads: Reads,
+        counted: Arc<()>,
+    ) -> Self {
+        Self { session, cursor, head: feed.head(), feed, reads, _counted: counted }
     }
 
     /// The last sequence that was yielded.

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use crate::changes::SessionChange;
 use crate::engine::{Change, Done, Engine, Outcomes};
 use crate::feed::{Feeds, RING_IDLE};
+use crate::metrics::StoreMetrics;
 use crate::types::StoreError;
 use fault::Backoff;
 pub(crate) use fault::Fault;
@@ -50,6 +51,7 @@ impl Writer {
         feeds: Arc<Feeds>,
         fault: Arc<Fault>,
         clock: Arc<StepClock>,
+        metrics: Arc<StoreMetrics>,
     ) -> Result<Self, StoreError> {
         let (sender, ops) = mpsc::channel();
         let tidy = Tidy::new(engine.pending_deletes()?, engine.unindexed()?);
@@ -60,6 +62,7 @@ impl Writer {
             feeds,
             fault,
             clock,
+            metrics,
             unflushed: None,
             next_sweep: None,
             tidy,
@@ -96,6 +99,7 @@ struct Thread {
     feeds: Arc<Feeds>,
     fault: Arc<Fault>,
     clock: Arc<StepClock>,
+    metrics: Arc<StoreMetrics>,
     /// The time of the oldest commit that is not flushed.
     unflushed: Option<Instant>,
     /// The time of the next sweep of idle rings.
@@ -204,8 +208,12 @@ impl Thread {
         let mut backoff = Backoff::default();
         loop {
             self.clock.step();
+            let began = Instant::now();
             let error = match self.engine.commit(&group.changes, now_ms()) {
-                Ok(outcomes) => return self.conclude(group, outcomes),
+                Ok(outcomes) => {
+                    self.metrics.commits.observe(began.elapsed());
+                    return self.conclude(group, outcomes);
+                }
                 Err(error) => error,
             };
             // Removing the rows of deleted sessions frees the space that their deletion promised.
@@ -229,6 +237,7 @@ impl Thread {
         for ((change, answer), outcome) in group.into_iter().zip(outcomes) {
             let needs_flush = change.needs_sync() && outcome.is_ok();
             if let Ok(done) = &outcome {
+                self.metrics.events.add(change.events() as u64);
                 self.publish(change, done);
             }
             if needs_flush { after_flush.push((answer, outcome)) } else { answer.send(outcome) }
@@ -276,11 +285,13 @@ impl Thread {
 
     fn flush(&mut self) -> Result<(), Stop> {
         let mut backoff = Backoff::default();
+        let began = Instant::now();
         while let Err(error) = self.engine.sync() {
             self.fault.set(self.engine.explain(&error));
             self.pause(backoff.next())?;
             self.clock.step();
         }
+        self.metrics.flushes.observe(began.elapsed());
         self.fault.clear();
         self.unflushed = None;
         Ok(())

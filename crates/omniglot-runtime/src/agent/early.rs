@@ -12,6 +12,7 @@ use omniglot_schema::{ErrorCode, EventSource, StderrOutput};
 use omniglot_timeline::Failure;
 
 use crate::agent::Translated;
+use crate::metrics::AgentMetrics;
 use crate::process::lines::Line;
 
 /// Messages of the agent that its adapter knows. An agent that loads a session may tell much.
@@ -108,6 +109,12 @@ pub(crate) struct EarlyOutput {
 }
 
 impl EarlyOutput {
+    /// Counts what the messages carried.
+    pub(crate) fn count(&self, metrics: &AgentMetrics) {
+        metrics.dropped(DropReason::Replay, self.replayed);
+        metrics.heard(self.heard.iter().flat_map(|translated| &translated.stream));
+    }
+
     /// Keeps a message if there is room for it. The one that opens the session is always kept.
     pub(crate) fn push(&mut self, translated: Translated) {
         if translated.is_replay() {

@@ -24,12 +24,14 @@ use crate::agent::versions::Versions;
 use crate::agent::{Agent, AgentEvent, Translated, version};
 use crate::confined::Private;
 use crate::error::RuntimeError;
+use crate::metrics::{Metrics, Start};
 use crate::process::handle::ProcessHandle;
 use crate::process::{Exit, Launch, Process, SpawnError, Supervisor};
 
 /// The parts that starting any agent of this daemon takes. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Launcher {
+    pub(crate) metrics: Arc<Metrics>,
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) supervisor: Supervisor,
     pub(crate) servers: Servers,
@@ -161,6 +163,10 @@ impl Launcher {
         let (process, io) = match entry.adapter.shared() {
             None => {
                 let spawned = Process::spawn(&self.supervisor, &launch).await;
+                if spawned.is_ok() {
+                    let start = if open.resume.is_some() && !open.fork { Start::Again } else { Start::First };
+                    self.metrics.of(agent).started(start);
+                }
                 spawned
                     .map(|(process, io)| (ProcessHandle::Dedicated(process), io))
                     .map_err(StartErrorKind::Spawn)?

@@ -19,6 +19,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::session_start::StartErrorKind;
+use crate::metrics::{Metrics, Start};
 use crate::process::handle::ServerLease;
 use crate::process::{Launch, ProcessIo, Supervisor};
 use multiplexer::Multiplexer;
@@ -44,6 +45,7 @@ pub(crate) struct Terms {
     pub(crate) stop: Duration,
     /// Where it works when no session says otherwise.
     pub(crate) cwd: PathBuf,
+    pub(crate) metrics: Arc<Metrics>,
 }
 
 /// The settings that two sessions must have in common to share a server.
@@ -103,6 +105,8 @@ impl Servers {
         let started =
             Multiplexer::start(&self.supervisor, &launch, shared, &self.terms, slot.restarts.clone()).await;
         let multiplexer = started.inspect_err(|why| lock(&slot.restarts).not_started(why))?;
+        let start = if lock(&slot.restarts).status().restart_count > 0 { Start::Again } else { Start::First };
+        self.terms.metrics.of(agent).started(start);
         let joined = multiplexer.join();
         *running = Some(multiplexer);
         joined.ok_or_else(|| StartErrorKind::GaveUp("it ended as soon as it had started".to_owned()))

@@ -79,6 +79,7 @@ impl Hub {
         let is_open = opening.is_ok();
         match opening {
             Ok(Opened { agent, early }) => {
+                early.count(self.inner.launcher.metrics.of(&request.agent));
                 pending.step.absorb_early(&mut pending.timeline, early);
                 pending.opened = agent;
                 login::note_missing(&mut pending.timeline, &mut pending.step, lacks_credentials);

@@ -28,6 +28,7 @@ use crate::config::Config;
 use crate::confined::{Private, Temporaries};
 use crate::deadlines::Deadlines;
 use crate::error::RuntimeError;
+use crate::metrics::Metrics;
 use crate::process::{self, Supervisor};
 use crate::snapshots::Snapshots;
 
@@ -76,9 +77,11 @@ impl Hub {
             idle: deadlines.idle,
             stop: deadlines.stop,
             cwd: shared(&data_dir),
+            metrics: Arc::new(Metrics::new(catalog.entries().map(|entry| entry.name.clone()))),
         };
         crate::agent::install::sweep(&data_dir);
         let launcher = Launcher {
+            metrics: terms.metrics.clone(),
             catalog,
             versions: Versions::new(supervisor.clone(), &data_dir),
             servers: Servers::new(supervisor.clone(), terms),

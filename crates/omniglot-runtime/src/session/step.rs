@@ -12,6 +12,7 @@ use crate::agent::Translated;
 use crate::agent::credentials::Trial;
 use crate::agent::early::EarlyOutput;
 use crate::digest::sha256;
+use crate::metrics::AgentMetrics;
 
 /// The changes since the last append.
 #[derive(Debug)]
@@ -159,12 +160,19 @@ impl Session {
     pub(super) fn absorb(&mut self, heard: Vec<Translated>) {
         self.configuring.hear(&heard);
         self.note_client_replies(&heard);
+        self.metrics().heard(heard.iter().flat_map(|translated| &translated.stream));
         self.step.absorb(&mut self.timeline, heard);
     }
 
     pub(super) fn absorb_early(&mut self, early: EarlyOutput) {
         self.configuring.hear(&early.translated);
+        early.count(self.metrics());
         self.step.absorb_early(&mut self.timeline, early);
+    }
+
+    /// Returns the counters of its agent.
+    fn metrics(&self) -> &AgentMetrics {
+        self.spec.launcher.metrics.of(&self.spec.agent)
     }
 
     pub(super) fn draft(&mut self, draft: Draft) {
@@ -184,6 +192,9 @@ impl Session {
 
     fn append(&mut self, record: bool, durability: Durability) -> Commit {
         let ends_turn = self.step.events.iter().any(|e| e.event.kind() == UniversalEventType::TurnEnded);
+        for Emitted { event, .. } in &self.step.events {
+            self.metrics().emitted(event);
+        }
         let without_agent = std::mem::take(&mut self.step.without_agent);
         if ends_turn && !without_agent {
             self.note_credentials();

@@ -25,7 +25,7 @@ use crate::http::access::FaceAccess;
 use crate::http::problem::Problem;
 use routes::{
     agents, all_events, blobs, desktop, directory_config, events, files, health, import, install, messages,
-    process_io, process_terminal, processes, requests, revert, search, sessions, tokens, uploads,
+    metrics, process_io, process_terminal, processes, requests, revert, search, sessions, tokens, uploads,
 };
 
 /// The terminal of a process takes its token in the query, too.
@@ -107,6 +107,7 @@ pub(crate) fn table() -> OpenApiRouter<Unscoped<App>> {
         .routes(routes!(health::get_health))
         .routes(routes!(health::get_daemon))
         .routes(routes!(health::get_ready))
+        .routes(routes!(metrics::get_metrics))
         .routes(routes!(health::get_openapi));
     desktop::NOT_SERVED.iter().fold(described, |table, path| table.route(path, any(desktop::no_desktop)))
 }

@@ -17,6 +17,7 @@ const CARRIES_MESSAGES: &str = "POST /v1/acp/{server_id}";
 const TERMINAL: &str = "GET /v1/processes/{process_id}/terminal/ws";
 
 const SCOPES: &[(Scope, &[&str])] = &[
+    (Scope::Metrics, &["GET /metrics"]),
     (
         Scope::Read,
         &[

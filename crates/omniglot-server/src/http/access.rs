@@ -26,6 +26,7 @@ use crate::app::lacking;
 use crate::config::{ServerConfig, Token};
 use crate::http::allow::{AllowedHost, AllowedOrigin, NeverMatches, bare};
 use crate::http::cors;
+use crate::http::metrics::HttpMetrics;
 use crate::http::problem::Problem;
 
 /// How long a call whose token has just ended may still take: it may be the call that has ended it.
@@ -41,6 +42,7 @@ pub(crate) struct Access {
     /// Returns what a request needs.
     needs: fn(&Method, &Uri) -> Option<Needs>,
     tokens: Arc<dyn NamedTokens>,
+    metrics: Arc<HttpMetrics>,
 }
 
 /// The named tokens of the daemon, and the record of what they were used for.
@@ -104,7 +106,13 @@ impl Access {
             faces,
             needs,
             tokens,
+            metrics: Arc::default(),
         }
+    }
+
+    /// Counts the answers there.
+    pub(crate) fn counting(self, metrics: Arc<HttpMetrics>) -> Self {
+        Self { metrics, ..self }
     }
 
     /// Puts this check before every route and fallback of `router`.
@@ -254,6 +262,12 @@ impl Peer {
 pub(crate) struct PeerAddr(pub(crate) IpAddr);
 
 async fn check(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
+    let response = answer(&access, request, next).await;
+    access.metrics.answered(response.status());
+    response
+}
+
+async fn answer(access: &Access, request: Request, next: Next) -> Response {
     let admitted = access
         .host(request.headers(), request.uri())
         .and_then(|host| access.origin(request.headers(), &host));
@@ -265,7 +279,7 @@ async fn check(State(access): State<Arc<Access>>, request: Request, next: Next) 
         cors::preflight()
     } else {
         match access.admit(&request) {
-            Ok((caller, needs)) => serve(&access, caller, needs, request, next).await,
+            Ok((caller, needs)) => serve(access, caller, needs, request, next).await,
             Err(problem) => access.refuse(problem, request.uri()),
         }
     };

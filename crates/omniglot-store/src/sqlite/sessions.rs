@@ -7,6 +7,7 @@ use super::checksum;
 use super::rows::uint;
 use super::session_row::{COLUMNS, SessionRow};
 use crate::feed::Known;
+use crate::metrics::{Census, SessionCount, SessionStatus};
 use crate::types::{ListFilter, QueuedRow, Receipt, SessionNo, SessionRecord, StoreError};
 
 /// The retention time of a receipt.
@@ -65,6 +66,27 @@ pub(super) fn list(connection: &mut Connection, filter: &ListFilter) -> Result<L
 fn number(connection: &Connection, id: &SessionId) -> Result<i64, StoreError> {
     let sql = "SELECT no FROM sessions WHERE id = ?1";
     connection.query_row(sql, [id.as_str()], |row| row.get(0)).optional()?.ok_or(StoreError::NoSession)
+}
+
+/// Counts sessions by agent and status, and the messages that wait.
+pub(super) fn census(connection: &Connection) -> Result<Census, StoreError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT agent, ended, open_from IS NOT NULL, count(*) FROM sessions GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
+    )?;
+    let sessions = statement.query_map([], |row| {
+        let status = match (row.get(1)?, row.get(2)?) {
+            (true, _) => SessionStatus::Ended,
+            (false, true) => SessionStatus::Connected,
+            (false, false) => SessionStatus::Idle,
+        };
+        let count = u64::try_from(row.get::<_, i64>(3)?).unwrap_or_default();
+        Ok(SessionCount { agent: row.get(0)?, status, count })
+    })?;
+    let sessions = sessions.collect::<Result<_, _>>()?;
+    // Rows of deleted sessions are removed later.
+    let queued = "SELECT count(*) FROM queue WHERE session_no IN (SELECT no FROM sessions)";
+    let queued: i64 = connection.query_row(queued, [], |row| row.get(0))?;
+    Ok(Census { sessions, queued: u64::try_from(queued).unwrap_or_default() })
 }
 
 pub(super) fn unfinished(connection: &Connection) -> Result<Listed, StoreError> {

@@ -128,6 +128,9 @@ impl Engine for Notes {
     fn list(&self, _: &ListFilter) -> Result<Vec<SessionRecord>, StoreError> {
         Err(StoreError::Closed)
     }
+    fn census(&self) -> Result<crate::metrics::Census, StoreError> {
+        Err(StoreError::Closed)
+    }
     fn unfinished(&self) -> Result<Vec<SessionRecord>, StoreError> {
         Err(StoreError::Closed)
     }
@@ -197,7 +200,7 @@ impl Harness {
         let feeds = Arc::new(Feeds::new(0, vec![]));
         let engine: Arc<dyn Engine> = Arc::clone(&notes) as _;
         let clock = Arc::new(StepClock::default());
-        let writer = Writer::start(engine, feeds, fault.clone(), clock.clone()).unwrap();
+        let writer = Writer::start(engine, feeds, fault.clone(), clock.clone(), Arc::default()).unwrap();
         Self { notes, fault, clock, arrived, go: Some(go), writer }
     }
 

@@ -11,6 +11,7 @@ pub(crate) mod health;
 pub(crate) mod import;
 pub(crate) mod install;
 pub(crate) mod messages;
+pub(crate) mod metrics;
 pub(crate) mod process_io;
 pub(crate) mod process_terminal;
 pub(crate) mod processes;

@@ -2,5 +2,6 @@
 
 pub(super) mod cursor;
 pub(super) mod files;
+pub(super) mod metrics;
 pub(super) mod process;
 pub(super) mod query;
