@@ -12,6 +12,7 @@ pub mod digest;
 pub mod error;
 pub mod files;
 pub mod hub;
+mod log_context;
 mod metrics;
 pub mod process;
 mod session;
@@ -25,6 +26,7 @@ pub use hub::{
     AllEvents, AllEventsFilter, AllEventsPiece, Backlog, CommitPosition, Followed, FollowedTurn, Hub,
     HubConfig, Load, NewAgent, Observation, Reassigned, TurnOutcome, Upload,
 };
+pub use log_context::LOG_CONTEXT;
 pub use metrics::{AgentMetrics, Metrics};
 pub use process::user::UserProcess;
 pub use session::{IdempotencyKey, Posted};

@@ -344,6 +344,7 @@ Environment:
   OMNIGLOT_SANDBOX        Whether agents are told that they run in a sandbox:
                           true or false
   OMNIGLOT_TOKEN          The token that clients must show
+  OMNIGLOT_LOG_FORMAT     The form of that log: text (the default) or json
   OMNIGLOT_LOG            What the log on stderr tells: error, warn, info
                           (default), debug, trace, or by module, such as
                           warn,omniglot_runtime=debug

@@ -112,7 +112,7 @@ impl EarlyOutput {
     /// Counts what the messages carried.
     pub(crate) fn count(&self, metrics: &AgentMetrics) {
         metrics.dropped(DropReason::Replay, self.replayed);
-        metrics.heard(self.heard.iter().flat_map(|translated| &translated.stream));
+        metrics.heard(self.translated.iter().flat_map(|translated| &translated.stream));
     }
 
     /// Keeps a message if there is room for it. The one that opens the session is always kept.

@@ -7,9 +7,11 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use omniglot_schema::SessionId;
+use tracing::Instrument as _;
 
 use super::{Hub, Inner, lock};
 use crate::error::RuntimeError;
+use crate::log_context;
 use crate::session::{Posted, Retired, Session, SessionCommand, SessionHandle};
 
 /// How long the sessions and their servers may take to stop; longer only when the log cannot be written.
@@ -133,8 +135,9 @@ impl Hub {
             live.insert(id.clone(), handle.clone());
             self.inner.stopping.load(Ordering::SeqCst)
         };
+        let span = log_context::of_session(&id);
         let retire = Retire { hub: Arc::downgrade(&self.inner), id, handle: handle.clone() };
-        self.inner.tasks.spawn(session.run(retire));
+        self.inner.tasks.spawn(session.run(retire).instrument(span));
         if stopping {
             self.stop(handle.clone());
         }

@@ -12,6 +12,7 @@ use crate::agent::Translated;
 use crate::agent::credentials::Trial;
 use crate::agent::early::EarlyOutput;
 use crate::digest::sha256;
+use crate::log_context;
 use crate::metrics::AgentMetrics;
 
 /// The changes since the last append.
@@ -194,6 +195,7 @@ impl Session {
         let ends_turn = self.step.events.iter().any(|e| e.event.kind() == UniversalEventType::TurnEnded);
         for Emitted { event, .. } in &self.step.events {
             self.metrics().emitted(event);
+            log_context::note(event);
         }
         let without_agent = std::mem::take(&mut self.step.without_agent);
         if ends_turn && !without_agent {

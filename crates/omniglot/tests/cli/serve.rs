@@ -125,3 +125,14 @@ fn a_token_as_argument_works_and_warns() {
     assert!(finished.exited(0).stderr.contains("process list"), "{finished:?}");
     assert!(!finished.stderr.contains("a-known-token"), "{finished:?}");
 }
+
+#[test]
+fn a_log_in_json_names_the_session_and_the_turn() {
+    let harness = Harness::new();
+    let mut command = harness.command(&["run", "--session", "s", "[[crash:midline]]"]);
+    let run = Finished::of(command.env("OMNIGLOT_LOG", "info").env("OMNIGLOT_LOG_FORMAT", "json"));
+    let lines = run.stderr.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let died = lines.into_iter().find(|line| line["message"] == "an agent died").unwrap();
+    assert_eq!((&died["level"], &died["session"]), (&"WARN".into(), &"s".into()));
+    assert!(died["turn"].as_str().is_some_and(|turn| !turn.is_empty()), "{died}");
+}
