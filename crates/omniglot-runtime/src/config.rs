@@ -108,6 +108,12 @@ pub struct Limits {
     /// How long the log may be at one write before the daemon counts as not ready.
     #[serde(deserialize_with = "units::positive")]
     pub writer_stall_seconds: u64,
+    /// How many connections with a valid token may be open; as many as there are files for when absent.
+    pub connections: Option<usize>,
+    /// How many connections without one may be open.
+    pub unauthenticated_connections: usize,
+    /// How many ACP clients are remembered.
+    pub acp_clients: usize,
 }
 
 impl Default for Limits {
@@ -122,6 +128,9 @@ impl Default for Limits {
             live_agents: 16,
             database_bytes: None,
             writer_stall_seconds: 5,
+            connections: None,
+            unauthenticated_connections: 256,
+            acp_clients: 1000,
         }
     }
 }

@@ -26,6 +26,11 @@ pub fn take_all() {
     }
 }
 
+/// Returns how many files this process may have open.
+pub fn limit() -> usize {
+    getrlimit(Resource::Nofile).current.and_then(|files| usize::try_from(files).ok()).unwrap_or(usize::MAX)
+}
+
 /// The argument that tells a guard what its agent gets.
 pub(crate) fn argument() -> Option<String> {
     GIVEN.get().map(|given| format!("{OPTION}{given}"))

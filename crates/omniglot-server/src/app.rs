@@ -102,6 +102,8 @@ pub(crate) struct Limits {
     pub(crate) max_body: usize,
     pub(crate) stall: Duration,
     pub(crate) heartbeat: Duration,
+    /// How many ACP clients are remembered.
+    pub(crate) acp_clients: usize,
 }
 
 /// Carries a command out to its end, also when its client hangs up: dropping it half way could leave an

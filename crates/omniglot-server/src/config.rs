@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use subtle::ConstantTimeEq as _;
 
+use crate::admission::ConnectionLimits;
 use crate::http::allow::{AllowedHost, AllowedOrigin};
 
 #[derive(Debug, Clone)]
@@ -29,6 +30,9 @@ pub struct ServerConfig {
     pub stall: Duration,
     /// The longest silence on an event stream.
     pub heartbeat: Duration,
+    pub connections: ConnectionLimits,
+    /// How many ACP clients are remembered.
+    pub acp_clients: usize,
 }
 
 impl ServerConfig {
@@ -43,6 +47,8 @@ impl ServerConfig {
             max_body: 8 << 20,
             stall: Duration::from_secs(60),
             heartbeat: Duration::from_secs(10),
+            connections: ConnectionLimits::default(),
+            acp_clients: 1000,
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Decides who may speak ([`config::Token`], hosts, origins), reads requests, calls the runtime's
 //! [`Hub`](omniglot_runtime::Hub) and renders answers. Knows no agent's wire types and no processes.
 
+mod admission;
 mod app;
 mod config;
 mod description;
@@ -10,6 +11,7 @@ pub mod faces;
 mod http;
 mod listen;
 
+pub use admission::ConnectionLimits;
 pub use config::{ServerConfig, Token};
 pub use faces::openapi;
 pub use http::allow::{AllowedHost, AllowedOrigin, NeverMatches};

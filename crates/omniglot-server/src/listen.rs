@@ -21,10 +21,11 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
+use crate::admission::{Admission, Ticket};
 use crate::app::{App, Limits};
 use crate::config::ServerConfig;
 use crate::faces;
-use crate::http::access::{Access, PeerAddr};
+use crate::http::access::{Access, PeerAddr, Visitor};
 use crate::http::metrics::HttpMetrics;
 use crate::http::stall::StallGuard;
 
@@ -79,6 +80,7 @@ pub struct Server {
     router: Router,
     stop: Stop,
     stall: Duration,
+    admission: Arc<Admission>,
 }
 
 /// The two halves of a stop.
@@ -99,14 +101,16 @@ impl Server {
         let listener = wanted_listener(config.addr, config.any_port).map_err(listen)?;
         let addr = listener.local_addr().map_err(listen)?;
         let stop = Stop::default();
-        let limits = Limits { max_body: config.max_body, stall: config.stall, heartbeat: config.heartbeat };
+        let ServerConfig { max_body, stall, heartbeat, acp_clients, .. } = config;
+        let limits = Limits { max_body, stall, heartbeat, acp_clients };
         let http = Arc::new(HttpMetrics::default());
         let (started, ends) = (jiff::Timestamp::now(), stop.streams.clone());
         let app = App { hub, limits, http: http.clone(), started, stop: ends };
         let tokens = Arc::new(app.hub.clone());
         let access = Access::new(&config, addr, faces::ACCESS, faces::needs, tokens).counting(http);
         let router = access.guard(faces::router(&app));
-        Ok(Self { listener, addr, router, stop, stall: config.stall })
+        let admission = Admission::new(config.connections);
+        Ok(Self { listener, addr, router, stop, stall, admission })
     }
 
     /// The address that was really taken.
@@ -146,10 +150,11 @@ impl Server {
 
     fn connection(&self, stream: TcpStream, peer: SocketAddr) -> impl Future<Output = ()> + Send + 'static {
         let (router, stop, stall) = (self.router.clone(), self.stop.requests.clone(), self.stall);
+        let ticket = self.admission.enter();
         async move {
             // Events are small and must not wait for each other.
             let _ = stream.set_nodelay(true).inspect_err(|error| tracing::debug!(%error, "no TCP_NODELAY"));
-            serve(StallGuard::new(stream, stall), PeerAddr(peer.ip()), router, stop).await;
+            serve(StallGuard::new(stream, stall), PeerAddr(peer.ip()), ticket, router, stop).await;
         }
     }
 }
@@ -173,9 +178,17 @@ fn listener(addr: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-async fn serve(stream: StallGuard<TcpStream>, peer: PeerAddr, router: Router, stop: CancellationToken) {
+async fn serve(
+    stream: StallGuard<TcpStream>,
+    peer: PeerAddr,
+    ticket: Arc<Ticket>,
+    router: Router,
+    stop: CancellationToken,
+) {
+    let visitor: Arc<dyn Visitor> = ticket.clone();
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(peer);
+        request.extensions_mut().insert(visitor.clone());
         let router = router.clone();
         async move { Ok::<_, Infallible>(router.oneshot(request).await.unwrap_or_else(|never| match never {})) }
     });
@@ -191,6 +204,11 @@ async fn serve(stream: StallGuard<TcpStream>, peer: PeerAddr, router: Router, st
         () = stop.cancelled() => {
             connection.as_mut().graceful_shutdown();
             connection.await
+        }
+        () = ticket.cut_off() => return tracing::debug!("a silent connection made room for another"),
+        () = ticket.overdue() => {
+            connection.as_mut().graceful_shutdown();
+            tokio::time::timeout(GRACE, connection).await.unwrap_or(Ok(()))
         }
     };
     if let Err(error) = ended {
@@ -225,6 +243,7 @@ fn report(ended: Result<(), tokio::task::JoinError>) {
 
 #[cfg(test)]
 mod tests {
+    use crate::admission::ConnectionLimits;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use axum::body::Body;
@@ -259,7 +278,8 @@ mod tests {
         let (router, taken) = endless();
         // Returns only because the reader takes nothing: the body has no end and the socket stays open.
         let stream = StallGuard::new(stream, Duration::from_millis(50));
-        serve(stream, PeerAddr(peer.ip()), router, CancellationToken::new()).await;
+        let ticket = Admission::new(ConnectionLimits::default()).enter();
+        serve(stream, PeerAddr(peer.ip()), ticket, router, CancellationToken::new()).await;
         let bytes = taken.load(Ordering::Relaxed) * CHUNK;
         assert!(bytes < 16 << 20, "{bytes} bytes were taken for a reader that read none");
         drop(reader);

@@ -10,8 +10,11 @@ mod daemon;
 use daemon::{Daemon, id};
 use futures_util::StreamExt as _;
 use omniglot_client::{ClientError, EventsQuery, SseItem, StreamFrom};
-use omniglot_server::{ServeError, Server, ServerConfig};
+use omniglot_schema::ProblemDetails;
+use omniglot_server::{ConnectionLimits, ServeError, Server, ServerConfig};
 use reqwest::Method;
+use tokio::io::AsyncReadExt as _;
+use tokio::net::TcpStream;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_cut_and_resumed_at_random_shows_every_event_once() {
@@ -298,6 +301,47 @@ async fn an_address_of_the_network_needs_a_token() {
     let config = ServerConfig::new("0.0.0.0:0".parse().unwrap());
     let refused = Server::bind(config, daemon.hub.clone()).await.err().unwrap();
     assert!(matches!(refused, ServeError::OpenToTheNetwork(_)));
+    daemon.stop().await;
+}
+
+/// D10, P20: whoever connects and says nothing kept everybody out once all descriptors were used.
+#[tokio::test]
+async fn silent_connections_keep_nobody_out() {
+    let limits = ConnectionLimits { strangers: 8, admitted: 100 };
+    let daemon = Daemon::start_with(|config| config.connections = limits).await;
+    let host = daemon.url.trim_start_matches("http://").to_owned();
+    let mut silent = vec![];
+    for _ in 0..40 {
+        silent.push(TcpStream::connect(&host).await.unwrap());
+    }
+    // The oldest are cut off, each for one that came after it.
+    for connection in silent.iter_mut().take(32) {
+        assert_eq!(connection.read(&mut [0; 1]).await.unwrap_or(0), 0);
+    }
+    assert_eq!(reqwest::get(format!("{}/v1/health", daemon.url)).await.unwrap().status(), 200);
+    daemon.client.list(&Default::default()).await.unwrap();
+    drop(silent);
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn one_connection_too_many_is_told_so_until_there_is_room() {
+    let limits = ConnectionLimits { strangers: 8, admitted: 1 };
+    let daemon = Daemon::start_with(|config| config.connections = limits).await;
+    let session = id("s");
+    daemon.session(&session).await;
+    let stream = daemon.client.sse(&session, &StreamFrom::Start, false).await.unwrap();
+    let ask = async || {
+        let request = reqwest::Client::new().get(format!("{}/v1/sessions", daemon.url)).bearer_auth("t");
+        request.send().await.unwrap()
+    };
+    let refused = ask().await;
+    assert_eq!((refused.status().as_u16(), refused.headers()["retry-after"].to_str().unwrap()), (429, "1"));
+    let problem: ProblemDetails = refused.json().await.unwrap();
+    assert!(problem.hint.unwrap().contains("`connections` under [limits]"));
+    assert_eq!(reqwest::get(format!("{}/readyz", daemon.url)).await.unwrap().status(), 200);
+    drop(stream);
+    while ask().await.status() != 200 {}
     daemon.stop().await;
 }
 

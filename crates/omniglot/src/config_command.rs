@@ -122,6 +122,9 @@ impl Shown<'_> {
         count("skills_seconds", Some(limits.skills_seconds));
         count("live_agents", Some(limits.live_agents as u64));
         count("writer_stall_seconds", Some(limits.writer_stall_seconds));
+        count("connections", limits.connections.map(|connections| connections as u64));
+        count("unauthenticated_connections", Some(limits.unauthenticated_connections as u64));
+        count("acp_clients", Some(limits.acp_clients as u64));
         count("database_bytes", limits.database_bytes);
     }
 

@@ -10,9 +10,11 @@ use std::str::FromStr;
 
 use anyhow::{Context as _, anyhow};
 use omniglot_agents::Registry;
-use omniglot_runtime::config::{Config, Written};
+use omniglot_runtime::config::{Config, Limits, Written};
 use omniglot_runtime::{Backlog, Deadlines, Hub, HubConfig};
-use omniglot_server::{AllowedHost, AllowedOrigin, ServeError, Server, ServerConfig, Token};
+use omniglot_server::{
+    AllowedHost, AllowedOrigin, ConnectionLimits, ServeError, Server, ServerConfig, Token,
+};
 use omniglot_store::{LockHolder, Options, Store};
 
 use crate::cli::TokenArgs;
@@ -82,6 +84,7 @@ impl Daemon {
         let token = token::for_daemon(&token, config.token_file.as_deref(), &dir)?;
         let program = std::env::current_exe().context("this program does not find itself")?;
         let deadlines = Deadlines::of(&config.limits);
+        let (connections, acp_clients) = (connections(&config.limits), config.limits.acp_clients);
         let hub_config = HubConfig {
             data_dir: dir.clone(),
             program,
@@ -98,6 +101,8 @@ impl Daemon {
             allow_hosts,
             allow_origins,
             any_port,
+            connections,
+            acp_clients,
             ..ServerConfig::new(addr)
         };
         let server = Server::bind(server_config, hub.clone()).await.map_err(with_hint)?;
@@ -138,6 +143,15 @@ impl Daemon {
         let Self { store, hub, server, .. } = self;
         server.run(shutdown, hub.shutdown()).await;
         Ok(store.close().await?)
+    }
+}
+
+/// Keeps a quarter of the files back for agents and the log.
+fn connections(limits: &Limits) -> ConnectionLimits {
+    let eighth = (omniglot_runtime::files::limit() / 8).max(1);
+    ConnectionLimits {
+        strangers: limits.unauthenticated_connections.min(eighth),
+        admitted: limits.connections.unwrap_or(usize::MAX).min(eighth.saturating_mul(5)),
     }
 }
 

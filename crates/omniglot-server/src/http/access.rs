@@ -182,6 +182,9 @@ impl Access {
         }
         let address = request.extensions().get::<PeerAddr>().map(|PeerAddr(ip)| *ip);
         let caller = self.caller(request.headers(), uri, Peer::of(request))?.at(address);
+        if let Some(visitor) = request.extensions().get::<Arc<dyn Visitor>>() {
+            visitor.admit()?;
+        }
         match needs.as_ref().and_then(|needs| needs.scope) {
             Some(needed) if !caller.may(needed) => {
                 self.refused(&caller, request, needs.as_ref());
@@ -255,6 +258,12 @@ impl Peer {
             ["forwarded", "x-forwarded-for"].iter().any(|name| request.headers().contains_key(*name));
         if near && !forwarded { Self::Here } else { Self::Elsewhere }
     }
+}
+
+/// The connection that a request came by, added to every request that arrives on it.
+pub(crate) trait Visitor: Send + Sync {
+    /// Notes that a request has shown a valid token; refused when there are too many such connections.
+    fn admit(&self) -> Result<(), Problem>;
 }
 
 /// The peer address of the connection, added to every request that arrives on it.

@@ -147,8 +147,12 @@ mod tests {
 
     use super::*;
 
-    const LIMITS: Limits =
-        Limits { max_body: 64, stall: Duration::from_secs(60), heartbeat: Duration::from_secs(10) };
+    const LIMITS: Limits = Limits {
+        max_body: 64,
+        stall: Duration::from_secs(60),
+        heartbeat: Duration::from_secs(10),
+        acp_clients: 1,
+    };
 
     #[track_caller]
     fn refused<T: DeserializeOwned>(body: &str) -> String {

@@ -57,6 +57,11 @@ impl Problem {
         Self { retry_after: Some(1), ..problem }
     }
 
+    /// A limit is reached; the client may retry.
+    pub(crate) fn overloaded(detail: impl Into<String>) -> Self {
+        Self { retry_after: Some(1), ..Self::new(ErrorType::Overloaded, detail) }
+    }
+
     pub(crate) fn details(&self) -> &ProblemDetails {
         &self.details
     }

@@ -257,7 +257,7 @@ fn connect(
         }
         (Err(error), Incoming::Notification { .. } | Incoming::Answer { .. }) => return Err(error.into()),
     }
-    let connection = face.connection(id);
+    let connection = face.connection(id)?;
     if let Some(agent) = agent {
         connection.choose(agent).map_err(|other| other_agent(id, other))?;
     }
@@ -274,7 +274,7 @@ async fn revive(face: &Face, id: &str, cursor: &Cursor) -> Result<Shared, Proble
             records.push((record, place));
         }
     }
-    let connection = face.connection(id);
+    let connection = face.connection(id)?;
     if !connection.outbox.knows(cursor.beside) {
         // The oldest of a client's sessions most likely has the agent that the client chose.
         if let Some((oldest, _)) = records.first() {
@@ -306,7 +306,7 @@ fn json(body: Bytes) -> Response {
 }
 
 fn unread_answers() -> Problem {
-    Problem::new(ErrorType::Overloaded, "too many answers wait on the stream of this client").hint(
+    Problem::overloaded("too many answers wait on the stream of this client").hint(
         "read the stream, and say with Last-Event-ID what was read; or send requests without respond-async",
     )
 }

@@ -13,7 +13,7 @@ use omniglot_runtime::Caller;
 use crate::app::{App, ForCaller, Unscoped};
 use crate::http::problem::Problem;
 use connection::Shared;
-use connection::registry::{ClientName, Connections};
+use connection::registry::{ClientName, Connections, TooManyClients};
 
 /// The state of this face's routes. Cheap to clone.
 #[derive(Clone)]
@@ -24,7 +24,8 @@ pub(crate) struct Face {
 
 impl Face {
     pub(crate) fn new(app: App) -> Self {
-        Self { app, connections: Arc::default() }
+        let connections = Arc::new(Connections::new(app.limits.acp_clients));
+        Self { app, connections }
     }
 
     /// The name of this caller's client.
@@ -33,9 +34,9 @@ impl Face {
     }
 
     /// Returns the client of that name, which may be new. It ends with its token.
-    pub(crate) fn connection(&self, id: &str) -> Shared {
+    pub(crate) fn connection(&self, id: &str) -> Result<Shared, Problem> {
         let name = self.client_name(id);
-        let connection = self.connections.find_or_create(name.clone());
+        let connection = self.connections.find_or_create(name.clone()).map_err(too_many)?;
         if name.token.is_some() && connection.is_first_watched() {
             let (connections, caller) = (self.connections.clone(), self.app.hub.caller().clone());
             let gone = connection.gone.clone();
@@ -46,8 +47,13 @@ impl Face {
                 }
             });
         }
-        connection
+        Ok(connection)
     }
+}
+
+fn too_many(TooManyClients(limit): TooManyClients) -> Problem {
+    let detail = format!("{limit} ACP clients are connected, which is the limit");
+    Problem::overloaded(detail).hint("end some of them, or raise `acp_clients` under [limits]")
 }
 
 impl ForCaller for Face {

@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_session_that_is_followed_goes_on_where_it_is() {
-        let connection = Connections::default().find_or_create("c");
+        let connection = Connections::new(9).find_or_create("c").unwrap();
         connection.take_up(&record(1, 5), From::Now, || None);
         connection.take_up(&record(1, 9), From::Now, || None);
         assert_eq!(followed(&connection), [(SessionNo(1), 5)]);
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn another_session_of_the_same_name_is_followed_anew() {
-        let connection = Connections::default().find_or_create("c");
+        let connection = Connections::new(9).find_or_create("c").unwrap();
         connection.take_up(&record(1, 5), From::Now, || None);
         connection.take_up(&record(2, 3), From::Now, || None);
         assert!(followed(&connection).contains(&(SessionNo(2), 3)));
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_client_that_is_gone_follows_and_lends_nothing() {
-        let connection = Connections::default().find_or_create("c");
+        let connection = Connections::new(9).find_or_create("c").unwrap();
         connection.end();
         connection.take_up(&record(1, 5), From::Now, || panic!("lent"));
         assert!(followed(&connection).is_empty() && !connection.follows(&record(1, 5).id));

@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn what_a_client_was_not_willing_to_answer_it_can_still_answer() {
-        let connection = Connections::default().find_or_create("c");
+        let connection = Connections::new(9).find_or_create("c").unwrap();
         let id = RequestId::Str("perm_1".into());
         assert!(connection.inquire(inquired()).is_some());
         let taken = connection.take_inquiry(&id).unwrap();

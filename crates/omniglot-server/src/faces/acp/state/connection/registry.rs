@@ -30,8 +30,9 @@ impl From<&str> for ClientName {
     }
 }
 
-#[derive(Default)]
 pub(crate) struct Connections {
+    /// How many are remembered.
+    limit: usize,
     known: Mutex<HashMap<ClientName, Known>>,
     arrived: Notify,
 }
@@ -58,7 +59,15 @@ pub(crate) struct Listed {
     pub(crate) created: Timestamp,
 }
 
+/// All clients that the daemon remembers are in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TooManyClients(pub(crate) usize);
+
 impl Connections {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { limit, known: Mutex::default(), arrived: Notify::new() }
+    }
+
     pub(crate) fn find(&self, name: &ClientName) -> Option<Shared> {
         let mut known = lock(&self.known);
         let found = known.get_mut(name)?;
@@ -66,18 +75,25 @@ impl Connections {
         Some(found.connection.clone())
     }
 
-    /// Returns the client of that name, which may be new.
-    pub(crate) fn find_or_create(&self, name: impl Into<ClientName>) -> Shared {
+    /// Returns the client of that name, which may be new. When there are too many, the one of which nobody has heard
+    /// for the longest time is forgotten, but none that reads.
+    pub(crate) fn find_or_create(&self, name: impl Into<ClientName>) -> Result<Shared, TooManyClients> {
         let name = name.into();
         let mut known = lock(&self.known);
         known.retain(|_, known| known.is_remembered());
+        if known.len() >= self.limit && !known.contains_key(&name) {
+            let unread = known.iter().filter(|(_, known)| !known.connection.has_reader());
+            let longest = unread.min_by_key(|(_, known)| known.heard).map(|(name, _)| name.clone());
+            let forgotten = longest.and_then(|name| known.remove(&name)).ok_or(TooManyClients(self.limit))?;
+            forgotten.connection.end();
+        }
         let id = name.id.clone();
         let found = known
             .entry(name)
             .or_insert_with(|| Known { connection: Shared::new(Connection::new(id)), heard: Instant::now() });
         found.heard = Instant::now();
         self.arrived.notify_waiters();
-        found.connection.clone()
+        Ok(found.connection.clone())
     }
 
     /// Waits a little for a client whose first message is on its way at the same time.
@@ -134,11 +150,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_client_of_which_nobody_hears_is_forgotten_and_one_that_reads_is_not() {
-        let connections = Connections::default();
-        let silent = connections.find_or_create("silent");
-        let _stream = connections.find_or_create("reading").outbox.enter(0);
+        let connections = Connections::new(9);
+        let silent = connections.find_or_create("silent").unwrap();
+        let _stream = connections.find_or_create("reading").unwrap().outbox.enter(0);
         tokio::time::advance(FORGOTTEN_AFTER).await;
-        connections.find_or_create("new");
+        connections.find_or_create("new").unwrap();
         let mut left = names(&connections);
         left.sort();
         assert_eq!(left, ["new", "reading"]);
@@ -147,19 +163,35 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_client_is_waited_for_a_little() {
-        let connections = Connections::default();
+        let connections = Connections::new(9);
         let (timeout, name) = (Duration::from_secs(5), ClientName::from("c"));
         let (found, ()) = tokio::join!(connections.expect(&name, timeout), async {
             tokio::time::advance(timeout / 2).await;
-            connections.find_or_create("c");
+            connections.find_or_create("c").unwrap();
         });
         assert!(found.is_some());
         assert!(connections.expect(&"nobody".into(), timeout).await.is_none());
     }
 
+    /// D10: 20,000 clients that nobody used were kept for a day.
+    #[tokio::test(start_paused = true)]
+    async fn the_longest_unheard_client_makes_room_and_one_that_reads_does_not() {
+        let connections = Connections::new(2);
+        let reading = connections.find_or_create("reading").unwrap();
+        let _stream = reading.outbox.enter(0);
+        tokio::time::advance(Duration::from_secs(1)).await;
+        let silent = connections.find_or_create("silent").unwrap();
+        let new = connections.find_or_create("new").unwrap();
+        assert!(silent.gone.is_cancelled() && !reading.gone.is_cancelled());
+        assert_eq!(names(&connections).len(), 2);
+        let _stream = new.outbox.enter(0);
+        assert_eq!(connections.find_or_create("last").err(), Some(TooManyClients(2)));
+        assert!(connections.find_or_create("new").is_ok());
+    }
+
     #[test]
     fn a_client_names_one_agent() {
-        let connection = Connections::default().find_or_create("c");
+        let connection = Connections::new(9).find_or_create("c").unwrap();
         assert_eq!(connection.agent(), None);
         assert_eq!(connection.choose("mock".into()), Ok(()));
         assert_eq!(connection.choose("mock".into()), Ok(()));
@@ -168,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_client_that_is_known_again_has_its_sessions_agent_until_it_names_one() {
-        let connection = Connections::default().find_or_create("c");
+        let connection = Connections::new(9).find_or_create("c").unwrap();
         connection.recall("mock");
         connection.recall("second");
         assert_eq!(connection.agent(), Some("mock"));
@@ -178,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_client_that_has_introduced_itself_is_not_taken_for_a_forgotten_one() {
-        let connection = Connections::default().find_or_create("c");
+        let connection = Connections::new(9).find_or_create("c").unwrap();
         connection.introduce(ClientCapabilities::default());
         connection.recall("mock");
         assert_eq!(connection.agent(), None);
