@@ -82,6 +82,7 @@ impl Daemon {
             Options { max_database_bytes: config.limits.database_bytes, ..Options::default() };
         let store = Store::open(&dir, store_options)?;
         let token = token::for_daemon(&token, config.token_file.as_deref(), &dir)?;
+        token.check_length(addr.ip().to_canonical().is_loopback())?;
         let program = std::env::current_exe().context("this program does not find itself")?;
         let deadlines = Deadlines::of(&config.limits);
         let (connections, acp_clients) = (connections(&config.limits), config.limits.acp_clients);

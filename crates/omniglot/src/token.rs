@@ -17,6 +17,8 @@ use crate::usage::UsageError;
 const FILE_NAME: &str = "token";
 pub(crate) const VARIABLE: &str = "OMNIGLOT_TOKEN";
 const BYTES: usize = 16;
+/// The fewest characters of a token that clients elsewhere may try to guess.
+const SHORTEST: usize = 16;
 
 /// A token that may be sent as a header, and is never printed.
 #[derive(Clone, PartialEq, Eq)]
@@ -51,7 +53,7 @@ pub(crate) fn for_daemon(args: &TokenArgs, configured: Option<&Path>, dir: &Path
     }
     if let Some(path) = &args.token_file {
         let secret =
-            read(path).map_err(|e| UsageError::new(format!("--token-file {}: {e}", path.display())))?;
+            read_given(path).map_err(|e| UsageError::new(format!("--token-file {}: {e}", path.display())))?;
         return Source::filed(secret, path);
     }
     if let Some(secret) = from_environment()? {
@@ -59,7 +61,7 @@ pub(crate) fn for_daemon(args: &TokenArgs, configured: Option<&Path>, dir: &Path
     }
     if let Some(path) = configured {
         let secret =
-            read(path).map_err(|e| UsageError::new(format!("token_file {}: {e}", path.display())))?;
+            read_given(path).map_err(|e| UsageError::new(format!("token_file {}: {e}", path.display())))?;
         return Source::filed(secret, path);
     }
     let (secret, path) = kept(&private(dir))?;
@@ -70,6 +72,24 @@ impl Source {
     fn unfiled(secret: Secret, whence: &str) -> Self {
         let hint = "the token is the one that the daemon was started with";
         Self { secret: Some(secret), described: format!("token from {whence}"), hint, file: None }
+    }
+
+    /// Refuses a token that can be guessed where others can try; on this machine alone it is told.
+    pub(crate) fn check_length(&self, listens_here_only: bool) -> Result<(), UsageError> {
+        let Some(length) =
+            self.secret.as_ref().map(|secret| secret.0.len()).filter(|length| *length < SHORTEST)
+        else {
+            return Ok(());
+        };
+        let advice = format!(
+            "the token has {length} characters and can be guessed; use {SHORTEST} random ones or more, or none of your \
+             own: the daemon makes one"
+        );
+        if listens_here_only {
+            tracing::warn!("{advice}");
+            return Ok(());
+        }
+        Err(UsageError::new(advice))
     }
 
     fn filed(secret: Secret, path: &Path) -> anyhow::Result<Self> {
@@ -173,6 +193,19 @@ fn kept(dir: &Path) -> anyhow::Result<(Secret, PathBuf)> {
     Ok((secret, path))
 }
 
+/// Reads a file that somebody else has made, so that its permissions are left to them.
+fn read_given(path: &Path) -> Result<Secret, TokenError> {
+    let secret = read(path)?;
+    let mode = fs::metadata(path)?.permissions().mode() & 0o777;
+    if mode & 0o077 != 0 {
+        let path = path.display();
+        tracing::warn!(
+            "others can read the token in {path} (mode {mode:o}); `chmod 600 {path}` keeps them out"
+        );
+    }
+    Ok(secret)
+}
+
 fn read(path: &Path) -> Result<Secret, TokenError> {
     Secret::parse(&fs::read_to_string(path)?)
 }
@@ -220,6 +253,15 @@ mod tests {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
         kept(dir.path()).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_token_that_can_be_guessed_is_refused_where_others_can_try() {
+        let source = |text: &str| Source::unfiled(Secret::parse(text).unwrap(), "somewhere");
+        assert!(source("x").check_length(true).is_ok());
+        let refused = source("fifteen-letters").check_length(false).unwrap_err().to_string();
+        assert!(refused.contains("15 characters"), "{refused}");
+        assert!(source("sixteen-letters!").check_length(false).is_ok());
     }
 
     #[test]

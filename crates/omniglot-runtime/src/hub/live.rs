@@ -97,7 +97,7 @@ impl Hub {
         self.check_open()?;
         loop {
             match self.wake(id).await?.ask(ask).await {
-                Ok(result) => return result,
+                Ok(result) => return self.or_deleted(id, result).await,
                 Err(Retired(again)) => ask = again,
             }
         }
@@ -114,7 +114,7 @@ impl Hub {
         let Some(handle) = handle else { return self.record(id).await.map(|_| None) };
         self.check_open()?;
         match handle.ask(ask).await {
-            Ok(result) => Ok(Some(result.map(drop))),
+            Ok(result) => Ok(Some(self.or_deleted(id, result.map(drop)).await)),
             Err(Retired(_)) => Ok(None),
         }
     }

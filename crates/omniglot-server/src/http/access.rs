@@ -121,8 +121,23 @@ impl Access {
     }
 
     fn host(&self, headers: &HeaderMap, uri: &Uri) -> Result<Authority, Problem> {
-        let given =
-            text(headers, HOST).or_else(|| uri.authority().map(Authority::as_str)).unwrap_or_default();
+        let mut named = headers.get_all(HOST).iter();
+        let named = (named.next(), named.next());
+        if named.1.is_some() {
+            return Err(Problem::invalid("the request has more than one Host"));
+        }
+        let given = named.0.map(|host| host.to_str().unwrap_or_default());
+        // Of a request to a proxy, the address counts and not its `Host`; both must be ours.
+        for address in [uri.authority().map(Authority::as_str), given].into_iter().flatten() {
+            self.known_host(address)?;
+        }
+        self.known_host(given.or_else(|| uri.authority().map(Authority::as_str)).unwrap_or_default())
+    }
+
+    fn known_host(&self, given: &str) -> Result<Authority, Problem> {
+        if given.contains('@') {
+            return Err(Problem::invalid("a Host has no user name"));
+        }
         let host = given.to_ascii_lowercase().parse::<Authority>().ok();
         host.filter(|host| self.knows_host(host)).ok_or_else(|| {
             Problem::new(

@@ -122,7 +122,7 @@ async fn a_client_that_asks_for_the_agents_frames_gets_them() {
 }
 
 #[tokio::test]
-async fn a_cursor_of_another_log_is_gone_and_one_of_a_deleted_session_is_not() {
+async fn a_cursor_of_another_log_or_of_a_deleted_session_is_gone() {
     let daemon = Daemon::start().await;
     let record = daemon.session(&id("s")).await;
     let other = SessionRecord { epoch: "0123456789abcdef".into(), ..record.clone() };
@@ -135,7 +135,11 @@ async fn a_cursor_of_another_log_is_gone_and_one_of_a_deleted_session_is_not() {
         assert_eq!(stream(&daemon, Some(&cursor)).await.status().as_u16(), status, "{cursor}");
     }
     daemon.hub.delete(&id("s")).await.unwrap();
-    assert_eq!(stream(&daemon, Some(&cursor(&record, 1))).await.status().as_u16(), 200);
+    let of_deleted = cursor(&record, 1);
+    assert_eq!(stream(&daemon, Some(&of_deleted)).await.status().as_u16(), 410);
+    let left = daemon.session(&id("left")).await;
+    let both = format!("{of_deleted}{}", cursor(&left, 1).trim_start_matches("r0"));
+    assert_eq!(stream(&daemon, Some(&both)).await.status().as_u16(), 200, "{both}");
     daemon.stop().await;
 }
 

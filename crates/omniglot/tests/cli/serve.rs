@@ -126,6 +126,22 @@ fn a_token_as_argument_works_and_warns() {
     assert!(!finished.stderr.contains("a-known-token"), "{finished:?}");
 }
 
+/// D15.
+#[test]
+fn a_token_that_others_can_read_is_told_and_one_that_can_be_guessed_is_refused_on_the_network() {
+    let harness = Harness::new();
+    let file = harness.data_dir().join("mine");
+    std::fs::write(&file, "x").unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let file = file.to_str().unwrap();
+    let told = harness.serve(&["--token-file", file]).stop();
+    assert!(told.exited(0).stderr.contains(&format!("chmod 600 {file}")), "{told:?}");
+    assert!(told.stderr.contains("1 characters and can be guessed"), "{told:?}");
+    let args = ["serve", "--host", "0.0.0.0", "--port", "0", "--token-file", file];
+    let refused = Finished::of(&mut harness.command(&args));
+    assert!(refused.exited(2).stderr.contains("can be guessed"), "{refused:?}");
+}
+
 #[test]
 fn a_log_in_json_names_the_session_and_the_turn() {
     let harness = Harness::new();

@@ -44,3 +44,27 @@ async fn what_is_not_served_is_a_problem_in_json() {
     }
     assert_eq!(face.refused(Method::DELETE, "/config", None).await.0, 405);
 }
+
+/// D15: OpenCode's clients show `data.message` and nothing else.
+#[tokio::test]
+async fn a_query_or_path_that_does_not_fit_is_refused_in_the_form_of_this_face() {
+    let daemon = daemon();
+    for path in [
+        "/session?limit=many",
+        "/session/ses_x/message?limit=many",
+        "/find/file?limit=many",
+        "/permission/%ff/reply",
+    ] {
+        let request = reqwest::Client::new().request(
+            if path.ends_with("reply") { reqwest::Method::POST } else { reqwest::Method::GET },
+            format!("{}/opencode{path}", daemon.url),
+        );
+        let answer = request.bearer_auth(&daemon.token).send().await.unwrap();
+        assert_eq!(answer.status(), 400, "{path}");
+        let told: serde_json::Value = answer.json().await.unwrap();
+        assert!(
+            told["data"]["message"].as_str().is_some_and(|message| !message.is_empty()),
+            "{path}: {told}"
+        );
+    }
+}

@@ -17,6 +17,7 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 use omniglot_schema::{ErrorType, Scope};
+use omniglot_store::SessionNo;
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 use utoipa::{IntoParams, ToSchema};
@@ -43,7 +44,7 @@ use methods::{Call, Taken};
 const LONGEST_MESSAGE: usize = 32 << 20;
 
 /// A GET and the first POST of a client are often sent at the same time.
-const FIRST_POST_TIMEOUT: Duration = Duration::from_secs(5);
+const FIRST_POST_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The routes of this face with their description.
 pub(crate) fn table() -> OpenApiRouter<Unscoped<Face>> {
@@ -273,6 +274,10 @@ async fn revive(face: &Face, id: &str, cursor: &Cursor) -> Result<Shared, Proble
             let place = spot.within(&record)?;
             records.push((record, place));
         }
+    }
+    if let Some(SessionNo(no)) = cursor.sessions.keys().next().filter(|_| records.is_empty()) {
+        let detail = format!("the sessions of the cursor, number {no} first, were deleted");
+        return Err(Problem::new(ErrorType::Gone, detail).hint("follow the connection without Last-Event-ID"));
     }
     let connection = face.connection(id)?;
     if !connection.outbox.knows(cursor.beside) {

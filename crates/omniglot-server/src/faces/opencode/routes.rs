@@ -10,6 +10,7 @@ mod files;
 mod listings;
 mod messages;
 mod page_sessions;
+mod parameters;
 mod projects;
 mod prompts;
 pub(super) mod refusal;

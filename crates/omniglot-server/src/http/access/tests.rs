@@ -348,3 +348,26 @@ async fn an_allowed_page_may_ask_first_and_read_the_answer() {
     let plain = ask(&router, &Method::GET, "/v1/sessions", &[("authorization", "Bearer good")]).await;
     assert!(!plain.headers().contains_key("access-control-allow-origin"));
 }
+
+/// D15: what a proxy in front of the daemon understands otherwise than the daemon does.
+#[test]
+fn a_request_names_one_host_and_no_user() {
+    let access = access("127.0.0.1:2468");
+    let status = |uri: &'static str, hosts: &[&'static str]| {
+        let mut headers = HeaderMap::new();
+        for host in hosts {
+            headers.append(HOST, HeaderValue::from_static(host));
+        }
+        access.host(&headers, &Uri::from_static(uri)).map_err(|problem| problem.details().status)
+    };
+    assert!(status("/", &["localhost"]).is_ok());
+    assert!(status("http://localhost:2468/", &["localhost:2468"]).is_ok());
+    assert!(status("http://localhost:2468/", &[]).is_ok());
+    assert_eq!(status("/", &["localhost", "localhost"]), Err(400));
+    assert_eq!(status("/", &["localhost", "evil.example"]), Err(400));
+    assert_eq!(status("/", &["evil.example@localhost"]), Err(400));
+    assert_eq!(status("http://evil.example/", &["localhost"]), Err(403));
+    assert_eq!(status("http://localhost/", &["evil.example"]), Err(403));
+    assert_eq!(status("http://user@localhost/", &["localhost"]), Err(400));
+    assert_eq!(status("/", &[]), Err(403));
+}

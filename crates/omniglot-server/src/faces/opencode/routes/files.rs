@@ -9,11 +9,11 @@ mod walk;
 use std::path::Path;
 
 use axum::Json;
-use axum::extract::Query;
 use http::HeaderMap;
 use omniglot_runtime::confined::{OpenError, Root};
 use serde::{Deserialize, Serialize};
 
+use super::parameters::Query;
 use crate::faces::opencode::Face;
 use crate::faces::opencode::routes::directory::Directory;
 use crate::faces::opencode::routes::page_sessions::no_version_2;

@@ -1,10 +1,10 @@
 //! The contents of a session: messages, todos, changed files.
 
 use axum::Json;
-use axum::extract::{Path, Query};
 use serde::Deserialize;
 
 use super::Shown;
+use super::parameters::{Path, Query};
 use crate::faces::opencode::Face;
 use crate::faces::opencode::routes::refusal::Refusal;
 use crate::faces::opencode::state::session_view::SessionView;

@@ -1,10 +1,10 @@
 //! The open permissions and questions of agents, and the answers to them.
 
 use axum::Json;
-use axum::extract::Path;
 use http::StatusCode;
 use omniglot_schema::{SessionDetail, SessionId};
 
+use super::parameters::Path;
 use crate::app::complete;
 use crate::faces::opencode::Face;
 use crate::faces::opencode::routes::bodies::{OptionalBody, PermissionAnswer, QuestionAnswer};

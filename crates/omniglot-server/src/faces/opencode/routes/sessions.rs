@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use axum::Json;
-use axum::extract::Query;
 use omniglot_schema::{
     CreateSessionRequest, QuestionPolicy, QueueOnCancel, SessionId, SessionPatch, SessionStatus,
 };
 use serde::Deserialize;
 
+use super::parameters::Query;
 use super::{InSession, Preferred, Shown};
 use crate::app::complete;
 use crate::faces::opencode::Face;
