@@ -201,6 +201,11 @@ impl Change {
         }
     }
 
+    /// The session whose log this change extends.
+    pub(crate) fn appends_to(&self) -> Option<SessionNo> {
+        if let Self::Append { batch, .. } = self { Some(batch.session) } else { None }
+    }
+
     /// The session that this change removes.
     pub(crate) fn removes(&self) -> Option<SessionNo> {
         match self {

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 use crate::changes::{Changes, Followers, SessionChange};
+use crate::large::LargeEvents;
 use crate::types::{NewEvent, SessionNo, StoredEvent};
 
 /// A ring that received nothing for this long is emptied; its subscribers have read it, or read the database.
@@ -151,12 +152,13 @@ impl Feeds {
 #[derive(Debug)]
 pub(crate) struct Feed {
     ring: Mutex<Ring>,
+    large: Mutex<LargeEvents>,
     head: watch::Sender<Head>,
 }
 
 impl Feed {
     fn new(head: Head) -> Self {
-        Self { ring: Mutex::default(), head: watch::Sender::new(head) }
+        Self { ring: Mutex::default(), large: Mutex::default(), head: watch::Sender::new(head) }
     }
 
     pub(crate) fn head(&self) -> watch::Receiver<Head> {
@@ -166,6 +168,17 @@ impl Feed {
     /// Returns the events after `cursor`, at least one; `None` when the ring does not reach back that far.
     pub(crate) fn recent(&self, cursor: u64, max_bytes: usize) -> Option<Vec<Arc<StoredEvent>>> {
         lock(&self.ring).after(cursor, max_bytes)
+    }
+
+    /// Returns the event of this sequence, if another subscriber has read it and holds it.
+    pub(crate) fn held(&self, seq: u64) -> Option<Arc<StoredEvent>> {
+        lock(&self.large).held(seq)
+    }
+
+    /// Shares large events that were read from the database with the other subscribers.
+    pub(crate) fn share(&self, read: Vec<Arc<StoredEvent>>) -> Vec<Arc<StoredEvent>> {
+        let mut large = lock(&self.large);
+        read.into_iter().map(|event| large.share(event)).collect()
     }
 
     fn end(&self, life: Life) {

@@ -9,6 +9,7 @@ mod commits;
 mod data_dir;
 mod engine;
 mod feed;
+mod large;
 mod lock;
 mod metrics;
 mod pack;

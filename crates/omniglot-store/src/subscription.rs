@@ -64,7 +64,7 @@ impl Subscription {
             if self.cursor < committed {
                 let events = match self.feed.recent(self.cursor, max_bytes) {
                     Some(events) => events,
-                    None => match self.read(max_bytes).await {
+                    None => match self.read(committed, max_bytes).await {
                         // The deletion is committed and about to be published.
                         Err(StoreError::NoSession) => return Ok(Next::Deleted),
                         read => read?,
@@ -81,10 +81,16 @@ impl Subscription {
         }
     }
 
-    async fn read(&self, max_bytes: usize) -> Result<Vec<Arc<StoredEvent>>, StoreError> {
+    async fn read(&self, committed: u64, max_bytes: usize) -> Result<Vec<Arc<StoredEvent>>, StoreError> {
+        if let Some(event) = self.feed.held(self.cursor + 1) {
+            return Ok(vec![event]);
+        }
         let (session, after) = (self.session, self.cursor);
-        let query = ReadQuery { after, limit: usize::MAX, max_bytes, types: vec![], until: None };
-        Ok(self.reads.run(move |engine| engine.read(session, &query)).await?.events)
+        // What is committed but not published may not survive a loss of power.
+        let until = Some(committed);
+        let query = ReadQuery { after, limit: usize::MAX, max_bytes, types: vec![], until };
+        let page = self.reads.run(move |engine| engine.read(session, &query)).await?;
+        Ok(self.feed.share(page.events))
     }
 }
 

@@ -8,7 +8,7 @@ mod group;
 mod step_clock;
 mod tidy;
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::thread::JoinHandle;
@@ -229,26 +229,40 @@ impl Thread {
         }
     }
 
-    /// Publishes and answers a committed group.
+    /// Publishes and answers a committed group: what must survive a loss of power when it does, and what follows it in
+    /// its session after it; everything else at once.
     fn conclude(&mut self, group: Group, outcomes: Outcomes) -> Result<(), Stop> {
         self.fault.clear();
         self.unflushed.get_or_insert_with(Instant::now);
-        let mut after_flush = Vec::new();
+        let (mut after_flush, mut held) = (Vec::new(), HashSet::new());
         for ((change, answer), outcome) in group.into_iter().zip(outcomes) {
-            let needs_flush = change.needs_sync() && outcome.is_ok();
-            if let Ok(done) = &outcome {
-                self.metrics.events.add(change.events() as u64);
-                self.publish(change, done);
+            let session = change.appends_to();
+            let follows = session.is_some_and(|session| held.contains(&session));
+            if outcome.is_ok() && (change.needs_sync() || follows) {
+                held.extend(session);
+                after_flush.push((change, answer, outcome));
+            } else {
+                self.tell(change, answer, outcome);
             }
-            if needs_flush { after_flush.push((answer, outcome)) } else { answer.send(outcome) }
         }
         self.feeds.committed_group();
-        let flushed = if after_flush.is_empty() { Ok(()) } else { self.flush() };
-        flushed?;
-        for (answer, outcome) in after_flush {
-            answer.send(outcome);
+        if after_flush.is_empty() {
+            return Ok(());
         }
+        self.flush()?;
+        for (change, answer, outcome) in after_flush {
+            self.tell(change, answer, outcome);
+        }
+        self.feeds.committed_group();
         Ok(())
+    }
+
+    fn tell(&mut self, change: Change, answer: Answer, outcome: Result<Done, StoreError>) {
+        if let Ok(done) = &outcome {
+            self.metrics.events.add(change.events() as u64);
+            self.publish(change, done);
+        }
+        answer.send(outcome);
     }
 
     fn publish(&mut self, change: Change, done: &Done) {

@@ -186,6 +186,7 @@ struct Harness {
     notes: Arc<Notes>,
     fault: Arc<Fault>,
     clock: Arc<StepClock>,
+    feeds: Arc<Feeds>,
     arrived: tokio::sync::mpsc::UnboundedReceiver<()>,
     go: Option<Sender<()>>,
     writer: Writer,
@@ -200,8 +201,9 @@ impl Harness {
         let feeds = Arc::new(Feeds::new(0, vec![]));
         let engine: Arc<dyn Engine> = Arc::clone(&notes) as _;
         let clock = Arc::new(StepClock::default());
-        let writer = Writer::start(engine, feeds, fault.clone(), clock.clone(), Arc::default()).unwrap();
-        Self { notes, fault, clock, arrived, go: Some(go), writer }
+        let writer =
+            Writer::start(engine, Arc::clone(&feeds), fault.clone(), clock.clone(), Arc::default()).unwrap();
+        Self { notes, fault, clock, feeds, arrived, go: Some(go), writer }
     }
 
     fn append(&self, session: i64, durability: Durability) -> oneshot::Receiver<Result<(), StoreError>> {
@@ -212,6 +214,17 @@ impl Harness {
         let kind = omniglot_schema::UniversalEventType::TurnEnded;
         let event = NewEvent { seq: 1, kind, time_us: 0, json: Bytes::new(), frame_no: None };
         self.send(Batch { events: vec![event], ..Batch::new(SessionNo(session)) })
+    }
+
+    fn delta(
+        &self,
+        session: i64,
+        seq: u64,
+        durability: Durability,
+    ) -> oneshot::Receiver<Result<(), StoreError>> {
+        let kind = omniglot_schema::UniversalEventType::ItemDelta;
+        let event = NewEvent { seq, kind, time_us: 0, json: Bytes::new(), frame_no: None };
+        self.send(Batch { events: vec![event], durability, ..Batch::new(SessionNo(session)) })
     }
 
     fn send(&self, batch: Batch) -> oneshot::Receiver<Result<(), StoreError>> {
@@ -276,6 +289,28 @@ async fn a_crash_safe_append_does_not_wait_for_the_flush_and_a_power_safe_one_do
     harness.open_gate();
     power.await.unwrap().unwrap();
     assert_eq!(harness.notes.calls(), ["commit [append 1]", "commit [append 2, append 3]", "sync"]);
+}
+
+#[tokio::test]
+async fn a_power_safe_event_is_seen_after_its_flush_and_what_follows_it_not_before() {
+    let mut harness = Harness::new();
+    let first = harness.append(1, Durability::Crash);
+    harness.arrival().await;
+    let ended = harness.delta(2, 1, Durability::Power);
+    let after = harness.delta(2, 2, Durability::Crash);
+    let other = harness.delta(3, 1, Durability::Crash);
+    harness.let_go();
+    harness.arrival().await;
+    harness.let_go();
+    harness.arrival().await; // The flush; it hangs until it is released.
+    first.await.unwrap().unwrap();
+    other.await.unwrap().unwrap();
+    assert_eq!(harness.feeds.committed(SessionNo(3)), Some(1), "nobody else waits for the flush");
+    assert_eq!(harness.feeds.committed(SessionNo(2)), None);
+    harness.open_gate();
+    ended.await.unwrap().unwrap();
+    after.await.unwrap().unwrap();
+    assert_eq!(harness.feeds.committed(SessionNo(2)), Some(2));
 }
 
 #[tokio::test]
