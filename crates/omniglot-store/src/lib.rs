@@ -3,6 +3,7 @@
 //! Knows no agent and no HTTP. One thread writes; an event is visible to a reader or subscriber only
 //! after its commit. See [`Store`].
 
+mod backup;
 mod changes;
 mod check;
 mod commits;
@@ -22,6 +23,7 @@ mod types;
 mod words;
 mod writer;
 
+pub use backup::{Restored, backup, restore, vacuum};
 pub use changes::{Changes, SessionChange};
 pub use check::{CheckFault, CheckProgress, CheckSummary, check};
 pub use commits::{Commit, CommitFeed, CommitHead, Committed, Removed};

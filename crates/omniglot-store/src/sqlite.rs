@@ -4,6 +4,7 @@
 //! process; [`Engine::sync`] flushes it, so it survives the loss of power. The writer decides when to answer
 //! its callers.
 
+pub(crate) mod backup;
 mod blobs;
 pub(crate) mod check;
 mod checksum;

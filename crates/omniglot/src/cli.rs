@@ -278,6 +278,30 @@ pub(crate) enum DbCommand {
     ///
     /// Exits with 0 when all is well, and with 1 when there are faults or the database cannot be read.
     Check(DbCheckArgs),
+    /// Copy the database as it is now into a new file; a daemon may go on meanwhile
+    Backup(DbFileArgs),
+    /// Put a copy in the place of the database; no daemon may run
+    ///
+    /// What was there is kept beside it. Cursors of clients are refused afterwards: they read their sessions anew.
+    Restore(DbFileArgs),
+    /// Give the space of what was deleted back to the disk; no daemon may run
+    Vacuum(DbVacuumArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DbFileArgs {
+    /// The copy
+    pub(crate) file: PathBuf,
+    /// Where sessions are kept [default: $OMNIGLOT_HOME, else omniglot in the XDG data dir]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DbVacuumArgs {
+    /// Where sessions are kept [default: $OMNIGLOT_HOME, else omniglot in the XDG data dir]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -1,7 +1,9 @@
-//! `omniglot db check`: reads the whole database and names damaged rows. The store does the reading.
+//! `omniglot db`: checks, copies, restores and shrinks the database. The store does the work.
+
+mod copies;
 
 use std::io::{self, IsTerminal as _, StderrLock, StdoutLock, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -19,22 +21,31 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 pub(crate) fn run(args: &DbArgs) -> anyhow::Result<ExitCode> {
     match &args.command {
         DbCommand::Check(args) => check(args),
+        DbCommand::Backup(args) => copies::backup(args),
+        DbCommand::Restore(args) => copies::restore(args),
+        DbCommand::Vacuum(args) => copies::vacuum(args),
     }
 }
 
 fn check(args: &DbCheckArgs) -> anyhow::Result<ExitCode> {
-    let dir = data_dir::place(args.data_dir.as_deref())?;
-    if !omniglot_store::private_file(&dir, omniglot_store::DATABASE).exists() {
-        let place = dir.display();
-        let words = format!("there is no database in {place}; give the right --data-dir DIR");
-        return Err(UsageError::new(words).into());
-    }
+    let dir = place_of_database(args.data_dir.as_deref())?;
     let mut printer = Printer::new(args.json);
     let checked = omniglot_store::check(&dir, &mut |news| printer.news(news));
     printer.clear_progress();
     let summary = checked.with_context(|| format!("the database in {} cannot be read", dir.display()))?;
     printer.summary(&dir, &summary)?;
     Ok(if summary.faults == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Returns the data directory, which must have a database.
+fn place_of_database(data_dir: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let dir = data_dir::place(data_dir)?;
+    if !omniglot_store::private_file(&dir, omniglot_store::DATABASE).exists() {
+        let place = dir.display();
+        let words = format!("there is no database in {place}; give the right --data-dir DIR");
+        return Err(UsageError::new(words).into());
+    }
+    Ok(dir)
 }
 
 /// A line of the JSON output.

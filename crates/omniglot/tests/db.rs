@@ -86,3 +86,24 @@ fn a_file_that_is_no_database_exits_with_1_and_says_so() {
         "{refused:?}"
     );
 }
+
+#[test]
+fn a_copy_made_beside_a_daemon_is_put_back_and_a_log_is_made_smaller() {
+    let harness = Harness::new();
+    harness.run(&["--session", "one", "[[text]]"]).exited(0);
+    let copy = harness.data_dir().join("copy.db");
+    let daemon = harness.serve(&[]);
+    let db = |words: &[&str]| Finished::of(&mut harness.command(&[&["db"], words].concat()));
+    let made = db(&["backup", text(&copy)]);
+    assert!(made.exited(0).stdout.starts_with("copied the database of "), "{made:?}");
+    assert!(!db(&["backup", text(&copy)]).stderr.is_empty(), "no file is replaced");
+    let refused = db(&["restore", text(&copy)]);
+    assert!(refused.exited(1).stderr.contains("was not restored"), "{refused:?}");
+    daemon.stop().exited(0);
+    let restored = db(&["restore", text(&copy)]);
+    assert!(restored.exited(0).stdout.starts_with("restored 1 sessions from "), "{restored:?}");
+    assert!(restored.stdout.contains("the database that was there is now "), "{restored:?}");
+    assert!(db(&["vacuum"]).exited(0).stdout.contains(" bytes; it had "));
+    check(&harness, &[]).exited(0);
+    harness.run(&["--session", "one", "[[text]]"]).exited(0);
+}

@@ -68,7 +68,7 @@ pub(super) fn note_start(connection: &mut Connection, boot_id: Option<&str>) -> 
 }
 
 /// Damaged rows stay as they are: they are refused anyway, and a new checksum must not make them valid.
-fn renew_epochs(connection: &Connection) -> Result<usize, StoreError> {
+pub(super) fn renew_epochs(connection: &Connection) -> Result<usize, StoreError> {
     let mut statement = connection.prepare("SELECT no, lower(hex(randomblob(8))) FROM sessions")?;
     let fresh = statement.query_map([], |row| Ok((SessionNo(row.get(0)?), row.get(1)?)))?;
     let fresh: Vec<(SessionNo, String)> = fresh.collect::<Result<_, _>>()?;

@@ -1,6 +1,7 @@
 //! The log on real files: every appended event is read back, whatever happens in between.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed assumption fails the test")]
 
+mod backup;
 mod blobs;
 mod check;
 mod commits;
