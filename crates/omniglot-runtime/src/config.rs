@@ -16,6 +16,7 @@ use std::time::Duration;
 use indexmap::IndexMap;
 use omniglot_agents::Registry;
 use omniglot_agents::nearest::did_you_mean;
+use omniglot_timeline::Bounds;
 use serde::Deserialize;
 
 use fault::Fault;
@@ -87,6 +88,11 @@ pub struct Limits {
     /// The longest line that an agent may write.
     #[serde(deserialize_with = "units::memory")]
     pub max_line_bytes: usize,
+    /// The longest text of one item: an answer, a thought, the input or output of a tool.
+    #[serde(deserialize_with = "units::item")]
+    pub max_item_bytes: usize,
+    /// How many permissions and questions of one session may be open.
+    pub open_requests: usize,
     /// How long an agent may take to answer its handshake.
     #[serde(deserialize_with = "units::positive")]
     pub handshake_seconds: u64,
@@ -114,12 +120,24 @@ pub struct Limits {
     pub unauthenticated_connections: usize,
     /// How many ACP clients are remembered.
     pub acp_clients: usize,
+    /// How long a command may wait until its effect is in the log.
+    #[serde(deserialize_with = "units::positive")]
+    pub commit_seconds: u64,
+}
+
+impl Limits {
+    /// The bounds of what one session keeps.
+    pub(crate) fn bounds(&self) -> Bounds {
+        Bounds { item_bytes: self.max_item_bytes, open_requests: self.open_requests }
+    }
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Self {
             max_line_bytes: 64 * 1024 * 1024,
+            max_item_bytes: Bounds::default().item_bytes,
+            open_requests: Bounds::default().open_requests,
             handshake_seconds: 60,
             cancel_seconds: 10,
             silence_seconds: None,
@@ -131,6 +149,7 @@ impl Default for Limits {
             connections: None,
             unauthenticated_connections: 256,
             acp_clients: 1000,
+            commit_seconds: 20,
         }
     }
 }

@@ -20,6 +20,8 @@ pub struct Deadlines {
     pub silence: Option<Duration>,
     /// How long the log may be at one write before the daemon counts as not ready.
     pub writer_stall: Duration,
+    /// How long a command may wait until its effect is in the log.
+    pub commit: Duration,
 }
 
 impl Deadlines {
@@ -33,6 +35,7 @@ impl Deadlines {
             idle: Duration::from_secs(limits.idle_seconds),
             silence: limits.silence_seconds.map(Duration::from_secs),
             writer_stall: Duration::from_secs(limits.writer_stall_seconds),
+            commit: Duration::from_secs(limits.commit_seconds),
             ..default
         }
     }
@@ -48,6 +51,7 @@ impl Default for Deadlines {
             idle: Duration::from_secs(600),
             silence: None,
             writer_stall: Duration::from_secs(5),
+            commit: Duration::from_secs(20),
         }
     }
 }

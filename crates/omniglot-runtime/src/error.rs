@@ -72,6 +72,11 @@ pub enum RuntimeError {
     QueueFull(usize),
     #[error("{0}")]
     Overloaded(String),
+    #[error(
+        "the log has not taken this within the {seconds} s of `limits.commit_seconds`{}",
+        fault.as_ref().map(|fault| format!(": {fault}")).unwrap_or_default()
+    )]
+    CommitOverdue { seconds: u64, fault: Option<String> },
     #[error(transparent)]
     Import(#[from] ImportError),
     #[error(transparent)]
@@ -167,7 +172,9 @@ impl RuntimeError {
             | Self::WorktreeShared { .. }
             | Self::KeyReused
             | Self::TokenExists(_) => ErrorType::Conflict,
-            Self::QueueFull(_) | Self::Overloaded(_) | Self::Stopping => ErrorType::Overloaded,
+            Self::QueueFull(_) | Self::Overloaded(_) | Self::CommitOverdue { .. } | Self::Stopping => {
+                ErrorType::Overloaded
+            }
             Self::Gone(_) => ErrorType::Gone,
             Self::Process(error) => error.kind(),
             Self::Restore(RestoreError::NoTurn(_)) => ErrorType::NotFound,
@@ -229,6 +236,10 @@ impl RuntimeError {
             Self::Restore(error) => error.hint().map(str::to_owned),
             Self::ReplyNotTaken { .. } => Some(
                 "the session's events tell how the request is resolved; a message goes on with it".into(),
+            ),
+            Self::CommitOverdue { .. } => Some(
+                "it takes effect as soon as the log can be written; look at the session before you repeat it"
+                    .into(),
             ),
             Self::QueueFull(_) => Some("wait until the running turn has ended".into()),
             Self::Gone(_) => Some("read the session again from offset 0".into()),

@@ -7,6 +7,7 @@ mod attach;
 mod blobs;
 mod change;
 mod check;
+mod commit_deadline;
 mod create;
 mod delete;
 mod directory_config;
@@ -52,6 +53,7 @@ use omniglot_schema::{
     QueueOnCancel, SessionId,
 };
 use omniglot_store::{SessionRecord, Store};
+use omniglot_timeline::Bounds;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -97,6 +99,7 @@ struct Inner {
     store: Store,
     launcher: Launcher,
     deadlines: Deadlines,
+    bounds: Bounds,
     live_agents: usize,
     /// The directories of files that belong to no session.
     file_roots: Vec<PathBuf>,
@@ -120,6 +123,8 @@ struct Inner {
     terminating: Terminating,
     tasks: TaskTracker,
     stopping: AtomicBool,
+    /// Sessions that a dead daemon has left open are still being closed.
+    recovering: AtomicBool,
     /// Ends what works beside the sessions.
     leaving: CancellationToken,
 }
@@ -256,10 +261,4 @@ impl Hub {
 /// A lock of ours is never held across a panic that leaves its map half changed.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn flatten<T>(
-    answer: Result<Result<T, omniglot_store::StoreError>, tokio::sync::oneshot::error::RecvError>,
-) -> Result<T, RuntimeError> {
-    Ok(answer.map_err(|_| omniglot_store::StoreError::Closed)??)
 }

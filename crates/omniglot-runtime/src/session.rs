@@ -6,6 +6,7 @@
 mod cancel;
 mod client_replies;
 mod commands;
+mod commit_deadline;
 mod commits;
 mod configure;
 mod delivery;
@@ -28,7 +29,7 @@ use std::sync::Arc;
 use omniglot_agents::{Attachment, Open};
 use omniglot_schema::{MessageId, QuestionPolicy, SessionId, StatePatch};
 use omniglot_store::{SessionNo, Store, StoreError};
-use omniglot_timeline::{Emitted, Fold, Timeline};
+use omniglot_timeline::{Bounds, Emitted, Fold, Timeline};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -77,6 +78,7 @@ pub(crate) struct SessionSpec {
     pub(crate) open: Open,
     pub(crate) launcher: Launcher,
     pub(crate) deadlines: Deadlines,
+    pub(crate) bounds: Bounds,
     pub(crate) credentials: Credentials,
     /// The clients that do its agent's requests.
     pub(crate) client_hosts: ClientHosts,
@@ -114,6 +116,10 @@ pub(crate) struct Session {
     work_tree: WorkTree,
     /// The log has refused what this session said.
     broken: bool,
+    /// Whether the log has taken anything of it.
+    appended: bool,
+    /// Why the log has refused it.
+    refused: Option<String>,
 }
 
 #[derive(Debug)]
@@ -142,6 +148,7 @@ impl Session {
         mut timeline: Timeline,
         step: Step,
     ) -> (Self, SessionHandle) {
+        timeline.bound(spec.bounds);
         match spec.questions {
             QuestionPolicy::Ask => {}
             QuestionPolicy::Reject => timeline.refuse_questions(),
@@ -170,6 +177,8 @@ impl Session {
             turn_process: TurnProcess::default(),
             work_tree: WorkTree::default(),
             broken: false,
+            appended: false,
+            refused: None,
         };
         (session, SessionHandle { requests: sender, activity })
     }
@@ -214,7 +223,9 @@ impl Session {
 
     /// Runs until there is nothing to do and no process to watch. `retire` takes the session off the hub's
     /// list when it is dropped: once every event is committed, or when this panics.
-    pub(crate) async fn run<R: Send>(mut self, retire: R) {
+    ///
+    /// Returns why the log has refused what was said, if it has: the turn is still open in the log.
+    pub(crate) async fn run<R: Send>(mut self, retire: R) -> Option<String> {
         self.drive();
         self.commit_in_flight();
         while self.run_once().await == Flow::On {
@@ -223,9 +234,14 @@ impl Session {
             }
         }
         let too_late = self.settle().await;
+        let refused = self.refused.take().filter(|_| self.appended);
+        if refused.is_some() {
+            self.discard().await;
+        }
         drop(retire);
         self.requests.close();
         self.take_the_rest(too_late).await;
+        refused
     }
 
     /// Nothing was ever done in it, nor waits to be.
@@ -247,6 +263,7 @@ impl Session {
         self.listen_for_silence();
         let settings_due = self.configuring.deadline();
         let hold_due = self.work_tree.hold_deadline();
+        let commit_due = self.commit_deadline();
         tokio::select! {
             event = next_of(&mut self.agent), if !full => self.hear(event),
             opened = opened(&mut self.opening) => self.opened(opened),
@@ -256,6 +273,7 @@ impl Session {
                 None => return Flow::Done,
             },
             result = committed(&mut self.in_flight) => return self.committed(result),
+            () = idle::reached(commit_due) => self.answer_overdue(),
             () = Ladder::due(self.cancelling.as_ref()) => self.next_rung(),
             () = Configuring::due(settings_due) => self.settings_overdue(),
             () = idle::reached(self.idle_deadline) => self.idle_too_long().await,

@@ -158,6 +158,11 @@ impl Failure {
         Self { code, message: message.into(), details: None }
     }
 
+    /// The daemon died, and another one goes on.
+    pub fn daemon_restarted() -> Self {
+        Self::new(ErrorCode::DaemonRestarted, "the daemon was restarted while this turn ran")
+    }
+
     /// The process died. Whoever watches the turn alone does not see how it ended: that stands here too.
     pub fn crashed(message: String, exit_code: Option<i32>, stderr: Option<&StderrOutput>) -> Self {
         let details = Some(serde_json::json!({ "exit_code": exit_code, "stderr": stderr }));
@@ -343,6 +348,10 @@ pub enum DropReason {
     Extension,
     Superseded,
     Replay,
+    /// It is more of an item than [`Bounds`](crate::Bounds) allow.
+    TooLong,
+    /// It is a request beyond those that may be open.
+    TooMany,
 }
 
 impl DropReason {
@@ -355,6 +364,8 @@ impl DropReason {
             Self::Extension => "extension",
             Self::Superseded => "superseded",
             Self::Replay => "replay",
+            Self::TooLong => "too_long",
+            Self::TooMany => "too_many",
         }
     }
 }

@@ -12,6 +12,6 @@ pub mod view;
 pub use draft::*;
 pub use fold::{Fold, Grant, OpenTurn, Snapshot, prompt_title};
 pub use timeline::{
-    Author, Blob, Effect, Emitted, ForkSource, ForkSourceReader, Identity, Restoring, SessionEnd, Stamp,
-    Timeline, inline_file, inline_image,
+    Author, Blob, Bounds, Effect, Emitted, ForkSource, ForkSourceReader, Identity, MOST_ITEM_BYTES,
+    Restoring, SessionEnd, Stamp, Timeline, inline_file, inline_image,
 };

@@ -6,6 +6,7 @@
 
 mod blobs;
 mod bodies;
+mod bounds;
 mod calls;
 mod closing;
 mod content;
@@ -22,6 +23,7 @@ mod turns;
 mod tests;
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use indexmap::IndexMap;
 use jiff::Timestamp;
@@ -34,6 +36,7 @@ use crate::draft::{Body, Draft, DropReason, ItemKey, RequestKey, Unparsed};
 use crate::fold::{Fold, Snapshot};
 
 pub use blobs::{Blob, inline_file, inline_image};
+pub use bounds::{Bounds, MOST_ITEM_BYTES};
 pub use copies::{ForkSource, ForkSourceReader};
 use fates::Fates;
 use requests::OpenRequest;
@@ -56,15 +59,17 @@ pub struct Stamp {
     pub source: EventSource,
     /// The native frame that this comes from.
     pub frame: Option<u64>,
+    /// A clock that nobody sets, for durations; its zero is anywhere.
+    pub ticks: Option<Duration>,
 }
 
 impl Stamp {
     pub fn agent(now: Timestamp, frame: u64) -> Self {
-        Self { now, source: EventSource::Agent, frame: Some(frame) }
+        Self { now, source: EventSource::Agent, frame: Some(frame), ticks: None }
     }
 
     pub fn daemon(now: Timestamp) -> Self {
-        Self { now, source: EventSource::Daemon, frame: None }
+        Self { now, source: EventSource::Daemon, frame: None, ticks: None }
     }
 
     /// The same moment and frame, for an event that the Timeline adds by itself.
@@ -110,6 +115,7 @@ pub struct Timeline {
     /// The number of events that are copies of the origin's.
     copied: u64,
     capabilities: Option<AgentCapabilities>,
+    bounds: Bounds,
     turn: Option<Turn>,
     fates: Fates,
     requests: IndexMap<RequestKey, OpenRequest>,
@@ -158,6 +164,7 @@ impl Timeline {
             capabilities: snapshot.capabilities,
             forked_from: None,
             copied: 0,
+            bounds: Bounds::default(),
             turn: None,
             fates: Fates::default(),
             requests: IndexMap::new(),

@@ -17,9 +17,9 @@ use omniglot_schema::{
 use omniglot_testkit::validate::validate_event;
 use omniglot_timeline::check::{Allow, check};
 use omniglot_timeline::{
-    Body, CallEnd, CallStart, Draft, DropReason, Emitted, Failure, Fold, ForkSourceReader, Identity, ItemEnd,
-    ItemKey, ItemStart, Origin, Outcome, PermissionAsk, QuestionAsk, RequestKey, SessionEnd, SessionStarted,
-    Stamp, Timeline, ToolCall, ToolResult, TurnEnd, Unparsed, inline_image,
+    Body, Bounds, CallEnd, CallStart, Draft, DropReason, Emitted, Failure, Fold, ForkSourceReader, Identity,
+    ItemEnd, ItemKey, ItemStart, Origin, Outcome, PermissionAsk, QuestionAsk, RequestKey, SessionEnd,
+    SessionStarted, Stamp, Timeline, ToolCall, ToolResult, TurnEnd, Unparsed, inline_image,
 };
 use proptest::prelude::*;
 
@@ -233,9 +233,15 @@ fn identity() -> Identity {
     Identity { session_id: SessionId::parse("s").unwrap(), agent: "mock".into() }
 }
 
+/// What every other agent says and asks is too much.
+const TIGHT: Bounds = Bounds { item_bytes: 3, open_requests: 1 };
+
 /// Plays the steps with a clock that also jumps backwards.
 fn play(steps: Vec<Step>) -> (Timeline, Vec<UniversalEvent>) {
     let mut timeline = Timeline::new(identity(), "seed");
+    if !steps.len().is_multiple_of(2) {
+        timeline.bound(TIGHT);
+    }
     let mut events: Vec<UniversalEvent> = vec![];
     for (n, step) in steps.into_iter().enumerate() {
         let now = Timestamp::from_millisecond(1_000_000 + [5, 3, 9, 1][n % 4] * 100 + n as i64 * 50).unwrap();
@@ -283,7 +289,7 @@ fn take(
             let from = timeline.fold().open_turn.as_ref().map_or(u64::MAX, |turn| turn.seq);
             let open: Vec<_> = events.iter().filter(|event| event.sequence >= from).cloned().collect();
             *timeline = Timeline::restore(identity(), snapshot, &open);
-            timeline.recover(daemon, out);
+            timeline.recover(Failure::daemon_restarted(), daemon, out);
         }
     }
 }

@@ -115,6 +115,8 @@ impl Shown<'_> {
         let mut count =
             |key: &str, count: Option<u64>| self.value(Some("limits"), key, count.map(number), None);
         count("max_line_bytes", Some(limits.max_line_bytes as u64));
+        count("max_item_bytes", Some(limits.max_item_bytes as u64));
+        count("open_requests", Some(limits.open_requests as u64));
         count("handshake_seconds", Some(limits.handshake_seconds));
         count("cancel_seconds", Some(limits.cancel_seconds));
         count("silence_seconds", limits.silence_seconds);
@@ -126,6 +128,7 @@ impl Shown<'_> {
         count("unauthenticated_connections", Some(limits.unauthenticated_connections as u64));
         count("acp_clients", Some(limits.acp_clients as u64));
         count("database_bytes", limits.database_bytes);
+        count("commit_seconds", Some(limits.commit_seconds));
     }
 
     fn retention(&mut self, config: &Config) {

@@ -111,6 +111,7 @@ fn a_key_that_is_there_twice_is_named() {
 #[test]
 fn a_limit_of_zero_is_refused() {
     refused("[limits]\nhandshake_seconds = 0\n", "2:21", "expected more than 0");
+    refused("[limits]\nmax_item_bytes = \"1 GiB\"\n", "2:18", "expected at most \"128 MiB\"");
     refused("[limits]\nmax_line_bytes = 0\n", "2:18", "expected a number of bytes over 0");
 }
 

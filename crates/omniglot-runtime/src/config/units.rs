@@ -5,6 +5,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use omniglot_timeline::MOST_ITEM_BYTES;
 use serde::Deserializer;
 use serde::de::{Deserialize as _, Error, Unexpected, Visitor};
 
@@ -41,6 +42,16 @@ pub(super) fn some_bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<O
 /// A size of something in memory.
 pub(super) fn memory<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
     usize::try_from(bytes(deserializer)?).map_err(|_| D::Error::custom(format!("expected {BYTES}")))
+}
+
+/// A size of the text of an item.
+pub(super) fn item<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    match memory(deserializer)? {
+        bytes if bytes <= MOST_ITEM_BYTES => Ok(bytes),
+        _ => Err(D::Error::custom(
+            "expected at most \"128 MiB\": the database keeps no longer text in one row",
+        )),
+    }
 }
 
 /// An age that means no limit when it is absent.

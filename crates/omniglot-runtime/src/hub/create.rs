@@ -12,7 +12,7 @@ use omniglot_store::{Blob, NewSession, SessionNo, SessionRecord, StoreError};
 use omniglot_timeline::{Draft, Identity, SessionStarted, Timeline};
 
 use super::fork::Fork;
-use super::{Hub, flatten, login};
+use super::{Hub, login};
 use crate::agent::Agent;
 use crate::agent::catalog::Entry;
 use crate::agent::installed;
@@ -119,7 +119,7 @@ impl Hub {
             Some(old) => self.inner.store.replace(old, row),
             None => self.inner.store.create(row),
         };
-        let record = match flatten(created.await) {
+        let record = match self.committed(created).await {
             Err(RuntimeError::Store(StoreError::Exists)) => {
                 return Err(RuntimeError::SessionExists(id.to_string()));
             }
@@ -148,6 +148,7 @@ impl Hub {
             open: Open { skills: self.skills_of(&record.id, request), ..open_of(request) },
             launcher: self.inner.launcher.clone(),
             deadlines: self.inner.deadlines.clone(),
+            bounds: self.inner.bounds,
             credentials: self.inner.credentials.clone(),
             client_hosts: self.inner.client_hosts.clone(),
             became_idle: self.inner.became_idle.clone(),

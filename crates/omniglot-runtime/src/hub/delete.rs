@@ -2,7 +2,7 @@
 
 use omniglot_schema::SessionId;
 
-use super::{Hub, flatten, lock};
+use super::{Hub, lock};
 use crate::error::RuntimeError;
 use crate::session::SessionCommand;
 
@@ -25,7 +25,7 @@ impl Hub {
             // One that has just retired is gone as well.
             drop(handle.ask(SessionCommand::Discard).await);
         }
-        flatten(self.inner.store.delete(record.no).await)?;
+        self.committed(self.inner.store.delete(record.no)).await?;
         self.drop_attachments(record.no);
         self.inner.skills.remove(id);
         self.forget_snapshots(&record).await;

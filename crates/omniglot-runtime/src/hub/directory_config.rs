@@ -11,8 +11,8 @@ use omniglot_store::ConfigKey;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::Hub;
 use super::create::existing_directory;
-use super::{Hub, flatten};
 use crate::agent::mcp;
 use crate::agent::skills::Source;
 use crate::error::RuntimeError;
@@ -81,7 +81,7 @@ impl Hub {
             kind: T::KIND,
             name: name.to_owned(),
         };
-        flatten(self.inner.store.configure_directory(key, Some(text)).await)
+        self.committed(self.inner.store.configure_directory(key, Some(text))).await
     }
 
     /// Removes what is configured by this name, if anything is.
@@ -91,7 +91,7 @@ impl Hub {
         name: &str,
     ) -> Result<(), RuntimeError> {
         let key = ConfigKey { directory: key(directory), kind: T::KIND, name: name.to_owned() };
-        flatten(self.inner.store.configure_directory(key, None).await)
+        self.committed(self.inner.store.configure_directory(key, None)).await
     }
 
     async fn configured<T: DirectoryConfig>(&self, key: &str) -> Result<Vec<(String, T)>, RuntimeError> {

@@ -12,8 +12,8 @@ use omniglot_schema::{
 use omniglot_store::{NewSession, StoreError};
 use omniglot_timeline::{Draft, Failure, Fold, Identity, Snapshot, Timeline, TurnEnd};
 
+use super::Hub;
 use super::create::{existing_directory, new_seed};
-use super::{Hub, flatten};
 use crate::error::RuntimeError;
 use crate::hub::importer::Export;
 use crate::session::{Step, record_of};
@@ -31,7 +31,7 @@ impl Hub {
         let permissions = Permissions::of(&export.fold);
         notes.extend(permissions.notes());
         let created = self.inner.store.create(row(export, &request, &permissions)?);
-        let record = match flatten(created.await) {
+        let record = match self.committed(created).await {
             Err(RuntimeError::Store(StoreError::Exists)) => {
                 return Err(RuntimeError::SessionExists(id.to_string()));
             }

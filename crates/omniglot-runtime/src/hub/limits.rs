@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use omniglot_schema::{CreateSessionRequest, Labels, SessionId, SessionPatch, check_labels};
 use omniglot_store::{ListFilter, SessionNo, SessionRecord};
 
-use super::{Hub, flatten};
+use super::Hub;
 use crate::caller::Caller;
 use crate::error::RuntimeError;
 
@@ -110,7 +110,7 @@ impl Hub {
         }
         check_labels(&labels).map_err(|error| RuntimeError::InvalidRequest(error.to_string()))?;
         if labels != record.labels {
-            flatten(self.inner.store.label(record.no, labels).await)?;
+            self.committed(self.inner.store.label(record.no, labels)).await?;
             self.inner.tokens.labels_changed();
         }
         Ok(())

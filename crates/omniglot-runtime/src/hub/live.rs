@@ -41,6 +41,9 @@ impl Hub {
 
     /// Not ready while the log cannot be written or its disk does not answer, or the daemon stops; with the reason.
     pub fn ready(&self) -> Result<(), String> {
+        if self.inner.recovering.load(Ordering::SeqCst) {
+            return Err("what an earlier daemon has left open is being closed".into());
+        }
         self.check_open().map_err(|error| error.to_string())?;
         self.check_writer()
     }
@@ -76,11 +79,22 @@ impl Hub {
         self.inner.tasks.spawn(async move { drop(handle.ask(SessionCommand::Shutdown).await) });
     }
 
+    fn check_running(&self) -> Result<(), RuntimeError> {
+        let is_stopping = self.inner.stopping.load(Ordering::SeqCst);
+        if is_stopping { Err(RuntimeError::Stopping) } else { Ok(()) }
+    }
+
     pub(super) fn check_open(&self) -> Result<(), RuntimeError> {
-        if self.inner.stopping.load(Ordering::SeqCst) {
-            return Err(RuntimeError::Stopping);
-        }
+        self.check_running()?;
         self.inner.store.fault().map_or(Ok(()), |fault| Err(RuntimeError::Overloaded(fault)))
+    }
+
+    /// Whoever stops an agent need not wait until the log can be written: that is recorded later.
+    fn check_may(&self, ask: &SessionCommand) -> Result<(), RuntimeError> {
+        match ask {
+            SessionCommand::Cancel(_) | SessionCommand::Terminate => self.check_running(),
+            _ => self.check_open(),
+        }
     }
 
     pub(super) fn is_live(&self, id: &SessionId) -> bool {
@@ -94,7 +108,7 @@ impl Hub {
         mut ask: SessionCommand,
     ) -> Result<Option<Posted>, RuntimeError> {
         self.check_seen(id).await?;
-        self.check_open()?;
+        self.check_may(&ask)?;
         loop {
             match self.wake(id).await?.ask(ask).await {
                 Ok(result) => return self.or_deleted(id, result).await,
@@ -112,7 +126,7 @@ impl Hub {
         self.check_seen(id).await?;
         let handle = lock(&self.inner.live).get(id).cloned();
         let Some(handle) = handle else { return self.record(id).await.map(|_| None) };
-        self.check_open()?;
+        self.check_may(&ask)?;
         match handle.ask(ask).await {
             Ok(result) => Ok(Some(self.or_deleted(id, result.map(drop)).await)),
             Err(Retired(_)) => Ok(None),
@@ -136,8 +150,14 @@ impl Hub {
             self.inner.stopping.load(Ordering::SeqCst)
         };
         let span = log_context::of_session(&id);
-        let retire = Retire { hub: Arc::downgrade(&self.inner), id, handle: handle.clone() };
-        self.inner.tasks.spawn(session.run(retire).instrument(span));
+        let retire = Retire { hub: Arc::downgrade(&self.inner), id: id.clone(), handle: handle.clone() };
+        let hub = Arc::downgrade(&self.inner);
+        let work = async move {
+            if let (Some(why), Some(hub)) = (session.run(retire).await, hub.upgrade()) {
+                Self::of(hub).close_refused(&id, &why).await;
+            }
+        };
+        self.inner.tasks.spawn(work.instrument(span));
         if stopping {
             self.stop(handle.clone());
         }

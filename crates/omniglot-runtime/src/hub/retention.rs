@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use omniglot_store::{Dropped, EndedLimits, EndedSession, RawLimits, StoreError};
 use tokio::time::{Instant, sleep_until};
 
-use super::{Hub, Inner, flatten};
+use super::{Hub, Inner};
 use crate::config::Retention;
 use crate::error::RuntimeError;
 
@@ -71,7 +71,7 @@ impl Hub {
         {
             return Ok(false);
         }
-        flatten(self.inner.store.delete(record.no).await)?;
+        self.committed(self.inner.store.delete(record.no)).await?;
         self.drop_attachments(record.no);
         self.inner.skills.remove(&found.id);
         self.forget_snapshots(&record).await;

@@ -102,6 +102,7 @@ impl Hub {
             data_dir,
             store,
             deadlines,
+            bounds: config.limits.bounds(),
             live_agents: config.limits.live_agents,
             file_roots: config.files.roots.clone(),
             temporaries,
@@ -116,13 +117,14 @@ impl Hub {
             installing: Mutex::default(),
             tasks,
             stopping: AtomicBool::new(false),
+            recovering: AtomicBool::new(false),
             leaving: CancellationToken::new(),
         };
         let hub = Self::of(Arc::new(inner));
         hub.enforce_live_limit();
         hub.sweep_skills().await?;
         hub.sweep_snapshots().await?;
-        hub.recover(backlog).await?;
+        hub.recover_soon(backlog).await?;
         hub.keep_within(config.retention);
         Ok(hub)
     }

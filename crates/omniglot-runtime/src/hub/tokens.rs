@@ -9,7 +9,7 @@ use omniglot_store::{AuditQuery, Store, TokenRecord};
 use subtle::ConstantTimeEq as _;
 use tokio_util::sync::CancellationToken;
 
-use super::{Hub, flatten, lock};
+use super::{Hub, lock};
 use crate::caller::{Caller, OWNER};
 use crate::digest::sha256;
 use crate::error::RuntimeError;
@@ -102,7 +102,7 @@ impl Hub {
             revoked_at: None,
         };
         let record = TokenRecord { info: info.clone(), hash: sha256(secret.as_bytes()) };
-        flatten(self.inner.store.put_token(record.clone()).await)?;
+        self.committed(self.inner.store.put_token(record.clone())).await?;
         lock(&tokens.known).push(Known::new(record));
         Ok(CreatedToken { info, secret })
     }
@@ -139,7 +139,7 @@ impl Hub {
             revoked.cancel();
             record.clone()
         };
-        flatten(self.inner.store.put_token(record.clone()).await)?;
+        self.committed(self.inner.store.put_token(record.clone())).await?;
         Ok(record.info)
     }
 

@@ -1,7 +1,7 @@
 //! The commands of clients to a session, one function each; a refused command changes nothing.
 
 use omniglot_agents::{Command, CommandAnswer, StreamOutput};
-use omniglot_schema::{ErrorCode, ResolvedBy};
+use omniglot_schema::{ErrorCode, ResolvedBy, StatusLabel};
 use omniglot_timeline::{Draft, Failure, SessionEnd, TurnEnd};
 use tokio::time::{Instant, timeout_at};
 
@@ -101,6 +101,7 @@ impl Session {
 
     /// Ends the process and the session.
     async fn terminate(&mut self) {
+        self.tell_dropped();
         self.drop_queue();
         self.withdraw_requests();
         self.stop_work(self.has_open_turn()).await;
@@ -108,6 +109,18 @@ impl Session {
         self.stop_agent().await;
         let timeline = &mut self.timeline;
         self.step.with(|stamp, out| timeline.end_session(SessionEnd::Terminated, stamp, out));
+    }
+
+    /// Says which messages end with the session: their clients were told that they wait.
+    fn tell_dropped(&mut self) {
+        let waiting: Vec<_> = self.queue.iter().map(|queued| queued.message_id.as_str()).collect();
+        if waiting.is_empty() {
+            return;
+        }
+        let detail =
+            format!("the session is terminated; these messages are not delivered: {}", waiting.join(", "));
+        let timeline = &mut self.timeline;
+        self.step.with(|stamp, out| timeline.status(StatusLabel::Warning, detail, stamp, out));
     }
 
     /// Ends the process and forgets what is not committed: a full log must not keep a session from being

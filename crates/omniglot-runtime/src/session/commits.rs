@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use omniglot_store::StoreError;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
-use super::{Answer, Commit, Flow, Posted, Request, Session, SessionCommand, answer};
+use super::{Answer, Commit, Flow, Posted, Request, Session, SessionCommand, answer, idle};
 
 /// An append that waits for its commit, and who waits for it.
 #[derive(Debug)]
@@ -16,7 +17,9 @@ pub(super) struct InFlight {
 
 #[derive(Debug)]
 pub(super) struct Waiting {
-    pub(super) reply: oneshot::Sender<Answer>,
+    /// `None` once it has waited for too long.
+    pub(super) reply: Option<oneshot::Sender<Answer>>,
+    pub(super) since: Instant,
     pub(super) posted: Option<Posted>,
     /// The idempotency key that the commit makes durable.
     pub(super) key: Option<String>,
@@ -29,15 +32,19 @@ impl Session {
         let waiting = self.in_flight.pop_front().and_then(|done| done.waiting);
         match result {
             Ok(()) => {
-                if let Some(Waiting { reply, posted, key }) = waiting {
+                self.appended = true;
+                if let Some(Waiting { reply, posted, key, .. }) = waiting {
                     key.and_then(|key| self.keys.remove(&key));
-                    answer(reply, Answer::Done(posted));
+                    reply.map(|reply| answer(reply, Answer::Done(posted)));
                 }
                 Flow::On
             }
             Err(error) => {
                 tracing::error!(session = %self.spec.id, error = &error as &dyn std::error::Error, "an append");
-                if let Some(Waiting { reply, .. }) = waiting {
+                if !matches!(error, StoreError::Closed | StoreError::NoSession) {
+                    self.refused.get_or_insert_with(|| reason(&error));
+                }
+                if let Some(reply) = waiting.and_then(|waiting| waiting.reply) {
                     answer(reply, Answer::Refused(error.into()));
                 }
                 self.broken = true;
@@ -56,7 +63,9 @@ impl Session {
             self.in_flight.push_back(InFlight { commit: barrier, waiting: None });
         }
         while !self.in_flight.is_empty() {
+            let commit_due = self.commit_deadline();
             tokio::select! {
+                () = idle::reached(commit_due) => self.answer_overdue(),
                 result = committed(&mut self.in_flight) => drop(self.committed(result)),
                 Some(Request { ask, reply }) = self.requests.recv() => match ask {
                     SessionCommand::Discard => {
@@ -79,6 +88,12 @@ impl Session {
             answer(reply, Answer::Retired(ask));
         }
     }
+}
+
+/// The error with its cause.
+fn reason(error: &StoreError) -> String {
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
+    format!("{error}{}", cause.unwrap_or_default())
 }
 
 pub(super) async fn committed(in_flight: &mut VecDeque<InFlight>) -> Result<(), StoreError> {

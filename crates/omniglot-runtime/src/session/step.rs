@@ -1,5 +1,8 @@
 //! One step of a session: what it hears becomes frames and events, and these one append.
 
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+
 use bytes::Bytes;
 use jiff::Timestamp;
 use omniglot_agents::{Command, CommandAnswer, Refusal, StreamOutput, Unparsed};
@@ -19,6 +22,7 @@ use crate::metrics::AgentMetrics;
 #[derive(Debug)]
 pub(crate) struct Step {
     now: Timestamp,
+    ticks: Duration,
     last_frame: u64,
     frames: Vec<Frame>,
     events: Vec<Emitted>,
@@ -38,6 +42,7 @@ impl Step {
     pub(crate) fn new(last_frame: u64) -> Self {
         Self {
             now: Timestamp::now(),
+            ticks: ticks(),
             last_frame,
             frames: vec![],
             events: vec![],
@@ -50,7 +55,7 @@ impl Step {
     }
 
     pub(super) fn begin(&mut self) {
-        self.now = Timestamp::now();
+        (self.now, self.ticks) = (Timestamp::now(), ticks());
     }
 
     /// The end of a turn in this step tells nothing of the agent and its credentials.
@@ -63,13 +68,14 @@ impl Step {
     }
 
     fn stamp(&self) -> Stamp {
-        Stamp::daemon(self.now)
+        Stamp { ticks: Some(self.ticks), ..Stamp::daemon(self.now) }
     }
 
     /// Numbers and keeps what was heard, and lets the Timeline make events of it.
     pub(crate) fn absorb(&mut self, timeline: &mut Timeline, heard: Vec<Translated>) {
         for Translated { frame, source, stream, answers } in heard {
-            let stamp = Stamp { now: self.now, source, frame: frame.clone().map(|bytes| self.keep(bytes)) };
+            let frame_no = frame.clone().map(|bytes| self.keep(bytes));
+            let stamp = Stamp { source, frame: frame_no, ..self.stamp() };
             for mut output in stream {
                 if let StreamOutput::Unparsed(Unparsed { raw_hash: hash @ None, .. }) = &mut output {
                     *hash = frame.as_deref().map(sha256);
@@ -242,6 +248,12 @@ impl Session {
             self.in_flight.push_back(InFlight { commit, waiting: None });
         }
     }
+}
+
+/// The time since the first look at it, by a clock that nobody sets.
+fn ticks() -> Duration {
+    static FIRST: LazyLock<Instant> = LazyLock::new(Instant::now);
+    FIRST.elapsed()
 }
 
 /// Whether an event changes more of the session's row than its last sequence. Within a turn a restart

@@ -6,6 +6,7 @@
 
 use omniglot_store::Durability;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::{Answer, IdempotencyKey, InFlight, Posted, Session, Waiting, answer};
 use crate::agent::{Agent, Sending, Ticket};
@@ -73,7 +74,8 @@ impl Session {
         };
         let key = self.step.receipt.as_ref().map(|receipt| receipt.key.clone());
         let commit = self.commit(Durability::Power);
-        self.in_flight.push_back(InFlight { commit, waiting: Some(Waiting { reply: client, posted, key }) });
+        let waiting = Waiting { reply: Some(client), since: Instant::now(), posted, key };
+        self.in_flight.push_back(InFlight { commit, waiting: Some(waiting) });
     }
 }
 

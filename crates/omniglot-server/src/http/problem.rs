@@ -106,7 +106,7 @@ fn convert(error: RuntimeError) -> Problem {
             Problem { retry_after: Some(1), ..problem }
         }
         E::Restore(restore) if !restore.paths().is_empty() => problem.with("paths", restore.paths()),
-        E::Stopping => Problem::unavailable(error.to_string()),
+        E::Stopping | E::CommitOverdue { .. } => Problem::unavailable(error.to_string()),
         E::Store(store) => log_refused(store),
         _ => problem,
     }
@@ -175,6 +175,8 @@ mod tests {
     fn a_full_queue_says_when_to_come_again() {
         assert_eq!(shown(RuntimeError::QueueFull(64)), (429, "1".into(), None));
         assert_eq!(shown(RuntimeError::Stopping), (503, "1".into(), None));
+        let overdue = RuntimeError::CommitOverdue { seconds: 1, fault: None };
+        assert_eq!(shown(overdue), (503, "1".into(), None));
         assert_eq!(shown(RuntimeError::Busy), (409, String::new(), None));
     }
 

@@ -120,9 +120,12 @@ pub(super) fn text_of(part: ContentPart) -> Option<String> {
     }
 }
 
+pub(super) fn is_json(text: &str) -> bool {
+    serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+}
+
 /// Arguments are JSON whatever the agent wrote; without any, what was streamed of them.
 pub(super) fn json_text(arguments: &str, streamed: &str) -> String {
-    let is_json = |text: &str| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
     let candidates = [arguments, streamed];
     match candidates.into_iter().find(|text| is_json(text)) {
         Some(text) => text.to_owned(),

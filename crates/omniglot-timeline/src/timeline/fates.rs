@@ -85,6 +85,8 @@ pub(super) struct OpenItem {
     pub(super) body: Content,
     /// The deltas so far.
     pub(super) streamed: String,
+    /// Whether there were more than its bound.
+    pub(super) is_full: bool,
 }
 
 impl OpenItem {
@@ -103,6 +105,8 @@ struct Over {
     /// The text that was streamed of an item which the agent did not end itself.
     cut: Option<String>,
     late: Option<LateItem>,
+    /// More of it is dropped: it has reached its bound.
+    is_full: bool,
 }
 
 /// Something that is told too late, until the agent ends it or a turn begins or ends.
@@ -238,6 +242,17 @@ impl Fates {
     /// Returns the text before the cut of an item that the turn has ended, once.
     pub(super) fn take_cut(&mut self, at: Slot<'_>) -> Option<String> {
         self.state_mut(at)?.over_mut()?.cut.take()
+    }
+
+    /// Drops whatever is said of an ended item from now on.
+    pub(super) fn fill(&mut self, at: Slot<'_>) {
+        if let Some(over) = self.state_mut(at).and_then(State::over_mut) {
+            over.is_full = true;
+        }
+    }
+
+    pub(super) fn is_full(&self, at: Slot<'_>) -> bool {
+        self.state(at).and_then(State::over).is_some_and(|over| over.is_full)
     }
 
     /// Forgets an item that nobody but the Timeline knows.

@@ -35,7 +35,7 @@ impl Timeline {
         out: &mut Vec<Emitted>,
     ) {
         let at = Slot::item(key);
-        if self.fates.is_open(at) || self.fates.is_late(at) {
+        if self.fates.is_open(at) || self.fates.is_late(at) || self.fates.is_full(at) {
             return self.dropped(DropReason::Duplicate);
         }
         if self.comes_late(at, &body) {
@@ -101,7 +101,7 @@ impl Timeline {
         out: &mut Vec<Emitted>,
     ) {
         let since = self.next_seq();
-        let open = OpenItem { id, since, native_id, parent, body, streamed: String::new() };
+        let open = OpenItem { id, since, native_id, parent, body, streamed: String::new(), is_full: false };
         let item = self.item(at.key, &open, ItemStatus::InProgress, open.body.clone());
         self.fates.begin(at, open);
         let metadata = self.steering.get(at.key).cloned().map(Box::new);
@@ -121,6 +121,9 @@ impl Timeline {
             return self.dropped(DropReason::Internal);
         }
         let at = Slot::item(key);
+        if self.fates.is_full(at) {
+            return self.dropped(DropReason::TooLong);
+        }
         if !self.fates.is_open(at) {
             if self.turn.is_none() || self.fates.is_known(at) {
                 return self.late_delta(at, delta, stamp, out);
@@ -131,6 +134,14 @@ impl Timeline {
     }
 
     pub(super) fn extend(&mut self, at: Slot<'_>, delta: String, stamp: Stamp, out: &mut Vec<Emitted>) {
+        let delta = self.within_bounds(at, delta);
+        if !delta.is_empty() {
+            self.append(at, delta, stamp, out);
+        }
+        self.end_full(at, stamp, out);
+    }
+
+    fn append(&mut self, at: Slot<'_>, delta: String, stamp: Stamp, out: &mut Vec<Emitted>) {
         let Some(open) = self.fates.open_mut(at) else { return };
         open.streamed.push_str(&delta);
         let part_type = match open.body {
@@ -235,7 +246,10 @@ impl Timeline {
             Outcome::Completed => ItemStatus::Completed,
             Outcome::Failed => ItemStatus::Failed,
         };
-        let body = body.unwrap_or_else(|| open.body.clone());
+        let mut body = body.unwrap_or_else(|| open.body.clone());
+        let is_cut = self.cut_to_bound(&open, &mut body);
+        let status = if is_cut { ItemStatus::Failed } else { status };
+        let is_result = matches!(body, Content::Result(_));
         if let Content::Result(ToolResult { goes_on: true, .. }) = body {
             // Its end may still be told.
             self.fates.cut(Slot::result(at.key), String::new());
@@ -243,6 +257,9 @@ impl Timeline {
         let item = self.item(at.key, &open, status, body);
         let metadata = self.steering.remove(at.key).map(Box::new);
         self.emit(EventData::ItemCompleted(ItemEventData { item, metadata }), stamp, out);
+        if is_cut && !is_result {
+            self.tell_cut(open.id, stamp, out);
+        }
     }
 
     /// An item that begins and ends at once, without deltas: not for what an assistant says.

@@ -68,6 +68,9 @@ impl Timeline {
 
     /// Words for an item that has ended, or that began after the end of its turn.
     pub(super) fn late_delta(&mut self, at: Slot<'_>, delta: String, stamp: Stamp, out: &mut Vec<Emitted>) {
+        if self.fates.is_full(at) {
+            return self.dropped(DropReason::TooLong);
+        }
         let known = self.fates.late(at);
         let item = match known.and_then(|late| late.item.clone()) {
             Some(item) => item,
@@ -79,7 +82,35 @@ impl Timeline {
                 item
             }
         };
+        let told = self.fold.late.get(&item).and_then(detail_of).map_or(0, str::len);
+        let most = self.bounds.late_bytes();
+        if told + delta.len() > most {
+            return self.end_full_late(at, &item, most, stamp, out);
+        }
         self.extend_late(item, delta, stamp, out);
+    }
+
+    /// Fails a late item that says too much; more of it is dropped from now on.
+    fn end_full_late(
+        &mut self,
+        at: Slot<'_>,
+        item: &ItemId,
+        most: usize,
+        stamp: Stamp,
+        out: &mut Vec<Emitted>,
+    ) {
+        self.dropped(DropReason::TooLong);
+        self.fates.end_late(at);
+        self.fates.fill(at);
+        self.complete_late(item, ItemStatus::Failed, None, stamp.synthetic(), out);
+        let detail = format!("late text is kept up to {most} bytes; the rest was dropped");
+        self.whole_item(
+            Body::Status { label: StatusLabel::Warning, detail: Some(detail) },
+            None,
+            Some(item.clone()),
+            stamp.synthetic(),
+            out,
+        );
     }
 
     /// The agent ends an item that was heard of too late.

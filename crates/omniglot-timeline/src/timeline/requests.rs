@@ -58,11 +58,15 @@ impl Timeline {
         if self.requests.contains_key(&ask.key) || self.covered.contains_key(&ask.key) {
             return self.dropped(DropReason::Duplicate);
         }
+        let is_granted = self.fold.granted(ask.tool.as_deref(), ask.pattern.as_deref());
+        if !is_granted && self.has_too_many_requests() {
+            return self.refuse_request(ask.key, stamp, out);
+        }
         let name = ask.tool.clone().unwrap_or_else(|| "permission".to_owned());
         let call = ToolCall::made(name);
         let made = ToolCall { kind: ask.kind.or(call.kind), subject: ask.subject, ..call };
         let (item_id, made_call) = self.waiting_call(ask.call, &ask.key, made, stamp, out);
-        if self.fold.granted(ask.tool.as_deref(), ask.pattern.as_deref()) {
+        if is_granted {
             self.stats.granted += 1;
             self.covered.insert(ask.key.clone(), made_call);
             return self.effects.push(Effect::Grant(ask.key));
@@ -90,6 +94,9 @@ impl Timeline {
     pub(super) fn question_requested(&mut self, ask: QuestionAsk, stamp: Stamp, out: &mut Vec<Emitted>) {
         if self.requests.contains_key(&ask.key) {
             return self.dropped(DropReason::Duplicate);
+        }
+        if self.has_too_many_requests() {
+            return self.refuse_request(ask.key, stamp, out);
         }
         let made = ToolCall::made("question");
         let (item_id, made_call) = self.waiting_call(ask.call, &ask.key, made, stamp, out);

@@ -3,15 +3,15 @@
 //! The keys of the agent run are gone with it, so what was open is keyed by its id; it can only be closed.
 
 use omniglot_schema::{
-    ContentPart, ErrorCode, EventData, ItemKind, ItemRole, PendingRequest, ResolvedBy, StatusLabel,
-    UniversalEvent, UniversalItem,
+    ContentPart, EventData, ItemKind, ItemRole, PendingRequest, ResolvedBy, StatusLabel, UniversalEvent,
+    UniversalItem,
 };
 
 use super::bodies::Content;
 use super::fates::{Call, Half, OpenItem, Slot};
 use super::requests::{InboundRequest, OpenRequest};
 use super::turns::Turn;
-use super::{Emitted, Identity, Stamp, Timeline};
+use super::{Emitted, Identity, MOST_ITEM_BYTES, Stamp, Timeline};
 use crate::draft::{Body, Failure, ItemKey, RequestKey, ToolCall, ToolResult, TurnEnd};
 use crate::fold::Snapshot;
 
@@ -39,6 +39,17 @@ impl Restoring {
     }
 }
 
+impl OpenItem {
+    /// A text of an earlier version may be longer than the log takes again as one row: it is kept as far as that goes.
+    fn extend_restored(&mut self, delta: &str) {
+        if self.streamed.len().saturating_add(delta.len()) <= MOST_ITEM_BYTES && !self.is_full {
+            self.streamed.push_str(delta);
+        } else {
+            self.is_full = true;
+        }
+    }
+}
+
 impl Timeline {
     /// `open` holds the events from the open turn's `turn.started` on; empty when no turn is open. The
     /// snapshot may be older than the last of them.
@@ -55,10 +66,8 @@ impl Timeline {
         Restoring(Self::from_snapshot(identity, snapshot))
     }
 
-    /// Closes what a daemon that died has left open.
-    pub fn recover(&mut self, stamp: Stamp, out: &mut Vec<Emitted>) {
-        let failure =
-            Failure::new(ErrorCode::DaemonRestarted, "the daemon was restarted while this turn ran");
+    /// Closes what was left open, most often by a daemon that died.
+    pub fn recover(&mut self, failure: Failure, stamp: Stamp, out: &mut Vec<Emitted>) {
         self.close_turn(TurnEnd::failed(failure), ResolvedBy::Restart, stamp, out);
         self.forget_run(stamp, out);
     }
@@ -68,7 +77,16 @@ impl Timeline {
             EventData::TurnStarted(turn) => {
                 let id = turn.turn_id.clone();
                 let started = event.time;
-                self.turn = Some(Turn { id, started, failure: None, for_requests: false, user_item: None });
+                let (for_requests, refused_requests) = (false, false);
+                self.turn = Some(Turn {
+                    id,
+                    started,
+                    ticks: None,
+                    failure: None,
+                    for_requests,
+                    refused_requests,
+                    user_item: None,
+                });
             }
             EventData::TurnEnded(_) => {
                 self.turn = None;
@@ -77,7 +95,7 @@ impl Timeline {
             EventData::ItemStarted(data) => self.absorb_start(&data.item, event.sequence),
             EventData::ItemDelta(data) => {
                 if let Some(open) = self.fates.open_item_mut(&data.item_id) {
-                    open.streamed.push_str(&data.delta);
+                    open.extend_restored(&data.delta);
                 }
             }
             EventData::ItemCompleted(data) => {
@@ -124,6 +142,7 @@ impl Timeline {
             parent: item.parent_id.clone(),
             body: content_of(item),
             streamed: String::new(),
+            is_full: false,
         };
         let (key, half) = &at;
         self.fates.begin(Slot { key, half: *half }, open);

@@ -1,6 +1,8 @@
 //! Tests the rules for late text, unfinished results and covered requests, each by its name. That no input
 //! breaks them is in `tests/properties.rs`.
 
+mod bounds;
+mod durations;
 mod lasting;
 mod late;
 mod sources;

@@ -1,5 +1,7 @@
 //! Turns: begun once, ended once, with exactly one error if and only if they failed (T4).
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use omniglot_schema::{
     AuthState, AuthStatus, ErrorCode, ErrorData, EventData, ItemKind, ItemRole, MessageId, ResolvedBy,
@@ -15,10 +17,14 @@ use crate::draft::{Body, Draft, DropReason, Failure, ItemKey, ItemStart, Origin,
 pub(super) struct Turn {
     pub(super) id: TurnId,
     pub(super) started: Timestamp,
+    /// The same moment on the clock that nobody sets.
+    pub(super) ticks: Option<Duration>,
     /// Held back until the end: only then is it known whether the turn failed.
     pub(super) failure: Option<Failure>,
     /// Opened for a request outside any turn; ends with its last request.
     pub(super) for_requests: bool,
+    /// Whether it was told that requests are refused.
+    pub(super) refused_requests: bool,
     /// The user's item, as long as it waits for the agent's id of it.
     pub(super) user_item: Option<ItemKey>,
 }
@@ -63,7 +69,15 @@ impl Timeline {
         };
         self.emit(EventData::TurnStarted(data), stamp, out);
         let started = self.fold.last_time.unwrap_or(stamp.now);
-        self.turn = Some(Turn { id, started, failure: None, for_requests, user_item: None });
+        self.turn = Some(Turn {
+            id,
+            started,
+            ticks: stamp.ticks,
+            failure: None,
+            for_requests,
+            refused_requests: false,
+            user_item: None,
+        });
         let Some(parts) = said else { return };
         let body = Body::Message { role: ItemRole::User, parts };
         if is_echoed {
@@ -164,7 +178,9 @@ impl Timeline {
             None => {}
         }
         let now = self.fold.last_time.map_or(stamp.now, |last| last.max(stamp.now));
-        let duration = now.duration_since(turn.started).as_millis();
+        let measured = stamp.ticks.zip(turn.ticks).map(|(end, start)| end.saturating_sub(start).as_millis());
+        let by_wall = || u128::try_from(now.duration_since(turn.started).as_millis()).unwrap_or(0);
+        let duration = measured.unwrap_or_else(by_wall);
         // The end of a turn that was cut tells nothing.
         let steps = || self.fold.open_turn.as_ref().and_then(|turn| turn.steps.clone());
         let metadata = TurnEndedMetadata {

@@ -6,7 +6,8 @@ use omniglot_schema::{
 };
 
 use crate::draft::{
-    Body, CallEnd, CallStart, Draft, ItemKey, ItemStart, Origin, Outcome, ToolCall, ToolResult, TurnEnd,
+    Body, CallEnd, CallStart, Draft, Failure, ItemKey, ItemStart, Origin, Outcome, ToolCall, ToolResult,
+    TurnEnd,
 };
 use crate::timeline::{Emitted, Identity, SessionEnd, Stamp, Timeline};
 
@@ -130,7 +131,7 @@ fn what_an_agent_was_busy_with_is_over_when_its_process_has_died() {
 #[test]
 fn what_an_agent_was_busy_with_is_over_when_the_daemon_has_died() {
     let mut harness = busy();
-    harness.timeline.recover(stamp(), &mut harness.out);
+    harness.timeline.recover(Failure::daemon_restarted(), stamp(), &mut harness.out);
     let state = &harness.timeline.fold().state;
     assert_eq!((state.activity, &state.subagents), (None, &None));
 }

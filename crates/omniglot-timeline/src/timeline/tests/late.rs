@@ -16,7 +16,7 @@ impl Session {
         (session, cut)
     }
 
-    fn delta(&mut self, key: &str, delta: &str) {
+    pub(super) fn delta(&mut self, key: &str, delta: &str) {
         self.draft(Draft::ItemDelta { key: key.into(), delta: delta.into() });
     }
 
@@ -108,7 +108,11 @@ fn a_daemon_that_was_killed_completes_late_text_when_it_comes_back() {
     let snapshot = serde_json::to_string(&session.timeline.snapshot()).unwrap();
     let identity = Identity { session_id: SessionId::parse("s").unwrap(), agent: "mock".into() };
     session.timeline = Timeline::restore(identity, serde_json::from_str(&snapshot).unwrap(), &[]);
-    session.timeline.recover(Stamp::daemon(Timestamp::UNIX_EPOCH), &mut session.said);
+    session.timeline.recover(
+        Failure::daemon_restarted(),
+        Stamp::daemon(Timestamp::UNIX_EPOCH),
+        &mut session.said,
+    );
     assert_eq!(session.kinds(), ONE_ITEM);
     assert_eq!(shown(&session.last()), late(" answer"));
 }
@@ -122,7 +126,11 @@ fn late_text_within_the_next_turn_outlives_a_killed_daemon_once() {
     let open: Vec<_> = session.said.iter().map(|emitted| emitted.event.clone()).collect();
     let identity = Identity { session_id: SessionId::parse("s").unwrap(), agent: "mock".into() };
     session.timeline = Timeline::restore(identity, serde_json::from_str(&snapshot).unwrap(), &open);
-    session.timeline.recover(Stamp::daemon(Timestamp::UNIX_EPOCH), &mut session.said);
+    session.timeline.recover(
+        Failure::daemon_restarted(),
+        Stamp::daemon(Timestamp::UNIX_EPOCH),
+        &mut session.said,
+    );
     assert_eq!(shown(&session.last()), late(" answer"));
 }
 

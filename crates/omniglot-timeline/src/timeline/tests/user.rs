@@ -77,7 +77,11 @@ fn the_users_item_is_complete_also_when_the_turn_ends_or_the_daemon_dies_before_
     let open: Vec<_> = session.said.iter().map(|emitted| emitted.event.clone()).collect();
     let identity = Identity { session_id: SessionId::parse("s").unwrap(), agent: "mock".into() };
     session.timeline = Timeline::restore(identity, snapshot, &open);
-    session.timeline.recover(Stamp::daemon(Timestamp::UNIX_EPOCH), &mut session.said);
+    session.timeline.recover(
+        Failure::daemon_restarted(),
+        Stamp::daemon(Timestamp::UNIX_EPOCH),
+        &mut session.said,
+    );
     assert_eq!(session.turn_of().1.status, ItemStatus::Completed);
 }
 
