@@ -14,6 +14,7 @@ mod copies;
 mod fates;
 mod items;
 mod late;
+mod masking;
 mod requests;
 mod restore;
 mod session;
@@ -39,6 +40,8 @@ pub use blobs::{Blob, inline_file, inline_image};
 pub use bounds::{Bounds, MOST_ITEM_BYTES};
 pub use copies::{ForkSource, ForkSourceReader};
 use fates::Fates;
+use masking::Masking;
+pub use masking::TornFrame;
 use requests::OpenRequest;
 pub use restore::Restoring;
 pub use session::SessionEnd;
@@ -131,6 +134,8 @@ pub struct Timeline {
     steering: HashMap<ItemKey, SteeringMetadata>,
     /// The names of those whose replies are on their way to the agent.
     repliers: HashMap<RequestKey, String>,
+    /// `None` as long as there is nothing to hide.
+    masking: Option<Box<Masking>>,
 }
 
 /// The client that has posted a message.
@@ -174,6 +179,7 @@ impl Timeline {
             named: HashMap::new(),
             steering: HashMap::new(),
             repliers: HashMap::new(),
+            masking: None,
         }
     }
 
@@ -309,8 +315,19 @@ impl Timeline {
         self.whole_item(body, None, None, stamp, out);
     }
 
-    /// The only place where an envelope is built.
+    /// Every event passes here.
     fn emit(&mut self, data: EventData, stamp: Stamp, out: &mut Vec<Emitted>) {
+        match self.masking.take() {
+            None => self.emit_as_is(data, stamp, out),
+            Some(mut masking) => {
+                self.emit_masked(&mut masking, data, stamp, out);
+                self.masking = Some(masking);
+            }
+        }
+    }
+
+    /// The only place where an envelope is built.
+    fn emit_as_is(&mut self, data: EventData, stamp: Stamp, out: &mut Vec<Emitted>) {
         let sequence = self.next_seq();
         let time = self.fold.last_time.map_or(stamp.now, |last| last.max(stamp.now));
         let event = UniversalEvent {

@@ -468,6 +468,48 @@ async fn secrets_of_the_configuration_are_hidden_in_all_that_the_agent_says() {
 }
 
 #[tokio::test]
+async fn a_secret_is_hidden_wherever_the_agent_tears_or_escapes_it() {
+    let secret = "canary-secret-123";
+    let torn = (1..secret.len()).map(|cut| {
+        let (first, second) = secret.split_at(cut);
+        says(&format!("key {first}")) + &says(&format!("{second} and "))
+    });
+    let letters = secret.chars().map(|c| says(&c.to_string()));
+    let escaped = secret.chars().map(|c| format!("\\u{:04x}", u32::from(c))).collect::<String>();
+    let said: String = torn.chain(letters).chain([says(&escaped)]).collect();
+    let script = toml_string(&format!("{OPEN} read l; {said} {END} exec sleep 600"));
+    let config = format!(
+        "[agents.odd]\nprotocol = \"acp\"\ncommand = [\"bash\", \"-c\", {script}]\nenv = {{ API_KEY = \"{secret}\" }}\n"
+    );
+    let daemon = Setup::new(env!("CARGO_BIN_EXE_omniglot")).config(config).start();
+    let session = odd(&daemon).await;
+    let turn = session.turn("tell me", PermissionReply::Once).await;
+    assert_eq!(turn.text(), format!("{}******", "key *** and ".repeat(secret.len() - 1)));
+    let query = omniglot_client::EventsQuery { include_raw: true, ..Default::default() };
+    let all = daemon.client.events(&session.id, &query).await.unwrap();
+    let deltas = all.events.iter().filter_map(|event| match &event.data {
+        EventData::ItemDelta(data) => Some(data.delta.as_str()),
+        _ => None,
+    });
+    assert_eq!(deltas.collect::<String>(), turn.text());
+    let raw: String =
+        all.events.iter().filter_map(|event| Some(event.raw.as_ref()?.get().to_owned())).collect();
+    assert!(raw.contains("key ***") && raw.contains("*** and "), "{raw}");
+    let export = std::process::Command::new(daemon.program())
+        .args(["sessions", "export", "s", "--raw"])
+        .env("OMNIGLOT_HOME", daemon.data())
+        .output()
+        .unwrap();
+    assert!(export.status.success(), "{export:?}");
+    let export = String::from_utf8(export.stdout).unwrap();
+    assert!(export.contains("key ***"), "{export}");
+    for shown in [serde_json::to_string(&all).unwrap(), export] {
+        assert!(!shown.contains("canary-") && !shown.contains("secret-123"), "{shown}");
+        assert!(!shown.contains("\\u0063"), "{shown}");
+    }
+}
+
+#[tokio::test]
 async fn a_session_that_is_posted_to_while_it_is_created_is_one_session() {
     let daemon = daemon("exit 1", "");
     for n in 0..10 {

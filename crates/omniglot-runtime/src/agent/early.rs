@@ -9,7 +9,7 @@ use std::fmt;
 use bytes::Bytes;
 use omniglot_agents::{Draft, DropReason, StreamOutput};
 use omniglot_schema::{ErrorCode, EventSource, StderrOutput};
-use omniglot_timeline::Failure;
+use omniglot_timeline::{Failure, Secrets};
 
 use crate::agent::Translated;
 use crate::metrics::AgentMetrics;
@@ -103,6 +103,8 @@ pub(crate) struct EarlyOutput {
     pub(crate) discarded: Discarded,
     /// The stderr of an agent that refused, until then.
     pub(crate) stderr: Option<StderrOutput>,
+    /// The values that the session must not show.
+    pub(crate) secrets: Option<Secrets>,
     understood: Usage,
     unparsed: Usage,
     sent: Usage,
@@ -144,6 +146,7 @@ impl EarlyOutput {
     /// Appends what a second attempt has kept; both are bounded.
     pub(crate) fn append(&mut self, mut later: Self) {
         self.translated.append(&mut later.translated);
+        self.secrets = later.secrets.take().or(self.secrets.take());
         self.replayed += later.replayed;
         self.discarded.merge(later.discarded);
         self.stderr = later.stderr.or(self.stderr.take());

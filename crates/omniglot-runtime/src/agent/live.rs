@@ -15,7 +15,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use omniglot_agents::{
-    Carryover, Command, HostAsk, HostOutcome, Input, LineFault, Output, Translator, TransportOutput,
+    Carryover, Command, CommandAnswer, HostAsk, HostOutcome, Input, LineFault, Output, Refusal, Translator,
+    TransportOutput,
 };
 use omniglot_schema::{EventSource, StderrOutput};
 use serde_json::value::RawValue;
@@ -202,8 +203,8 @@ impl Agent {
             Line::Whole(bytes) | Line::Partial(bytes) => (bytes, None),
             Line::TooLong { head, length } => (head, Some(LineFault::TooLong(length))),
         };
-        let said = bytes.clone();
-        let bytes = self.mask.bytes(bytes);
+        // The translator must see how texts go on; what it makes of them is masked by the Timeline.
+        let shown = self.mask.bytes(bytes.clone());
         let text = std::str::from_utf8(&bytes).map_err(|_| LineFault::NotUtf8);
         let raw =
             text.and_then(|text| serde_json::from_str::<&RawValue>(text).map_err(|_| LineFault::NotJson));
@@ -211,10 +212,10 @@ impl Agent {
             (Some(fault), _) | (None, Err(fault)) => Input::Garbage { line: &bytes, fault },
             (None, Ok(raw)) => Input::Frame(raw),
         };
-        let trust = if said == bytes { Trust::AsSaid } else { Trust::Masked };
+        let trust = if shown == bytes { Trust::Public } else { Trust::HoldsSecret };
         // It may be an answer to a message that waited.
         let mut translated = if self.unsent.is_empty() { vec![] } else { self.settle() };
-        translated.extend(self.handle_said(input, Some(bytes.clone()), trust));
+        translated.extend(self.handle_said(input, Some(shown), trust));
         translated
     }
 
@@ -226,8 +227,7 @@ impl Agent {
                 None
             }
             HostOutcome::HelperAsked(question) => {
-                *question = self.mask.text(std::mem::take(question));
-                Some(Bytes::copy_from_slice(question.trim_end().as_bytes()))
+                Some(self.mask.bytes(Bytes::copy_from_slice(question.trim_end().as_bytes())))
             }
             HostOutcome::Read(_)
             | HostOutcome::Written(_)
@@ -250,7 +250,7 @@ impl Agent {
     }
 
     fn handle(&mut self, input: Input<'_>, frame: Option<Bytes>) -> Vec<Translated> {
-        self.handle_said(input, frame, Trust::AsSaid)
+        self.handle_said(input, frame, Trust::Public)
     }
 
     /// Lets the translator handle one thing, then everything that it wants sent because of it.
@@ -283,11 +283,25 @@ impl Agent {
         for output in outputs {
             match output {
                 Output::Stream(output) => stream.push(output),
-                Output::Answer(answer) => answers.push(answer),
+                Output::Answer(answer) => answers.push(self.masked(answer)),
                 Output::Transport(output) => self.transport(output, trust, to_send),
             }
         }
         Translated { frame, source, stream, answers }
+    }
+
+    /// Answers also reach callers beside the stream.
+    fn masked(&self, answer: CommandAnswer) -> CommandAnswer {
+        match answer {
+            CommandAnswer::Refused(Refusal { kind, message, hint }) => {
+                let hint = hint.map(|hint| self.mask.text(hint));
+                CommandAnswer::Refused(Refusal { kind, message: self.mask.text(message), hint })
+            }
+            CommandAnswer::ReplyRefused { key, message } => {
+                CommandAnswer::ReplyRefused { key, message: self.mask.text(message) }
+            }
+            answer @ (CommandAnswer::Configured(_) | CommandAnswer::Closed) => answer,
+        }
     }
 
     fn transport(&mut self, output: TransportOutput, trust: Trust, to_send: &mut VecDeque<Outgoing>) {
@@ -296,7 +310,7 @@ impl Agent {
             TransportOutput::SendSecret { message, shown } => {
                 to_send.push_back(Outgoing { message, shown: Some(shown) });
             }
-            TransportOutput::Host(HostAsk { key, request }) if trust == Trust::Masked => {
+            TransportOutput::Host(HostAsk { key, request }) if trust == Trust::HoldsSecret => {
                 self.host.refuse(key, &request, HOLDS_A_SECRET);
             }
             TransportOutput::Host(ask) => self.host.carry_out(ask),
@@ -313,12 +327,12 @@ impl Agent {
     }
 }
 
-/// Whether a frame is what the agent said, to the letter.
+/// Whether a frame is shown as the agent said it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trust {
-    AsSaid,
-    /// Secrets in it were hidden: a file or a command with `***` in their place would be wrong.
-    Masked,
+    Public,
+    /// A file or a command with the secret would be seen by others.
+    HoldsSecret,
 }
 
 const HOLDS_A_SECRET: &str = "the request holds a secret of this session's settings, which is hidden in all \

@@ -157,6 +157,8 @@ impl Launcher {
         let files = PreparedFiles::write(entry, &self.supervisor, &open, &mut spec);
         let files = files.map_err(StartErrorKind::Refused)?;
         let launch = Launch::new(spec.clone(), open.cwd.clone());
+        let mask = Mask::of(&launch.env, &open.mcp);
+        early.secrets = Some(mask.secrets());
         if matches!(entry.adapter.lifetime, Lifetime::Turn) && !open.has_prompt {
             return rehearse(entry, &launch, open, early).map(|()| None);
         }
@@ -176,7 +178,6 @@ impl Launcher {
                 joined.map(|(lease, io)| (ProcessHandle::Shared(lease), io))?
             }
         };
-        let mask = Mask::of(&launch.env, &open.mcp);
         let context = HostContext {
             root: open.cwd.clone(),
             private: self.private.clone(),

@@ -261,7 +261,7 @@ impl PendingSession {
             labels,
             created_ms: Timestamp::now().as_millisecond(),
             record: record_of(&self.timeline),
-            frames: self.step.take_frames(),
+            frames: self.step.take_frames(&mut self.timeline),
             events: self.step.take_events(),
             copied: self.timeline.copied(),
             blobs: [std::mem::take(&mut self.blobs), self.step.take_blobs(&mut self.timeline)].concat(),

@@ -100,6 +100,9 @@ impl Step {
 
     /// As [`absorb`](Self::absorb), for what was said until the session was open, or could not be.
     pub(crate) fn absorb_early(&mut self, timeline: &mut Timeline, early: EarlyOutput) {
+        if let Some(secrets) = early.secrets {
+            timeline.hide(secrets);
+        }
         (0..early.replayed).for_each(|_| timeline.dropped(DropReason::Replay));
         self.absorb(timeline, early.translated);
     }
@@ -119,7 +122,13 @@ impl Step {
         act(self.stamp(), &mut self.events)
     }
 
-    pub(crate) fn take_frames(&mut self) -> Vec<Frame> {
+    /// Returns the native frames of this step, without what their events hold back of secrets.
+    pub(crate) fn take_frames(&mut self, timeline: &mut Timeline) -> Vec<Frame> {
+        for torn in timeline.take_torn_frames() {
+            if let Some(frame) = self.frames.iter_mut().find(|frame| frame.no == torn.frame) {
+                frame.bytes = torn.mask(&frame.bytes).into();
+            }
+        }
         std::mem::take(&mut self.frames)
     }
 
@@ -209,7 +218,7 @@ impl Session {
         }
         let batch = Batch {
             session: self.spec.no,
-            frames: self.step.take_frames(),
+            frames: self.step.take_frames(&mut self.timeline),
             events: self.step.take_events(),
             blobs: self.step.take_blobs(&mut self.timeline),
             record: record.then(|| record_of(&self.timeline)),

@@ -150,17 +150,25 @@ impl Timeline {
     ) {
         let is_text = is_streamed(&body);
         let told = Told::of(body);
+        match told.words.is_empty() {
+            true => self.release_held(id, stamp, out),
+            // The final text has it.
+            false => self.forget_held(id),
+        }
+        let (before, told) =
+            (self.masked(before.to_owned()), Told { words: self.masked(told.words), ..told });
         let late = self.fold.late.get(id).and_then(detail_of).unwrap_or_default().to_owned();
-        let rest = told.words.strip_prefix(before).and_then(|words| words.strip_prefix(late.as_str()));
+        let rest =
+            told.words.strip_prefix(before.as_str()).and_then(|words| words.strip_prefix(late.as_str()));
         match rest.map(str::to_owned) {
             _ if !is_text && !told.is_empty() => {
                 self.complete_late(id, ItemStatus::Completed, Some(told), stamp, out);
             }
             Some(rest) => {
+                let words = [late.as_str(), &rest].concat();
                 if !rest.is_empty() {
                     self.extend_late(id.clone(), rest, stamp.synthetic(), out);
                 }
-                let words = self.fold.late.get(id).and_then(detail_of).unwrap_or_default().to_owned();
                 let told = Told { words, ..told };
                 self.complete_late(id, ItemStatus::Completed, Some(told), stamp, out);
             }
@@ -239,6 +247,7 @@ impl Timeline {
         stamp: Stamp,
         out: &mut Vec<Emitted>,
     ) {
+        self.release_held(id, stamp, out);
         let Some(item) = self.fold.late.get(id).cloned() else { return };
         let content = told.map_or_else(|| item.content.clone(), |told| self.late_content(told));
         let item = UniversalItem { status, content, ..item };

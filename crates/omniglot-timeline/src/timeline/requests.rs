@@ -58,7 +58,8 @@ impl Timeline {
         if self.requests.contains_key(&ask.key) || self.covered.contains_key(&ask.key) {
             return self.dropped(DropReason::Duplicate);
         }
-        let is_granted = self.fold.granted(ask.tool.as_deref(), ask.pattern.as_deref());
+        let (tool, pattern) = (self.masked(ask.tool.clone()), self.masked(ask.pattern.clone()));
+        let is_granted = self.fold.granted(tool.as_deref(), pattern.as_deref());
         if !is_granted && self.has_too_many_requests() {
             return self.refuse_request(ask.key, stamp, out);
         }

@@ -150,6 +150,7 @@ impl Timeline {
             patch.title = None;
         }
         self.resolve_team(&mut patch);
+        let mut patch = self.masked(patch);
         let blobs = self.shelve_lists(&mut patch);
         let changed = self.fold.state.clone().apply(patch);
         if changed.is_empty() {

@@ -5,6 +5,7 @@ mod bounds;
 mod durations;
 mod lasting;
 mod late;
+mod masking;
 mod sources;
 mod user;
 
