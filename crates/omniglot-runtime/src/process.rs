@@ -12,6 +12,7 @@ use bytes::Bytes;
 use omniglot_agents::Orphans;
 use omniglot_schema::StderrOutput;
 use rustix::net::{SendFlags, send};
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
@@ -103,12 +104,15 @@ pub struct ProcessIo {
 /// How long the end of everything below an agent may take, once it was killed.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How long a guard may take to do what it was told.
+const OBEY_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// A running process. When this is dropped, it and all its descendants are killed.
 #[derive(Debug)]
 pub struct Process {
     pid: u32,
-    /// The guard's number.
-    guard: u32,
+    /// `None` when it could not be recorded.
+    guard: Option<sweep::Name>,
     orders: UnixStream,
     phase: watch::Receiver<Phase>,
     stderr: SharedStderr,
@@ -139,7 +143,8 @@ impl Process {
     /// Ends processes that the agent has lost sight of. Those that have left their parents are below the guard,
     /// which adopts every orphan of the agent.
     pub fn end(&self, orphans: Orphans) {
-        orphans::end(if orphans.detached { self.guard } else { self.pid }, orphans);
+        let guard = self.guard.filter(|_| orphans.detached).map(|guard| guard.number());
+        orphans::end(guard.unwrap_or(self.pid), orphans);
     }
 
     /// As Ctrl-C in a terminal does: SIGINT to the agent and its group.
@@ -155,6 +160,7 @@ impl Process {
     /// SIGKILL to the agent and all its descendants.
     pub fn kill(&self) {
         self.order(Order::Kill);
+        self.watch_guard();
     }
 
     /// Waits for the agent's end; any number of callers may, also after this handle is dropped.
@@ -188,6 +194,17 @@ impl Process {
         self.stderr.output()
     }
 
+    /// Ends the guard too if it is stopped and therefore does not do what it was told.
+    fn watch_guard(&self) {
+        let (Some(guard), Ok(runtime)) = (self.guard, Handle::try_current()) else { return };
+        let gone = self.gone();
+        runtime.spawn(async move {
+            if timeout(OBEY_TIMEOUT, gone).await.is_err() {
+                drop(tokio::task::spawn_blocking(move || guard.end_if_stopped()).await);
+            }
+        });
+    }
+
     fn order(&self, order: Order) {
         let sent = send(&self.orders, &[order.to_byte()], SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
         if let Err(error) = sent {
@@ -201,6 +218,9 @@ impl Drop for Process {
     fn drop(&mut self) {
         // The guard sees the end of the socket and can still report; an error means that it is gone.
         drop(self.orders.shutdown(Shutdown::Write));
+        if Phase::gone(&self.phase.borrow()).is_none() {
+            self.watch_guard();
+        }
     }
 }
 

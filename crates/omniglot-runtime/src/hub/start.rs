@@ -29,6 +29,7 @@ use crate::confined::{Private, Temporaries};
 use crate::deadlines::Deadlines;
 use crate::error::RuntimeError;
 use crate::metrics::Metrics;
+use crate::process::sweep::{Swept, sweep};
 use crate::process::{self, Supervisor};
 use crate::snapshots::Snapshots;
 
@@ -61,12 +62,12 @@ impl Hub {
     pub async fn start(config: HubConfig) -> Result<Self, RuntimeError> {
         let HubConfig { data_dir, program, config, registry, store, deadlines, backlog } = config;
         let run_dir = private(&data_dir).join("run");
-        let swept = crate::process::sweep::sweep(&run_dir);
+        let swept = sweep(&run_dir);
         crate::agent::prepared::sweep(&run_dir);
         upload::sweep(&attach::attachments(&data_dir));
         let temporaries = Temporaries::of(&data_dir);
         temporaries.sweep();
-        if !swept.is_empty() {
+        if swept != Swept::default() {
             tracing::warn!(?swept, "ended processes that an earlier daemon had left");
         }
         let limits = process::Limits { line_cap: config.limits.max_line_bytes, ..process::Limits::default() };

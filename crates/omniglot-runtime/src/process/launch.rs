@@ -14,6 +14,7 @@ use omniglot_agents::LaunchSpec;
 use tokio::process::Command;
 
 use super::SpawnError;
+use super::sweep::{MARK, Mark};
 
 /// An agent's command line, environment and directory.
 #[derive(Clone, PartialEq, Eq)]
@@ -66,14 +67,14 @@ impl Launch {
     }
 
     /// The guard's environment and directory are the agent's: it inherits them.
-    pub(super) fn apply(&self, command: &mut Command) {
+    pub(super) fn apply(&self, mark: &Mark, command: &mut Command) {
         if self.env_clear {
             command.env_clear();
         }
         for (name, _) in env::vars_os().filter(|(name, _)| is_of_daemon(name)) {
             command.env_remove(name);
         }
-        command.envs(&self.env).current_dir(&self.cwd);
+        command.envs(&self.env).env(MARK, mark.value()).current_dir(&self.cwd);
     }
 }
 

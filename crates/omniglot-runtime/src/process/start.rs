@@ -22,11 +22,12 @@ use super::user::pipes::{Sink, UserInput, UserPipes};
 use super::{Launch, Process, ProcessIo, Supervisor};
 use crate::files;
 use crate::process::guard::wire::{AgentStdio, send_stdio};
-use crate::process::sweep::Record;
+use crate::process::sweep::{Mark, Record};
 
 /// A guard that was started. When this is dropped, it ends, and so does its agent.
 pub(super) struct Started<P> {
     guard: Child,
+    mark: Mark,
     record: Option<Record>,
     orders: UnixStream,
     pub(super) reports: Reports,
@@ -56,11 +57,12 @@ impl<P> Started<P> {
         send_stdio(&ours, &stdio)?;
         let mut command = Command::new(&supervisor.guard);
         command.arg("guard").args(files::argument()).arg("--").arg(program).args(&launch.args);
-        launch.apply(&mut command);
+        let mark = Mark::new(&supervisor.run_dir);
+        launch.apply(&mark, &mut command);
         command.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::null());
         let guard = command.spawn()?;
         let record = guard.id().and_then(|pid| record(&supervisor.run_dir, pid));
-        Ok(Self { guard, record, orders: ours.try_clone()?, reports: Reports::new(ours)?, pipes })
+        Ok(Self { guard, mark, record, orders: ours.try_clone()?, reports: Reports::new(ours)?, pipes })
     }
 
     /// Waits for a guard that has nothing to watch.
@@ -69,14 +71,15 @@ impl<P> Started<P> {
         if let Err(error) = self.guard.wait().await {
             tracing::debug!(%error, "a guard's end");
         }
+        self.record.map(Record::remove);
     }
 }
 
 impl Started<CommandPipe> {
     /// The command runs: hands on what it writes and watches for its end.
     pub(super) fn run(self, pid: u32, supervisor: &Supervisor) -> (Process, mpsc::Receiver<Bytes>) {
-        let Self { guard, record, orders, reports, pipes } = self;
-        let guard_pid = guard.id().unwrap_or(pid);
+        let Self { guard, mark, record, orders, reports, pipes } = self;
+        let name = record.as_ref().map(Record::guard);
         let give_up = CancellationToken::new();
         let (queue, output) = mpsc::channel(QUEUED_CHUNKS);
         let (told, phase) = watch::channel(Phase::Running);
@@ -87,20 +90,21 @@ impl Started<CommandPipe> {
             give_up,
             reports,
             guard,
+            mark,
             record,
             told,
             drain: supervisor.limits.drain,
         };
         tokio::spawn(supervision.run());
-        (Process { pid, guard: guard_pid, orders, phase, stderr: SharedStderr::default() }, output)
+        (Process { pid, guard: name, orders, phase, stderr: SharedStderr::default() }, output)
     }
 }
 
 impl Started<UserPipes> {
     /// The program runs: hands its output to `sink` and watches for its end.
     pub(super) fn run(self, pid: u32, supervisor: &Supervisor, sink: &Sink) -> (Process, UserInput) {
-        let Self { guard, record, orders, reports, pipes } = self;
-        let guard_pid = guard.id().unwrap_or(pid);
+        let Self { guard, mark, record, orders, reports, pipes } = self;
+        let name = record.as_ref().map(Record::guard);
         let give_up = CancellationToken::new();
         let pump = |(stream, output): (ProcessLogsStream, pipe::Receiver)| {
             let sink = sink.clone();
@@ -114,20 +118,21 @@ impl Started<UserPipes> {
             give_up,
             reports,
             guard,
+            mark,
             record,
             told,
             drain: supervisor.limits.drain,
         };
         tokio::spawn(supervision.run());
-        (Process { pid, guard: guard_pid, orders, phase, stderr: SharedStderr::default() }, pipes.input)
+        (Process { pid, guard: name, orders, phase, stderr: SharedStderr::default() }, pipes.input)
     }
 }
 
 impl Started<AgentPipes> {
     /// The agent runs: pumps its pipes and watches for its end.
     pub(super) fn run(self, pid: u32, supervisor: &Supervisor) -> (Process, ProcessIo) {
-        let Self { guard, record, orders, reports, pipes } = self;
-        let guard_pid = guard.id().unwrap_or(pid);
+        let Self { guard, mark, record, orders, reports, pipes } = self;
+        let name = record.as_ref().map(Record::guard);
         let limits = &supervisor.limits;
         let give_up = CancellationToken::new();
         let stderr = SharedStderr::default();
@@ -144,12 +149,13 @@ impl Started<AgentPipes> {
             give_up,
             reports,
             guard,
+            mark,
             record,
             told,
             drain: limits.drain,
         };
         tokio::spawn(supervision.run());
-        (Process { pid, guard: guard_pid, orders, phase, stderr }, ProcessIo { lines, frames })
+        (Process { pid, guard: name, orders, phase, stderr }, ProcessIo { lines, frames })
     }
 }
 

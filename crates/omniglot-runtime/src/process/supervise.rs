@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::Exit;
 use super::stdin::Stdin;
 use crate::process::guard::wire::Report;
-use crate::process::sweep::Record;
+use crate::process::sweep::{Mark, Record};
 
 /// How far the end of a process has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,6 +82,7 @@ pub(super) struct Supervision {
     pub(super) give_up: CancellationToken,
     pub(super) reports: Reports,
     pub(super) guard: Child,
+    pub(super) mark: Mark,
     pub(super) record: Option<Record>,
     pub(super) told: watch::Sender<Phase>,
     pub(super) drain: Duration,
@@ -95,10 +96,11 @@ impl Supervision {
         }
         self.drain().await;
         self.told.send_replace(Phase::Exited(exit));
-        if let Err(error) = self.guard.wait().await {
-            tracing::debug!(%error, "a guard's end");
+        if self.leaves_nobody().await
+            && let Some(record) = self.record
+        {
+            record.remove();
         }
-        drop(self.record);
         self.told.send_replace(Phase::Gone(exit));
     }
 
@@ -110,6 +112,18 @@ impl Supervision {
                 Ok(Some(Report::Pid(_) | Report::Unspawned { .. })) => {}
                 // The guard itself was killed: the kernel kills the agent then.
                 Ok(None) | Err(_) => return KILLED,
+            }
+        }
+    }
+
+    /// Waits for the guard's end. One that was killed leaves all but its agent behind.
+    async fn leaves_nobody(&mut self) -> bool {
+        match self.guard.wait().await {
+            Ok(status) if status.success() => true,
+            ended => {
+                tracing::warn!(?ended, "a guard was killed; what it has left is ended");
+                let mark = self.mark.clone();
+                tokio::task::spawn_blocking(move || mark.end_all()).await.unwrap_or(false)
             }
         }
     }

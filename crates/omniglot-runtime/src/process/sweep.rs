@@ -1,69 +1,143 @@
 //! The record of running guards, and the sweep of what a dead daemon left: for the case that even a guard
-//! failed (it was stopped, or its agent could not be killed then).
+//! failed (it was killed or stopped, or its agent could not be killed then).
 //!
 //! A record names a process by number *and* start time, so that a later process with that number is never
-//! touched.
+//! touched. It outlives its daemon unless the guard is known to have ended. What a dead guard left behind is found by
+//! its [`Mark`].
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use rustix::process::Pid;
+use rustix::process::{Pid, getpid};
 
+use crate::digest::sha256;
 use crate::process::tree::{self, Stat};
 
-/// One guard's file below the run directory; removed when dropped.
+/// The environment variable that everything below a guard inherits. A process that clears its environment after its
+/// guard was killed is not found again.
+pub const MARK: &str = "OMNIGLOT_GUARD";
+
+/// Names a guard among all of a machine: the daemon's data directory, then the guard.
+#[derive(Debug, Clone)]
+pub struct Mark(String);
+
+impl Mark {
+    pub(crate) fn new(run_dir: &Path) -> Self {
+        // Its path is final only once it is there; a record that cannot be written is told by its own error.
+        drop(fs::create_dir_all(run_dir));
+        Self(format!("{}{}", owner(run_dir), uuid::Uuid::new_v4().simple()))
+    }
+
+    pub(crate) fn value(&self) -> &str {
+        &self.0
+    }
+
+    /// Kills everything that bears the mark; false when something is left.
+    pub(crate) fn end_all(&self) -> bool {
+        end_marked(&self.0).1
+    }
+}
+
+/// The first half of a mark, common to all guards of a daemon.
+fn owner(run_dir: &Path) -> String {
+    let dir = run_dir.canonicalize().unwrap_or_else(|_| run_dir.to_owned());
+    let hash = sha256(dir.as_os_str().as_encoded_bytes());
+    format!("{}.", hash.get(..16).unwrap_or(&hash))
+}
+
+/// Kills all processes with such a mark. Returns how many there were, and whether all are gone.
+fn end_marked(mark: &str) -> (usize, bool) {
+    let variable = format!("{MARK}={mark}");
+    let deadline = Instant::now() + KILL_TIMEOUT;
+    let mut killed = 0;
+    loop {
+        let mut found = tree::with_variable(&variable).unwrap_or_default();
+        // A daemon that an agent started bears the mark of that agent's guard.
+        found.retain(|stat| stat.pid != getpid());
+        if found.is_empty() || Instant::now() > deadline {
+            return (killed, found.is_empty());
+        }
+        killed += found.iter().filter(|stat| tree::kill(stat)).count();
+        thread::yield_now();
+    }
+}
+
+/// One guard's file below the run directory. It stays when this is dropped: the guard may live on.
 #[derive(Debug)]
 pub struct Record {
     path: PathBuf,
+    guard: Name,
 }
 
 impl Record {
     pub fn create(dir: &Path, pid: u32) -> io::Result<Self> {
         let number = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidInput)?;
-        let name = Name { pid: number, start: Stat::read(number)?.start };
+        let guard = Name { pid: number, start: Stat::read(number)?.start };
         fs::create_dir_all(dir)?;
-        let path = dir.join(name.render());
+        let path = dir.join(guard.render());
         fs::write(&path, boot_id())?;
-        Ok(Self { path })
+        Ok(Self { path, guard })
+    }
+
+    pub(crate) fn guard(&self) -> Name {
+        self.guard
+    }
+
+    /// The guard and all below it are gone.
+    pub fn remove(self) {
+        remove(&self.path);
     }
 }
 
-impl Drop for Record {
-    fn drop(&mut self) {
-        if let Err(error) = fs::remove_file(&self.path) {
-            tracing::debug!(%error, path = %self.path.display(), "a guard's record was not removed");
-        }
+fn remove(path: &Path) {
+    if let Err(error) = fs::remove_file(path) {
+        tracing::debug!(%error, path = %path.display(), "a guard's record was not removed");
     }
 }
 
-/// Kills what the records in `dir` name and all below it, and removes them. Returns the guards killed.
+/// What a sweep has ended.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    pub guards: Vec<u32>,
+    /// The number of processes that had lost their guard.
+    pub orphans: usize,
+}
+
+/// Kills what the records in `dir` name and all below it, removes them, and kills what guards that were killed have
+/// left.
 ///
 /// To be called at start-up, by the daemon that owns the data directory, before it starts a guard.
-pub fn sweep(dir: &Path) -> Vec<u32> {
-    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
+pub fn sweep(dir: &Path) -> Swept {
+    let Ok(entries) = fs::read_dir(dir) else { return Swept::default() };
     let boot = boot_id();
-    let mut killed = Vec::new();
+    let mut guards = Vec::new();
     for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
         let Some(name) = path.file_name().and_then(|name| Name::parse(name.to_str()?)) else { continue };
         // Start times count from boot: a record from before it names nobody.
         let same_boot = fs::read_to_string(&path).is_ok_and(|written| written == boot);
         if same_boot && name.end_tree() {
-            killed.push(name.pid.as_raw_nonzero().get().unsigned_abs());
+            guards.push(name.pid.as_raw_nonzero().get().unsigned_abs());
         }
-        drop(Record { path });
+        remove(&path);
     }
-    killed
+    let (orphans, _) = end_marked(&owner(dir));
+    Swept { guards, orphans }
 }
 
 /// A process, as the name of its record has it.
-struct Name {
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Name {
     pid: Pid,
     start: u64,
 }
 
 impl Name {
+    pub(crate) fn number(self) -> u32 {
+        self.pid.as_raw_nonzero().get().unsigned_abs()
+    }
+
     fn render(&self) -> String {
         format!("{}-{}", self.pid, self.start)
     }
@@ -90,6 +164,14 @@ impl Name {
             thread::yield_now();
         }
         found
+    }
+
+    /// Ends a guard that is stopped, and all below it: it would obey no order.
+    pub(crate) fn end_if_stopped(&self) {
+        if self.living().is_some_and(|guard| guard.stopped) {
+            tracing::warn!(guard = %self.pid, "a guard is stopped; it is ended with all below it");
+            self.end_tree();
+        }
     }
 
     fn living(&self) -> Option<Stat> {
@@ -132,10 +214,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (mut parent, below) = tree();
         let below = pidfd_open(below, PidfdFlags::empty()).unwrap();
-        // A daemon that is killed runs no destructor.
-        std::mem::forget(Record::create(dir.path(), parent.id()).unwrap());
+        Record::create(dir.path(), parent.id()).unwrap();
 
-        assert_eq!(sweep(dir.path()), [parent.id()]);
+        assert_eq!(sweep(dir.path()), Swept { guards: vec![parent.id()], orphans: 0 });
         assert_eq!(parent.wait().unwrap().signal(), Some(9));
         poll(&mut [PollFd::new(&below, PollFlags::IN)], None).unwrap();
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
@@ -150,7 +231,7 @@ mod tests {
         let other = dir.path().join(format!("{}-{}", parent.id(), start - 1));
         fs::rename(&record.path, &other).unwrap();
 
-        assert_eq!(sweep(dir.path()), [0; 0]);
+        assert_eq!(sweep(dir.path()), Swept::default());
         assert!(!other.exists());
         assert!(parent.try_wait().unwrap().is_none());
         assert!(Name { pid: Pid::from_child(&parent), start }.end_tree());
@@ -165,7 +246,7 @@ mod tests {
         fs::write(&record.path, "another boot").unwrap();
         fs::write(dir.path().join("notes.txt"), "").unwrap();
 
-        assert_eq!(sweep(dir.path()), [0; 0]);
+        assert_eq!(sweep(dir.path()), Swept::default());
         assert!(parent.try_wait().unwrap().is_none());
         assert!(dir.path().join("notes.txt").exists(), "what we did not write stays");
         let start = Stat::read(Pid::from_child(&parent)).unwrap().start;
@@ -178,8 +259,30 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let record = Record::create(dir.path(), std::process::id()).unwrap();
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
-        drop(record);
+        record.remove();
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
-        assert_eq!(sweep(&dir.path().join("missing")), [0; 0]);
+        assert_eq!(sweep(&dir.path().join("missing")), Swept::default());
+    }
+
+    #[test]
+    fn what_a_killed_guard_left_is_found_by_its_mark() {
+        let [dir, other] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let marked = |dir: &Path| {
+            let mark = Mark::new(dir);
+            Command::new("sleep").arg("1000").env(MARK, mark.value()).spawn().unwrap()
+        };
+        let [mut ours, mut another] = [marked(dir.path()), marked(other.path())];
+        let wait_for_exec = |child: &Child| {
+            let path = format!("/proc/{}/comm", child.id());
+            while fs::read_to_string(&path).unwrap().trim() != "sleep" {
+                thread::yield_now();
+            }
+        };
+        [&ours, &another].into_iter().for_each(wait_for_exec);
+        assert_eq!(sweep(dir.path()), Swept { guards: vec![], orphans: 1 });
+        assert_eq!(ours.wait().unwrap().signal(), Some(9));
+        assert!(another.try_wait().unwrap().is_none(), "that of another daemon stays");
+        another.kill().unwrap();
+        another.wait().unwrap();
     }
 }

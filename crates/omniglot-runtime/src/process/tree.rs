@@ -17,6 +17,8 @@ pub(crate) struct Stat {
     pub(crate) parent: Option<Pid>,
     /// Ended, and only waiting for its parent to look.
     pub(crate) zombie: bool,
+    /// Stopped by a signal or a debugger: it does nothing until it is let go on.
+    pub(crate) stopped: bool,
     /// In clock ticks since boot. Numbers are used again, a number with its start time is not.
     pub(crate) start: u64,
 }
@@ -35,7 +37,8 @@ impl Stat {
         let state = fields.next()?;
         let parent = Pid::from_raw(fields.next()?.parse().ok()?);
         let start = fields.nth(START_AFTER_PARENT)?.parse().ok()?;
-        Some(Self { pid, parent, zombie: matches!(state, "Z" | "X"), start })
+        let (zombie, stopped) = (matches!(state, "Z" | "X"), matches!(state, "T" | "t"));
+        Some(Self { pid, parent, zombie, stopped, start })
     }
 }
 
@@ -57,6 +60,16 @@ pub(crate) fn descendants(root: Pid) -> io::Result<Vec<Stat>> {
     }
     found.retain(|stat| !stat.zombie);
     Ok(found)
+}
+
+/// All living processes of ours whose environment has a variable that begins so.
+pub(crate) fn with_variable(beginning: &str) -> io::Result<Vec<Stat>> {
+    let is_marked = |stat: &Stat| {
+        // That of another user is not readable, and not ours to end.
+        let variables = fs::read(format!("/proc/{}/environ", stat.pid)).unwrap_or_default();
+        variables.split(|byte| *byte == 0).any(|variable| variable.starts_with(beginning.as_bytes()))
+    };
+    Ok(all()?.filter(|stat| !stat.zombie && is_marked(stat)).collect())
 }
 
 fn all() -> io::Result<impl Iterator<Item = Stat>> {
@@ -98,7 +111,7 @@ mod tests {
         let line = b"7 (a) S 1 (b) Z 42 7 7 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 98765 0 0 0\n";
         let pid = Pid::from_raw(7).unwrap();
         let stat = Stat::parse(pid, line).unwrap();
-        assert_eq!(stat, Stat { pid, parent: Pid::from_raw(42), zombie: true, start: 98765 });
+        assert_eq!(stat, Stat { pid, parent: Pid::from_raw(42), zombie: true, stopped: false, start: 98765 });
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::process::Stdio;
 
 use bytes::Bytes;
 use omniglot_agents::{Mark, Orphans};
+use omniglot_runtime::process::sweep::{Swept, sweep};
 use rustix::process::{Pid, Signal, getppid, kill_process};
 use tokio::io::{AsyncBufReadExt, BufReader};
 
@@ -14,6 +15,19 @@ async fn with_runaway(rest: &str) -> (Running, Watched) {
     let mut agent = shell(&format!("\"$0\" leave sleep 1000; {rest}")).await;
     let orphaned_turn = agent.pid_line().await;
     (agent, orphaned_turn)
+}
+
+/// An agent with such a descendant, under a guard that is stopped.
+async fn under_stopped_guard() -> (Running, Watched, Pid) {
+    let mut agent = shell("echo $PPID; \"$0\" leave sleep 1000; exec sleep 1000").await;
+    let mut numbers = Vec::new();
+    while numbers.len() < 2 {
+        let lines = within(agent.io.lines.recv()).await.unwrap();
+        numbers.extend(lines.iter().map(|line| crate::support::text(line).parse::<i32>().unwrap()));
+    }
+    let guard = Pid::from_raw(numbers[0]).unwrap();
+    kill_process(guard, Signal::STOP).unwrap();
+    (agent, Watched::new(numbers[1]), guard)
 }
 
 #[tokio::test]
@@ -66,7 +80,7 @@ async fn a_runaway_dies_when_the_daemon_is_killed() {
     for process in all {
         process.ended().await;
     }
-    assert_eq!(omniglot_runtime::process::sweep::sweep(run_dir.path()), [0; 0], "nothing was left to sweep");
+    assert_eq!(sweep(run_dir.path()), Swept::default(), "nothing was left to sweep");
     assert_eq!(std::fs::read_dir(run_dir.path()).unwrap().count(), 0);
 }
 
@@ -103,6 +117,68 @@ async fn an_agent_dies_with_its_guard() {
     kill_process(guard, Signal::KILL).unwrap();
     watched.ended().await;
     assert_eq!(within(agent.process.wait()).await.signal, Some(9));
+}
+
+#[tokio::test]
+async fn a_runaway_dies_when_its_agent_kills_the_guard() {
+    let (agent, runaway) = with_runaway("kill -9 $PPID; exec sleep 1000").await;
+    runaway.ended().await;
+    assert_eq!(within(agent.process.gone()).await.signal, Some(9));
+    assert_eq!(std::fs::read_dir(agent.run_dir.path()).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn a_runaway_is_swept_when_daemon_and_guard_are_killed_at_once() {
+    let run_dir = tempfile::tempdir().unwrap();
+    let program = guard_program();
+    let mut owner = tokio::process::Command::new(&program)
+        .arg("own")
+        .arg(run_dir.path())
+        .args(["sh", "-c", "echo $PPID; \"$0\" leave sleep 1000; exec sleep 1000"])
+        .arg(&program)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(owner.stdout.take().unwrap()).lines();
+    let mut numbers = Vec::new();
+    while numbers.len() < 2 {
+        let line = within(lines.next_line()).await.unwrap().unwrap();
+        let digits: String = line.chars().filter(char::is_ascii_digit).collect();
+        numbers.push(Pid::from_raw(digits.parse().unwrap()).unwrap());
+    }
+    let runaway = Watched::new(numbers[1].as_raw_nonzero().get());
+    let guard = Watched::new(numbers[0].as_raw_nonzero().get());
+    let name = std::fs::read_to_string(format!("/proc/{}/comm", numbers[0])).unwrap();
+    assert_eq!(name.trim(), "agent-guard", "killall of the program does not find it");
+    // Stopped first, so that it does not see the end of its daemon.
+    kill_process(numbers[0], Signal::STOP).unwrap();
+    owner.start_kill().unwrap();
+    within(owner.wait()).await.unwrap();
+    kill_process(numbers[0], Signal::KILL).unwrap();
+    guard.ended().await;
+    let swept = tokio::task::spawn_blocking(move || sweep(run_dir.path())).await.unwrap();
+    assert!(swept.guards.is_empty() && swept.orphans >= 1, "{swept:?}");
+    runaway.ended().await;
+}
+
+#[tokio::test]
+async fn what_a_stopped_guard_watches_is_ended_all_the_same() {
+    let (agent, runaway, _) = under_stopped_guard().await;
+    agent.process.kill();
+    runaway.ended().await;
+    assert_eq!(within(agent.process.gone()).await.signal, Some(9));
+    assert_eq!(std::fs::read_dir(agent.run_dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_daemon_that_stops_leaves_the_record_of_a_guard_that_may_live_on() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let (agent, runaway, guard) = runtime.block_on(under_stopped_guard());
+    let Running { process, io, run_dir } = agent;
+    drop((process, io));
+    runtime.shutdown_background();
+    assert_eq!(sweep(run_dir.path()).guards, [guard.as_raw_nonzero().get().cast_unsigned()]);
+    tokio::runtime::Runtime::new().unwrap().block_on(runaway.ended());
 }
 
 #[tokio::test]
