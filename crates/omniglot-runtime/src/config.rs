@@ -108,6 +108,8 @@ pub struct Limits {
     pub skills_seconds: u64,
     /// How many processes may live at once before resting ones are ended, the longest unused first.
     pub live_agents: usize,
+    /// How many agents may work at once; beyond it sessions and messages that begin a turn are refused.
+    pub running_agents: usize,
     /// The size over which the database refuses to grow; unlimited when absent.
     #[serde(deserialize_with = "units::some_bytes")]
     pub database_bytes: Option<u64>,
@@ -144,6 +146,7 @@ impl Default for Limits {
             idle_seconds: 600,
             skills_seconds: 60,
             live_agents: 16,
+            running_agents: 64,
             database_bytes: None,
             writer_stall_seconds: 5,
             connections: None,

@@ -45,7 +45,7 @@ mod writer_stall;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use omniglot_schema::{
@@ -101,6 +101,9 @@ struct Inner {
     deadlines: Deadlines,
     bounds: Bounds,
     live_agents: usize,
+    running_agents: usize,
+    /// Places among the running agents that are taken by sessions about to work.
+    admitting: Arc<AtomicUsize>,
     /// The directories of files that belong to no session.
     file_roots: Vec<PathBuf>,
     temporaries: Temporaries,
@@ -142,6 +145,7 @@ impl Hub {
     ) -> Result<CreateSessionResponse, RuntimeError> {
         self.check_open()?;
         let request = self.limited(request)?;
+        let _place = self.admit(&id)?;
         self.make_room().await;
         self.create_session(id, request).await
     }
@@ -165,6 +169,7 @@ impl Hub {
         self.keep_inline(id, &mut request.attachments).await?;
         let private = self.private_in(&record);
         let request = create::checked_message(&record, request, &private)?;
+        let _place = self.admit(id)?;
         if !self.is_live(id) {
             self.make_room().await;
         }

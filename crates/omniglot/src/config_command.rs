@@ -127,6 +127,7 @@ impl Shown<'_> {
         count("connections", limits.connections.map(|connections| connections as u64));
         count("unauthenticated_connections", Some(limits.unauthenticated_connections as u64));
         count("acp_clients", Some(limits.acp_clients as u64));
+        count("running_agents", Some(limits.running_agents as u64));
         count("database_bytes", limits.database_bytes);
         count("commit_seconds", Some(limits.commit_seconds));
     }

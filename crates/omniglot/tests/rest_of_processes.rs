@@ -8,11 +8,11 @@
 )]
 
 use omniglot_schema::{
-    ContentPart, CreateSessionRequest, EventData, PermissionReply, StopReason, UniversalEvent,
-    UniversalEventType,
+    ContentPart, CreateSessionRequest, Delivered, EventData, PermissionReply, QueueOnCancel, StopReason,
+    UniversalEvent, UniversalEventType,
 };
 use omniglot_testkit::daemon::{Daemon, Setup, wait_gone};
-use omniglot_testkit::session_driver::{SessionDriver, message};
+use omniglot_testkit::session_driver::{SessionDriver, message, session_id, status_of};
 
 fn daemon(config: &str) -> Daemon {
     Setup::new(env!("CARGO_BIN_EXE_omniglot")).config(config).start()
@@ -82,6 +82,39 @@ async fn the_longest_unused_process_makes_room_and_a_working_one_never_does() {
     assert_eq!(busy.delivered, omniglot_schema::Delivered::Queued);
     for session in [&old, &new] {
         session.history().await;
+    }
+}
+
+#[tokio::test]
+async fn no_more_agents_work_at_once_than_are_allowed() {
+    let daemon = daemon("[limits]\nrunning_agents = 2\n");
+    let mut sessions = vec![];
+    for name in ["a", "b", "c", "d"] {
+        sessions.push(SessionDriver::create(&daemon.client, name).await);
+    }
+    let silence = message("[[silence]]");
+    let posts = sessions.iter().map(|session| daemon.client.post(&session.id, &silence, None));
+    let posts = futures_util::future::join_all(posts).await;
+    let mut working = vec![];
+    for (session, posted) in sessions.iter().zip(posts) {
+        let Err(refused) = posted else {
+            working.push(session);
+            continue;
+        };
+        let problem = refused.problem().unwrap();
+        assert_eq!(problem.status, 429);
+        assert!(problem.detail.as_deref().unwrap_or_default().contains("`running_agents`"), "{problem:?}");
+    }
+    assert_eq!(working.len(), 2);
+    let created = daemon.client.create(&session_id("e"), &CreateSessionRequest::new("mock")).await;
+    assert_eq!(status_of(created), 429);
+    for session in working {
+        assert_eq!(session.post("later").await.delivered, Delivered::Queued);
+        daemon.client.cancel(&session.id, QueueOnCancel::Drop).await.unwrap();
+        session.wait_for(0, is(UniversalEventType::TurnEnded)).await;
+    }
+    for session in &sessions {
+        session.turn("[[text:1]]", PermissionReply::Once).await;
     }
 }
 

@@ -2,16 +2,52 @@
 //! nothing more to do.
 //!
 //! Only processes without work are ended, the least recently used first. Those that work are left alone, also
-//! when they are more than there should be: the limit holds again as their turns end.
+//! when they are more than there should be: the limit holds again as their turns end. How many may work at once is
+//! `running_agents`: beyond it no session is created and no turn begun (P20). Messages to a session that works are
+//! queued as ever, and what waited when a daemon stopped is delivered by the next without being counted.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
+
+use omniglot_schema::SessionId;
 
 use tokio::sync::Notify;
 
 use super::{Hub, Inner, lock};
-use crate::session::SessionCommand;
+use crate::error::RuntimeError;
+use crate::session::{SessionCommand, SessionHandle};
+
+/// A place among the agents that work, held until its session counts as one of them.
+pub(super) struct Admitted(Option<Arc<AtomicUsize>>);
+
+impl Drop for Admitted {
+    fn drop(&mut self) {
+        if let Some(admitting) = &self.0 {
+            admitting.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+}
 
 impl Hub {
+    /// Takes a place for one more agent that works; the session `id` may have one already.
+    pub(super) fn admit(&self, id: &SessionId) -> Result<Admitted, RuntimeError> {
+        let (admitting, limit) = (&self.inner.admitting, self.inner.running_agents.max(1));
+        let live = lock(&self.inner.live);
+        if live.get(id).is_some_and(|handle| handle.activity().is_busy()) {
+            return Ok(Admitted(None));
+        }
+        let works = |handle: &&SessionHandle| handle.activity().has_agent() && handle.activity().is_busy();
+        let working = live.values().filter(works).count() + admitting.load(Ordering::SeqCst);
+        if working >= limit {
+            return Err(RuntimeError::Overloaded(format!(
+                "{working} agents are at work, which is the limit `running_agents` in [limits]; try again when a turn \
+                 has ended, or raise the limit"
+            )));
+        }
+        admitting.fetch_add(1, Ordering::SeqCst);
+        Ok(Admitted(Some(admitting.clone())))
+    }
+
     /// Ends surplus processes whenever a session becomes idle, until the daemon stops.
     pub(super) fn enforce_live_limit(&self) {
         let leaving = self.inner.leaving.clone();

@@ -105,6 +105,8 @@ impl Hub {
             deadlines,
             bounds: config.limits.bounds(),
             live_agents: config.limits.live_agents,
+            running_agents: config.limits.running_agents,
+            admitting: Arc::default(),
             file_roots: config.files.roots.clone(),
             temporaries,
             became_idle: Arc::default(),

@@ -118,7 +118,7 @@ pub fn sweep(dir: &Path) -> Swept {
         // Start times count from boot: a record from before it names nobody.
         let same_boot = fs::read_to_string(&path).is_ok_and(|written| written == boot);
         if same_boot && name.end_tree() {
-            guards.push(name.pid.as_raw_nonzero().get().unsigned_abs());
+            guards.push(name.number());
         }
         remove(&path);
     }
