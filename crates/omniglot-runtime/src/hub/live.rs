@@ -79,7 +79,7 @@ impl Hub {
         self.inner.tasks.spawn(async move { drop(handle.ask(SessionCommand::Shutdown).await) });
     }
 
-    fn check_running(&self) -> Result<(), RuntimeError> {
+    pub(super) fn check_running(&self) -> Result<(), RuntimeError> {
         let is_stopping = self.inner.stopping.load(Ordering::SeqCst);
         if is_stopping { Err(RuntimeError::Stopping) } else { Ok(()) }
     }

@@ -461,6 +461,7 @@ fn turn_ended(stop_reason: StopReason, usage: Option<Usage>) -> EventData {
 fn below(parent: &str, event: EventData) -> EventData {
     let nested = |data: ItemEventData| ItemEventData {
         item: UniversalItem { parent_id: Some(ItemId(parent.into())), ..data.item },
+        metadata: data.metadata,
     };
     match event {
         EventData::ItemStarted(data) => EventData::ItemStarted(nested(data)),
