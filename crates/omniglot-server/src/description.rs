@@ -2,7 +2,7 @@
 //!
 //! Generators know types by the names of components, and a variant of a union by its tag. Hence each variant of a
 //! tagged union becomes a component, compositions become one object, and a copy of a component a reference to it.
-//! `examples.json` has one example for each schema that people meet first.
+//! `examples.json` has one example for each event, for each JSON body of a request, and for what people meet first.
 
 #[cfg(test)]
 mod tests;

@@ -1465,6 +1465,9 @@ export interface components {
         /**
          * @description The version to install. Without any member nothing is done where the agent is there already; else its newest
          *     version is installed.
+         * @example {
+         *       "agentVersion": "2.1.325"
+         *     }
          */
         AgentInstallRequest: {
             /** @description Install also a version that is there. */
@@ -1537,7 +1540,25 @@ export interface components {
             /** @description The SHA-256 of the bytes. */
             raw_hash?: string | null;
         };
-        /** @description The agent sent a message that is not understood; `raw` has it. */
+        /**
+         * @description The agent sent a message that is not understood; `raw` has it.
+         * @example {
+         *       "event_id": "evt_build_18",
+         *       "sequence": 18,
+         *       "time": "2026-11-16T08:00:08Z",
+         *       "session_id": "build",
+         *       "native_session_id": null,
+         *       "source": "agent",
+         *       "synthetic": false,
+         *       "type": "agent.unparsed",
+         *       "data": {
+         *         "error": "unknown variant `hologram`",
+         *         "location": "content[0].type",
+         *         "raw_hash": "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"
+         *       },
+         *       "raw": null
+         *     }
+         */
         AgentUnparsedEvent: {
             /** @description The id of the event; unique in its session. */
             event_id: components["schemas"]["EventId"];
@@ -2058,7 +2079,14 @@ export interface components {
          * @enum {string}
          */
         FsEntryType: "file" | "directory";
-        /** @description The file or directory to move. */
+        /**
+         * @description The file or directory to move.
+         * @example {
+         *       "from": "notes.md",
+         *       "to": "docs/notes.md",
+         *       "overwrite": true
+         *     }
+         */
         FsMoveRequest: {
             /** @description The present path. */
             from: string;
@@ -2401,7 +2429,20 @@ export interface components {
          * @enum {string}
          */
         McpRemoteTransport: "http" | "sse";
-        /** @description An MCP server of a session. */
+        /**
+         * @description An MCP server of a session.
+         * @example {
+         *       "type": "local",
+         *       "command": "npx",
+         *       "args": [
+         *         "-y",
+         *         "@acme/issues-mcp"
+         *       ],
+         *       "env": {
+         *         "ISSUES_TOKEN": "secret"
+         *       }
+         *     }
+         */
         McpServerConfig: components["schemas"]["LocalMcpServerConfig"] | components["schemas"]["RemoteMcpServerConfig"];
         /**
          * @description Whether a member of a team works. One that is idle or has failed may be continued.
@@ -2577,7 +2618,32 @@ export interface components {
             /** @description The content of the event. */
             data: components["schemas"]["PermissionEventData"];
         };
-        /** @description A permission request was answered, or is answered by a cancel, a crash or the end of its turn. */
+        /**
+         * @description A permission request was answered, or is answered by a cancel, a crash or the end of its turn.
+         * @example {
+         *       "event_id": "evt_build_13",
+         *       "sequence": 13,
+         *       "time": "2026-11-16T08:00:04.5Z",
+         *       "session_id": "build",
+         *       "native_session_id": null,
+         *       "source": "daemon",
+         *       "synthetic": true,
+         *       "type": "permission.resolved",
+         *       "data": {
+         *         "permission_id": "perm_build_1",
+         *         "action": "cargo build",
+         *         "status": "accept",
+         *         "metadata": {
+         *           "item_id": "item_build_3",
+         *           "tool": "Bash",
+         *           "pattern": "cargo build",
+         *           "resolved_by": "person",
+         *           "by": "ann"
+         *         }
+         *       },
+         *       "raw": null
+         *     }
+         */
         PermissionResolvedEvent: {
             /** @description The id of the event; unique in its session. */
             event_id: components["schemas"]["EventId"];
@@ -2650,7 +2716,17 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description The limits of processes. They hold until the daemon stops. */
+        /**
+         * @description The limits of processes. They hold until the daemon stops.
+         * @example {
+         *       "maxConcurrentProcesses": 64,
+         *       "defaultRunTimeoutMs": 30000,
+         *       "maxRunTimeoutMs": 300000,
+         *       "maxOutputBytes": 1048576,
+         *       "maxLogBytesPerProcess": 10485760,
+         *       "maxInputBytesPerRequest": 65536
+         *     }
+         */
         ProcessConfig: {
             /**
              * Format: int64
@@ -2683,7 +2759,18 @@ export interface components {
              */
             maxInputBytesPerRequest: number;
         };
-        /** @description A program to start in the background. */
+        /**
+         * @description A program to start in the background.
+         * @example {
+         *       "command": "npm",
+         *       "args": [
+         *         "run",
+         *         "dev"
+         *       ],
+         *       "cwd": "/home/me/project",
+         *       "tty": false
+         *     }
+         */
         ProcessCreateRequest: {
             /** @description The program; without a `/` it is looked for on the PATH. */
             command: string;
@@ -2738,7 +2825,13 @@ export interface components {
              */
             exitedAtMs?: number | null;
         };
-        /** @description Input for a process. */
+        /**
+         * @description Input for a process.
+         * @example {
+         *       "data": "y\n",
+         *       "encoding": "utf8"
+         *     }
+         */
         ProcessInputRequest: {
             /** @description The input, encoded as `encoding` says. */
             data: string;
@@ -2795,7 +2888,17 @@ export interface components {
          * @enum {string}
          */
         ProcessOwner: "user" | "desktop" | "system";
-        /** @description A program to run to its end. */
+        /**
+         * @description A program to run to its end.
+         * @example {
+         *       "command": "cargo",
+         *       "args": [
+         *         "test"
+         *       ],
+         *       "cwd": "/home/me/project",
+         *       "timeoutMs": 60000
+         *     }
+         */
         ProcessRunRequest: {
             /** @description The program; without a `/` it is looked for on the PATH. */
             command: string;
@@ -2846,7 +2949,13 @@ export interface components {
          * @enum {string}
          */
         ProcessState: "running" | "exited";
-        /** @description The size of a terminal in characters. */
+        /**
+         * @description The size of a terminal in characters.
+         * @example {
+         *       "cols": 120,
+         *       "rows": 40
+         *     }
+         */
         ProcessTerminalSize: {
             /**
              * Format: int32
@@ -2991,7 +3100,38 @@ export interface components {
             /** @description The content of the event. */
             data: components["schemas"]["QuestionEventData"];
         };
-        /** @description A question was answered, or nobody can answer it any more. */
+        /**
+         * @description A question was answered, or nobody can answer it any more.
+         * @example {
+         *       "event_id": "evt_build_16",
+         *       "sequence": 16,
+         *       "time": "2026-11-16T08:00:07Z",
+         *       "session_id": "build",
+         *       "native_session_id": null,
+         *       "source": "daemon",
+         *       "synthetic": true,
+         *       "type": "question.resolved",
+         *       "data": {
+         *         "question_id": "q_build_1",
+         *         "prompt": "Which database?",
+         *         "options": [
+         *           "PostgreSQL",
+         *           "SQLite"
+         *         ],
+         *         "status": "answered",
+         *         "response": "PostgreSQL",
+         *         "metadata": {
+         *           "resolved_by": "person",
+         *           "answers": [
+         *             [
+         *               "PostgreSQL"
+         *             ]
+         *           ]
+         *         }
+         *       },
+         *       "raw": null
+         *     }
+         */
         QuestionResolvedEvent: {
             /** @description The id of the event; unique in its session. */
             event_id: components["schemas"]["EventId"];
@@ -3125,7 +3265,12 @@ export interface components {
          * @enum {string}
          */
         Resume: "native" | "load" | "none";
-        /** @description A request to restore the files that a turn changed. */
+        /**
+         * @description A request to restore the files that a turn changed.
+         * @example {
+         *       "turn": "turn_build_1"
+         *     }
+         */
         RevertRequest: {
             turn?: components["schemas"]["TurnId"] | null;
             /** @description Whether files are restored that were changed after the turn. */
@@ -3281,7 +3426,25 @@ export interface components {
             exit_code?: number | null;
             stderr?: components["schemas"]["StderrOutput"] | null;
         };
-        /** @description Somebody ended the session, or the agent's process died. */
+        /**
+         * @description Somebody ended the session, or the agent's process died.
+         * @example {
+         *       "event_id": "evt_build_21",
+         *       "sequence": 21,
+         *       "time": "2026-11-16T08:10:00Z",
+         *       "session_id": "build",
+         *       "native_session_id": null,
+         *       "source": "daemon",
+         *       "synthetic": true,
+         *       "type": "session.ended",
+         *       "data": {
+         *         "reason": "terminated",
+         *         "terminated_by": "daemon",
+         *         "message": "a client terminated the session"
+         *       },
+         *       "raw": null
+         *     }
+         */
         SessionEndedEvent: {
             /** @description The id of the event; unique in its session. */
             event_id: components["schemas"]["EventId"];
@@ -3604,7 +3767,21 @@ export interface components {
             /** @description The folder of the source to look in */
             subpath?: string | null;
         };
-        /** @description Skills to load, from several sources. */
+        /**
+         * @description Skills to load, from several sources.
+         * @example {
+         *       "sources": [
+         *         {
+         *           "type": "github",
+         *           "source": "acme/skills",
+         *           "skills": [
+         *             "review"
+         *           ],
+         *           "ref": "main"
+         *         }
+         *       ]
+         *     }
+         */
         SkillsConfig: {
             /** @description The places that skills are fetched from. */
             sources: components["schemas"]["SkillSource"][];
@@ -4350,6 +4527,16 @@ export interface operations {
         /** @description A JSON-RPC 2.0 message of the Agent Client Protocol */
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "jsonrpc": "2.0",
+                 *       "id": 1,
+                 *       "method": "initialize",
+                 *       "params": {
+                 *         "protocolVersion": 1
+                 *       }
+                 *     }
+                 */
                 "application/json": Record<string, never>;
             };
         };

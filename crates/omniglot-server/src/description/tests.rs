@@ -56,6 +56,32 @@ fn every_example_is_of_a_component_and_fits_it() {
     }
 }
 
+/// Returns whether a media type has an example of its own, or its schema's component has.
+fn has_example(content: &Value, schemas: &Value) -> bool {
+    let schema = &content["schema"];
+    let variants = schema["oneOf"].as_array().into_iter().flatten().chain([schema]);
+    let mut named = variants.filter_map(reference);
+    content.get("example").is_some() || named.any(|name| schemas[name].get("examples").is_some())
+}
+
+#[test]
+fn every_event_and_every_json_body_of_a_request_has_an_example() {
+    let document = document();
+    let schemas = &document["components"]["schemas"];
+    let events = schemas["UniversalEvent"]["oneOf"].as_array().unwrap().iter().filter_map(reference);
+    let mut without: Vec<String> =
+        events.filter(|name| schemas[name].get("examples").is_none()).map(str::to_owned).collect();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let json = &operation["requestBody"]["content"]["application/json"];
+            if json.is_object() && !has_example(json, schemas) {
+                without.push(format!("{method} {path}"));
+            }
+        }
+    }
+    assert!(without.is_empty(), "without an example:\n{}", without.join("\n"));
+}
+
 #[test]
 fn every_tagged_union_names_its_tag_and_a_component_for_each_variant() {
     let document = document();

@@ -273,6 +273,30 @@ mod tests {
         assert_eq!(table.difference(&routes).collect::<Vec<_>>(), Vec::<&String>::new(), "not served");
     }
 
+    /// The table at the end of docs/REST.md names every route once, with its scope and the paragraph about it.
+    #[test]
+    fn the_page_about_rest_describes_every_route() {
+        let page = include_str!("../../../../docs/REST.md");
+        let (paragraphs, rows) = page.split_once("\n## All routes\n").unwrap();
+        let listed: BTreeSet<String> =
+            rows.lines().filter(|line| line.starts_with("| `")).map(str::to_owned).collect();
+        let mut routes = BTreeSet::new();
+        for (scope, method, path) in
+            all().filter(|(_, _, path)| !path.contains("/opencode/") && *path != opencode::PROBE)
+        {
+            let route = format!("`{method} {path}`");
+            let scope = scope.map_or("–".to_owned(), |scope| scope.to_string());
+            let row = listed.iter().find(|row| row.contains(&route));
+            let row = row.unwrap_or_else(|| panic!("docs/REST.md has no row for {route}"));
+            let paragraph = row.split('|').nth(3).unwrap().trim();
+            assert_eq!(*row, format!("| {route} | {scope} | {paragraph} |"));
+            let begins = |end: &str| paragraphs.contains(&format!("**{paragraph}{end}"));
+            assert!(begins("**") || begins(".**") || begins(" "), "no paragraph {paragraph} for {route}");
+            routes.insert(row.clone());
+        }
+        assert_eq!(listed.difference(&routes).collect::<Vec<_>>(), Vec::<&String>::new(), "not served");
+    }
+
     #[track_caller]
     fn scope(method: &str, path: &str) -> Option<Option<Scope>> {
         needs(&method.parse().unwrap(), &path.parse().unwrap()).map(|needs| needs.scope)

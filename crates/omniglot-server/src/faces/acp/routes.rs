@@ -126,7 +126,8 @@ pub(crate) async fn list_acp_servers(face: Face, _: NoQuery) -> Json<AcpServerLi
         ("Last-Event-ID" = Option<String>, Header,
             description = "The id of the last event that was received: what came before it need not be kept"),
     ),
-    request_body(content = Object, description = "A JSON-RPC 2.0 message of the Agent Client Protocol"),
+    request_body(content = Object, description = "A JSON-RPC 2.0 message of the Agent Client Protocol",
+        example = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "protocolVersion": 1 } })),
     responses(
         (status = 200, description = "The JSON-RPC response, also when it is an error", body = Object),
         (status = 202, description = "Taken"),
