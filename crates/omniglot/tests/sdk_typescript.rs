@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::Path;
 
-use omniglot_testkit::clients::{browser, library, node};
+use omniglot_testkit::clients::{browser, library, node, oldest_node};
 use omniglot_testkit::daemon::Setup;
 use omniglot_testkit::sdk::{self, play_over_cuts, succeed};
 use serde_json::Value;
@@ -24,6 +24,14 @@ fn nothing_is_lost_or_doubled_over_cuts_and_restarts_in_node() {
             seed,
         );
     }
+}
+
+#[test]
+fn nothing_is_lost_or_doubled_over_cuts_and_restarts_in_the_oldest_node() {
+    let built = sdk::typescript();
+    let entry = built.path().join("index.js");
+    let words = [entry.to_str().unwrap()];
+    play_over_cuts(OMNIGLOT, &mut oldest_node(&sdk::path("typescript/test/node.mjs"), &words), 5);
 }
 
 #[test]
@@ -82,13 +90,16 @@ fn the_examples_of_both_readmes_run_as_written() {
         let switches =
             ["--strict", "--target", "es2022", "--module", "nodenext", "--lib", "es2022,dom", "example.ts"];
         succeed(node(Path::new(&compiler), &switches).current_dir(project.path()));
-        let said = succeed(
-            node(Path::new("example.js"), &[])
-                .current_dir(project.path())
-                .env("OMNIGLOT_URL", &daemon.url)
-                .env("OMNIGLOT_TOKEN", &daemon.token),
-        );
-        assert!(said.contains("allowed: ") && said.ends_with("end_turn\n"), "{readme}: {said}");
+        for run in [node, oldest_node] {
+            let said = succeed(
+                run(Path::new("example.js"), &[])
+                    .current_dir(project.path())
+                    .env("HOME", project.path())
+                    .env("OMNIGLOT_URL", &daemon.url)
+                    .env("OMNIGLOT_TOKEN", &daemon.token),
+            );
+            assert!(said.contains("allowed: ") && said.ends_with("end_turn\n"), "{readme}: {said}");
+        }
     }
 }
 
