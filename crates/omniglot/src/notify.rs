@@ -12,6 +12,9 @@ use std::time::Duration;
 
 use omniglot_store::Store;
 
+/// How long a supervisor is given to read what was told before.
+const UNREAD_PAUSE: Duration = Duration::from_millis(100);
+
 /// The supervisor that has started this daemon.
 #[derive(Debug)]
 pub(crate) struct Supervisor {
@@ -37,12 +40,20 @@ impl Supervisor {
 
     /// Tells that the daemon is ready once the log is, and then gives signs of life until the log is closed.
     pub(crate) async fn attend(self, store: Store) {
-        let mut message = "READY=1\n";
-        while store.written().await.is_ok() {
-            self.tell(message);
-            let Some(watchdog) = self.watchdog else { return };
-            message = "WATCHDOG=1\n";
+        if store.written().await.is_err() {
+            return;
+        }
+        // A supervisor that misses a sign of life gets the next; this one is told once.
+        while !self.tell("READY=1\n") {
+            tokio::time::sleep(UNREAD_PAUSE).await;
+        }
+        let Some(watchdog) = self.watchdog else { return };
+        loop {
             tokio::time::sleep(watchdog / 2).await;
+            if store.written().await.is_err() {
+                return;
+            }
+            self.tell("WATCHDOG=1\n");
         }
     }
 
@@ -55,10 +66,10 @@ impl Supervisor {
         Ok(Self { socket: self.socket.try_clone()?, watchdog: self.watchdog })
     }
 
-    fn tell(&self, message: &str) {
-        if let Err(error) = self.socket.send(message.as_bytes()) {
-            tracing::warn!(%error, message, "the supervisor was not told");
-        }
+    /// Returns whether there was room for the message.
+    fn tell(&self, message: &str) -> bool {
+        let sent = self.socket.send(message.as_bytes());
+        sent.inspect_err(|error| tracing::debug!(%error, "the supervisor was not told {message}")).is_ok()
     }
 }
 
