@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -87,7 +87,7 @@ impl Versions {
 
     /// Returns what the program has told; `None` when it did not run to its end.
     async fn run(&self, spec: LaunchSpec) -> Option<Option<String>> {
-        fs::create_dir_all(&self.inner.cwd).ok()?;
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.inner.cwd).ok()?;
         let launch = Launch::new(spec, self.inner.cwd.clone());
         let told = run(&self.inner.supervisor, &launch, TIMEOUT).await.ok()?;
         told.exit?;

@@ -1,5 +1,7 @@
 //! The models and modes of an agent, learnt from its sessions, or by asking it once.
 
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -132,7 +134,7 @@ impl Hub {
     pub(super) async fn try_agent(&self, name: &str) -> Result<Tried, RuntimeError> {
         self.check_open()?;
         let cwd = omniglot_store::shared(&self.inner.data_dir).join("probe");
-        std::fs::create_dir_all(&cwd).map_err(omniglot_store::StoreError::Io)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(&cwd).map_err(omniglot_store::StoreError::Io)?;
         let lacks_credentials = self.lacks_credentials(self.inner.launcher.catalog.get(name)?);
         let open = Open { cwd: cwd.clone(), lacks_credentials, ..Open::default() };
         let opening = self.inner.launcher.clone().open(name.to_owned(), open);

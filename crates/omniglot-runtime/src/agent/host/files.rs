@@ -16,7 +16,11 @@ pub(super) fn read(root: Result<Root, OpenError>, wanted: &ReadFile) -> Result<S
     let failed = |error: io::Error| {
         HostError::new(HostErrorKind::Failed, format!("{}: {error}", wanted.path.display()))
     };
-    let bytes = lines(file, wanted).map_err(failed)?;
+    let Some(bytes) = lines(file, wanted).map_err(failed)? else {
+        let (line, path) = (wanted.line.unwrap_or(1), wanted.path.display());
+        let message = format!("line {line} of {path} is not within its first {MOST_SKIPPED} bytes");
+        return Err(HostError::new(HostErrorKind::Refused, message));
+    };
     if bytes.len() > MOST_BYTES {
         let path = wanted.path.display();
         let message = format!("more than {MOST_BYTES} bytes of {path}; ask for less with line and limit");
@@ -28,15 +32,19 @@ pub(super) fn read(root: Result<Root, OpenError>, wanted: &ReadFile) -> Result<S
     })
 }
 
-/// At most one byte more than may be answered.
-fn lines(file: File, wanted: &ReadFile) -> io::Result<Vec<u8>> {
-    let mut file = BufReader::new(file);
+/// Returns at most one byte more than may be answered; `None` when the first line is too far away. Nobody can stop a
+/// read, and a file of many terabytes costs nothing to make.
+fn lines(file: File, wanted: &ReadFile) -> io::Result<Option<Vec<u8>>> {
+    let mut file = BufReader::new(file).take(MOST_SKIPPED);
     for _ in 1..wanted.line.unwrap_or(1) {
         if file.skip_until(b'\n')? == 0 {
             break;
         }
     }
-    let mut file = file.take(MOST_BYTES as u64 + 1);
+    if file.limit() == 0 {
+        return Ok(None);
+    }
+    let mut file = file.into_inner().take(MOST_BYTES as u64 + 1);
     let mut bytes = Vec::new();
     match wanted.limit {
         None => drop(file.read_to_end(&mut bytes)?),
@@ -48,7 +56,7 @@ fn lines(file: File, wanted: &ReadFile) -> io::Result<Vec<u8>> {
             }
         }
     }
-    Ok(bytes)
+    Ok(Some(bytes))
 }
 
 /// Replaces the text of a file, which is made if it is not there.
@@ -72,6 +80,9 @@ fn told(error: OpenError) -> HostError {
 
 /// The most that one answer carries.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
+
+/// So far into a file a line may begin.
+const MOST_SKIPPED: u64 = 256 * 1024 * 1024;
 
 #[cfg(test)]
 mod tests {
@@ -117,6 +128,17 @@ mod tests {
         );
         assert_eq!(read("none", None).unwrap_err().message, "none does not exist");
         assert_eq!(read("huge", Some(3)).unwrap(), "\n\n\n");
+    }
+
+    #[test]
+    fn a_line_that_is_too_far_away_is_not_looked_for() {
+        let dir = tempfile::tempdir().unwrap();
+        File::create(dir.path().join("sparse")).unwrap().set_len(4 << 40).unwrap();
+        let wanted = ReadFile { path: "sparse".into(), line: Some(2), limit: Some(1) };
+        assert_eq!(
+            read(root(dir.path()), &wanted).unwrap_err().message,
+            "line 2 of sparse is not within its first 268435456 bytes"
+        );
     }
 
     #[test]
