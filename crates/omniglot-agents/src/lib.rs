@@ -16,6 +16,7 @@ mod diff;
 pub mod exit;
 mod fault;
 mod form;
+mod grant;
 pub mod history;
 pub mod host;
 pub mod http;

@@ -19,12 +19,20 @@ use crate::about::About;
 use crate::contract::{Draft, Output};
 use crate::conversation::requests::options;
 use crate::form::Content;
+use crate::grant;
 use crate::rpc::{self, RpcId, send};
 
 impl Codex {
     pub(crate) fn ask_command(&mut self, id: RpcId, ask: CommandApproval, out: &mut Vec<Output>) {
         let asked = self.tools.asked(&ask.thread_id, &ask.item_id);
         let about = tool_kinds::command_line(ask.command.clone());
+        let circumstances = [
+            ("cwd", ask.cwd.clone().map(Value::from)),
+            ("additional_permissions", ask.additional_permissions.clone()),
+        ];
+        let circumstances =
+            circumstances.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        let (circumstances, directory) = (circumstances.collect(), self.thread.cwd.to_str());
         let CommandApproval { reason, command, network_approval_context: network, .. } = ask;
         let (action, pattern, detail) = match (network.map(|context| context.to_string()), command) {
             (Some(network), command) => {
@@ -32,7 +40,10 @@ impl Codex {
                 let detail = (!lines.is_empty()).then(|| lines.join("\n"));
                 (format!("use the network: {network}"), Some(network), detail)
             }
-            (None, Some(command)) => (command.clone(), Some(command), reason),
+            (None, Some(command)) => {
+                let pattern = grant::pattern(command.clone(), &circumstances, directory, &[]);
+                (command, Some(pattern), reason)
+            }
             (None, None) => ("run a command".to_owned(), None, reason),
         };
         let tool = asked.as_ref().map_or_else(|| "shell".to_owned(), |asked| asked.name.clone());

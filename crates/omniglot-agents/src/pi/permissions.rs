@@ -10,8 +10,10 @@ use super::requests::Details;
 use super::tool::Call;
 use super::wire::Dialog;
 use super::{Pi, diff, dropped, mcp, send};
+use crate::about::arguments;
 use crate::contract::{Draft, DropReason, Output, RequestKey};
 use crate::conversation::requests::options;
+use crate::grant;
 
 /// The key of the gate's own status.
 pub(crate) const GATE_STATUS: &str = "omniglot-gate";
@@ -92,14 +94,22 @@ impl Pi {
     }
 }
 
-/// An `always` covers the same command, or the same file; of other tools the same arguments.
+/// An `always` covers the same command with the same further arguments, or the same file; of other tools the same
+/// arguments.
 fn permission(call: Option<&Call>, tool: &str, id: &str) -> PermissionAsk {
     let about = call.map(Call::about);
     let subject = about.as_ref().map(|about| &about.subject);
     let named = subject.and_then(|subject| {
         subject.command.clone().or_else(|| subject.paths.first().map(|file| file.path.clone()))
     });
-    let pattern = named.clone().or_else(|| call.map(|call| call.arguments.clone()));
+    let whole = call.map(|call| call.arguments.clone());
+    let pattern = match subject.and_then(|subject| subject.command.clone()) {
+        Some(command) => {
+            let input = arguments(whole.as_deref().unwrap_or_default());
+            Some(grant::pattern(command, &input, None, &[]))
+        }
+        None => named.clone().or(whole),
+    };
     PermissionAsk {
         key: RequestKey(String::new()),
         native_id: Some(id.into()),

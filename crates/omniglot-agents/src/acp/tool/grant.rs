@@ -8,6 +8,7 @@ use omniglot_schema::ContentPart;
 use super::Tool;
 use super::about::{Arguments, Command};
 use crate::about::arguments;
+use crate::grant;
 
 impl Tool {
     /// With the tool's name, what the grant is for; without it nothing is remembered. The title says enough only
@@ -17,9 +18,11 @@ impl Tool {
             return None;
         }
         if self.kind == ToolKind::Execute {
-            let arguments: Arguments = arguments(self.arguments.as_deref().unwrap_or_default());
-            let command = arguments.command.and_then(Command::pattern);
-            return command.or_else(|| self.title_of_named());
+            let input = self.arguments.as_deref().unwrap_or_default();
+            let command = arguments::<Arguments>(input).command.and_then(Command::pattern);
+            let command = command.or_else(|| self.title_of_named())?;
+            let paths: Vec<&str> = self.locations.iter().map(|file| file.path.as_str()).collect();
+            return Some(grant::pattern(command, &arguments(input), self.directory.as_deref(), &paths));
         }
         let changes_files = matches!(self.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move)
             || !self.content.edits.is_empty();
@@ -95,6 +98,30 @@ mod tests {
         let title = r#"{"toolCallId":"run_shell_command__1","title":"rm a","kind":"execute"}"#;
         assert_eq!(asked(title, &GEMINI), grant("run_shell_command", "rm a"));
         assert_eq!(asked(title, &NONE), ("execute".to_owned(), None));
+    }
+
+    #[test]
+    fn a_command_is_granted_with_all_that_decides_what_it_does() {
+        let call = |more: &str| {
+            format!(
+                r#"{{"toolCallId":"1","title":"Shell","kind":"execute","rawInput":{{"command":"git status",{more}}}}}"#
+            )
+        };
+        let same = call(r#""description":"Look","timeout":5,"call_id":"7","env":null"#);
+        assert_eq!(asked(&same, &NONE), grant("execute", "git status"));
+        let more = [
+            (r#""cwd":"/elsewhere""#, r#"{"command":"git status","cwd":"/elsewhere"}"#),
+            (r#""env":{"GIT_DIR":"/x"}"#, r#"{"command":"git status","env":{"GIT_DIR":"/x"}}"#),
+        ];
+        for (more, pattern) in more {
+            assert_eq!(asked(&call(more), &NONE), grant("execute", pattern));
+        }
+        let script = call(r#""script":"rm -r .","args":["x"]"#);
+        let pattern = r#"{"args":["x"],"command":"git status","script":"rm -r ."}"#;
+        assert_eq!(asked(&script, &NONE), grant("execute", pattern));
+        let located = r#"{"toolCallId":"1","title":"Shell","kind":"execute","locations":[{"path":"/etc"}],
+            "rawInput":{"command":"git status"}}"#;
+        assert_eq!(asked(located, &NONE), grant("execute", r#"{"command":"git status","paths":["/etc"]}"#));
     }
 
     #[test]

@@ -42,6 +42,10 @@ pub(crate) struct CommandApproval {
     #[serde(default)]
     pub(crate) command: Option<String>,
     #[serde(default)]
+    pub(crate) cwd: Option<String>,
+    #[serde(default)]
+    pub(crate) additional_permissions: Option<Value>,
+    #[serde(default)]
     pub(crate) network_approval_context: Option<Value>,
 }
 
