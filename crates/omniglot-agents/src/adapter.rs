@@ -27,7 +27,7 @@ pub struct Adapter {
     pub prepare: Option<Prepare>,
     /// Makes the translator of one session.
     pub translator: fn() -> Box<dyn Translator>,
-    /// Without `shared_process`, which the lifetime tells; read them by [`Adapter::capabilities()`].
+    /// Without `shared_process` and `system_prompt`, which other fields tell; read them by [`Adapter::capabilities()`].
     pub capabilities: AgentCapabilities,
     /// Returns what requested settings come to for a session in this state, without asking the agent.
     pub preview_settings: fn(&SessionState, &SettingsRequest) -> Result<SettingsPreview, Refusal>,
@@ -42,6 +42,22 @@ pub struct Adapter {
     /// The places where the agent finds its credentials, as far as they are known; one of them is enough.
     pub credentials: &'static [Credential],
     pub skills: SkillsDir,
+    pub takes: CreationOptions,
+}
+
+/// What an agent takes when a session is created, and never later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CreationOptions {
+    /// Instructions of the session's own, beside and instead of the agent's.
+    pub system_prompt: bool,
+    /// A list of tools that are used without asking.
+    pub allowed_tools: bool,
+    /// A limit of the model's answers in one turn.
+    pub max_turns: bool,
+}
+
+impl CreationOptions {
+    pub const NONE: Self = Self { system_prompt: false, allowed_tools: false, max_turns: false };
 }
 
 /// The names of an agent's own tools, by kind.
@@ -137,6 +153,7 @@ impl Adapter {
     pub fn capabilities(&self) -> AgentCapabilities {
         AgentCapabilities {
             shared_process: matches!(self.lifetime, Lifetime::Shared(_)),
+            system_prompt: self.takes.system_prompt,
             ..self.capabilities
         }
     }
@@ -168,10 +185,10 @@ pub(crate) fn at_once(_: Timestamp) -> Option<Timestamp> {
     None
 }
 
-/// Every capability but a shared process.
+/// Every capability but a shared process and instructions of a session's own.
 pub(crate) const EVERYTHING: AgentCapabilities = all(true);
 
-/// Returns all capabilities alike, but for a shared process.
+/// Returns all capabilities alike, but for those that other fields of an [`Adapter`] tell.
 pub(crate) const fn all(can: bool) -> AgentCapabilities {
     AgentCapabilities {
         plan_mode: can,
@@ -194,5 +211,6 @@ pub(crate) const fn all(can: bool) -> AgentCapabilities {
         streaming_deltas: can,
         item_started: can,
         shared_process: false,
+        system_prompt: false,
     }
 }

@@ -31,7 +31,7 @@ pub mod replay;
 mod rpc;
 pub mod stderr;
 
-pub use adapter::{Adapter, Lifetime, SkillsDir};
+pub use adapter::{Adapter, CreationOptions, Lifetime, SkillsDir};
 pub use contract::*;
 pub use exit::Exit;
 pub use host::{

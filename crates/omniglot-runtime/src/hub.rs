@@ -9,6 +9,7 @@ mod change;
 mod check;
 mod commit_deadline;
 mod create;
+mod creation_options;
 mod delete;
 mod directory_config;
 pub mod files;

@@ -111,6 +111,9 @@ pub struct AgentCapabilities {
     pub item_started: bool,
     /// Whether one long-running server process carries all sessions of this agent.
     pub shared_process: bool,
+    /// Whether a session can be created with instructions of its own (`systemPrompt`).
+    #[serde(default)]
+    pub system_prompt: bool,
 }
 
 /// The server process that all sessions of one agent share.

@@ -61,6 +61,35 @@ pub struct CreateSessionRequest {
     /// Whether the session works in a git worktree of its own, on a new branch, instead of in the directory itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub worktree: bool,
+    /// Instructions for the agent beside or instead of its own; refused where the agent takes none, as `systemPrompt`
+    /// of its capabilities tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_prompt: Option<SystemPrompt>,
+    /// The tools, by the agent's own names, that it uses without asking; refused where the agent takes no such list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed_tools: Option<Vec<String>>,
+    /// The most answers of the model in one turn; refused where the agent has no such limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u32>, minimum = 1)]
+    pub max_turns: Option<std::num::NonZeroU32>,
+}
+
+/// Instructions that a session is created with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SystemPrompt {
+    /// Added at the end of the agent's own instructions.
+    Append(String),
+    /// Given instead of the agent's own instructions.
+    Replace(String),
+}
+
+impl SystemPrompt {
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Append(text) | Self::Replace(text) => text,
+        }
+    }
 }
 
 /// The handling of an agent's questions.
@@ -90,6 +119,9 @@ impl CreateSessionRequest {
             labels: Labels::new(),
             questions: None,
             worktree: false,
+            system_prompt: None,
+            allowed_tools: None,
+            max_turns: None,
         }
     }
 }

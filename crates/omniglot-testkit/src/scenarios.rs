@@ -8,6 +8,7 @@
 
 mod control;
 mod errors;
+mod instructions;
 mod permissions;
 mod skills;
 mod talk;
@@ -26,6 +27,9 @@ pub use self::errors::{
     a_failing_server_is_an_api_error, a_model_that_refuses_is_a_refusal, a_refused_request_is_an_api_error,
     an_empty_answer_ends_the_turn, errors_broken_stream, errors_context_overflow, errors_credentials,
     errors_provider, errors_rate_limit,
+};
+pub use self::instructions::{
+    a_replaced_system_prompt_reaches_the_model, an_appended_system_prompt_reaches_the_model,
 };
 pub use self::permissions::{permissions_for_the_session, permissions_once, permissions_reject};
 pub use self::skills::a_skill_of_the_session_is_told_to_the_model;

@@ -71,6 +71,8 @@ real_agent_tests! {
     parallel_tools,
     mcp_tools,
     a_skill_of_the_session_is_told_to_the_model,
+    an_appended_system_prompt_reaches_the_model,
+    a_replaced_system_prompt_reaches_the_model,
     permissions_once,
     permissions_for_the_session,
     permissions_reject,

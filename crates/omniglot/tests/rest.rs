@@ -17,6 +17,7 @@ use omniglot_testkit::daemon::{Daemon, Setup};
 use omniglot_testkit::session_driver::{SessionDriver, message, session_id};
 use omniglot_timeline::check::Allow;
 use reqwest::{RequestBuilder, Response};
+use serde_json::json;
 
 const OPEN_TURN: Allow = Allow { open_turn: true, unparsed: false };
 
@@ -263,4 +264,37 @@ async fn a_silent_stream_has_a_heartbeat() {
     let events = text.lines().filter(|line| line.starts_with("data: {\"event_id\"")).count();
     assert_eq!(events, session.history().await.len());
     assert_eq!(text.matches("event: caught_up").count(), 1, "{text}");
+}
+
+/// B15: what an agent does not take is no setting that somebody believes in.
+#[tokio::test]
+async fn b15_options_of_creation_are_refused_by_agents_that_do_not_take_them() {
+    let daemon = daemon();
+    let create = async |body: serde_json::Value| {
+        let request = reqwest::Client::new().post(format!("{}/v1/sessions/s", daemon.url));
+        let response = request.bearer_auth(&daemon.token).json(&body).send().await.unwrap();
+        (response.status().as_u16(), response.text().await.unwrap())
+    };
+    for (option, value, takers) in [
+        ("systemPrompt", json!({ "append": "Be brief." }), "claude, codex, pi"),
+        ("systemPrompt", json!({ "replace": "Be brief." }), "claude, codex, pi"),
+        ("allowedTools", json!(["Read"]), "claude"),
+        ("maxTurns", json!(2), "claude"),
+    ] {
+        let (status, told) = create(json!({ "agent": "mock", option: value })).await;
+        assert!(status == 400 && told.contains(option) && told.contains(takers), "{status} {told}");
+    }
+    for wrong in [
+        json!({ "agent": "claude", "systemPrompt": "Be brief." }),
+        json!({ "agent": "claude", "systemPrompt": { "prepend": "Be brief." } }),
+        json!({ "agent": "claude", "systemPrompt": { "append": "a\0b" } }),
+        json!({ "agent": "claude", "systemPrompt": { "append": "a".repeat(101 << 10) } }),
+        json!({ "agent": "claude", "maxTurns": 0 }),
+    ] {
+        let (status, told) = create(wrong).await;
+        assert_eq!(status, 400, "{told}");
+    }
+    let agents = daemon.client.agents().await.unwrap().agents;
+    let takes = agents.iter().filter(|agent| agent.capabilities.system_prompt).map(|agent| agent.id.as_str());
+    assert_eq!(takes.collect::<Vec<_>>(), ["claude", "codex", "pi"]);
 }

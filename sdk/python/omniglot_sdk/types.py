@@ -127,6 +127,10 @@ class AgentCapabilities(TypedDict):
     """
     Whether one long-running server process carries all sessions of this agent.
     """
+    systemPrompt: NotRequired[bool]
+    """
+    Whether a session can be created with instructions of its own (`systemPrompt`).
+    """
 
 
 class AgentInstallArtifact(TypedDict):
@@ -1553,6 +1557,34 @@ class TeamMember(TypedDict):
     """
     One agent of a team.
     """
+class SystemPrompt1(TypedDict):
+    """
+    Added at the end of the agent's own instructions.
+    """
+
+    append: str
+    """
+    Added at the end of the agent's own instructions.
+    """
+
+
+class SystemPrompt2(TypedDict):
+    """
+    Given instead of the agent's own instructions.
+    """
+
+    replace: str
+    """
+    Given instead of the agent's own instructions.
+    """
+
+
+SystemPrompt: TypeAlias = SystemPrompt1 | SystemPrompt2
+"""
+Instructions that a session is created with.
+"""
+
+
 
     id: str
     """
@@ -3004,6 +3036,15 @@ class ErrorEvent(TypedDict):
     """
 
     event_id: EventId
+    systemPrompt: NotRequired[SystemPrompt | None]
+    allowedTools: NotRequired[list[str] | None]
+    """
+    The tools, by the agent's own names, that it uses without asking; refused where the agent takes no such list.
+    """
+    maxTurns: NotRequired[int | None]
+    """
+    The most answers of the model in one turn; refused where the agent has no such limit.
+    """
     """
     The id of the event; unique in its session.
     """

@@ -1377,6 +1377,8 @@ export interface components {
             /**
              * Format: int64
              * @description How long the check took, in milliseconds.
+            /** @description Whether a session can be created with instructions of its own (`systemPrompt`). */
+            systemPrompt?: boolean;
              */
             durationMs: number;
             auth?: components["schemas"]["AuthState"] | null;
@@ -1776,6 +1778,14 @@ export interface components {
             healthy: boolean;
             error?: components["schemas"]["AgentError"] | null;
             /** @description The agent's own id of the session. */
+            systemPrompt?: components["schemas"]["SystemPrompt"] | null;
+            /** @description The tools, by the agent's own names, that it uses without asking; refused where the agent takes no such list. */
+            allowedTools?: string[] | null;
+            /**
+             * Format: int32
+             * @description The most answers of the model in one turn; refused where the agent has no such limit.
+             */
+            maxTurns?: number | null;
             nativeSessionId?: string | null;
         };
         /**
@@ -3880,6 +3890,14 @@ export interface components {
             /** @description The name of the member. */
             name: string;
             /** @description Whether the member works. */
+        /** @description Instructions that a session is created with. */
+        SystemPrompt: {
+            /** @description Added at the end of the agent's own instructions. */
+            append: string;
+        } | {
+            /** @description Given instead of the agent's own instructions. */
+            replace: string;
+        };
             status: components["schemas"]["MemberStatus"];
             /** @description The item of the call that began it. */
             parent_item?: string | null;

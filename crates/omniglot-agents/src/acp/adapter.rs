@@ -5,7 +5,8 @@ use omniglot_schema::{AgentCapabilities, AgentStability};
 use super::{Acp, compact_prompt, preview_settings};
 use crate::acp::quirks::{NONE, Quirks};
 use crate::adapter::{
-    Adapter, Compact, EVERYTHING, Lifetime, Program, SkillsDir, Steer, all, at_once, same_command,
+    Adapter, Compact, CreationOptions, EVERYTHING, Lifetime, Program, SkillsDir, Steer, all, at_once,
+    same_command,
 };
 use crate::launch::Install;
 
@@ -46,6 +47,7 @@ pub const PLAIN: Adapter = Adapter {
     install: Install::Unknown,
     credentials: &[],
     skills: SkillsDir::None,
+    takes: CreationOptions::NONE,
 };
 
 /// An agent with recorded quirks, as a value; a function cannot be made from data, so this is a macro.

@@ -7,7 +7,7 @@ use super::launch::{START, launch, prepare};
 use super::settings::preview_settings;
 use super::tool_kinds::TOOLS;
 use crate::adapter::{
-    Adapter, Compact, Credential, EVERYTHING, Lifetime, Program, SkillsDir, Steer, at_once,
+    Adapter, Compact, CreationOptions, Credential, EVERYTHING, Lifetime, Program, SkillsDir, Steer, at_once,
 };
 use crate::launch::Install;
 
@@ -41,4 +41,5 @@ pub const ADAPTER: Adapter = Adapter {
         Credential::FileBelow { variable: "XDG_DATA_HOME", path: "amp/secrets.json" },
     ],
     skills: SkillsDir::Own,
+    takes: CreationOptions::NONE,
 };

@@ -8,7 +8,7 @@ use super::settings::preview_settings;
 use super::tool_kinds::TOOLS;
 use super::{COMPACT, Claude};
 use crate::adapter::{
-    Adapter, Compact, Credential, EVERYTHING, Lifetime, Program, SkillsDir, Steer, at_once,
+    Adapter, Compact, CreationOptions, Credential, EVERYTHING, Lifetime, Program, SkillsDir, Steer, at_once,
 };
 use crate::launch::Install;
 
@@ -32,6 +32,7 @@ pub const ADAPTER: Adapter = Adapter {
     install: Install::Npm("@anthropic-ai/claude-code"),
     credentials: CREDENTIALS,
     skills: SkillsDir::Own,
+    takes: CreationOptions { system_prompt: true, allowed_tools: true, max_turns: true },
 };
 
 /// With another provider the CLI leaves the credentials to that provider.

@@ -1,5 +1,7 @@
 //! How Claude Code is started, as data.
 
+use omniglot_schema::SystemPrompt;
+
 use super::settings::{EFFORTS, wanted_mode};
 use crate::contract::Open;
 use crate::launch::{LaunchSpec, Start};
@@ -60,6 +62,18 @@ pub(crate) fn launch(base: &LaunchSpec, open: &Open) -> LaunchSpec {
     }
     if !open.mcp.is_empty() {
         add(&["--strict-mcp-config"]);
+    }
+    match &open.system_prompt {
+        Some(SystemPrompt::Append(text)) => add(&["--append-system-prompt", text]),
+        Some(SystemPrompt::Replace(text)) => add(&["--system-prompt", text]),
+        None => {}
+    }
+    // In one word, because the flag takes every word up to the next flag.
+    if let Some(tools) = open.allowed_tools.as_ref().filter(|tools| !tools.is_empty()) {
+        add(&[&format!("--allowedTools={}", tools.join(","))]);
+    }
+    if let Some(most) = open.max_turns {
+        add(&["--max-turns", &most.to_string()]);
     }
     spec
 }

@@ -8,7 +8,8 @@ use super::settings::preview_settings;
 use super::tool_kinds::TOOLS;
 use super::{COMPACT, Codex};
 use crate::adapter::{
-    Adapter, Compact, Credential, EVERYTHING, Lifetime, Program, Shared, SkillsDir, Steer, at_once,
+    Adapter, Compact, CreationOptions, Credential, EVERYTHING, Lifetime, Program, Shared, SkillsDir, Steer,
+    at_once,
 };
 use crate::launch::Install;
 
@@ -31,6 +32,7 @@ pub const ADAPTER: Adapter = Adapter {
     install: INSTALL,
     credentials: CREDENTIALS,
     skills: SkillsDir::Own,
+    takes: CreationOptions { system_prompt: true, ..CreationOptions::NONE },
 };
 
 pub(crate) const INSTALL: Install = Install::Npm("@openai/codex");

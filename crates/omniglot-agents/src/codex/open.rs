@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use omniglot_schema::{AuthMethodInfo, AuthState, AuthStatus, Resume, StatePatch, StatusLabel};
+use omniglot_schema::{AuthMethodInfo, AuthState, AuthStatus, Resume, StatePatch, StatusLabel, SystemPrompt};
 use omniglot_timeline::SessionStarted;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -318,6 +318,11 @@ fn open_params(open: &Open, resume: Option<String>, choice: &Choice) -> Result<O
         config.insert("model_reasoning_effort".to_owned(), effort.clone().into());
     }
     config.insert("features.unbounded_connection_retries".to_owned(), false.into());
+    let (base_instructions, developer_instructions) = match open.system_prompt.clone() {
+        Some(SystemPrompt::Replace(text)) => (Some(text), None),
+        Some(SystemPrompt::Append(text)) => (None, Some(text)),
+        None => (None, None),
+    };
     Ok(OpenThread {
         exclude_turns: resume.is_some().then_some(true),
         thread_id: resume,
@@ -325,6 +330,8 @@ fn open_params(open: &Open, resume: Option<String>, choice: &Choice) -> Result<O
         model: choice.model.clone(),
         approval_policy: choice.permission.map(|mode| Value::from(mode.approval)),
         sandbox: choice.permission.and_then(|mode| mode.sandbox).map(|sandbox| sandbox.mode().to_owned()),
+        base_instructions,
+        developer_instructions,
         config: Some(config),
     })
 }

@@ -1,10 +1,12 @@
 //! The commands of the runtime to an agent, and what they carry.
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
 use omniglot_schema::{
-    Listed, McpServers, MessageAttachment, MessageId, PermissionReply, SessionState, StatePatch, Team, Todo,
+    Listed, McpServers, MessageAttachment, MessageId, PermissionReply, SessionState, StatePatch,
+    SystemPrompt, Team, Todo,
 };
 use omniglot_timeline::RequestKey;
 
@@ -60,6 +62,12 @@ pub struct Open {
     pub title: Option<String>,
     pub requested: SettingsRequest,
     pub mcp: McpServers,
+    /// Instructions that the session was created with.
+    pub system_prompt: Option<SystemPrompt>,
+    /// The tools that are used without asking.
+    pub allowed_tools: Option<Vec<String>>,
+    /// The most answers of the model in one turn.
+    pub max_turns: Option<NonZeroU32>,
     /// The skills that the session was created with.
     pub skills: Option<SessionSkills>,
     pub carryover: Carryover,

@@ -7,7 +7,7 @@ use super::settings::preview_settings;
 use super::tool_kinds::TOOLS;
 use super::{COMPACT, Pi};
 use crate::adapter::{
-    Adapter, Compact, Credential, EVERYTHING, Lifetime, Program, SkillsDir, Steer, at_once,
+    Adapter, Compact, CreationOptions, Credential, EVERYTHING, Lifetime, Program, SkillsDir, Steer, at_once,
 };
 use crate::launch::Install;
 
@@ -44,4 +44,5 @@ pub const ADAPTER: Adapter = Adapter {
         Credential::FileBelow { variable: "PI_CODING_AGENT_DIR", path: "models.json" },
     ],
     skills: SkillsDir::Own,
+    takes: CreationOptions { system_prompt: true, ..CreationOptions::NONE },
 };

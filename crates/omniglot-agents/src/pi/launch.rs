@@ -1,5 +1,7 @@
 //! How Pi is started, as data.
 
+use omniglot_schema::SystemPrompt;
+
 use super::mcp::GATE_ASKS;
 use super::settings::levels;
 use crate::contract::Open;
@@ -39,6 +41,11 @@ pub(crate) fn launch(base: &LaunchSpec, open: &Open) -> LaunchSpec {
     }
     for skills in open.skills.iter().filter_map(|skills| skills.folder().to_str().map(str::to_owned)) {
         add(&["--skill", &skills]);
+    }
+    match &open.system_prompt {
+        Some(SystemPrompt::Append(text)) => add(&["--append-system-prompt", text]),
+        Some(SystemPrompt::Replace(text)) => add(&["--system-prompt", text]),
+        None => {}
     }
     if let Some(model) = &open.requested.model {
         add(&["--model", model]);

@@ -12,7 +12,7 @@ use omniglot_store::{Blob, NewSession, SessionNo, SessionRecord, StoreError};
 use omniglot_timeline::{Draft, Identity, SessionStarted, Timeline};
 
 use super::fork::Fork;
-use super::{Hub, login};
+use super::{Hub, creation_options, login};
 use crate::agent::Agent;
 use crate::agent::catalog::Entry;
 use crate::agent::installed;
@@ -166,6 +166,7 @@ impl Hub {
         if let Some(version) = &request.agent_version {
             installed::parse(version)?;
         }
+        creation_options::check(&self.inner.launcher.catalog, &request)?;
         let directory = existing_directory(request.directory.as_deref().unwrap_or("."))?;
         request.directory = Some(directory.to_string_lossy().into_owned());
         Ok(request)
@@ -287,6 +288,9 @@ pub(super) fn open_of(request: &CreateSessionRequest) -> Open {
         agent_version: request.agent_version.clone(),
         title: request.title.clone(),
         mcp: request.mcp.clone().unwrap_or_default(),
+        system_prompt: request.system_prompt.clone(),
+        allowed_tools: request.allowed_tools.clone(),
+        max_turns: request.max_turns,
         ..Open::default()
     }
 }

@@ -74,6 +74,9 @@ impl Hub {
         if request.skills.is_some() {
             return Err(beyond("`skills` brings programs"));
         }
+        if request.allowed_tools.is_some() {
+            return Err(beyond("`allowedTools` lets the agent use tools unasked"));
+        }
         if request.worktree {
             return Err(beyond("`worktree` runs git by the settings of the project"));
         }

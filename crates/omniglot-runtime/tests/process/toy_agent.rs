@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use omniglot_agents::adapter::{Adapter, Compact, Lifetime, Program, SkillsDir, Steer};
+use omniglot_agents::adapter::{Adapter, Compact, CreationOptions, Lifetime, Program, SkillsDir, Steer};
 use omniglot_agents::launch::{Install, LaunchSpec, Start};
 use omniglot_agents::{
     Command, Draft, DropReason, Input, Open, Output, Registry, SettingsPreview, Translator, replay,
@@ -57,6 +57,7 @@ fn toy() -> Adapter {
         install: Install::Unknown,
         credentials: &[],
         skills: SkillsDir::None,
+        takes: CreationOptions::NONE,
     }
 }
 

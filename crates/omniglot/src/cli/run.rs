@@ -24,4 +24,10 @@ pub(crate) struct RunSettings {
     /// "args": ["--stdio"]}}` or `{"docs": {"type": "http", "url": "https://…"}}`.
     #[arg(long, value_name = "FILE")]
     pub(crate) mcp: Option<PathBuf>,
+    /// Give a new session these instructions instead of the agent's own
+    #[arg(long, value_name = "TEXT", conflicts_with = "append_system_prompt")]
+    pub(crate) system_prompt: Option<String>,
+    /// Give a new session these instructions beside the agent's own
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) append_system_prompt: Option<String>,
 }

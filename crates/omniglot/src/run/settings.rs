@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use omniglot_schema::{CreateSessionRequest, McpServers, MessageAttachment, SessionPatch};
+use omniglot_schema::{CreateSessionRequest, McpServers, MessageAttachment, SessionPatch, SystemPrompt};
 use serde_json::{Map, Value};
 
 use crate::cli::RunSettings;
@@ -15,12 +15,21 @@ pub(crate) struct Settings {
     mode: Option<String>,
     title: Option<String>,
     mcp: Option<McpServers>,
+    system_prompt: Option<SystemPrompt>,
 }
 
 impl Settings {
     pub(crate) fn read(args: &RunSettings) -> Result<Self, UsageError> {
         let mcp = args.mcp.as_deref().map(servers).transpose()?;
-        Ok(Self { variant: args.variant.clone(), mode: args.mode.clone(), title: args.title.clone(), mcp })
+        let replace = args.system_prompt.clone().map(SystemPrompt::Replace);
+        let append = args.append_system_prompt.clone().map(SystemPrompt::Append);
+        Ok(Self {
+            variant: args.variant.clone(),
+            mode: args.mode.clone(),
+            title: args.title.clone(),
+            mcp,
+            system_prompt: replace.or(append),
+        })
     }
 
     /// Adds them to the request for a new session.
@@ -30,14 +39,19 @@ impl Settings {
             agent_mode: self.mode.clone(),
             title: self.title.clone(),
             mcp: self.mcp.clone(),
+            system_prompt: self.system_prompt.clone(),
             ..request
         }
     }
 
-    /// Adds them to the change of a session that exists, whose MCP servers stay.
+    /// Adds them to the change of a session that exists, whose MCP servers and instructions stay.
     pub(crate) fn of_existing(&self, patch: SessionPatch) -> Result<SessionPatch, UsageError> {
         if self.mcp.is_some() {
             return Err(UsageError::new("the session exists, and its MCP servers stay; leave out --mcp"));
+        }
+        if self.system_prompt.is_some() {
+            let detail = "the session exists, and its instructions stay; leave out the system prompt";
+            return Err(UsageError::new(detail));
         }
         Ok(SessionPatch {
             variant: self.variant.clone(),

@@ -51,6 +51,47 @@ fn installed(path: &str) -> PathBuf {
     file.canonicalize().unwrap_or_else(|_| panic!("{} is missing: run `cargo xtask agents`", file.display()))
 }
 
+/// B15: what the agent can do is done.
+#[tokio::test]
+async fn b15_its_options_reach_the_real_claude() {
+    let model = Model::anthropic().start();
+    let agent = RealAgent::claude(&model);
+    let daemon = Setup::new(env!("CARGO_BIN_EXE_omniglot")).config(agent.toml()).start();
+    for (flag, words) in [("--system-prompt", "You are a heron."), ("--append-system-prompt", "Be a heron.")]
+    {
+        model.push(Reply::text("Hello."));
+        let options = ["--format", "quiet", flag, words, "exec", "Say hello."];
+        assert_eq!(said(&acpx(&daemon, agent.name(), &options)).trim(), "Hello.");
+        let body = model.last().body.to_string();
+        assert!(body.contains(words), "{flag}: {body}");
+    }
+    let file = daemon.work().join("made");
+    let command = format!("touch {}", file.display());
+    model.push(Reply::tool("Bash", json!({ "command": command, "description": "Make it." })));
+    let options = ["--max-turns", "1", "--allowed-tools", "Bash", "--deny-all"];
+    let output =
+        acpx(&daemon, agent.name(), &[&options[..], &["--format", "json", "exec", "Make it."]].concat());
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("Reached maximum number of turns (1)"), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert!(file.exists(), "it was not asked for");
+}
+
+/// B15: what the agent cannot do is refused, and nothing runs.
+#[tokio::test]
+async fn b15_its_options_are_refused_where_they_would_have_no_effect() {
+    let daemon = daemon();
+    for (option, flags) in [
+        ("systemPrompt", ["--system-prompt", "You are a heron."]),
+        ("maxTurns", ["--max-turns", "2"]),
+        ("allowedTools", ["--allowed-tools", "Read"]),
+    ] {
+        let output = acpx(&daemon, "mock", &[&flags[..], &quiet("[[text]]")[..]].concat());
+        let told = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert!(!output.status.success(), "{option}: {told}");
+        assert!(told.contains(option) && told.contains("claude"), "{option}: {told}");
+    }
+}
+
 /// The arguments that print only the last text.
 fn quiet(prompt: &str) -> [&str; 5] {
     ["--format", "quiet", "--approve-all", "exec", prompt]

@@ -46,6 +46,20 @@ fn b18_a_run_has_a_title_a_mode_files_and_mcp_servers() {
     assert!(refused.exited(2).stderr.contains("leave out --mcp"), "{refused:?}");
 }
 
+/// B15: an agent that takes no instructions is not run as if it did.
+#[test]
+fn b15_instructions_are_refused_where_they_would_have_no_effect() {
+    let harness = Harness::new();
+    for flag in ["--system-prompt", "--append-system-prompt"] {
+        let refused = harness.run(&[flag, "Be a heron.", "[[text:1]]"]);
+        let told = &refused.exited(1).stderr;
+        assert!(told.contains("systemPrompt") && told.contains("claude, codex, pi"), "{told}");
+    }
+    harness.run(&["--session", "s", "[[text:1]]"]).exited(0);
+    let refused = harness.run(&["--session", "s", "--append-system-prompt", "Be a heron.", "x"]);
+    assert!(refused.exited(2).stderr.contains("leave out the system prompt"), "{refused:?}");
+}
+
 /// B18: what REST can do, the command line can.
 #[test]
 fn b18_sessions_are_set_forked_and_compacted() {

@@ -1,7 +1,7 @@
 //! How the CLI is started and opened.
 
 use indexmap::IndexMap;
-use omniglot_schema::{McpCommand, McpServerConfig, StderrOutput};
+use omniglot_schema::{McpCommand, McpServerConfig, StderrOutput, SystemPrompt};
 
 use super::{Harness, INITIALIZED};
 use crate::claude::launch::{START, launch};
@@ -34,6 +34,26 @@ fn a_resumed_session_is_told_its_model_again() {
         args(&Open { fork: true, ..Open { resume: Some("OLD".into()), ..open() } }),
         "--resume OLD --fork-session --session-id NEW"
     );
+}
+
+#[test]
+fn instructions_tools_and_the_limit_of_turns_are_named_again_when_a_session_is_resumed() {
+    let resume = Some("OLD".to_owned());
+    let given =
+        |prompt: SystemPrompt| args(&Open { system_prompt: Some(prompt), resume: resume.clone(), ..open() });
+    assert_eq!(
+        given(SystemPrompt::Append("Be brief.".into())),
+        "--resume OLD --append-system-prompt Be brief."
+    );
+    assert_eq!(given(SystemPrompt::Replace("Be brief.".into())), "--resume OLD --system-prompt Be brief.");
+    let tools = |tools: &[&str]| Some(tools.iter().map(|tool| (*tool).to_owned()).collect());
+    let limited = Open {
+        allowed_tools: tools(&["Bash(git *)", "Read"]),
+        max_turns: std::num::NonZeroU32::new(2),
+        ..open()
+    };
+    assert_eq!(args(&limited), "--session-id NEW --allowedTools=Bash(git *),Read --max-turns 2");
+    assert_eq!(args(&Open { allowed_tools: tools(&[]), ..open() }), "--session-id NEW");
 }
 
 #[test]

@@ -43,6 +43,12 @@ pub(crate) struct OpenThread {
     pub(crate) approval_policy: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) sandbox: Option<String>,
+    /// Instead of its own instructions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) base_instructions: Option<String>,
+    /// Beside its own instructions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) developer_instructions: Option<String>,
     /// The settings that override the user's configuration file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) config: Option<serde_json::Map<String, Value>>,

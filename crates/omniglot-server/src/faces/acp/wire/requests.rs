@@ -17,6 +17,7 @@ use serde_json::value::RawValue;
 
 use super::meta::{self, BadKey};
 use omniglot_schema::uri;
+use options::Options;
 
 /// The reason why a request is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -27,8 +28,6 @@ pub enum Unfit {
     Entry { list: &'static str, place: usize, why: String },
     #[error("{0}")]
     Unsupported(&'static str),
-    #[error("{option} cannot be set through omniglot: leave it out")]
-    Option { option: &'static str },
     #[error(
         "no agent is chosen: name one with `?agent=`, `_meta[\"sandbox-agent/agent\"]` or `default_agent`"
     )]
@@ -55,7 +54,7 @@ impl NewSession {
             return Err(Unfit::Unsupported("additional directories are not supported"));
         }
         let notes = self.meta.as_ref();
-        let model = meta::read(notes, meta::MODEL)?.or(options::model(notes)?);
+        let options = Options::read(notes)?;
         let named: Option<String> = meta::read(notes, meta::AGENT)?;
         let agent = named.or_else(|| agent.map(str::to_owned)).ok_or(Unfit::NoAgent)?;
         let servers: McpServers =
@@ -63,7 +62,10 @@ impl NewSession {
         Ok(CreateSessionRequest {
             agent_mode: meta::read(notes, meta::AGENT_MODE)?,
             permission_mode: meta::read(notes, meta::PERMISSION_MODE)?,
-            model,
+            model: meta::read(notes, meta::MODEL)?.or(options.model),
+            system_prompt: options.system_prompt,
+            allowed_tools: options.allowed_tools,
+            max_turns: options.max_turns,
             variant: meta::read(notes, meta::VARIANT)?,
             agent_version: meta::read(notes, meta::AGENT_VERSION)?,
             title: meta::read(notes, meta::TITLE)?,

@@ -1,16 +1,17 @@
-//! Settings of a new session as clients of claude-agent-acp write them, such as acpx. One that has no effect
-//! is refused: nobody should believe that it holds.
+//! Settings of a new session as clients of claude-agent-acp write them, such as acpx. Those that the session's agent
+//! does not take are refused when it is created: nobody should believe that they hold.
+
+use std::num::NonZeroU32;
 
 use agent_client_protocol_schema::v1::Meta;
+use omniglot_schema::SystemPrompt;
 use serde::Deserialize;
-use serde_json::Value;
 
-use super::Unfit;
 use crate::faces::acp::wire::meta::{self, BadKey};
 
 /// `{options: {model, allowedTools, maxTurns, …}}`
 const CLAUDE_CODE: &str = "claudeCode";
-/// A text, or `{append: TEXT}`.
+/// A text, which replaces, or `{append: TEXT}`.
 const SYSTEM_PROMPT: &str = "systemPrompt";
 
 #[derive(Debug, Default, Deserialize)]
@@ -21,25 +22,28 @@ struct ClaudeCode {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Options {
-    model: Option<String>,
-    allowed_tools: Option<Value>,
-    max_turns: Option<Value>,
+pub(super) struct Options {
+    pub(super) model: Option<String>,
+    pub(super) allowed_tools: Option<Vec<String>>,
+    pub(super) max_turns: Option<NonZeroU32>,
+    #[serde(skip)]
+    pub(super) system_prompt: Option<SystemPrompt>,
 }
 
-/// Returns the model of these settings.
-pub(super) fn model(notes: Option<&Meta>) -> Result<Option<String>, Unfit> {
-    let system_prompt: Result<Option<Value>, BadKey> = meta::read(notes, SYSTEM_PROMPT);
-    let Options { model, allowed_tools, max_turns } =
-        meta::read::<ClaudeCode>(notes, CLAUDE_CODE)?.unwrap_or_default().options;
-    for (option, is_set) in [
-        ("systemPrompt", system_prompt?.is_some()),
-        ("allowedTools", allowed_tools.is_some()),
-        ("maxTurns", max_turns.is_some()),
-    ] {
-        if is_set {
-            return Err(Unfit::Option { option });
-        }
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Instructions {
+    Replace(String),
+    Append { append: String },
+}
+
+impl Options {
+    pub(super) fn read(notes: Option<&Meta>) -> Result<Self, BadKey> {
+        let ClaudeCode { options } = meta::read(notes, CLAUDE_CODE)?.unwrap_or_default();
+        let system_prompt = meta::read(notes, SYSTEM_PROMPT)?.map(|instructions| match instructions {
+            Instructions::Replace(text) => SystemPrompt::Replace(text),
+            Instructions::Append { append } => SystemPrompt::Append(append),
+        });
+        Ok(Self { system_prompt, ..options })
     }
-    Ok(model)
 }

@@ -1,5 +1,6 @@
 //! Tests prompts and new sessions in the form that clients send.
 
+use omniglot_schema::SystemPrompt;
 use serde_json::json;
 
 use super::*;
@@ -94,22 +95,25 @@ fn b16_the_turn_id_of_a_prompt_is_an_id_of_its_client() {
     assert!(read(json!(7)).unwrap_err().to_string().starts_with("_meta[\"sandbox-agent/turnId\"]"));
 }
 
-/// B15: an option of acpx that nothing reads is refused by its name.
+/// B15: the options of acpx are those of the session; one of another type is refused by its name.
 #[test]
-fn b15_options_that_would_have_no_effect_are_refused() {
+fn b15_the_options_of_acpx_are_read_and_none_is_dropped() {
     let read = |meta: serde_json::Value| {
         let params = json!({ "cwd": "/w", "mcpServers": [], "_meta": meta });
         let new: NewSession = serde_json::from_str(&params.to_string()).unwrap();
-        new.into_request(Some("mock")).map(|request| request.model).map_err(|error| error.to_string())
+        new.into_request(Some("mock")).map_err(|error| error.to_string())
     };
-    let options = |options: serde_json::Value| read(json!({ "claudeCode": { "options": options } }));
-    assert_eq!(options(json!({ "model": "opus", "settingSources": ["project"] })), Ok(Some("opus".into())));
-    for (name, refused) in [
-        ("allowedTools", options(json!({ "allowedTools": ["Read"] }))),
-        ("maxTurns", options(json!({ "maxTurns": 2 }))),
-        ("systemPrompt", read(json!({ "systemPrompt": "Be brief." }))),
-        ("systemPrompt", read(json!({ "systemPrompt": { "append": "Be brief." } }))),
-    ] {
-        assert!(refused.unwrap_err().starts_with(name), "{name}");
-    }
+    let options = json!({ "model": "opus", "settingSources": [], "allowedTools": ["Read"], "maxTurns": 2 });
+    let request = read(json!({ "claudeCode": { "options": options } })).unwrap();
+    assert_eq!(request.model.as_deref(), Some("opus"));
+    assert_eq!(request.allowed_tools, Some(vec!["Read".to_owned()]));
+    assert_eq!(request.max_turns.map(u32::from), Some(2));
+    let prompt =
+        |prompt: serde_json::Value| read(json!({ "systemPrompt": prompt })).map(|new| new.system_prompt);
+    assert_eq!(prompt(json!("Be brief.")), Ok(Some(SystemPrompt::Replace("Be brief.".into()))));
+    assert_eq!(prompt(json!({ "append": "Be kind." })), Ok(Some(SystemPrompt::Append("Be kind.".into()))));
+    assert!(prompt(json!({ "prepend": "x" })).unwrap_err().contains("systemPrompt"));
+    assert!(
+        read(json!({ "claudeCode": { "options": { "maxTurns": 0 } } })).unwrap_err().contains("claudeCode")
+    );
 }
