@@ -45,7 +45,7 @@ pub struct Adapter {
     pub takes: CreationOptions,
 }
 
-/// What an agent takes when a session is created, and never later.
+/// The settings that an agent takes when a session is created, and never later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CreationOptions {
     /// Instructions of the session's own, beside and instead of the agent's.

@@ -113,6 +113,9 @@ pub struct Limits {
     /// The size over which the database refuses to grow; unlimited when absent.
     #[serde(deserialize_with = "units::some_bytes")]
     pub database_bytes: Option<u64>,
+    /// The largest `metadata` that a client may send with a message.
+    #[serde(deserialize_with = "units::memory")]
+    pub metadata_bytes: usize,
     /// How long the log may be at one write before the daemon counts as not ready.
     #[serde(deserialize_with = "units::positive")]
     pub writer_stall_seconds: u64,
@@ -148,6 +151,7 @@ impl Default for Limits {
             live_agents: 16,
             running_agents: 64,
             database_bytes: None,
+            metadata_bytes: 16 * 1024,
             writer_stall_seconds: 5,
             connections: None,
             unauthenticated_connections: 256,

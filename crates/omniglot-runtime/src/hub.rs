@@ -102,6 +102,7 @@ struct Inner {
     deadlines: Deadlines,
     bounds: Bounds,
     live_agents: usize,
+    metadata_bytes: usize,
     running_agents: usize,
     /// Places among the running agents that are taken by sessions about to work.
     admitting: Arc<AtomicUsize>,
@@ -167,6 +168,7 @@ impl Hub {
     ) -> Result<Posted, RuntimeError> {
         let record = self.record(id).await?;
         let mut request = request;
+        self.check_metadata(&request)?;
         self.keep_inline(id, &mut request.attachments).await?;
         let private = self.private_in(&record);
         let request = create::checked_message(&record, request, &private)?;

@@ -18,6 +18,10 @@ pub struct MessageRequest {
     /// `turn.started` repeats the ids, so that a client recognises its own message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub client_ids: Vec<String>,
+    /// An object of the client's own, which `turn.started` repeats as `client_metadata`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub metadata: Option<serde_json::Map<String, serde_json::Value>>,
 }
 
 /// A file or image that belongs to a message.

@@ -145,6 +145,8 @@ pub struct Author {
     pub client_ids: Vec<String>,
     /// The name of the client's token.
     pub by: Option<String>,
+    /// The client's own `metadata` of the message.
+    pub metadata: Option<serde_json::Map<String, serde_json::Value>>,
 }
 
 impl Timeline {

@@ -225,7 +225,13 @@ impl Attached {
 
     /// Sends a message; while a turn runs it waits for its end.
     async fn send(&mut self, client: &Client, message: String) -> anyhow::Result<()> {
-        let request = MessageRequest { message, attachments: vec![], delivery: None, client_ids: vec![] };
+        let request = MessageRequest {
+            message,
+            attachments: vec![],
+            delivery: None,
+            client_ids: vec![],
+            metadata: None,
+        };
         let key = Uuid::new_v4().to_string();
         match client.post(self.id()?, &request, Some(&key)).await {
             Ok(receipt) => _ = self.own.insert(receipt.message_id),

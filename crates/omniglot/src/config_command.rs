@@ -130,6 +130,7 @@ impl Shown<'_> {
         count("running_agents", Some(limits.running_agents as u64));
         count("database_bytes", limits.database_bytes);
         count("commit_seconds", Some(limits.commit_seconds));
+        count("metadata_bytes", Some(limits.metadata_bytes as u64));
     }
 
     fn retention(&mut self, config: &Config) {

@@ -897,6 +897,10 @@ class MessageRequest(TypedDict):
     The client's own id for this message and, after it, for the message's text and each attachment.
     `turn.started` repeats the ids, so that a client recognises its own message.
     """
+    metadata: NotRequired[dict[str, Any] | None]
+    """
+    An object of the client's own, which `turn.started` repeats as `client_metadata`.
+    """
 
 
 PermissionId: TypeAlias = str
@@ -1800,6 +1804,10 @@ class TurnStartedMetadata(TypedDict):
     by: NotRequired[str | None]
     """
     The name of the token with which the message was posted; absent for the daemon's own token.
+    """
+    client_metadata: NotRequired[dict[str, Any] | None]
+    """
+    The `metadata` that the posting client sent with the message.
     """
 
 

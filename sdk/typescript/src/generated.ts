@@ -2505,6 +2505,8 @@ export interface components {
             /** @description The labels of the session. */
             labels?: {
                 [key: string]: string;
+            /** @description An object of the client's own, which `turn.started` repeats as `client_metadata`. */
+            metadata?: Record<string, never> | null;
             };
             /** @description The request as its event tells it. */
             request: components["schemas"]["PendingRequest"];
@@ -4230,6 +4232,8 @@ export interface components {
         UniversalEventType: "session.started" | "session.ended" | "session.updated" | "turn.started" | "turn.ended" | "item.started" | "item.delta" | "item.completed" | "error" | "permission.requested" | "permission.resolved" | "question.requested" | "question.resolved" | "agent.unparsed";
         /** @description One unit of a session's content: a message, a call, a result, or something that happened. */
         UniversalItem: {
+            /** @description The `metadata` that the posting client sent with the message. */
+            client_metadata?: Record<string, never> | null;
             /** @description The id of the item; unique in its session. */
             item_id: components["schemas"]["ItemId"];
             /** @description The agent's own id; it may repeat. */

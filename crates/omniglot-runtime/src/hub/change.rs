@@ -36,7 +36,13 @@ impl Hub {
             let agent = &record.agent;
             RuntimeError::unsupported(format!("agent {agent} lists no command that compacts its context"))
         })?;
-        let request = MessageRequest { message, attachments: vec![], delivery: None, client_ids: vec![] };
+        let request = MessageRequest {
+            message,
+            attachments: vec![],
+            delivery: None,
+            client_ids: vec![],
+            metadata: None,
+        };
         self.post(id, request, None).await
     }
 

@@ -300,6 +300,21 @@ pub(super) fn existing_directory(path: &str) -> Result<PathBuf, RuntimeError> {
     found.ok_or_else(|| not_a_directory(Path::new(path)))
 }
 
+impl Hub {
+    /// Refuses a message whose metadata is larger than the limit.
+    pub(super) fn check_metadata(&self, request: &MessageRequest) -> Result<(), RuntimeError> {
+        let most = self.inner.metadata_bytes;
+        let length = request.metadata.as_ref().and_then(|metadata| serde_json::to_string(metadata).ok());
+        match length.map_or(0, |json| json.len()) {
+            length if length > most => Err(RuntimeError::InvalidRequest(format!(
+                "the metadata of the message has {length} bytes, more than {most}: `metadata_bytes` below [limits] of \
+                 omniglot.toml raises it"
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Refuses a message that could never be understood; attachments must be there.
 pub(super) fn checked_message(
     record: &SessionRecord,

@@ -105,6 +105,7 @@ impl Hub {
             deadlines,
             bounds: config.limits.bounds(),
             live_agents: config.limits.live_agents,
+            metadata_bytes: config.limits.metadata_bytes,
             running_agents: config.limits.running_agents,
             admitting: Arc::default(),
             file_roots: config.files.roots.clone(),

@@ -34,7 +34,7 @@ impl Hub {
             max_output_bytes: None,
         };
         let result = self.run_process(&request).await?;
-        let author = Author { client_ids, by: self.author() };
+        let author = Author { client_ids, by: self.author(), metadata: None };
         let done = UserCommand { command, directory, result, author };
         let mut after = detail.info.event_count;
         loop {

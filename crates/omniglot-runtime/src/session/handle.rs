@@ -41,7 +41,8 @@ pub(crate) struct Authored {
 
 impl Authored {
     pub(super) fn author(&self) -> Author {
-        Author { client_ids: self.request.client_ids.clone(), by: self.by.clone() }
+        let MessageRequest { client_ids, metadata, .. } = &self.request;
+        Author { client_ids: client_ids.clone(), by: self.by.clone(), metadata: metadata.clone() }
     }
 }
 

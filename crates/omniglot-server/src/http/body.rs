@@ -185,7 +185,7 @@ mod tests {
         let body = br#"{"message":"m","delivry":"reject"}"#;
         let problem = parse::<MessageRequest>(body).err().unwrap();
         insta::assert_snapshot!(problem.details().detail.as_ref().unwrap(), @"unknown member `delivry` in the body");
-        insta::assert_snapshot!(problem.details().hint.as_ref().unwrap(), @"allowed are message, attachments, delivery, client_ids");
+        insta::assert_snapshot!(problem.details().hint.as_ref().unwrap(), @"allowed are message, attachments, delivery, client_ids, metadata");
         insta::assert_snapshot!(refused::<CreateSessionRequest>(r#"{"agnt":"mock"}"#), @"unknown member `agnt` in the body");
         insta::assert_snapshot!(refused::<MessageRequest>(r#"{"message":"m","attachments":[{"path":"p","x":{}}]}"#), @"unknown member `attachments.0.x` in the body");
         let nested = r#"{"agent":"a","skills":{"sources":[{"type":"t","source":"s","refs":1}]}}"#;

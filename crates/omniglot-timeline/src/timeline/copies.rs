@@ -184,7 +184,10 @@ impl Timeline {
 /// Takes out the ids of a message that was posted to the origin; its author stays.
 fn forget_message(data: &mut EventData) {
     let (message_id, client_ids) = match data {
-        EventData::TurnStarted(turn) => (&mut turn.metadata.message_id, &mut turn.metadata.client_ids),
+        EventData::TurnStarted(turn) => {
+            turn.metadata.client_metadata = None;
+            (&mut turn.metadata.message_id, &mut turn.metadata.client_ids)
+        }
         EventData::ItemStarted(told) | EventData::ItemCompleted(told) => match told.metadata.as_deref_mut() {
             Some(message) => (&mut message.message_id, &mut message.client_ids),
             None => return,

@@ -61,11 +61,11 @@ impl Timeline {
             Origin::Agent => (TurnOrigin::Agent, None, None),
         };
         let author = message_id.as_ref().and_then(|id| self.named.remove(id)).unwrap_or_default();
-        let Author { client_ids, by } = author;
+        let Author { client_ids, by, metadata: client_metadata } = author;
         let data = TurnStartedData {
             phase: TurnPhase::Started,
             turn_id: id.clone(),
-            metadata: TurnStartedMetadata { origin, message_id, client_ids, by },
+            metadata: TurnStartedMetadata { origin, message_id, client_ids, by, client_metadata },
         };
         self.emit(EventData::TurnStarted(data), stamp, out);
         let started = self.fold.last_time.unwrap_or(stamp.now);
@@ -96,7 +96,7 @@ impl Timeline {
         out: &mut Vec<Emitted>,
     ) {
         if let Some(message_id) = message_id {
-            let Author { client_ids, by } = self.named.get(&message_id).cloned().unwrap_or_default();
+            let Author { client_ids, by, .. } = self.named.get(&message_id).cloned().unwrap_or_default();
             let message = SteeringMetadata { message_id: Some(message_id), client_ids, by };
             self.steering.insert(start.key.clone(), message);
         }

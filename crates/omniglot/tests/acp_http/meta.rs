@@ -93,6 +93,30 @@ async fn b16_errors_name_their_agent_and_turns_have_the_ids_of_their_client() {
     assert_eq!(unknown["error"]["data"]["_meta"]["sandbox-agent/agent"], "mock", "{unknown}");
 }
 
+/// B16: what a client keeps with a prompt is told by `turn.started`, and too much of it is refused.
+#[tokio::test]
+async fn b16_the_metadata_of_a_prompt_is_that_of_its_turn() {
+    let daemon = daemon();
+    let wire = Wire::new(&daemon, "c");
+    let session = wire.session(&daemon).await;
+    let kept = json!({ "ticket": 7, "who": { "team": "herons" } });
+    let mut prompt = words(&session, "[[text]]");
+    prompt["_meta"] = json!({ "sandbox-agent/metadata": kept });
+    assert_eq!(wire.call("session/prompt", prompt.clone()).await["result"]["stopReason"], "end_turn");
+    let events = SessionDriver::of(&daemon.client, &session).history().await;
+    let told = events.iter().find_map(|event| match &event.data {
+        EventData::TurnStarted(data) => data.metadata.client_metadata.clone(),
+        _ => None,
+    });
+    assert_eq!(told.map(Value::Object), Some(kept));
+    prompt["_meta"] = json!({ "sandbox-agent/metadata": { "x": "x".repeat(17 << 10) } });
+    let refused = wire.call("session/prompt", prompt.clone()).await;
+    assert!(refused["error"].to_string().contains("metadata_bytes"), "{refused}");
+    prompt["_meta"] = json!({ "sandbox-agent/metadata": "x" });
+    let refused = wire.call("session/prompt", prompt).await;
+    assert!(refused["error"].to_string().contains("sandbox-agent/metadata"), "{refused}");
+}
+
 /// B16: a session tells the version of its agent and what it was forked from.
 #[tokio::test]
 async fn b16_a_fork_names_its_origin_and_the_version_of_its_agent() {

@@ -258,6 +258,7 @@ fn opening() -> Vec<EventData> {
                 message_id: None,
                 client_ids: vec![],
                 by: None,
+                client_metadata: None,
             },
         }),
         message("user", ItemRole::User),

@@ -69,6 +69,7 @@ names! {
     INCLUDE_RAW = "sandbox-agent/includeRaw";
     ITEM_ID = "sandbox-agent/itemId";
     MCP = "sandbox-agent/mcp";
+    METADATA = "sandbox-agent/metadata";
     MODEL = "sandbox-agent/model";
     NATIVE_ITEM_ID = "sandbox-agent/nativeItemId";
     NATIVE_SESSION_ID = "sandbox-agent/nativeSessionId";
@@ -167,6 +168,7 @@ pub const KEYS: &[Key] = &[
     key(TITLE, MetaLocation::NewSession, "the session's title"),
     key(VARIANT, MetaLocation::NewSession, "the reasoning effort to begin with"),
     key(TURN_ID, MetaLocation::Prompt, "the client's own id of the turn, one of its `client_ids`"),
+    key(METADATA, MetaLocation::Prompt, "an object of the client's own, `client_metadata` of the turn"),
     key(CWD, MetaLocation::McpServer, "where a local server runs"),
     key(ENABLED, MetaLocation::McpServer, "false keeps it off"),
     key(TIMEOUT_MS, MetaLocation::McpServer, "how long a call may take"),

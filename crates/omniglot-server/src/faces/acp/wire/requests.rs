@@ -106,9 +106,13 @@ pub struct InlineFile {
 impl Prompt {
     pub fn into_message(self) -> Result<Message, Unfit> {
         let turn: Option<String> = meta::read(self.meta.as_ref(), meta::TURN_ID)?;
-        let client_ids = turn.into_iter().collect();
-        let request =
-            MessageRequest { message: String::new(), attachments: vec![], delivery: None, client_ids };
+        let request = MessageRequest {
+            message: String::new(),
+            attachments: vec![],
+            delivery: None,
+            client_ids: turn.into_iter().collect(),
+            metadata: meta::read(self.meta.as_ref(), meta::METADATA)?,
+        };
         let mut message = Message { request, inline: vec![] };
         for (place, block) in self.prompt.iter().enumerate() {
             let unfit = |why: String| Unfit::Entry { list: "prompt", place, why };

@@ -36,7 +36,13 @@ pub(crate) async fn message(
             client_ids.push(id);
         }
     }
-    Ok(MessageRequest { message: texts.join("\n\n"), attachments, delivery: None, client_ids })
+    Ok(MessageRequest {
+        message: texts.join("\n\n"),
+        attachments,
+        delivery: None,
+        client_ids,
+        metadata: None,
+    })
 }
 
 fn content(parts: Vec<PartInput>) -> Result<Content, Refusal> {
