@@ -1,9 +1,10 @@
 //! The real agents that tests drive: exact versions, each below its own folder of .agents/, installed with
-//! npm or pip and accepted only after the program itself has reported its version. The clients that tests
+//! npm, pip or cargo and accepted only after the program itself has reported its version. The clients that tests
 //! drive us with are installed alike.
 //!
 //! npm succeeds when a platform package is missing from the registry, so its exit code proves nothing.
 
+mod crates;
 pub(crate) mod newest;
 mod python;
 
@@ -42,6 +43,8 @@ enum RunsOn {
     Nothing,
     /// A Python of its own: it is a library of that language.
     OurPython,
+    /// Itself, once cargo has built it from the package of that folder.
+    BuiltFrom(&'static str),
 }
 
 /// Native packages where one exists: no wrapper, no install script, nothing else needed.
@@ -199,6 +202,16 @@ const AGENTS: &[Agent] = &[
         inner: None,
     },
     Agent {
+        // A client of ours, made of the protocol's own crates for HTTP.
+        name: "acp-http",
+        packages: &["agent-client-protocol-http@5.0.0"],
+        bundle: None,
+        program: "debug/acp-http",
+        runs_on: RunsOn::BuiltFrom("crates/omniglot/tests/clients/acp_http"),
+        version: "5.0.0",
+        inner: None,
+    },
+    Agent {
         // A client of ours: `crates/omniglot/tests/clients` drives the ACP face with it.
         name: "sandbox-agent-sdk",
         packages: &["sandbox-agent@0.4.2", "acp-http-client@0.4.2"],
@@ -296,7 +309,9 @@ pub(crate) fn run(names: &[String]) -> anyhow::Result<()> {
 
 impl Agent {
     fn provide(&self) -> anyhow::Result<String> {
-        if let Ok(version) = self.check() {
+        // Cargo knows whether the sources have changed since they were built.
+        let is_built = matches!(self.runs_on, RunsOn::BuiltFrom(_));
+        if let Some(version) = self.check().ok().filter(|_| !is_built) {
             return Ok(format!("{version} (present)"));
         }
         self.install().with_context(|| format!("install of {}", self.name))?;
@@ -304,6 +319,9 @@ impl Agent {
     }
 
     fn install(&self) -> anyhow::Result<()> {
+        if let RunsOn::BuiltFrom(package) = self.runs_on {
+            return crates::build(package, &format!("{FOLDER}/{}", self.name));
+        }
         if self.runs_on == RunsOn::OurPython {
             return python::install(&format!("{FOLDER}/{}", self.name), self.packages);
         }
@@ -347,7 +365,7 @@ fn told(place: &str, program: &str, runs_on: RunsOn, version: &str) -> anyhow::R
     let program = folder.join(place).join(program);
     let mut command = match runs_on {
         RunsOn::Nothing => return library_version(&program, version),
-        RunsOn::Itself | RunsOn::OurPython => Command::new(&program),
+        RunsOn::Itself | RunsOn::OurPython | RunsOn::BuiltFrom(_) => Command::new(&program),
         RunsOn::OurNode => {
             let mut command = Command::new(folder.join(NODE));
             command.arg(&program);

@@ -1,5 +1,5 @@
 //! A real ACP client: an unmodified library in a process of its own, which launches `omniglot acp` as an
-//! editor does. The test chooses the calls and the answers; the library's decoded results come back.
+//! editor does, or connects to the daemon by HTTP. The test chooses the calls and the answers; the library's decoded results come back.
 //!
 //! The programs are `crates/omniglot/tests/clients/acp_*`; `cargo xtask agents` installs the libraries.
 
@@ -19,6 +19,8 @@ use crate::daemon::Daemon;
 pub enum Library {
     TypeScript,
     Python,
+    /// The crate `agent-client-protocol-http`, which connects to `/v1/acp`.
+    RustOverHttp,
 }
 
 /// A request of the agent to the client.
@@ -90,10 +92,9 @@ enum Received {
 }
 
 impl AcpClient {
-    /// Launches the library, and with it `omniglot acp` on the daemon's data directory.
+    /// Launches the library, and with it `omniglot acp` on the daemon's data directory, if it speaks over stdio.
     pub fn start(library: Library, daemon: &Daemon, agent: &str) -> Self {
-        let omniglot = vec![text(daemon.program()), "acp".into(), "--agent".into(), agent.into()];
-        let words = [library.command(), omniglot].concat();
+        let words = [library.command(), library.target(daemon, agent)].concat();
         let (program, args) = words.split_first().expect("a program");
         let mut child = Command::new(program)
             .args(args)
@@ -101,6 +102,7 @@ impl AcpClient {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", daemon.home())
             .env("OMNIGLOT_HOME", daemon.data())
+            .env("OMNIGLOT_TOKEN", &daemon.token)
             .current_dir(daemon.work())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -274,6 +276,17 @@ impl Library {
                 text(&installed("acp-sdk", "node_modules/@agentclientprotocol/sdk/dist/v1/stable/acp.js")),
             ],
             Self::Python => vec![text(&installed("acp-python", "bin/python")), script("acp_python.py")],
+            Self::RustOverHttp => vec![text(&installed("acp-http", "debug/acp-http"))],
+        }
+    }
+
+    /// The command that the library launches, or the address that it connects to.
+    fn target(self, daemon: &Daemon, agent: &str) -> Vec<String> {
+        match self {
+            Self::TypeScript | Self::Python => {
+                vec![text(daemon.program()), "acp".into(), "--agent".into(), agent.into()]
+            }
+            Self::RustOverHttp => vec![format!("{}/v1/acp?agent={agent}", daemon.url)],
         }
     }
 }

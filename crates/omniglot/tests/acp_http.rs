@@ -8,6 +8,8 @@
 
 #[path = "acp_http/meta.rs"]
 mod meta;
+#[path = "acp_http/streamable.rs"]
+mod streamable;
 #[path = "acp_http/wire.rs"]
 mod wire;
 

@@ -1,5 +1,6 @@
 //! `omniglot acp`, launched by real clients as editors do: unmodified libraries and programs of others, each
-//! with the built-in agent, the real Claude Code and the real Codex.
+//! with the built-in agent, the real Claude Code and the real Codex. The library that connects by HTTP plays the
+//! same scenarios at `/v1/acp`.
 
 #![allow(
     clippy::unwrap_used,
@@ -23,19 +24,33 @@ mod relay;
 #[path = "acp_stdio/started_daemon.rs"]
 mod started_daemon;
 
-/// Makes each scenario a test of each library.
+/// Makes each scenario a test of each library, and each of the second list one of the libraries that launch a process.
 macro_rules! with_each_library {
-    ($($scenario:ident),* $(,)?) => {
+    ($($scenario:ident),* $(,)? $(; $($launched:ident),* $(,)?)?) => {
         mod typescript {
             $(#[tokio::test]
             async fn $scenario() {
                 super::$scenario(omniglot_testkit::acp_client::Library::TypeScript).await;
             })*
+            $($(#[tokio::test]
+            async fn $launched() {
+                super::$launched(omniglot_testkit::acp_client::Library::TypeScript).await;
+            })*)?
         }
         mod python {
             $(#[tokio::test]
             async fn $scenario() {
                 super::$scenario(omniglot_testkit::acp_client::Library::Python).await;
+            })*
+            $($(#[tokio::test]
+            async fn $launched() {
+                super::$launched(omniglot_testkit::acp_client::Library::Python).await;
+            })*)?
+        }
+        mod rust_over_http {
+            $(#[tokio::test]
+            async fn $scenario() {
+                super::$scenario(omniglot_testkit::acp_client::Library::RustOverHttp).await;
             })*
         }
     };

@@ -1557,10 +1557,6 @@ The reason why a turn ended.
 """
 
 
-class TeamMember(TypedDict):
-    """
-    One agent of a team.
-    """
 class SystemPrompt1(TypedDict):
     """
     Added at the end of the agent's own instructions.
@@ -1589,6 +1585,10 @@ Instructions that a session is created with.
 """
 
 
+class TeamMember(TypedDict):
+    """
+    One agent of a team.
+    """
 
     id: str
     """
@@ -3036,14 +3036,6 @@ class CreateSessionRequest(TypedDict):
     """
     Whether the session works in a git worktree of its own, on a new branch, instead of in the directory itself.
     """
-
-
-class ErrorEvent(TypedDict):
-    """
-    The turn fails; its `turn.ended` follows.
-    """
-
-    event_id: EventId
     systemPrompt: NotRequired[SystemPrompt | None]
     allowedTools: NotRequired[list[str] | None]
     """
@@ -3053,6 +3045,14 @@ class ErrorEvent(TypedDict):
     """
     The most answers of the model in one turn; refused where the agent has no such limit.
     """
+
+
+class ErrorEvent(TypedDict):
+    """
+    The turn fails; its `turn.ended` follows.
+    """
+
+    event_id: EventId
     """
     The id of the event; unique in its session.
     """

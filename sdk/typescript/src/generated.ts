@@ -52,13 +52,25 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List ACP Connections
-         * @description Returns the clients that are connected, oldest first.
+         * List ACP Connections, Or Follow One
+         * @description Without `Acp-Connection-Id`: the clients that are connected, oldest first. With it: a stream of messages to that
+         *     client, as server-sent events whose data is one JSON-RPC message each; those about the session of
+         *     `Acp-Session-Id`, or without that header those about none.
          */
-        get: operations["list_acp_servers"];
+        get: operations["get_acp_stream"];
         put?: never;
-        post?: never;
-        delete?: never;
+        /**
+         * Send ACP Message Of One URL
+         * @description The streamable HTTP transport of the Agent Client Protocol. `initialize` is answered with its response and the
+         *     header `Acp-Connection-Id`; every other message carries that header, is answered with 202, and its response comes
+         *     on a stream.
+         */
+        post: operations["post_acp_message"];
+        /**
+         * End ACP Connection Of One URL
+         * @description Ends the client's streams. Its sessions continue and can be loaded again.
+         */
+        delete: operations["delete_acp_connection"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1365,6 +1377,8 @@ export interface components {
             itemStarted: boolean;
             /** @description Whether one long-running server process carries all sessions of this agent. */
             sharedProcess: boolean;
+            /** @description Whether a session can be created with instructions of its own (`systemPrompt`). */
+            systemPrompt?: boolean;
         };
         /** @description The result of starting an agent and opening a session that is not used further. */
         AgentCheck: {
@@ -1377,8 +1391,6 @@ export interface components {
             /**
              * Format: int64
              * @description How long the check took, in milliseconds.
-            /** @description Whether a session can be created with instructions of its own (`systemPrompt`). */
-            systemPrompt?: boolean;
              */
             durationMs: number;
             auth?: components["schemas"]["AuthState"] | null;
@@ -1766,6 +1778,14 @@ export interface components {
             questions?: components["schemas"]["QuestionPolicy"] | null;
             /** @description Whether the session works in a git worktree of its own, on a new branch, instead of in the directory itself. */
             worktree?: boolean;
+            systemPrompt?: components["schemas"]["SystemPrompt"] | null;
+            /** @description The tools, by the agent's own names, that it uses without asking; refused where the agent takes no such list. */
+            allowedTools?: string[] | null;
+            /**
+             * Format: int32
+             * @description The most answers of the model in one turn; refused where the agent has no such limit.
+             */
+            maxTurns?: number | null;
         };
         /**
          * @description The new session.
@@ -1778,14 +1798,6 @@ export interface components {
             healthy: boolean;
             error?: components["schemas"]["AgentError"] | null;
             /** @description The agent's own id of the session. */
-            systemPrompt?: components["schemas"]["SystemPrompt"] | null;
-            /** @description The tools, by the agent's own names, that it uses without asking; refused where the agent takes no such list. */
-            allowedTools?: string[] | null;
-            /**
-             * Format: int32
-             * @description The most answers of the model in one turn; refused where the agent has no such limit.
-             */
-            maxTurns?: number | null;
             nativeSessionId?: string | null;
         };
         /**
@@ -2493,6 +2505,8 @@ export interface components {
              *     `turn.started` repeats the ids, so that a client recognises its own message.
              */
             client_ids?: string[];
+            /** @description An object of the client's own, which `turn.started` repeats as `client_metadata`. */
+            metadata?: Record<string, never> | null;
         };
         /** @description A permission or question that waits for a person, with the session in which it was asked. */
         OpenRequest: {
@@ -2505,8 +2519,6 @@ export interface components {
             /** @description The labels of the session. */
             labels?: {
                 [key: string]: string;
-            /** @description An object of the client's own, which `turn.started` repeats as `client_metadata`. */
-            metadata?: Record<string, never> | null;
             };
             /** @description The request as its event tells it. */
             request: components["schemas"]["PendingRequest"];
@@ -3878,6 +3890,14 @@ export interface components {
          * @enum {string}
          */
         StopReason: "end_turn" | "max_tokens" | "max_turns" | "max_budget" | "refusal" | "cancelled" | "error";
+        /** @description Instructions that a session is created with. */
+        SystemPrompt: {
+            /** @description Added at the end of the agent's own instructions. */
+            append: string;
+        } | {
+            /** @description Given instead of the agent's own instructions. */
+            replace: string;
+        };
         /** @description The agents with names that work together in a session, and their tasks. */
         Team: {
             /** @description The agents of the team. */
@@ -3892,14 +3912,6 @@ export interface components {
             /** @description The name of the member. */
             name: string;
             /** @description Whether the member works. */
-        /** @description Instructions that a session is created with. */
-        SystemPrompt: {
-            /** @description Added at the end of the agent's own instructions. */
-            append: string;
-        } | {
-            /** @description Given instead of the agent's own instructions. */
-            replace: string;
-        };
             status: components["schemas"]["MemberStatus"];
             /** @description The item of the call that began it. */
             parent_item?: string | null;
@@ -4220,6 +4232,8 @@ export interface components {
             client_ids?: string[];
             /** @description The name of the token with which the message was posted; absent for the daemon's own token. */
             by?: string | null;
+            /** @description The `metadata` that the posting client sent with the message. */
+            client_metadata?: Record<string, never> | null;
         };
         /** @description One event of a session's stream, of any type. */
         UniversalEvent: components["schemas"]["SessionStartedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["SessionUpdatedEvent"] | components["schemas"]["TurnStartedEvent"] | components["schemas"]["TurnEndedEvent"] | components["schemas"]["ItemStartedEvent"] | components["schemas"]["ItemDeltaEvent"] | components["schemas"]["ItemCompletedEvent"] | components["schemas"]["ErrorEvent"] | components["schemas"]["PermissionRequestedEvent"] | components["schemas"]["PermissionResolvedEvent"] | components["schemas"]["QuestionRequestedEvent"] | components["schemas"]["QuestionResolvedEvent"] | components["schemas"]["AgentUnparsedEvent"];
@@ -4232,8 +4246,6 @@ export interface components {
         UniversalEventType: "session.started" | "session.ended" | "session.updated" | "turn.started" | "turn.ended" | "item.started" | "item.delta" | "item.completed" | "error" | "permission.requested" | "permission.resolved" | "question.requested" | "question.resolved" | "agent.unparsed";
         /** @description One unit of a session's content: a message, a call, a result, or something that happened. */
         UniversalItem: {
-            /** @description The `metadata` that the posting client sent with the message. */
-            client_metadata?: Record<string, never> | null;
             /** @description The id of the item; unique in its session. */
             item_id: components["schemas"]["ItemId"];
             /** @description The agent's own id; it may repeat. */
@@ -4390,23 +4402,192 @@ export interface operations {
             };
         };
     };
-    list_acp_servers: {
+    get_acp_stream: {
         parameters: {
-            query?: never;
-            header?: never;
+            query?: {
+                /** @description The agent of this client's sessions; the configured one when absent. */
+                agent?: string;
+            };
+            header?: {
+                /** @description The connection to follow */
+                "Acp-Connection-Id"?: string | null;
+                /** @description The session to follow on it */
+                "Acp-Session-Id"?: string | null;
+                /** @description The id of the last event that was received */
+                "Last-Event-ID"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Connected clients */
+            /** @description Connected clients, or an SSE event stream */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["AcpServerList"];
+                    "text/event-stream": string;
                 };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    post_acp_message: {
+        parameters: {
+            query?: {
+                /** @description The agent of this client's sessions; the configured one when absent. */
+                agent?: string;
+            };
+            header?: {
+                /** @description The connection; absent from `initialize` */
+                "Acp-Connection-Id"?: string | null;
+                /** @description The session that the message is about */
+                "Acp-Session-Id"?: string | null;
+                /** @description A repeated prompt with the same key and body is the same prompt, kept 24 hours */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A JSON-RPC 2.0 message of the Agent Client Protocol */
+        requestBody: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The response to `initialize`, also when it is an error */
+            200: {
+                headers: {
+                    /** @description The connection, which later requests name */
+                    "Acp-Connection-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+            /** @description Taken */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    delete_acp_connection: {
+        parameters: {
+            query?: {
+                /** @description The agent of this client's sessions; the configured one when absent. */
+                agent?: string;
+            };
+            header: {
+                /** @description The connection */
+                "Acp-Connection-Id": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Ended */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description The request is not valid */
             400: {

@@ -10,8 +10,8 @@ use crate::http::access::{Audited, Needs};
 /// The routes that need no token: supervisors call them, and they reveal nothing.
 const OPEN: &[&str] = &["GET /v1/health", "GET /readyz"];
 
-/// A client of this route asks for other things by the messages that it sends; the face itself decides about them.
-const CARRIES_MESSAGES: &str = "POST /v1/acp/{server_id}";
+/// A client of these routes asks for other things by the messages that it sends; the face itself decides about them.
+const CARRIES_MESSAGES: [&str; 2] = ["POST /v1/acp/{server_id}", "POST /v1/acp"];
 
 /// Who opens a terminal may type into it.
 const TERMINAL: &str = "GET /v1/processes/{process_id}/terminal/ws";
@@ -40,7 +40,9 @@ const SCOPES: &[(Scope, &[&str])] = &[
             "GET /v1/desktop/stream/status",
             "GET /v1/acp",
             "GET /v1/acp/{server_id}",
-            CARRIES_MESSAGES,
+            CARRIES_MESSAGES[0],
+            CARRIES_MESSAGES[1],
+            "DELETE /v1/acp",
             "DELETE /v1/acp/{server_id}",
             "GET /global/health",
             "GET /opencode/event",
@@ -181,7 +183,7 @@ pub(crate) fn needs(method: &Method, uri: &Uri) -> Option<Needs> {
     }
     let rows = SCOPES.iter().find_map(|(scope, routes)| Some((*scope, routes.iter().find(is_this)?)));
     let (scope, route) = rows?;
-    let changes_nothing = (method == Method::GET && *route != TERMINAL) || *route == CARRIES_MESSAGES;
+    let changes_nothing = (method == Method::GET && *route != TERMINAL) || CARRIES_MESSAGES.contains(route);
     let audited = if changes_nothing { Audited::No } else { Audited::Yes };
     Some(Needs {
         scope: Some(scope),
@@ -326,6 +328,8 @@ mod tests {
         assert_eq!(of("GET", "/v1/sessions/a"), (false, Some("a".into())));
         assert_eq!(of("POST", "/opencode/session/ses_x/abort"), (true, Some("x".into())));
         assert_eq!(of("POST", "/v1/acp/c"), (false, None));
+        assert_eq!(of("POST", "/v1/acp"), (false, None));
+        assert_eq!(of("DELETE", "/v1/acp"), (true, None));
         assert_eq!(of("PUT", "/v1/fs/file?path=a&session_id=a%3Ab"), (true, Some("a:b".into())));
         assert_eq!(of("DELETE", "/v1/fs/entry?sessionId=a&path=b"), (true, Some("a".into())));
         assert_eq!(of("POST", "/v1/tokens?session_id=a"), (true, None));

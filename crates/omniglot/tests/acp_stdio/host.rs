@@ -16,7 +16,7 @@ with_each_library! {
     without_an_offer_the_daemon_reads_itself,
     a_command_runs_in_a_terminal_of_the_editor,
     a_command_in_a_terminal_of_the_editor_is_ended_there,
-    when_the_editor_leaves_the_daemon_reads_itself,
+    when_the_editor_leaves_the_daemon_reads_itself;
     a_file_that_an_editor_leaves_undone_is_read_by_the_daemon,
 }
 

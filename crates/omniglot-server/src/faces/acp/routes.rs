@@ -1,4 +1,5 @@
-//! ACP over HTTP, in the form of the published SDK of sandbox-agent: one URL is one client.
+//! ACP over HTTP, in the form of the published SDK of sandbox-agent: one URL is one client. `streamable_http` has
+//! the form of the protocol's own libraries, at one URL for all.
 //!
 //! A POST carries one message of the client and is held until its answer exists; the GET is the stream of
 //! messages to it; DELETE ends the client and none of its sessions. Once a client is connected, every failure
@@ -6,6 +7,7 @@
 
 mod headers;
 mod methods;
+mod streamable_http;
 
 use std::time::Duration;
 
@@ -28,7 +30,7 @@ use crate::app::{App, Limits, Unscoped};
 use crate::faces::acp::Face;
 use crate::faces::acp::state::connection::cursor::Cursor;
 use crate::faces::acp::state::connection::registry::{ClientName, Listed};
-use crate::faces::acp::state::connection::stream::Outflow;
+use crate::faces::acp::state::connection::stream::{Carries, Outflow};
 use crate::faces::acp::state::connection::{From, Reply, Shared};
 use crate::faces::acp::wire::rpc::{self, Incoming, Unread};
 use crate::http::body;
@@ -48,7 +50,13 @@ const FIRST_POST_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The routes of this face with their description.
 pub(crate) fn table() -> OpenApiRouter<Unscoped<Face>> {
-    OpenApiRouter::new().routes(routes!(list_acp_servers)).routes(routes!(post_acp, get_acp, delete_acp))
+    OpenApiRouter::new()
+        .routes(routes!(
+            streamable_http::get_acp_stream,
+            streamable_http::post_acp_message,
+            streamable_http::delete_acp_connection
+        ))
+        .routes(routes!(post_acp, get_acp, delete_acp))
 }
 
 /// The clients that use ACP over HTTP.
@@ -94,20 +102,19 @@ impl FromRequest<Unscoped<Face>> for Message {
     }
 }
 
-/// List ACP Connections
-///
-/// Returns the clients that are connected, oldest first.
-#[utoipa::path(get, path = "/v1/acp", tag = "acp",
-    responses((status = 200, description = "Connected clients", body = AcpServerList), Refusals))]
-pub(crate) async fn list_acp_servers(face: Face, _: NoQuery) -> Json<AcpServerList> {
+/// Returns the clients that are connected, oldest first; only those of an agent, if one is named.
+fn list(face: &Face, agent: Option<&str>) -> Json<AcpServerList> {
     let server = |Listed { id, agent, created }| AcpServer {
         server_id: id,
         agent: agent.unwrap_or_else(|| face.app.hub.default_agent().to_owned()),
         created_at_ms: created.as_millisecond(),
     };
+    let is_wanted = |server: &AcpServer| agent.is_none_or(|agent| server.agent == agent);
     let caller = face.app.hub.caller();
     let shown = |name: &ClientName| caller.may(Scope::Admin) || name.token.as_deref() == caller.token_id();
-    Json(AcpServerList { servers: face.connections.list(shown).into_iter().map(server).collect() })
+    Json(AcpServerList {
+        servers: face.connections.list(shown).into_iter().map(server).filter(is_wanted).collect(),
+    })
 }
 
 /// Send ACP Message
@@ -149,11 +156,22 @@ pub(crate) async fn post_acp(
         Ok(connection) => connection,
         Err(refused) => return Ok(json(refused)),
     };
-    let app = face.app;
+    deliver(face.app, connection, message, &headers, &body, wanted_reply(&headers)).await
+}
+
+/// Carries out one message of a client, and answers its POST.
+async fn deliver(
+    app: App,
+    connection: Shared,
+    message: Incoming,
+    headers: &HeaderMap,
+    body: &Bytes,
+    reply: Reply,
+) -> Result<Response, Problem> {
     if let Incoming::Request { params, .. } | Incoming::Notification { params, .. } = &message {
         methods::recall(&app, &connection, params).await;
     }
-    if let Ok(Some(Cursor { beside, .. })) = last_event_id(&headers) {
+    if let Ok(Some(Cursor { beside, .. })) = last_event_id(headers) {
         connection.outbox.received(beside);
     }
     match message {
@@ -168,8 +186,8 @@ pub(crate) async fn post_acp(
                 .unwrap_or_else(|_| Ok(StatusCode::ACCEPTED.into_response()))
         }
         Incoming::Request { id, method, params } => {
-            let call = Call { id, method, params, key: idempotency_key(&headers, &body)? };
-            serve_request(app, connection, call, wanted_reply(&headers)).await
+            let call = Call { id, method, params, key: idempotency_key(headers, body)? };
+            serve_request(app, connection, call, reply).await
         }
     }
 }
@@ -229,7 +247,7 @@ pub(crate) async fn get_acp(
             face.connections.expect(&name, FIRST_POST_TIMEOUT).await.ok_or_else(|| unknown(&id))?
         }
     };
-    Ok(Outflow::new(face.app, connection, cursor).into_response())
+    Ok(Outflow::new(face.app, connection, cursor, Carries::Everything).into_response())
 }
 
 /// End ACP Connection

@@ -28,6 +28,7 @@ use tokio::time::timeout;
 
 use crate::app::App;
 use crate::faces::acp::project::setup;
+use crate::faces::acp::state::connection::outbox::Outbound;
 use crate::faces::acp::state::connection::{From, Reply, Shared};
 use crate::faces::acp::wire::failure::{self, unfit};
 use crate::faces::acp::wire::rpc::{self, Params};
@@ -93,7 +94,7 @@ pub(crate) fn take(app: App, connection: Shared, call: Call, reply: Reply) -> Ta
         let born = served.then.as_ref().map(|(record, _)| record.id.clone());
         record(&app, &call.method, born.or_else(|| named(&call.params)), served.result.is_ok());
         let reply = if answered.is_closed() { connection.reply_without_post(reply) } else { reply };
-        drop(answered.send(answer(&app, &connection, &call.id, served, reply).await));
+        drop(answered.send(answer(&app, &connection, &call, served, reply).await));
     });
     Taken { begun: has_begun, answer: is_answered }
 }
@@ -134,7 +135,7 @@ struct OfSession {
 }
 
 /// Returns the session that a message is about.
-fn named(params: &Params) -> Option<SessionId> {
+pub(crate) fn named(params: &Params) -> Option<SessionId> {
     params.read::<OfSession>().ok().and_then(|of| session_id(&of.session_id).ok())
 }
 
@@ -164,10 +165,10 @@ async fn unbroken(serving: impl Future<Output = Served>) -> Served {
     })
 }
 
-async fn answer(app: &App, connection: &Shared, id: &RequestId, served: Served, reply: Reply) -> Bytes {
+async fn answer(app: &App, connection: &Shared, call: &Call, served: Served, reply: Reply) -> Bytes {
     let Served { result, after, then } = served;
-    let answer = rpc::answer(id, &result);
-    let number = connection.say(answer.clone(), after, reply);
+    let (answer, about) = (rpc::answer(&call.id, &result), named(&call.params));
+    let number = connection.say(Outbound { session: about, json: answer.clone() }, after, reply);
     if let Some((record, from)) = then {
         connection.follow(&app.hub, &record, from);
     }

@@ -17,7 +17,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use agent_client_protocol_schema::v1::{ClientCapabilities, RequestId};
-use bytes::Bytes;
 use jiff::Timestamp;
 use omniglot_schema::{MessageId, SessionId};
 use omniglot_store::SessionNo;
@@ -27,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 use following::Following;
 pub(crate) use following::From;
 pub(crate) use inquiring::Inquired;
-use outbox::{Outbox, What};
+use outbox::{Outbound, Outbox, What};
 use waiting::OutboundRequest;
 
 /// The time by which the stream precedes a POST with the same answer.
@@ -141,7 +140,7 @@ impl Connection {
     }
 
     /// Puts the answer to a request on the stream, after everything up to `after`.
-    pub(crate) fn say(&self, answer: Bytes, after: Option<(SessionNo, u64)>, reply: Reply) -> u64 {
+    pub(crate) fn say(&self, answer: Outbound, after: Option<(SessionNo, u64)>, reply: Reply) -> u64 {
         let what = match reply {
             Reply::Stream => What::Message(answer),
             // Two clients under one name would confuse each other's answers.

@@ -78,7 +78,7 @@ impl Connection {
         if offer.is_empty() || !hub.caller().may(Scope::Drive) {
             return None;
         }
-        let requests = client_host::serve(hub.add_client_host(id, offer), id.clone(), Asker(self.clone()));
+        let requests = client_host::serve(hub.add_client_host(id, offer), id.clone(), Asker::new(self, id));
         Some(tokio::spawn(requests).abort_handle())
     }
 
@@ -109,7 +109,7 @@ impl From {
             Self::Now => (LogPosition::after(record.last_seq), 0),
             Self::LogPosition(place) => (place, 0),
         };
-        Follow { no: record.no, from, told_until }
+        Follow { no: record.no, session: record.id.clone(), from, told_until }
     }
 }
 

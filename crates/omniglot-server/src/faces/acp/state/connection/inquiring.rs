@@ -7,7 +7,7 @@ use agent_client_protocol_schema::v1::{
 use bytes::Bytes;
 use omniglot_schema::SessionId;
 
-use super::outbox::What;
+use super::outbox::{Outbound, What};
 use super::{Connection, lock};
 use crate::faces::acp::project::inquiry::{ClientRequest, Inquiry};
 use crate::faces::acp::wire::rpc;
@@ -47,22 +47,28 @@ impl Connection {
     pub(crate) fn tell(&self, session: &SessionId, text: &str) {
         let told = SessionUpdate::AgentThoughtChunk(ContentChunk::new(text.into()));
         let told = SessionNotification::new(session.as_str().to_owned(), told);
-        self.outbox.push(What::Copy(rpc::notification("session/update", &told)), None);
+        self.send(session, rpc::notification("session/update", &told));
     }
 
     /// Asks the next of several questions.
     pub(crate) fn ask_on(&self, inquired: Inquired) {
+        let session = inquired.session.clone();
         if let Some(ask) = self.inquire(inquired) {
-            self.outbox.push(What::Copy(ask), None);
+            self.send(&session, ask);
         }
     }
 
     /// Removes an answered inquiry. A client that was asked receives a cancel notification for its dialog.
     pub(crate) fn settled(&self, name: &str) {
-        let Some(Inquired { inquiry, .. }) = lock(&self.inquiries).remove(name) else { return };
+        let Some(Inquired { session, inquiry }) = lock(&self.inquiries).remove(name) else { return };
         let Some(ClientRequest { id, .. }) = inquiry.ask() else { return };
         let taken_back = CancelRequestNotification::new(RequestId::Str(id));
-        self.outbox.push(What::Copy(rpc::notification("$/cancel_request", &taken_back)), None);
+        self.send(&session, rpc::notification("$/cancel_request", &taken_back));
+    }
+
+    /// Sends a message about a session to the streams that are open.
+    fn send(&self, session: &SessionId, json: Bytes) {
+        self.outbox.push(What::Copy(Outbound { session: Some(session.clone()), json }), None);
     }
 }
 

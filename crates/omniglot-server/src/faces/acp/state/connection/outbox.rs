@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
+use omniglot_schema::SessionId;
 use omniglot_store::SessionNo;
 use tokio::sync::watch;
 
@@ -31,7 +32,7 @@ impl Entry {
     /// The bytes of an answer that is on the stream alone.
     fn owed(&self) -> usize {
         match &self.what {
-            What::Message(answer) => answer.len(),
+            What::Message(answer) => answer.json.len(),
             What::Copy(_) | What::Mark | What::Follow(_) | What::Leave(_) => 0,
         }
     }
@@ -42,19 +43,28 @@ const MAX_UNACKED_BYTES: usize = 16 << 20;
 
 #[derive(Debug)]
 pub(crate) enum What {
-    Message(Bytes),
+    Message(Outbound),
     /// A message that a stream opened later does not need, or gets in another way.
-    Copy(Bytes),
+    Copy(Outbound),
     /// No message: it only shows how far the streams are.
     Mark,
     Follow(Follow),
     Leave(SessionNo),
 }
 
+/// A message to the client.
+#[derive(Debug, Clone)]
+pub(crate) struct Outbound {
+    /// The session that it is about, which may have a stream of its own.
+    pub(crate) session: Option<SessionId>,
+    pub(crate) json: Bytes,
+}
+
 /// A session that the client follows.
 #[derive(Debug, Clone)]
 pub(crate) struct Follow {
     pub(crate) no: SessionNo,
+    pub(crate) session: SessionId,
     pub(crate) from: LogPosition,
     /// Up to this sequence the client's own messages are included, as it requested.
     pub(crate) told_until: u64,
@@ -201,11 +211,16 @@ mod tests {
     use super::*;
 
     fn follow(no: i64) -> What {
-        What::Follow(Follow { no: SessionNo(no), from: LogPosition::default(), told_until: 0 })
+        let session = SessionId::parse("s").unwrap();
+        What::Follow(Follow { no: SessionNo(no), session, from: LogPosition::default(), told_until: 0 })
+    }
+
+    fn outbound(json: Vec<u8>) -> Outbound {
+        Outbound { session: None, json: json.into() }
     }
 
     fn answer() -> What {
-        What::Message(Bytes::from_static(b"{}"))
+        What::Message(outbound(b"{}".to_vec()))
     }
 
     #[track_caller]
@@ -244,7 +259,7 @@ mod tests {
     #[test]
     fn a_client_is_owed_what_no_stream_has_told_it_and_old_answers_that_were_told_go() {
         let outbox = Outbox::new(0);
-        let large = || What::Message(Bytes::from(vec![b' '; MAX_UNACKED_BYTES / 2 + 1]));
+        let large = || What::Message(outbound(vec![b' '; MAX_UNACKED_BYTES / 2 + 1]));
         outbox.push(large(), None);
         assert!(!outbox.owes_too_much());
         outbox.push(large(), None);
@@ -273,7 +288,7 @@ mod tests {
     fn what_only_open_streams_are_told_goes_once_they_have_told_it() {
         let outbox = Outbox::new(0);
         outbox.push(follow(1), None);
-        outbox.push(What::Copy(Bytes::from_static(b"{}")), None);
+        outbox.push(What::Copy(outbound(b"{}".to_vec())), None);
         assert_eq!(numbers(&outbox), [1], "nobody is there to be told");
         let ((quick, last), (slow, _)) = (outbox.enter(1), outbox.enter(1));
         assert_eq!(last, 2);

@@ -14,6 +14,7 @@ use bytes::{Bytes, BytesMut};
 use futures_util::future::select_all;
 use futures_util::{FutureExt as _, Stream, stream};
 use omniglot_runtime::{Hub, RuntimeError};
+use omniglot_schema::SessionId;
 use omniglot_store::{Next, SessionNo, StoreError};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
@@ -21,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Shared;
 use super::cursor::{Cursor, Epoch, LogPosition, Spot};
-use super::outbox::{After, Entry, What};
+use super::outbox::{After, Entry, Follow, Outbound, What};
 use super::readers::Reading;
 use crate::app::{App, Limits};
 use crate::http::event_stream;
@@ -30,8 +31,29 @@ use followed::{Followed, Told};
 /// The most bytes of events that are read at once, and about the bytes that are sent at once.
 const BATCH: usize = 32 << 10;
 
+/// The messages of a client that one of its streams carries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Carries {
+    Everything,
+    /// Messages that are about no session.
+    Connection,
+    /// Messages about this session.
+    Session(SessionId),
+}
+
+impl Carries {
+    fn includes(&self, about: Option<&SessionId>) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Connection => about.is_none(),
+            Self::Session(session) => about == Some(session),
+        }
+    }
+}
+
 pub(crate) struct Outflow {
     hub: Hub,
+    carries: Carries,
     connection: Shared,
     news: watch::Receiver<u64>,
     /// The position of the client.
@@ -55,7 +77,7 @@ pub(crate) struct Outflow {
 
 impl Outflow {
     /// Makes a stream for a client with this cursor, or with none.
-    pub(crate) fn new(app: App, connection: Shared, cursor: Option<Cursor>) -> Self {
+    pub(crate) fn new(app: App, connection: Shared, cursor: Option<Cursor>, carries: Carries) -> Self {
         let App { hub, limits: Limits { heartbeat, .. }, stop, .. } = app;
         let outbox = &connection.outbox;
         let Cursor { beside, sessions } = cursor.unwrap_or_default();
@@ -77,6 +99,7 @@ impl Outflow {
             stop,
             over: false,
             hub,
+            carries,
             connection,
         }
     }
@@ -113,7 +136,7 @@ impl Outflow {
             self.resume.clear();
         }
         for request in self.connection.asked_before(self.opened) {
-            self.frame(&request);
+            self.send(&request);
         }
         Ok(Some(Bytes::from_static(b": connected\n\n")))
     }
@@ -156,8 +179,8 @@ impl Outflow {
     async fn entry(&mut self, entry: &Entry) -> Result<(), RuntimeError> {
         self.cursor.beside = entry.number;
         match &entry.what {
-            What::Message(message) => self.frame(message),
-            What::Copy(message) if entry.number > self.opened => self.frame(message),
+            What::Message(message) => self.send(message),
+            What::Copy(message) if entry.number > self.opened => self.send(message),
             What::Copy(_) | What::Mark => {}
             What::Follow(follow) => {
                 let place = self.resume.remove(&follow.no).unwrap_or(follow.from);
@@ -168,11 +191,10 @@ impl Outflow {
         Ok(())
     }
 
-    async fn follow(
-        &mut self,
-        follow: &super::outbox::Follow,
-        place: LogPosition,
-    ) -> Result<(), RuntimeError> {
+    async fn follow(&mut self, follow: &Follow, place: LogPosition) -> Result<(), RuntimeError> {
+        if !self.carries.includes(Some(&follow.session)) {
+            return Ok(());
+        }
         self.leave(follow.no);
         let Some(record) = self.hub.record_numbered(follow.no).await? else { return Ok(()) };
         let epoch = Epoch::of(&record);
@@ -240,6 +262,12 @@ impl Outflow {
             if let Some(message) = message {
                 self.frame(&message);
             }
+        }
+    }
+
+    fn send(&mut self, message: &Outbound) {
+        if self.carries.includes(message.session.as_ref()) {
+            self.frame(&message.json);
         }
     }
 

@@ -3,14 +3,13 @@
 use std::time::Duration;
 
 use agent_client_protocol_schema::v1::{Error, RequestId};
-use bytes::Bytes;
 use omniglot_schema::{MessageId, SessionId};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use super::outbox::What;
+use super::outbox::{Outbound, What};
 use super::{Connection, Prompt, Shared, lock};
 use crate::faces::acp::state::client_host::{AskClient, Unanswered};
 use crate::faces::acp::wire::rpc;
@@ -67,7 +66,7 @@ impl Connection {
     }
 
     /// Returns our pending requests, in order, for a stream that was opened after that number.
-    pub(crate) fn asked_before(&self, opened: u64) -> Vec<Bytes> {
+    pub(crate) fn asked_before(&self, opened: u64) -> Vec<Outbound> {
         let asked = lock(&self.asked);
         let mut waiting: Vec<_> = asked.values().filter(|asked| asked.number <= opened).collect();
         waiting.sort_by_key(|asked| asked.number);
@@ -75,9 +74,15 @@ impl Connection {
     }
 
     /// Asks the client for as long as the result is held.
-    fn ask(self: &Shared, method: &str, params: &RawValue) -> (Asking, oneshot::Receiver<Answer>) {
+    fn ask(
+        self: &Shared,
+        session: &SessionId,
+        method: &str,
+        params: &RawValue,
+    ) -> (Asking, oneshot::Receiver<Answer>) {
         let id = RequestId::Str(format!("ask_{}", Uuid::now_v7().simple()));
-        let request = rpc::request(&id, method, &params);
+        let json = rpc::request(&id, method, &params);
+        let request = Outbound { session: Some(session.clone()), json };
         let (answer, answered) = oneshot::channel();
         let mut asked = lock(&self.asked);
         // Under the lock, so that a new stream either finds the request here or receives it.
@@ -92,7 +97,7 @@ type Answer = Result<Value, Error>;
 /// A request of ours to the client, and the sender of its answer.
 pub(super) struct OutboundRequest {
     number: u64,
-    request: Bytes,
+    request: Outbound,
     answer: oneshot::Sender<Answer>,
 }
 
@@ -108,17 +113,26 @@ impl Drop for Asking {
     }
 }
 
-/// Asks the client of a connection; fails when the client has no stream.
+/// Asks the client of a connection about a session; fails when the client has no stream.
 #[derive(Clone)]
-pub(crate) struct Asker(pub(crate) Shared);
+pub(crate) struct Asker {
+    connection: Shared,
+    session: SessionId,
+}
+
+impl Asker {
+    pub(crate) fn new(connection: &Shared, session: &SessionId) -> Self {
+        Self { connection: connection.clone(), session: session.clone() }
+    }
+}
 
 impl AskClient for Asker {
     async fn ask(&self, method: &'static str, params: Box<RawValue>) -> Result<Box<RawValue>, Unanswered> {
-        let Self(connection) = self;
+        let Self { connection, session } = self;
         if !connection.has_reader() {
             return Err(Unanswered::Gone);
         }
-        let (_asking, answer) = connection.ask(method, &params);
+        let (_asking, answer) = connection.ask(session, method, &params);
         let answer = tokio::select! {
             answer = answer => answer.map_err(|_| Unanswered::Gone),
             () = connection.gone.cancelled() => Err(Unanswered::Gone),
