@@ -72,7 +72,11 @@ async fn b15_its_options_reach_the_real_claude() {
     let output =
         acpx(&daemon, agent.name(), &[&options[..], &["--format", "json", "exec", "Make it."]].concat());
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(text.contains("Reached maximum number of turns (1)"), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        text.contains("Reached maximum number of turns (1)"),
+        "{text}\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     assert!(file.exists(), "it was not asked for");
 }
 
