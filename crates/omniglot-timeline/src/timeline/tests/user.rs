@@ -102,7 +102,7 @@ fn a_message_into_a_running_turn_tells_its_author() {
     let mut session = Session::echoed();
     session.said.clear();
     let id = MessageId("msg_2".into());
-    let author = Author { client_ids: vec!["mine".into()], by: Some("ann".into()) };
+    let author = Author { client_ids: vec!["mine".into()], by: Some("ann".into()), ..Author::default() };
     session.timeline.name_message(&id, author);
     let (key, body) = (ItemKey::from("steer"), Body::Message { role: ItemRole::User, parts: vec![] });
     let start = ItemStart { key: key.clone(), native_id: None, parent: None, body };
