@@ -81,7 +81,7 @@ impl StoreMetrics {
     }
 }
 
-/// What the log keeps, counted.
+/// The sessions and queued messages of the log, counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Census {
     pub sessions: Vec<SessionCount>,

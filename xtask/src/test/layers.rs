@@ -23,7 +23,18 @@ const RUNTIME: &str = "crates/omniglot-runtime/src";
 const SERVER: &str = "crates/omniglot-server/src";
 
 const RUNTIME_ORDER: &[&[&str]] = &[
-    &["caller", "config", "confined", "data_url", "deadlines", "digest", "error", "files"],
+    &[
+        "caller",
+        "config",
+        "confined",
+        "data_url",
+        "deadlines",
+        "digest",
+        "error",
+        "files",
+        "log_context",
+        "metrics",
+    ],
     &["process"],
     &["snapshots"],
     &["agent"],

@@ -1,4 +1,4 @@
-//! What a supervisor of the daemon sees: counters, and what there is at the moment.
+//! Shows the daemon to those who watch over it: its counters, and the sessions and readers of the moment.
 
 use omniglot_store::{Census, StoreMetrics};
 
