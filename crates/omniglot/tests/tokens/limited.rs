@@ -83,9 +83,16 @@ async fn the_acp_face_shows_no_other_session() {
     let driver = Holder::of(&daemon, &super::wanted("ann", Scope::Read)).await;
     driver.acp("session/load", json!({ "sessionId": "other", "cwd": "/", "mcpServers": [] })).await;
     let cursor = first_id(driver.request(Method::GET, "/v1/acp/c")).await;
-    let stream = holder.request(Method::GET, "/v1/acp/d").header("last-event-id", cursor);
-    let stream = stream.header("accept", "text/event-stream").send().await.unwrap();
-    assert_eq!(stream.status(), 200);
+    let follow = |cursor: String| {
+        let request = holder.request(Method::GET, "/v1/acp/d").header("last-event-id", cursor);
+        request.header("accept", "text/event-stream").send()
+    };
+    assert_eq!(follow(cursor.clone()).await.unwrap().status(), 410, "as if the session did not exist");
+    holder.acp("session/load", json!({ "sessionId": "mine", "cwd": "/", "mcpServers": [] })).await;
+    let own = first_id(holder.request(Method::GET, "/v1/acp/c")).await;
+    let (_, other) = cursor.split_once('-').unwrap();
+    let stream = follow(format!("{own}-{other}")).await.unwrap();
+    assert_eq!(stream.status(), 200, "{own} {other}");
     let mut bytes = stream.bytes_stream();
     SessionDriver::of(&daemon.client, "other").turn("[[text:3]]", PermissionReply::Once).await;
     SessionDriver::of(&daemon.client, "mine").turn("[[text:3]]", PermissionReply::Once).await;

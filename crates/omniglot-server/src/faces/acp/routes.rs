@@ -19,7 +19,6 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 use omniglot_schema::{ErrorType, Scope};
-use omniglot_store::SessionNo;
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 use utoipa::{IntoParams, ToSchema};
@@ -294,8 +293,8 @@ async fn revive(face: &Face, id: &str, cursor: &Cursor) -> Result<Shared, Proble
             records.push((record, place));
         }
     }
-    if let Some(SessionNo(no)) = cursor.sessions.keys().next().filter(|_| records.is_empty()) {
-        let detail = format!("the sessions of the cursor, number {no} first, were deleted");
+    if records.is_empty() && !cursor.sessions.is_empty() {
+        let detail = "no session of the cursor exists any more";
         return Err(Problem::new(ErrorType::Gone, detail).hint("follow the connection without Last-Event-ID"));
     }
     let connection = face.connection(id)?;
