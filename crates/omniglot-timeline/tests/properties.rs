@@ -233,7 +233,7 @@ fn identity() -> Identity {
     Identity { session_id: SessionId::parse("s").unwrap(), agent: "mock".into() }
 }
 
-/// What every other agent says and asks is too much.
+/// The bounds that every other agent goes beyond.
 const TIGHT: Bounds = Bounds { item_bytes: 3, open_requests: 1 };
 
 /// Plays the steps with a clock that also jumps backwards.

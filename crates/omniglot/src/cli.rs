@@ -282,7 +282,7 @@ pub(crate) enum DbCommand {
     Backup(DbFileArgs),
     /// Put a copy in the place of the database; no daemon may run
     ///
-    /// What was there is kept beside it. Cursors of clients are refused afterwards: they read their sessions anew.
+    /// The former database is kept beside it. Cursors of clients are refused afterwards: they read their sessions anew.
     Restore(DbFileArgs),
     /// Give the space of what was deleted back to the disk; no daemon may run
     Vacuum(DbVacuumArgs),

@@ -89,7 +89,7 @@ impl Hub {
         self.inner.store.fault().map_or(Ok(()), |fault| Err(RuntimeError::Overloaded(fault)))
     }
 
-    /// Whoever stops an agent need not wait until the log can be written: that is recorded later.
+    /// A caller that stops an agent need not wait until the log can be written: that is recorded later.
     fn check_may(&self, ask: &SessionCommand) -> Result<(), RuntimeError> {
         match ask {
             SessionCommand::Cancel(_) | SessionCommand::Terminate => self.check_running(),
