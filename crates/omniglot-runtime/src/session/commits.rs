@@ -35,7 +35,9 @@ impl Session {
                 self.appended = true;
                 if let Some(Waiting { reply, posted, key, .. }) = waiting {
                     key.and_then(|key| self.keys.remove(&key));
-                    reply.map(|reply| answer(reply, Answer::Done(posted)));
+                    if let Some(reply) = reply {
+                        answer(reply, Answer::Done(posted));
+                    }
                 }
                 Flow::On
             }
