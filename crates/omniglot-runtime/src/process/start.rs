@@ -71,7 +71,9 @@ impl<P> Started<P> {
         if let Err(error) = self.guard.wait().await {
             tracing::debug!(%error, "a guard's end");
         }
-        self.record.map(Record::remove);
+        if let Some(record) = self.record {
+            record.remove();
+        }
     }
 }
 

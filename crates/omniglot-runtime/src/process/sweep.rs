@@ -97,7 +97,7 @@ fn remove(path: &Path) {
     }
 }
 
-/// What a sweep has ended.
+/// The processes that a sweep has ended.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Swept {
     pub guards: Vec<u32>,

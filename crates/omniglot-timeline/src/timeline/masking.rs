@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::{Emitted, Stamp, Timeline};
 use crate::secrets::{HIDDEN, Secrets};
 
-/// What a session must not show, and what is held back of its items because of it.
+/// The secrets of a session, and the texts that are held back because of them.
 #[derive(Debug, Default)]
 pub(super) struct Masking {
     secrets: Secrets,
@@ -39,7 +39,7 @@ pub struct TornFrame {
     pub frame: u64,
     /// The piece of text that the frame brought.
     said: String,
-    /// What the event shows of it.
+    /// The text that the event shows in its place.
     shown: String,
     /// The end of the whole text so far that is held back.
     held: String,
@@ -173,7 +173,9 @@ impl Masking {
                 }
                 None => false,
             },
-            Value::Array(items) => items.iter_mut().fold(false, |found, item| self.mask_json(item) || found),
+            Value::Array(items) => {
+                items.iter_mut().filter_map(|item| self.mask_json(item).then_some(())).count() > 0
+            }
             Value::Object(members) => {
                 let mut found = false;
                 for (name, mut member) in std::mem::take(members) {
