@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader, stdin};
 
 /// The requests of the agent in order; one that was answered is `None`.
-type Asked = Arc<Mutex<Vec<Option<Responder<Value>>>>>;
+type PermissionAsk = Arc<Mutex<Vec<Option<Responder<Value>>>>>;
 
 fn tell(line: Value) {
     println!("{line}");
@@ -36,7 +36,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         return Ok(());
     }
     let transport = transport(&url, &std::env::var("OMNIGLOT_TOKEN")?)?;
-    let asked = Asked::default();
+    let asked = PermissionAsk::default();
     let inbound = asked.clone();
     Client
         .v1()
@@ -73,7 +73,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 fn obey(
     connection: &ConnectionTo<Agent>,
-    asked: &Asked,
+    asked: &PermissionAsk,
     order: &Value,
 ) -> Result<(), agent_client_protocol::Error> {
     if let Some(number) = order["call"].as_u64() {
