@@ -253,9 +253,10 @@ mod tests {
 
     #[test]
     fn a_patched_file_is_named_by_its_path_and_not_by_its_uri() {
-        let path = |uri: &str| match of_patch(PatchedFile { uri: uri.to_owned(), diff: String::new() }) {
-            ContentPart::FileRef { path, .. } => path,
-            other => panic!("{other:?}"),
+        let path = |uri: &str| {
+            let part = of_patch(PatchedFile { uri: uri.to_owned(), diff: String::new() });
+            let ContentPart::FileRef { path, .. } = part else { panic!("{part:?}") };
+            path
         };
         assert_eq!(path("file:///w/read%20me%23.md"), "/w/read me#.md");
         assert_eq!(path("/w/100%25"), "/w/100%25");

@@ -9,8 +9,11 @@ use crate::error::RuntimeError;
 /// Some agents get it as an argument, of which the kernel takes no more than 128 KiB.
 const LONGEST_SYSTEM_PROMPT: usize = 100 << 10;
 
+/// Whether an agent takes an option.
+type Takes = fn(&CreationOptions) -> bool;
+
 pub(super) fn check(catalog: &Catalog, request: &CreateSessionRequest) -> Result<(), RuntimeError> {
-    let options: [(_, _, fn(&CreationOptions) -> bool); 3] = [
+    let options: [(_, _, Takes); 3] = [
         ("systemPrompt", request.system_prompt.is_some(), |takes| takes.system_prompt),
         ("allowedTools", request.allowed_tools.is_some(), |takes| takes.allowed_tools),
         ("maxTurns", request.max_turns.is_some(), |takes| takes.max_turns),
