@@ -158,8 +158,7 @@ async fn read_with_cuts(daemon: &Daemon, mut cuts: usize, mut step: u64) -> Vec<
 /// One of four tests that cut 10,000 times together, each in other places. `OMNIGLOT_CUTS` sets the number of each.
 async fn cuts_from(seed: u64) {
     let cuts = std::env::var("OMNIGLOT_CUTS").map_or(2_500, |cuts| cuts.parse().unwrap());
-    let events = read_with_cuts(&daemon(), cuts, seed).await;
-    println!("{cuts} cuts, {} events", events.len());
+    assert!(!read_with_cuts(&daemon(), cuts, seed).await.is_empty());
 }
 
 #[tokio::test]

@@ -36,8 +36,8 @@ impl Edited {
         self.face.post(&format!("/permission/{id}/reply"), json!({ "reply": "once" })).await;
         self.events.until("session.idle").await;
         let messages = self.messages().await;
-        let users = messages.iter().filter(|message| message["info"]["role"] == "user");
-        users.last().unwrap()["info"]["id"].as_str().unwrap().to_owned()
+        let mut users = messages.iter().filter(|message| message["info"]["role"] == "user");
+        users.next_back().unwrap()["info"]["id"].as_str().unwrap().to_owned()
     }
 
     async fn messages(&self) -> Vec<Value> {
