@@ -7,6 +7,7 @@
 mod edges;
 mod layers;
 mod literals;
+mod promises;
 mod sources;
 mod words;
 
@@ -51,6 +52,7 @@ const STEPS: &[Step] = &[
     Step { name: "sources", work: Work::Own(sources::check) },
     Step { name: "edges", work: Work::Own(edges::check) },
     Step { name: "layers", work: Work::Own(layers::check) },
+    Step { name: "promises", work: Work::Own(promises::check) },
     Step {
         name: "clippy",
         work: Work::Command(|| Ok(Line::new("cargo clippy --workspace --all-targets -- -D warnings"))),
