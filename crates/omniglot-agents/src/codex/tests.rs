@@ -551,7 +551,7 @@ fn a_session_that_leaves_ends_what_it_runs() {
     "#);
     assert_eq!(
         session.hear(r#"{"id":"s.7","result":{"status":"unsubscribed"}}"#),
-        ["end orphans, spare []", "closed"]
+        ["end orphans and detached processes, spare []", "closed"]
     );
 }
 

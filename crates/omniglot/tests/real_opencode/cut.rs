@@ -112,8 +112,11 @@ async fn logged(fixture: &Fixture, words: &str) {
 
 #[tokio::test]
 async fn a_turn_that_failed_unheard_before_its_first_answer_is_closed() {
-    let fixture =
-        CUTTING.fixture_with([], |request| request.model = Some("scripted/no-such-model".to_owned())).await;
+    let unknown = |request: &mut CreateSessionRequest| {
+        request.model = Some("scripted/no-such-model".to_owned());
+        request.force = true;
+    };
+    let fixture = CUTTING.fixture_with([], unknown).await;
     let lost = deafen(&fixture).await;
     fixture.session.post("Speak.").await;
     logged(&fixture, "Model not found").await;
