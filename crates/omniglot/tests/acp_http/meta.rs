@@ -40,7 +40,10 @@ async fn b15_an_option_that_nothing_reads_is_refused() {
     let refused =
         wire.call("session/new", json!({ "cwd": daemon.work(), "mcpServers": [], "_meta": meta })).await;
     assert_eq!(refused["error"]["code"], -32602, "{refused}");
-    assert!(refused["error"]["message"].as_str().unwrap().contains("does not take `allowedTools`"), "{refused}");
+    assert!(
+        refused["error"]["message"].as_str().unwrap().contains("does not take `allowedTools`"),
+        "{refused}"
+    );
 }
 
 /// B16: the answer to the prompt tells that its session was terminated, and by whom; a cancel does not.

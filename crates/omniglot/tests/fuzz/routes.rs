@@ -94,7 +94,7 @@ fn bodies(path: &str) -> Vec<Value> {
             "prompt_async" => json!({"agent": "mock", "parts": words}),
             "command" => json!({"command": "c", "arguments": "a", "model": "a/b"}),
             "shell" => json!({"command": "true"}),
-            "fork" => json!({"messageID": "msg_1"}),
+            "fork" | "revert" | "unrevert" => json!({"messageID": "msg_1"}),
             "summarize" => model,
             "reply" => json!({"reply": "once", "answers": [["a"]], "message": "m"}),
             _ => return vec![],

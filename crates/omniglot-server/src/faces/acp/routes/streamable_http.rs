@@ -42,7 +42,8 @@ const SESSION: &str = "acp-session-id";
         ("Idempotency-Key" = Option<String>, Header,
             description = "A repeated prompt with the same key and body is the same prompt, kept 24 hours"),
     ),
-    request_body(content = Object, description = "A JSON-RPC 2.0 message of the Agent Client Protocol"),
+    request_body(content = Object, description = "A JSON-RPC 2.0 message of the Agent Client Protocol",
+        example = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "protocolVersion": 1 } })),
     responses(
         (status = 200, description = "The response to `initialize`, also when it is an error", body = Object,
             headers(("Acp-Connection-Id" = String, description = "The connection, which later requests name"))),
