@@ -4498,6 +4498,16 @@ export interface operations {
         /** @description A JSON-RPC 2.0 message of the Agent Client Protocol */
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "jsonrpc": "2.0",
+                 *       "id": 1,
+                 *       "method": "initialize",
+                 *       "params": {
+                 *         "protocolVersion": 1
+                 *       }
+                 *     }
+                 */
                 "application/json": Record<string, never>;
             };
         };
