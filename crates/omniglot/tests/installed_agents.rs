@@ -19,6 +19,10 @@ fn daemon(agent: &RealAgent) -> Daemon {
     let setup = Setup::new(env!("CARGO_BIN_EXE_omniglot"))
         .env("npm_config_cache", cache.trim())
         .env("npm_config_prefer_offline", "true");
+    // What the cache lacks comes from the registry, which may be behind a proxy with a certificate of its own.
+    let network = ["NODE_EXTRA_CA_CERTS", "HTTPS_PROXY", "NO_PROXY"];
+    let network = network.into_iter().filter_map(|name| Some((name, std::env::var(name).ok()?)));
+    let setup = network.fold(setup, |setup, (name, value)| setup.env(name, &value));
     let variables = agent.variables().iter();
     variables.fold(setup, |setup, (name, value)| setup.env(name, value)).start()
 }
