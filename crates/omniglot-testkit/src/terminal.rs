@@ -2,6 +2,7 @@
 //!
 //! Tests wait for the content of the screen, never for a time. `cargo xtask programs` installs tmux.
 
+use std::cell::Cell;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
@@ -17,6 +18,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 const STAYING: &str = "\"$@\"; echo \"[left with $?]\"; exec cat";
 const COLUMNS: &str = "120";
 const ROWS: &str = "60";
+/// The patience of a person whose keys did nothing.
+const PRESS_AGAIN: Duration = Duration::from_secs(5);
 
 /// One program on a screen. It is ended when this value is dropped, as by closing the window.
 pub struct Terminal {
@@ -56,6 +59,20 @@ impl Terminal {
     #[track_caller]
     pub fn sees(&self, text: &str) -> String {
         self.until(&format!("{text:?} on it"), |screen| screen.contains(text))
+    }
+
+    /// Presses keys until a text is on the screen, as a person does whose keys came before the program was ready.
+    #[track_caller]
+    pub fn presses_until(&self, keys: &[&str], text: &str) -> String {
+        let last_press = Cell::new(None);
+        self.until(&format!("{text:?} on it after {keys:?}"), |screen| {
+            let seen = screen.contains(text);
+            if !seen && last_press.get().is_none_or(|press: Instant| press.elapsed() > PRESS_AGAIN) {
+                keys.iter().for_each(|key| self.press(key));
+                last_press.set(Some(Instant::now()));
+            }
+            seen
+        })
     }
 
     /// Waits until a text is gone from the screen.

@@ -189,8 +189,6 @@ fn a_subagent_of_claude_has_a_session_of_its_own() {
     let screen = terminal.sees("There is one heron.");
     assert!(!screen.contains("I saw a heron."), "{screen}");
     terminal.sees("view subagents");
-    terminal.press("C-x");
-    terminal.press("Down");
-    terminal.sees("I saw a heron.");
+    terminal.presses_until(&["C-x", "Down"], "I saw a heron.");
     terminal.sees("Look for herons.");
 }

@@ -24,9 +24,7 @@ fn an_undo_takes_message_and_file_back_and_a_redo_brings_both_back() {
     terminal.until("no answer", |screen| screen.contains("reverted") && !screen.contains(ANSWER));
     terminal.sees("remembers");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "old\n");
-    terminal.press("C-x");
-    terminal.press("r");
-    terminal.sees(ANSWER);
+    terminal.presses_until(&["C-x", "r"], ANSWER);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), edited);
 }
 
