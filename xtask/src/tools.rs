@@ -41,7 +41,7 @@ impl Tool {
         println!("\n        cargo-{subcommand} is not installed: building {version} below target/tools.");
         println!("        This happens once and takes some minutes.");
         Line::new(&format!(
-            "cargo install --quiet --locked cargo-{subcommand} --version {version} --root target/tools"
+            "cargo install --quiet --debug --locked cargo-{subcommand} --version {version} --root target/tools"
         ))
         .run()
     }

@@ -17,6 +17,7 @@ mod diff;
 mod ending;
 mod failure;
 mod files;
+mod fork_point;
 mod history;
 pub(crate) mod launch;
 mod mcp;

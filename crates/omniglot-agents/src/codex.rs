@@ -91,6 +91,7 @@ pub(crate) enum OutboundRequest {
     Models,
     Account,
     Skills,
+    ReadThread,
     Thread {
         resume: Option<Resume>,
         /// The thread to continue, or to copy.

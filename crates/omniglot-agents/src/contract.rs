@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 
 use crate::host::{HostKey, HostOutcome};
 pub use command::{
-    Attachment, Carryover, Command, FileContent, Open, Prompt, SessionSkills, SettingsPreview,
+    Attachment, Carryover, Command, FileContent, ForkPoint, Open, Prompt, SessionSkills, SettingsPreview,
     SettingsRequest,
 };
 pub use link::{Handshake, Link, Route, SlotId};

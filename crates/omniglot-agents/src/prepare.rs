@@ -32,6 +32,9 @@ pub trait Machine {
     /// Returns the content of a file, if it exists, or why it cannot be read.
     fn read(&self, path: &Path) -> Result<Option<String>, String>;
 
+    /// Returns the first line of a file that `wanted` accepts, or why it cannot be read. The file may be long.
+    fn find_line(&self, path: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Option<String>, String>;
+
     fn exists(&self, path: &Path) -> bool;
 }
 

@@ -10,7 +10,7 @@ use omniglot_schema::{
     CreateTokenRequest, CreatedToken, DaemonStatus, Delivered, EventsResponse, ForkRequest, HealthResponse,
     ImportResponse, Label, MessageId, MessageRequest, PermissionReplyRequest, ProblemDetails,
     QuestionReplyRequest, QueueOnCancel, RevertRequest, RevertResponse, SearchResponse, SessionDetail,
-    SessionId, SessionInfo, SessionListResponse, SessionPatch, TokenInfo, TokenListResponse,
+    SessionId, SessionInfo, SessionListResponse, SessionPatch, TokenInfo, TokenListResponse, TurnId,
     UniversalEventType,
 };
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
@@ -194,7 +194,17 @@ impl Client {
 
     /// Makes `new` a session that continues from the present state of `id`.
     pub async fn fork(&self, id: &SessionId, new: &SessionId) -> Result<CreateSessionResponse, ClientError> {
-        let request = ForkRequest { session_id: new.clone() };
+        self.fork_before(id, new, None).await
+    }
+
+    /// Makes `new` a session that continues from the state of `id` before a turn.
+    pub async fn fork_before(
+        &self,
+        id: &SessionId,
+        new: &SessionId,
+        before_turn: Option<TurnId>,
+    ) -> Result<CreateSessionResponse, ClientError> {
+        let request = ForkRequest { session_id: new.clone(), before_turn };
         read(self.post_to(id, &["fork"]).json(&request).send().await?).await
     }
 

@@ -46,6 +46,8 @@ pub enum RuntimeError {
     ReplyNotTaken { id: String, why: String },
     #[error("no queued message {0}")]
     MessageNotFound(String),
+    #[error("no turn {0}")]
+    TurnNotFound(String),
     #[error("no blob {0}")]
     BlobNotFound(String),
     #[error("no token {0}")]
@@ -160,6 +162,7 @@ impl RuntimeError {
             Self::AgentSilent { .. } => ErrorType::Timeout,
             Self::RequestNotFound(_)
             | Self::MessageNotFound(_)
+            | Self::TurnNotFound(_)
             | Self::BlobNotFound(_)
             | Self::TokenNotFound(_)
             | Self::ConfigNotFound { .. } => ErrorType::NotFound,

@@ -15,6 +15,7 @@ mod directory_config;
 pub mod files;
 mod follow_turn;
 mod fork;
+mod fork_end;
 mod import;
 pub mod importer;
 mod install;

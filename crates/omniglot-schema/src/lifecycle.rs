@@ -210,6 +210,10 @@ pub struct SteeringMetadata {
     /// The name of the token with which the message was posted; absent for the daemon's own token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// The `metadata` that the posting client sent with the message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub client_metadata: Option<serde_json::Map<String, serde_json::Value>>,
 }
 
 /// The data of `item.delta`: the next piece of an open item.

@@ -18,7 +18,8 @@ pub struct MessageRequest {
     /// `turn.started` repeats the ids, so that a client recognises its own message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub client_ids: Vec<String>,
-    /// An object of the client's own, which `turn.started` repeats as `client_metadata`.
+    /// An object of the client's own, repeated as `client_metadata` by `turn.started`, or by the item of a message
+    /// that steers a running turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub metadata: Option<serde_json::Map<String, serde_json::Value>>,

@@ -159,6 +159,9 @@ pub struct SessionPatch {
 pub struct ForkRequest {
     /// The id of the new session.
     pub session_id: SessionId,
+    /// The turn before which the copy ends; otherwise it has everything. Not every agent can do that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before_turn: Option<TurnId>,
 }
 
 /// A request to restore the files that a turn changed.

@@ -88,7 +88,12 @@ impl Fixture {
         let receipt = client.post(&self.session.id, &steer, None).await.expect("the message is taken");
         assert_eq!(receipt.delivered, Delivered::Steered);
         let message_id = Some(receipt.message_id);
-        Steering(SteeringMetadata { message_id, client_ids, by: Some(name.to_owned()) })
+        Steering(SteeringMetadata {
+            message_id,
+            client_ids,
+            by: Some(name.to_owned()),
+            client_metadata: None,
+        })
     }
 
     /// Returns a file of the session's directory.

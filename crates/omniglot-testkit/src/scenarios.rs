@@ -8,6 +8,7 @@
 
 mod control;
 mod errors;
+mod forks;
 mod instructions;
 mod permissions;
 mod skills;
@@ -28,6 +29,7 @@ pub use self::errors::{
     an_empty_answer_ends_the_turn, errors_broken_stream, errors_context_overflow, errors_credentials,
     errors_provider, errors_rate_limit,
 };
+pub use self::forks::a_fork_may_end_before_a_turn;
 pub use self::instructions::{
     a_replaced_system_prompt_reaches_the_model, an_appended_system_prompt_reaches_the_model,
 };

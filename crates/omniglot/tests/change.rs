@@ -455,6 +455,13 @@ async fn a_fork_remembers_what_was_said_and_goes_its_own_way() {
     assert!(recalled.contains("Earlier prompts: 1."), "{recalled}");
     assert_eq!(status_of(daemon.client.fork(&session.id, &session_id("t")).await), 409);
     assert_eq!(status_of(daemon.client.fork(&session_id("nobody"), &session_id("u")).await), 404);
+    let last = session.history().await.into_iter().rev().find_map(|event| match event.data {
+        EventData::TurnStarted(data) => Some(data.turn_id),
+        _ => None,
+    });
+    let refused = daemon.client.fork_before(&session.id, &session_id("u"), last).await.unwrap_err();
+    assert!(refused.to_string().contains("as a whole"), "{refused}");
+    assert_eq!(status_of(daemon.client.detail(&session_id("u")).await), 404);
 
     // A copy is resumed as itself.
     let daemon = restarted(daemon);

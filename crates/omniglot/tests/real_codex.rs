@@ -64,6 +64,7 @@ real_agent_tests! {
     file_changes_as_diffs,
     parallel_tools,
     mcp_tools,
+    a_fork_may_end_before_a_turn,
     a_skill_of_the_session_is_told_to_the_model,
     an_appended_system_prompt_reaches_the_model,
     a_replaced_system_prompt_reaches_the_model,

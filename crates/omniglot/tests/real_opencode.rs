@@ -61,6 +61,7 @@ real_agent_tests! {
     file_changes_as_diffs,
     parallel_tools,
     mcp_tools,
+    a_fork_may_end_before_a_turn,
     a_skill_of_the_session_is_told_to_the_model,
     permissions_once,
     permissions_for_the_session,

@@ -899,7 +899,8 @@ class MessageRequest(TypedDict):
     """
     metadata: NotRequired[dict[str, Any] | None]
     """
-    An object of the client's own, which `turn.started` repeats as `client_metadata`.
+    An object of the client's own, repeated as `client_metadata` by `turn.started`, or by the item of a message
+    that steers a running turn.
     """
 
 
@@ -1549,6 +1550,10 @@ class SteeringMetadata(TypedDict):
     """
     The name of the token with which the message was posted; absent for the daemon's own token.
     """
+    client_metadata: NotRequired[dict[str, Any] | None]
+    """
+    The `metadata` that the posting client sent with the message.
+    """
 
 
 StopReason: TypeAlias = Literal['end_turn', 'max_tokens', 'max_turns', 'max_budget', 'refusal', 'cancelled', 'error']
@@ -2158,6 +2163,7 @@ class ForkRequest(TypedDict):
     """
     The id of the new session.
     """
+    beforeTurn: NotRequired[TurnId | None]
 
 
 class FsEntry(TypedDict):

@@ -1031,7 +1031,8 @@ export interface paths {
         /**
          * Fork Session
          * @description Makes a new session whose agent has the memory of this one's, where the agent supports it. Its events begin
-         *     with `session.started`, which names this session, and copies of what was said here.
+         *     with `session.started`, which names this session, and copies of what was said here, up to `beforeTurn` if that is
+         *     given and the agent can go back.
          */
         post: operations["fork_session"];
         delete?: never;
@@ -2074,6 +2075,7 @@ export interface components {
         ForkRequest: {
             /** @description The id of the new session. */
             sessionId: components["schemas"]["SessionId"];
+            beforeTurn?: components["schemas"]["TurnId"] | null;
         };
         /** @description The path that was made or deleted. */
         FsActionResponse: {
@@ -2505,7 +2507,10 @@ export interface components {
              *     `turn.started` repeats the ids, so that a client recognises its own message.
              */
             client_ids?: string[];
-            /** @description An object of the client's own, which `turn.started` repeats as `client_metadata`. */
+            /**
+             * @description An object of the client's own, repeated as `client_metadata` by `turn.started`, or by the item of a message
+             *     that steers a running turn.
+             */
             metadata?: Record<string, never> | null;
         };
         /** @description A permission or question that waits for a person, with the session in which it was asked. */
@@ -3884,6 +3889,8 @@ export interface components {
             client_ids?: string[];
             /** @description The name of the token with which the message was posted; absent for the daemon's own token. */
             by?: string | null;
+            /** @description The `metadata` that the posting client sent with the message. */
+            client_metadata?: Record<string, never> | null;
         };
         /**
          * @description The reason why a turn ended.

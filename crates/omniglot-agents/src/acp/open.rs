@@ -138,6 +138,10 @@ impl Acp {
                     hint: Some("begin a new session instead".to_owned()),
                 })
             }
+            Some(_) if open.fork_before.is_some() => {
+                self.open = None;
+                Output::refused(Refusal::copies_whole())
+            }
             Some(id) if open.fork => self.fork_session(id, open),
             Some(id) if capabilities.session_capabilities.resume.is_some() => self.resume_session(id, open),
             Some(id) if capabilities.load_session => self.load_session(id, open),

@@ -325,6 +325,10 @@ impl Machine for FakeMachine {
         Ok(self.files.get(path).cloned())
     }
 
+    fn find_line(&self, _: &Path, _: &dyn Fn(&str) -> bool) -> Result<Option<String>, String> {
+        Ok(None)
+    }
+
     fn exists(&self, path: &Path) -> bool {
         self.files.keys().any(|file| file.starts_with(path))
     }

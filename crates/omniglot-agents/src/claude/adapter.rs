@@ -2,6 +2,7 @@
 
 use omniglot_schema::AgentStability;
 
+use super::fork_point;
 use super::history::HISTORY;
 use super::launch::{START, launch};
 use super::settings::preview_settings;
@@ -19,7 +20,7 @@ pub const ADAPTER: Adapter = Adapter {
     lifetime: Lifetime::Session,
     program: Program::Installed(&START),
     launch,
-    prepare: None,
+    prepare: Some(fork_point::prepare),
     translator: || Box::new(Claude::new()),
     capabilities: EVERYTHING,
     preview_settings,

@@ -63,7 +63,7 @@ pub(crate) fn line(prompt: &Prompt) -> Result<Box<RawValue>, Unparsed> {
 }
 
 /// The uuid inside of our own message ids, by which the CLI tells what becomes of a prompt.
-fn uuid(id: &MessageId) -> Option<String> {
+pub(crate) fn uuid(id: &MessageId) -> Option<String> {
     let digits = id.0.strip_prefix("msg_").filter(|digits| digits.len() == 32)?;
     digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(())?;
     let part = |range: std::ops::Range<usize>| digits.get(range);

@@ -14,7 +14,8 @@ use super::launch::START;
 use super::modes::Collaboration;
 use super::settings::{Choice, Purpose, Settings};
 use super::wire::{
-    AccountAnswer, AccountParams, ModelList, ModelListParams, OpenThread, SkillRoots, ThreadAnswer,
+    AccountAnswer, AccountParams, ListedTurn, ModelList, ModelListParams, OpenThread, ReadThread, SkillRoots,
+    ThreadAnswer, ThreadTurns,
 };
 use super::{Codex, OutboundRequest, commands, dropped, mcp};
 use crate::contract::{Draft, Open, Output, Refusal, RefusalKind, decode};
@@ -22,6 +23,9 @@ use crate::rpc::{RpcError, request, send};
 
 /// Sets the further folders with skills of the server, which has no other thread.
 pub(crate) const SKILL_ROOTS: &str = "skills/extraRoots/set";
+
+/// Reads a thread without opening it.
+pub(crate) const READ: &str = "thread/read";
 
 /// A thread that is being opened.
 #[derive(Debug, Default)]
@@ -32,6 +36,8 @@ pub(crate) struct Opening {
     /// The account was asked for a second time.
     asked_again: bool,
     choice: Choice,
+    /// The last turn that a copy has, where it has not all.
+    last_turn: Option<String>,
     /// The name of the thread as it was opened.
     name: Option<String>,
     started: Option<SessionStarted>,
@@ -129,7 +135,13 @@ impl Codex {
             Ok(_) if self.thread.auth == Some(AuthStatus::Required) => self.refuse_for_auth(out),
             Ok(choice) => {
                 opening.choice = choice;
-                self.open_thread(&open, resume, out);
+                match (&open.fork_before, resume) {
+                    (Some(_), Some(thread_id)) => {
+                        let read = ReadThread { thread_id, include_turns: true };
+                        out.push(self.calls.request(READ, &read).1);
+                    }
+                    (_, resume) => self.open_thread(&open, resume, out),
+                }
             }
             Err(refusal) => self.refuse(refusal, out),
         }
@@ -145,17 +157,46 @@ impl Codex {
         self.refuse(Refusal { kind: RefusalKind::Auth, message, hint }, out);
     }
 
+    /// Codex copies up to a turn of its own, which is found by the message that began the next one.
+    pub(crate) fn thread_read(&mut self, result: Result<&RawValue, RpcError>, out: &mut Vec<Output>) {
+        let Some(opening) = &mut self.opening else { return out.push(dropped()) };
+        let open = opening.open.clone();
+        let Some(point) = &open.fork_before else { return out.push(dropped()) };
+        let turns = match result.map(|raw| decode::<ThreadTurns>(READ, raw)) {
+            Ok(Ok(answer)) => answer.thread.turns,
+            Ok(Err(fault)) => {
+                let reason = format!("Codex read a thread that we cannot: {}", fault.error);
+                out.push(Output::unparsed(fault));
+                return self.refuse(unavailable(reason, None), out);
+            }
+            Err(error) => {
+                let reason = format!("Codex did not read the thread: {}", error.shown());
+                return self.refuse(unavailable(reason, None), out);
+            }
+        };
+        let has_message = |turn: &ListedTurn| {
+            point.native_id.is_some() && turn.items.iter().any(|item| item.id == point.native_id)
+        };
+        let place = turns.iter().position(has_message).and_then(|place| place.checked_sub(1));
+        let Some(last) = place.and_then(|place| turns.get(place)) else {
+            return self.refuse(Refusal::no_fork_point(&point.text), out);
+        };
+        opening.last_turn = Some(last.id.clone());
+        self.open_thread(&open, open.resume.clone(), out);
+    }
+
     fn open_thread(&mut self, open: &Open, resume: Option<String>, out: &mut Vec<Output>) {
         let method = match (&resume, open.fork) {
             (Some(_), true) => "thread/fork",
             (Some(_), false) => "thread/resume",
             (None, _) => "thread/start",
         };
-        let Some(choice) = self.opening.as_ref().map(|opening| opening.choice.clone()) else { return };
+        let Some(opening) = &self.opening else { return };
+        let (choice, last_turn_id) = (opening.choice.clone(), opening.last_turn.clone());
         let id = self.calls.next_id();
         let params = |open: &Open| {
             let params = open_params(open, resume.clone(), &choice)?;
-            Ok(request(&id, method, &params))
+            Ok(request(&id, method, &OpenThread { last_turn_id: last_turn_id.clone(), ..params }))
         };
         match params(open) {
             Err(refusal) => self.refuse(refusal, out),
@@ -333,6 +374,7 @@ fn open_params(open: &Open, resume: Option<String>, choice: &Choice) -> Result<O
         base_instructions,
         developer_instructions,
         config: Some(config),
+        last_turn_id: None,
     })
 }
 

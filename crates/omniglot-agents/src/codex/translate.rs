@@ -6,7 +6,7 @@ use omniglot_schema::{AuthStatus, StatePatch, StatusLabel};
 use serde_json::value::RawValue;
 
 use super::items::Phase;
-use super::open::SKILL_ROOTS;
+use super::open::{READ, SKILL_ROOTS};
 use super::text::Voice;
 use super::wire::{AtThread, Delta, HookRun, McpStartup, Notice, TurnNotice};
 use super::{Codex, OutboundRequest, dropped};
@@ -45,6 +45,7 @@ impl Codex {
             "model/list" => OutboundRequest::Models,
             "account/read" => OutboundRequest::Account,
             SKILL_ROOTS => OutboundRequest::Skills,
+            READ => OutboundRequest::ReadThread,
             "thread/start" | "thread/resume" | "thread/fork" => self.thread_sent(method, params),
             "thread/settings/update" => OutboundRequest::Settings,
             "turn/start" | "review/start" | "thread/compact/start" => {
@@ -70,6 +71,7 @@ impl Codex {
             Some(OutboundRequest::Models) => self.models_answered(result, out),
             Some(OutboundRequest::Account) => self.account_answered(result, out),
             Some(OutboundRequest::Skills) => self.skills_answered(result, out),
+            Some(OutboundRequest::ReadThread) => self.thread_read(result, out),
             Some(OutboundRequest::Thread { resume, native, forks, sandboxed }) => {
                 self.thread_answered((resume, native, forks, sandboxed), result, out);
             }

@@ -58,6 +58,8 @@ pub struct Open {
     pub resume_since: Option<Timestamp>,
     /// Continue a copy of it, and leave it as it is.
     pub fork: bool,
+    /// The copy ends before this message.
+    pub fork_before: Option<ForkPoint>,
     /// The title that a person gave to the session.
     pub title: Option<String>,
     pub requested: SettingsRequest,
@@ -77,6 +79,18 @@ pub struct Open {
     pub lacks_credentials: bool,
     /// A message waits for it. An agent with a process for each turn is not started without.
     pub has_prompt: bool,
+}
+
+/// A message of the user before which a copy of a session ends, by everything that an agent may know it by. There
+/// is an earlier one: a copy without any message would be a new session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForkPoint {
+    pub message_id: Option<MessageId>,
+    /// The agent's own id of the message.
+    pub native_id: Option<String>,
+    pub text: String,
+    /// The number of the user's messages before it.
+    pub messages_before: usize,
 }
 
 /// The skills of a session, in a folder of its own.

@@ -77,12 +77,31 @@ pub struct Mark {
     pub values: Vec<String>,
 }
 
+/// The number of characters that an error shows of a message.
+const FORK_POINT_SHOWN: usize = 60;
+
 /// Why an agent did not open a session, and what the user can do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     pub kind: RefusalKind,
     pub message: String,
     pub hint: Option<String>,
+}
+
+impl Refusal {
+    pub(crate) fn copies_whole() -> Self {
+        let message = "the agent copies a session as a whole, not up to a message".to_owned();
+        let hint = Some("fork it without choosing a message or turn".to_owned());
+        Self { kind: RefusalKind::BadMode, message, hint }
+    }
+
+    /// The agent does not have the message before which a copy should end.
+    pub(crate) fn no_fork_point(text: &str) -> Self {
+        let start: String = text.chars().take(FORK_POINT_SHOWN).collect();
+        let message = format!("the agent does not know the message {start:?} in its own session any more");
+        let hint = Some("fork the session as a whole".to_owned());
+        Self { kind: RefusalKind::BadMode, message, hint }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

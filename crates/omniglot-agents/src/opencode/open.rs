@@ -43,17 +43,22 @@ impl OpenCode {
     pub(crate) fn stream_opened(&mut self, out: &mut Vec<Output>) {
         let Some(opening) = self.opening.as_mut().filter(|opening| !opening.asked) else { return };
         opening.asked = true;
-        let (resume, fork) = (opening.open.resume.clone(), opening.open.fork);
+        let Open { resume, fork, fork_before, .. } = opening.open.clone();
         match resume {
-            Some(native) if fork => {
-                let body = json(&json!({}));
-                self.ask(Method::Post, &format!("/session/{native}/fork"), body, out);
-            }
+            Some(native) if fork => match fork_before.map(|point| point.native_id.ok_or(point.text)) {
+                None => self.copy(&native, &json!({}), out),
+                Some(Ok(message)) => self.copy(&native, &json!({"messageID": message}), out),
+                Some(Err(text)) => out.push(Output::refused(Refusal::no_fork_point(&text))),
+            },
             Some(native) => {
                 self.ask(Method::Get, &format!("/session/{native}"), None, out);
             }
             None => self.create(out),
         }
+    }
+
+    fn copy(&mut self, native: &str, body: &Value, out: &mut Vec<Output>) {
+        self.ask(Method::Post, &format!("/session/{native}/fork"), json(body), out);
     }
 
     fn create(&mut self, out: &mut Vec<Output>) {

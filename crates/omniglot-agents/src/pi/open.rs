@@ -8,7 +8,7 @@ use omniglot_timeline::SessionStarted;
 
 use super::outgoing::Outgoing;
 use super::settings::{self, model_id};
-use super::wire::{Commands, Model, Models, Response, State};
+use super::wire::{Commands, ForkMessages, Model, Models, Response, State};
 use super::{COMPACT, Pi, dropped, mcp};
 use crate::contract::{Draft, DropReason, Open, Output, Refusal, RefusalKind, decode};
 
@@ -57,9 +57,45 @@ impl Pi {
         self.session.servers.clone_from(&open.mcp);
         self.settings.permission_mode.clone_from(&open.requested.permission_mode);
         self.session.open = Some(open.clone());
+        match open.fork_before {
+            Some(_) => drop(self.send(Outgoing::GetForkMessages, out)),
+            None => self.ask_what_is_open(out),
+        }
+    }
+
+    fn ask_what_is_open(&mut self, out: &mut Vec<Output>) {
         for request in [Outgoing::GetAvailableModels, Outgoing::GetCommands, Outgoing::GetState] {
             self.send(request, out);
         }
+    }
+
+    /// The command line has made a copy of the whole session, which goes back to the message now.
+    pub(crate) fn fork_messages_answered(&mut self, response: &Response<'_>, out: &mut Vec<Output>) {
+        let open = self.session.open.as_ref();
+        let Some(point) = open.and_then(|open| open.fork_before.clone()) else {
+            return dropped(DropReason::Internal, out);
+        };
+        let list = match response.data.map(|data| decode::<ForkMessages>("get_fork_messages", data)) {
+            Some(Ok(list)) => list.messages,
+            Some(Err(fault)) => {
+                let reason = format!("Pi listed messages that we cannot read: {}", fault.error);
+                out.push(Output::unparsed(fault));
+                return self.not_opened(reason, out);
+            }
+            None => return self.not_opened(response.words(), out),
+        };
+        let message = list.into_iter().nth(point.messages_before);
+        match message.filter(|message| message.text.starts_with(&point.text)) {
+            Some(message) => drop(self.send(Outgoing::Fork { entry_id: message.entry_id }, out)),
+            None => {
+                self.session.open = None;
+                out.push(Output::refused(Refusal::no_fork_point(&point.text)));
+            }
+        }
+    }
+
+    pub(crate) fn forked(&mut self, response: &Response<'_>, out: &mut Vec<Output>) {
+        if response.success { self.ask_what_is_open(out) } else { self.not_opened(response.words(), out) }
     }
 
     pub(crate) fn models_answered(&mut self, _: &str, response: &Response<'_>, out: &mut Vec<Output>) {

@@ -57,7 +57,12 @@ pub(crate) enum Outgoing {
     },
     NewSession,
     SwitchSession,
-    Fork,
+    GetForkMessages,
+    /// Goes back to the state before a message of the user.
+    Fork {
+        #[serde(default)]
+        entry_id: String,
+    },
     Clone,
     ExtensionUiResponse {
         #[serde(default, skip_serializing_if = "Option::is_none")]

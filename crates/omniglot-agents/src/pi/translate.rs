@@ -114,7 +114,8 @@ impl Pi {
             | Outgoing::SetSessionName { .. }
             | Outgoing::NewSession
             | Outgoing::SwitchSession
-            | Outgoing::Fork
+            | Outgoing::GetForkMessages
+            | Outgoing::Fork { .. }
             | Outgoing::Clone
             | Outgoing::Other => {}
         }
@@ -137,7 +138,11 @@ impl Pi {
             Outgoing::SetThinkingLevel { .. } => self.level_answered(&id, response, out),
             Outgoing::Compact { .. } => self.compact_answered(response, out),
             Outgoing::NewSession => self.session_changed(false, out),
-            Outgoing::SwitchSession | Outgoing::Fork | Outgoing::Clone => self.session_changed(true, out),
+            Outgoing::GetForkMessages => self.fork_messages_answered(response, out),
+            Outgoing::Fork { .. } if self.session.is_opening() => self.forked(response, out),
+            Outgoing::SwitchSession | Outgoing::Fork { .. } | Outgoing::Clone => {
+                self.session_changed(true, out);
+            }
             Outgoing::Steer { .. } | Outgoing::FollowUp { .. } if !response.success => {
                 self.status(StatusLabel::Warning, response.words(), out);
             }

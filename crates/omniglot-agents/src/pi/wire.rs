@@ -250,6 +250,19 @@ pub(crate) struct Models {
     pub(crate) models: Vec<Model>,
 }
 
+/// The messages of the user from which the session can be forked, oldest first.
+#[derive(Debug, Deserialize)]
+pub(crate) struct ForkMessages {
+    pub(crate) messages: Vec<ForkMessage>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ForkMessage {
+    pub(crate) entry_id: String,
+    pub(crate) text: String,
+}
+
 #[derive(Debug, Deserialize)]
 pub(crate) struct Commands {
     #[serde(default)]

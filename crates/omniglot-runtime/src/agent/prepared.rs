@@ -4,7 +4,7 @@
 //! an agent does to them lasts.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::{self, BufRead as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
@@ -50,6 +50,9 @@ impl PreparedFiles {
             machine: &Surroundings { entry },
         };
         let prepared = prepare(spec, &start)?;
+        if prepared == Prepared::default() {
+            return Ok(None);
+        }
         let mut files = Self { dir, socket, listener: None };
         files.create(&prepared).map_err(|error| {
             let message =
@@ -121,6 +124,16 @@ fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
+/// Returns the length of a file, if it exists. A link of a project may lead to a device that never ends.
+fn file_length(path: &Path) -> Result<Option<u64>, String> {
+    match fs::metadata(path) {
+        Ok(about) if about.is_file() => Ok(Some(about.len())),
+        Ok(_) => Err("it is not a regular file".to_owned()),
+        Err(error) if is_missing(&error) => Ok(None),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 /// The machine as the process will see it.
 struct Surroundings<'a> {
     entry: &'a Entry,
@@ -131,21 +144,28 @@ impl Machine for Surroundings<'_> {
         self.entry.variable(name)
     }
 
-    /// A link of a project may lead to a device that never ends.
     fn read(&self, path: &Path) -> Result<Option<String>, String> {
-        let about = match fs::metadata(path) {
-            Ok(about) => about,
-            Err(error) if is_missing(&error) => return Ok(None),
-            Err(error) => return Err(error.to_string()),
-        };
-        if !about.is_file() {
-            return Err("it is not a regular file".to_owned());
-        }
-        if about.len() > LARGEST_SETTINGS {
+        let Some(length) = file_length(path)? else { return Ok(None) };
+        if length > LARGEST_SETTINGS {
             return Err(format!("it is larger than {LARGEST_SETTINGS} bytes"));
         }
         let bytes = fs::read(path).map_err(|error| error.to_string())?;
         Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    fn find_line(&self, path: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Option<String>, String> {
+        if file_length(path)?.is_none() {
+            return Ok(None);
+        }
+        let file = fs::File::open(path).map_err(|error| error.to_string())?;
+        for line in io::BufReader::new(file).split(b'\n') {
+            let line = line.map_err(|error| error.to_string())?;
+            let line = String::from_utf8_lossy(&line);
+            if wanted(&line) {
+                return Ok(Some(line.into_owned()));
+            }
+        }
+        Ok(None)
     }
 
     fn exists(&self, path: &Path) -> bool {
@@ -174,6 +194,10 @@ mod tests {
         assert!(machine.read(&path("endless")).is_err());
         fs::File::create(path("large")).unwrap().set_len(LARGEST_SETTINGS + 1).unwrap();
         assert!(machine.read(&path("large")).is_err());
+        let second = |line: &str| line.starts_with('{');
+        assert_eq!(machine.find_line(&path("strange"), &second), Ok(Some("{}".to_owned())));
+        assert_eq!(machine.find_line(&path("none"), &second), Ok(None));
+        assert!(machine.find_line(&path("endless"), &second).is_err());
         assert!(machine.exists(&path("endless")) && !machine.exists(&path("none")));
     }
 }

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use omniglot_agents::Open;
-use omniglot_schema::{CreateSessionRequest, CreateSessionResponse, SessionId, UniversalEvent};
+use omniglot_agents::{ForkPoint, Open};
+use omniglot_schema::{CreateSessionRequest, CreateSessionResponse, SessionId, TurnId, UniversalEvent};
 use omniglot_store::{Blob, SessionRecord, StoreError};
 use omniglot_timeline::{ForkSource, ForkSourceReader, Snapshot};
 
 use super::create::open_of;
+use super::fork_end::{ForkEnd, Place};
 use super::{Hub, present};
 use crate::error::RuntimeError;
 
@@ -28,11 +29,13 @@ pub(super) struct Fork {
 }
 
 impl Hub {
-    /// Makes a new session `id` whose agent remembers what that of `origin` does, where it can.
+    /// Makes a new session `id` whose agent remembers what that of `origin` does, where it can: everything, or what
+    /// was said before a turn.
     pub async fn fork(
         &self,
         origin: &SessionId,
         id: SessionId,
+        before: Option<TurnId>,
     ) -> Result<CreateSessionResponse, RuntimeError> {
         self.check_open()?;
         let record = self.record(origin).await?;
@@ -56,35 +59,55 @@ impl Hub {
             worktree: false,
             ..request
         };
-        let mut open = Open { resume: Some(native), fork: true, ..open_of(&request) };
+        let end = before.map(|turn| ForkEnd::new(turn, native.clone()));
+        let (fork, point) = self.read_origin(&record, &snapshot, end).await?;
+        let is_empty = point.as_ref().is_some_and(|point| point.messages_before == 0);
+        let mut open = open_of(&request);
+        if !is_empty {
+            open = Open { resume: Some(native), fork: true, fork_before: point, ..open };
+        }
         // The origin works with it.
         open.requested.force_model = true;
-        let fork = self.read_origin(&record, &snapshot).await?;
         self.create_with(id, request, open, Some(fork)).await
     }
 
-    async fn read_origin(&self, record: &SessionRecord, snapshot: &Snapshot) -> Result<Fork, RuntimeError> {
+    async fn read_origin(
+        &self,
+        record: &SessionRecord,
+        snapshot: &Snapshot,
+        mut end: Option<ForkEnd>,
+    ) -> Result<(Fork, Option<ForkPoint>), RuntimeError> {
         let mut reader = ForkSourceReader::new(record.id.clone(), snapshot);
         let (mut after, mut bytes) = (0, 0);
-        loop {
+        let (mut point, mut left_out) = (None, None);
+        'log: loop {
             let page = self.events(record, after, PAGE, vec![]).await?;
             for event in &page.events {
                 after = event.seq;
                 bytes += event.json.len();
-                reader.read(parse(record, &event.json, event.seq)?);
+                let event = parse(record, &event.json, event.seq)?;
+                let place = end.as_mut().map(|end| end.place_of(&event)).transpose()?;
+                match place.unwrap_or(Place::Before) {
+                    Place::Before if left_out.is_none() => reader.read(event),
+                    Place::Before | Place::Behind => {}
+                    Place::Point(found) => {
+                        point = Some(found);
+                        break 'log;
+                    }
+                }
             }
             if bytes > MAX_BYTES {
-                let origin = ForkSourceReader::new(record.id.clone(), snapshot).finish();
-                let left_out = format!(
-                    "what was said in {} is not copied: it is more than {} MiB",
-                    record.id,
-                    MAX_BYTES >> 20
-                );
-                return Ok(Fork { origin, left_out: Some(left_out), blobs: vec![] });
+                reader = ForkSourceReader::new(record.id.clone(), snapshot);
+                let (id, limit) = (&record.id, MAX_BYTES >> 20);
+                left_out = Some(format!("what was said in {id} is not copied: it is more than {limit} MiB"));
             }
-            if !page.has_more {
+            let has_all = left_out.is_some() && end.is_none();
+            if has_all || !page.has_more {
                 break;
             }
+        }
+        if let (Some(end), None) = (end, &point) {
+            return Err(end.not_found());
         }
         let mut origin = reader.finish();
         let mut names = BTreeSet::new();
@@ -94,7 +117,7 @@ impl Hub {
             // An image may also be a file of the project, which is no blob.
             blobs.extend(self.inner.store.blob(record.no, &name).await?);
         }
-        Ok(Fork { origin, left_out: None, blobs })
+        Ok((Fork { origin, left_out, blobs }, point))
     }
 }
 

@@ -308,7 +308,7 @@ async fn a_copy_of_a_session_has_no_process_before_its_first_turn() {
     toys.post("one").await;
     let events = toys.until_turns(1).await;
     let copy = SessionId::parse("copy").unwrap();
-    toys.hub.fork(&toys.id, copy.clone()).await.unwrap();
+    toys.hub.fork(&toys.id, copy.clone(), None).await.unwrap();
     toys.id = copy;
     assert_eq!(toys.hub.detail(&toys.id).await.unwrap().state.connection, None);
     toys.post("two").await;

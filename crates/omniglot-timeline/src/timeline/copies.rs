@@ -189,7 +189,10 @@ fn forget_message(data: &mut EventData) {
             (&mut turn.metadata.message_id, &mut turn.metadata.client_ids)
         }
         EventData::ItemStarted(told) | EventData::ItemCompleted(told) => match told.metadata.as_deref_mut() {
-            Some(message) => (&mut message.message_id, &mut message.client_ids),
+            Some(message) => {
+                message.client_metadata = None;
+                (&mut message.message_id, &mut message.client_ids)
+            }
             None => return,
         },
         _ => return,

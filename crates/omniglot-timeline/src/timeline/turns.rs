@@ -96,8 +96,10 @@ impl Timeline {
         out: &mut Vec<Emitted>,
     ) {
         if let Some(message_id) = message_id {
-            let Author { client_ids, by, .. } = self.named.get(&message_id).cloned().unwrap_or_default();
-            let message = SteeringMetadata { message_id: Some(message_id), client_ids, by };
+            let author = self.named.get(&message_id).cloned().unwrap_or_default();
+            let Author { client_ids, by, metadata: client_metadata } = author;
+            let message_id = Some(message_id);
+            let message = SteeringMetadata { message_id, client_ids, by, client_metadata };
             self.steering.insert(start.key.clone(), message);
         }
         self.item_started(start, stamp, out);

@@ -137,6 +137,9 @@ pub(crate) struct ForkArgs {
     /// The id of the new session [default: a new one]
     #[arg(long = "as", value_name = "ID")]
     pub(crate) new: Option<String>,
+    /// The turn before which the copy ends, for agents that can go back [default: it has everything]
+    #[arg(long, value_name = "TURN")]
+    pub(crate) before: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::bail;
-use omniglot_schema::{Delivered, SessionId, SessionPatch};
+use omniglot_schema::{Delivered, SessionId, SessionPatch, TurnId};
 use serde::Serialize;
 
 use super::{find, show};
@@ -29,7 +29,7 @@ pub(crate) async fn fork(args: &ForkArgs) -> anyhow::Result<ExitCode> {
     };
     let forked = with_daemon(&args.origin.talk.data, async |client| {
         let origin = find::session(client, &args.origin.id).await?.info.session_id;
-        let made = client.fork(&origin, &id).await?;
+        let made = client.fork_before(&origin, &id, args.before.clone().map(TurnId)).await?;
         if let Some(error) = made.error.filter(|_| !made.healthy) {
             bail!("session {id} cannot work yet: {}", error.message);
         }

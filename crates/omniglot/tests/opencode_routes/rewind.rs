@@ -77,6 +77,8 @@ async fn messages_are_taken_back_and_brought_back_one_after_the_other() {
     assert!(toast.contains(FILE) && toast.contains("still remembers"), "{toast}");
     let told = it.events.until("session.updated").await;
     assert_eq!(event(told.last().unwrap())["properties"]["info"]["revert"]["messageID"], second);
+    let listed = it.face.get("/session").await;
+    assert_eq!(listed[0]["revert"]["messageID"], json!(second), "{listed}");
     it.revert(&first).await;
     assert_eq!(it.lines(), 1);
     // `/redo` names the next message that stays away.

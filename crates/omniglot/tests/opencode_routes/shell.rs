@@ -82,7 +82,7 @@ async fn a_refusal_that_the_program_would_drop_comes_over_its_stream() {
         (Method::POST, of_session("shell"), "enabled"),
         (Method::POST, of_session("revert"), "no message"),
         (Method::POST, of_session("share"), "shared"),
-        (Method::POST, of_session("fork"), "as a whole"),
+        (Method::POST, of_session("fork"), "no message"),
         (Method::POST, of_session("nothing"), "not served"),
         (Method::POST, "/session/ses_none/abort".to_owned(), "no session"),
         (Method::PUT, "/auth/anthropic".to_owned(), "not served"),

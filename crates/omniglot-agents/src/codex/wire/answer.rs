@@ -37,6 +37,30 @@ pub(crate) struct Thread {
     pub(crate) name: Option<String>,
 }
 
+/// To `thread/read`.
+#[derive(Debug, Deserialize)]
+pub(crate) struct ThreadTurns {
+    pub(crate) thread: ListedTurns,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct ListedTurns {
+    pub(crate) turns: Vec<ListedTurn>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct ListedTurn {
+    pub(crate) id: String,
+    #[serde(default)]
+    pub(crate) items: Vec<ListedItem>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct ListedItem {
+    #[serde(default)]
+    pub(crate) id: Option<String>,
+}
+
 /// To `turn/start` and `review/start`.
 #[derive(Debug, Deserialize)]
 pub(crate) struct TurnAnswer {

@@ -52,6 +52,16 @@ pub(crate) struct OpenThread {
     /// The settings that override the user's configuration file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) config: Option<serde_json::Map<String, Value>>,
+    /// The last turn that a copy has; it has all otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) last_turn_id: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ReadThread {
+    pub(crate) thread_id: String,
+    pub(crate) include_turns: bool,
 }
 
 #[derive(Debug, Serialize)]

@@ -1,6 +1,7 @@
 //! The item of the message that begins a turn, for agents that have an id of their own for it.
 
 use omniglot_schema::{EventSource, ItemRole, MessageId, StatusLabel, SteeringMetadata};
+use serde_json::json;
 
 use super::*;
 use crate::draft::ItemKey;
@@ -102,7 +103,9 @@ fn a_message_into_a_running_turn_tells_its_author() {
     let mut session = Session::echoed();
     session.said.clear();
     let id = MessageId("msg_2".into());
-    let author = Author { client_ids: vec!["mine".into()], by: Some("ann".into()), ..Author::default() };
+    let metadata = json!({"draft": 7}).as_object().cloned();
+    let author =
+        Author { client_ids: vec!["mine".into()], by: Some("ann".into()), metadata: metadata.clone() };
     session.timeline.name_message(&id, author);
     let (key, body) = (ItemKey::from("steer"), Body::Message { role: ItemRole::User, parts: vec![] });
     let start = ItemStart { key: key.clone(), native_id: None, parent: None, body };
@@ -112,8 +115,12 @@ fn a_message_into_a_running_turn_tells_its_author() {
         EventData::ItemStarted(data) | EventData::ItemCompleted(data) => data.metadata.as_deref(),
         _ => None,
     });
-    let expected =
-        SteeringMetadata { message_id: Some(id), client_ids: vec!["mine".into()], by: Some("ann".into()) };
+    let expected = SteeringMetadata {
+        message_id: Some(id),
+        client_ids: vec!["mine".into()],
+        by: Some("ann".into()),
+        client_metadata: metadata,
+    };
     assert_eq!(steering.collect::<Vec<_>>(), [&expected, &expected], "and no other item has any");
 }
 

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use axum::Json;
 use omniglot_schema::{
-    CreateSessionRequest, QuestionPolicy, QueueOnCancel, SessionId, SessionPatch, SessionStatus,
+    CreateSessionRequest, QuestionPolicy, QueueOnCancel, SessionId, SessionInfo, SessionPatch, SessionStatus,
+    TurnId,
 };
 use serde::Deserialize;
 
@@ -40,9 +41,21 @@ pub(crate) async fn list(
     let shown = sessions
         .into_iter()
         .filter(|info| directory.shows(info.directory.as_deref()) && info.updated_at as f64 >= start)
-        .map(quick_record)
-        .filter(|session| session.title.to_lowercase().contains(&search));
-    Ok(Json(shown.take(query.limit.unwrap_or(usize::MAX)).collect()))
+        .map(|info| (is_taken_back(&info).then(|| info.session_id.clone()), quick_record(info)))
+        .filter(|(_, session)| session.title.to_lowercase().contains(&search));
+    let mut listed = vec![];
+    for (taken_back, mut session) in shown.take(query.limit.unwrap_or(usize::MAX)) {
+        if let Some(id) = taken_back {
+            session.revert = face.view(&id, |live| live.projector().session().revert).await?;
+        }
+        listed.push(session);
+    }
+    Ok(Json(listed))
+}
+
+/// Whether clients hide a part of the session; from which message on, only its log tells.
+fn is_taken_back(info: &SessionInfo) -> bool {
+    info.state.as_ref().is_some_and(|state| state.reverted_from.is_some())
 }
 
 pub(crate) async fn create(
@@ -125,14 +138,22 @@ pub(crate) async fn fork(
     InSession(origin): InSession,
     OptionalBody(fork): OptionalBody<Fork>,
 ) -> Result<Json<Session>, Refusal> {
-    if fork.message_id.is_some() {
-        let detail = "agents copy a session as a whole; fork it without choosing a message";
-        return Err(Refusal::invalid(detail).session(&origin));
-    }
+    let before = match &fork.message_id {
+        Some(message) => Some(turn_of(&face, &origin, message).await?),
+        None => None,
+    };
     let id = new_session_id()?;
-    let (hub, copy) = (face.app.hub.clone(), id.clone());
-    complete(async move { hub.fork(&origin, copy).await }).await?;
+    let (hub, session, copy) = (face.app.hub.clone(), origin.clone(), id.clone());
+    let done = complete(async move { hub.fork(&session, copy, before).await });
+    done.await.map_err(|problem| Refusal::of(problem).session(&origin))?;
     record(&face, &id).await
+}
+
+/// The copy ends before the turn of the message.
+async fn turn_of(face: &Face, session: &SessionId, message: &str) -> Result<TurnId, Refusal> {
+    let turns = face.view(session, |live| live.projector().turns_from(message)).await?;
+    let turn = turns.and_then(|turns| turns.into_iter().next());
+    turn.ok_or_else(|| Refusal::not_found(format!("no message {message}")).session(session))
 }
 
 /// Drops the queue as well: a person who stops the agent does not want it to continue with queued messages.

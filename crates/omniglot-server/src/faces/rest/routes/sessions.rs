@@ -112,7 +112,8 @@ pub(crate) async fn patch_session(
 /// Fork Session
 ///
 /// Makes a new session whose agent has the memory of this one's, where the agent supports it. Its events begin
-/// with `session.started`, which names this session, and copies of what was said here.
+/// with `session.started`, which names this session, and copies of what was said here, up to `beforeTurn` if that is
+/// given and the agent can go back.
 #[utoipa::path(post, path = "/v1/sessions/{session_id}/fork", tag = "sessions",
     params(("session_id" = String, Path, description = "Session id")),
     request_body = ForkRequest,
@@ -129,7 +130,8 @@ pub(crate) async fn fork_session(
     body: JsonBody<ForkRequest>,
 ) -> Result<Json<CreateSessionResponse>, Problem> {
     let session = id.clone();
-    complete(async move { app.hub.fork(&session, body.value.session_id).await })
+    let ForkRequest { session_id, before_turn } = body.value;
+    complete(async move { app.hub.fork(&session, session_id, before_turn).await })
         .await
         .in_session(&id)
         .map(Json)

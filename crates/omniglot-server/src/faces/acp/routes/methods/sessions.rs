@@ -41,7 +41,7 @@ pub(super) async fn fork(app: &App, connection: &Shared, call: &Call) -> Served 
 async fn copy(app: &App, connection: &Shared, call: &Call) -> Result<SessionId, Error> {
     let request: ForkSessionRequest = call.params.read()?;
     let (origin, id) = (session_id(&request.session_id)?, name(app, connection, call)?);
-    let created = app.hub.fork(&origin, id.clone()).await;
+    let created = app.hub.fork(&origin, id.clone(), None).await;
     works(app, call, id, created).await
 }
 
