@@ -192,3 +192,27 @@ fn a_subagent_of_claude_has_a_session_of_its_own() {
     terminal.presses_until(&["C-x", "Down"], "I saw a heron.");
     terminal.sees("Look for herons.");
 }
+
+#[test]
+fn a_fork_from_a_message_of_claude_has_what_was_said_before_it() {
+    let (real, client) = (Real::claude(), OpenCode::default());
+    real.says(["I know herons.", "I know storks.", "Only herons."].map(Reply::text));
+    let terminal = open(&client, &real.daemon, &["--agent", "claude"]);
+    prompt(&terminal, "Learn herons.");
+    answered(&terminal, "I know herons.");
+    prompt(&terminal, "Learn storks.");
+    answered(&terminal, "I know storks.");
+    prompt(&terminal, "/fork");
+    terminal.sees("Fork session");
+    terminal.press("Down");
+    terminal.press("Enter");
+    terminal.until("the first answer alone", |screen| {
+        screen.contains("I know herons.") && !screen.contains("I know storks.")
+    });
+    // The message is in the field again.
+    terminal.sees("Learn storks.");
+    terminal.press("Enter");
+    answered(&terminal, "Only herons.");
+    let heard = real.model.last().text();
+    assert!(heard.contains("I know herons.") && !heard.contains("I know storks."), "{heard}");
+}
