@@ -173,7 +173,7 @@ fn codex_asks_a_question_in_plan_mode() {
 /// B5: a subagent's work is a session below, which the interface opens and leaves again.
 #[test]
 fn a_subagent_of_claude_has_a_session_of_its_own() {
-    let (real, client) = (Real::claude(), OpenCode::default());
+    let (mut real, client) = (Real::claude(), OpenCode::default());
     let call = json!({"description": "Look around", "prompt": "Look for herons.",
         "subagent_type": "general-purpose", "run_in_background": false});
     let of_subagent = |request: &Request| {
@@ -191,6 +191,13 @@ fn a_subagent_of_claude_has_a_session_of_its_own() {
     terminal.sees("view subagents");
     terminal.presses_until(&["C-x", "Down"], "I saw a heron.");
     terminal.sees("Look for herons.");
+    drop(terminal);
+    // A daemon that has just begun has no session in memory.
+    real.daemon.stop();
+    let real = Real { daemon: real.daemon.restart(), ..real };
+    let terminal = client.interface(OMNIGLOT, &real.daemon, &["--", "--continue"]);
+    terminal.sees("view subagents");
+    terminal.presses_until(&["C-x", "Down"], "I saw a heron.");
 }
 
 #[test]

@@ -45,6 +45,11 @@ impl Projector {
         below.map(|subagent| self.record(subagent)).collect()
     }
 
+    /// Returns the records of the sessions of all subagents.
+    pub fn subagent_sessions(&self) -> Vec<Session> {
+        self.subagents.iter().map(|subagent| self.record(subagent)).collect()
+    }
+
     /// Returns the messages of the subagents that work.
     pub fn working_subagents(&self) -> impl Iterator<Item = &MessageWithParts> {
         let working = self.subagents.iter().filter(|subagent| !subagent.is_done);

@@ -1,8 +1,9 @@
 //! Sessions: list, create, show, rename, fork, abort, delete.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use axum::Json;
+use http::HeaderMap;
 use omniglot_schema::{
     CreateSessionRequest, QuestionPolicy, QueueOnCancel, SessionId, SessionInfo, SessionPatch, SessionStatus,
     TurnId,
@@ -10,6 +11,7 @@ use omniglot_schema::{
 use serde::Deserialize;
 
 use super::parameters::Query;
+use super::prompts::is_program;
 use super::{InSession, Preferred, Shown};
 use crate::app::complete;
 use crate::faces::opencode::Face;
@@ -19,7 +21,7 @@ use crate::faces::opencode::routes::directory::Directory;
 use crate::faces::opencode::routes::refusal::Refusal;
 use crate::faces::opencode::state::session_view::{SessionView, quick_record};
 use crate::faces::opencode::wire::ids::{self, Id};
-use crate::faces::opencode::wire::{Session, Status};
+use crate::faces::opencode::wire::{Payload, Session, Status};
 
 #[derive(Deserialize)]
 pub(crate) struct ListQuery {
@@ -27,9 +29,13 @@ pub(crate) struct ListQuery {
     search: Option<String>,
     /// Only sessions that changed since this time, in milliseconds.
     start: Option<f64>,
+    /// Without the sessions of subagents.
+    #[serde(default)]
+    roots: bool,
 }
 
-/// Lists sessions, newest first. All our sessions are roots.
+/// Lists sessions, newest first, each with those of its subagents as far as they are in memory: the terminal interface
+/// forgets all others whenever it lists.
 pub(crate) async fn list(
     face: Face,
     directory: Directory,
@@ -43,12 +49,15 @@ pub(crate) async fn list(
         .filter(|info| directory.shows(info.directory.as_deref()) && info.updated_at as f64 >= start)
         .map(|info| (is_taken_back(&info).then(|| info.session_id.clone()), quick_record(info)))
         .filter(|(_, session)| session.title.to_lowercase().contains(&search));
+    let mut subagents = if query.roots { HashMap::new() } else { face.relay.known_subagents().await };
     let mut listed = vec![];
     for (taken_back, mut session) in shown.take(query.limit.unwrap_or(usize::MAX)) {
         if let Some(id) = taken_back {
             session.revert = face.view(&id, |live| live.projector().session().revert).await?;
         }
+        let below = subagents.remove(&session.id).unwrap_or_default();
         listed.push(session);
+        listed.extend(below);
     }
     Ok(Json(listed))
 }
@@ -94,10 +103,25 @@ fn new_session_id() -> Result<SessionId, Refusal> {
     SessionId::parse(&text).map_err(|error| Refusal::invalid(error.to_string()))
 }
 
-pub(crate) async fn show(face: Face, shown: Shown) -> Result<Json<Session>, Refusal> {
-    let Some(subagent) = shown.subagent else { return record(&face, &shown.session).await };
+pub(crate) async fn show(face: Face, headers: HeaderMap, shown: Shown) -> Result<Json<Session>, Refusal> {
+    let Some(subagent) = shown.subagent else {
+        if is_program(&headers) {
+            tell_subagents(&face, &shown.session).await?;
+        }
+        return record(&face, &shown.session).await;
+    };
     let found = face.view(&shown.session, |live| live.projector().session_of(&subagent)).await?;
     found.map(Json).ok_or_else(|| Refusal::no_session(&subagent))
+}
+
+/// The terminal interface never asks for the sessions of subagents; it has those that its stream names.
+async fn tell_subagents(face: &Face, id: &SessionId) -> Result<(), Refusal> {
+    for info in face.view(id, |live| live.projector().subagent_sessions()).await? {
+        let (session_id, directory) = (info.id.clone(), info.directory.clone());
+        let payload = Payload::SessionUpdated { session_id, info: Box::new(info) };
+        face.relay.announce_to(face.app.hub.caller(), &directory, payload);
+    }
+    Ok(())
 }
 
 pub(super) async fn record(face: &Face, id: &SessionId) -> Result<Json<Session>, Refusal> {

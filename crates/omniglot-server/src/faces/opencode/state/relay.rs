@@ -5,6 +5,7 @@
 
 mod listeners;
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -20,7 +21,8 @@ use super::ring::{Frame, SharedRing, TokenName};
 use super::session_view::{SessionView, encode, farewell};
 use super::view_cache::{Shared, ViewCache};
 use super::windows::Windows;
-use crate::faces::opencode::wire::{OcEvent, Payload};
+use crate::faces::opencode::wire::ids::Id;
+use crate::faces::opencode::wire::{OcEvent, Payload, Session};
 
 /// The time that a finished command waits for streams that do not read.
 const READER_TIMEOUT: Duration = Duration::from_secs(2);
@@ -190,6 +192,19 @@ impl Relay {
         let mut live = live.lock().await;
         self.tell(&mut live).await?;
         Ok(look(&live))
+    }
+
+    /// Returns the sessions of subagents below each session that is in memory.
+    pub(crate) async fn known_subagents(&self) -> HashMap<Id, Vec<Session>> {
+        let mut views = self.view_cache.all();
+        views.extend(self.state().active_views.values());
+        let mut known = HashMap::new();
+        for view in views {
+            let view = view.lock().await;
+            let projector = view.projector();
+            known.insert(projector.session().id, projector.subagent_sessions());
+        }
+        known
     }
 
     /// Returns once every stream has taken the frames of the session's events after `after`; a stream that

@@ -41,6 +41,10 @@ impl ViewCache {
         live
     }
 
+    pub(super) fn all(&self) -> Vec<Shared> {
+        self.kept().iter().map(|(_, live)| live.clone()).collect()
+    }
+
     pub(super) fn remove(&self, no: SessionNo) {
         self.kept().retain(|(kept, _)| *kept != no);
     }
