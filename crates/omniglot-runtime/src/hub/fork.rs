@@ -9,7 +9,7 @@ use omniglot_store::{Blob, SessionRecord, StoreError};
 use omniglot_timeline::{ForkSource, ForkSourceReader, Snapshot};
 
 use super::create::open_of;
-use super::fork_end::{ForkEnd, Place};
+use super::fork_end::{EventPosition, ForkEnd};
 use super::{Hub, present};
 use crate::error::RuntimeError;
 
@@ -86,11 +86,11 @@ impl Hub {
                 after = event.seq;
                 bytes += event.json.len();
                 let event = parse(record, &event.json, event.seq)?;
-                let place = end.as_mut().map(|end| end.place_of(&event)).transpose()?;
-                match place.unwrap_or(Place::Before) {
-                    Place::Before if left_out.is_none() => reader.read(event),
-                    Place::Before | Place::Behind => {}
-                    Place::Point(found) => {
+                let position = end.as_mut().map(|end| end.position_of(&event)).transpose()?;
+                match position.unwrap_or(EventPosition::Before) {
+                    EventPosition::Before if left_out.is_none() => reader.read(event),
+                    EventPosition::Before | EventPosition::Behind => {}
+                    EventPosition::Point(found) => {
                         point = Some(found);
                         break 'log;
                     }

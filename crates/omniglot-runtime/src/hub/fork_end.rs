@@ -14,7 +14,7 @@ pub(super) struct ForkEnd {
 }
 
 /// Where an event stands.
-pub(super) enum Place {
+pub(super) enum EventPosition {
     Before,
     Behind,
     /// It is the message that begins the turn.
@@ -28,7 +28,7 @@ impl ForkEnd {
     }
 
     /// Reads the events of the origin in their order.
-    pub(super) fn place_of(&mut self, event: &UniversalEvent) -> Result<Place, RuntimeError> {
+    pub(super) fn position_of(&mut self, event: &UniversalEvent) -> Result<EventPosition, RuntimeError> {
         match &event.data {
             EventData::TurnStarted(data) if data.turn_id == self.turn => {
                 self.check(event)?;
@@ -43,13 +43,13 @@ impl ForkEnd {
                 if self.found {
                     self.point.native_id.clone_from(&data.item.native_item_id);
                     self.point.text = text(data);
-                    return Ok(Place::Point(self.point.clone()));
+                    return Ok(EventPosition::Point(self.point.clone()));
                 }
                 self.point.messages_before += 1;
             }
             _ => {}
         }
-        Ok(if self.found { Place::Behind } else { Place::Before })
+        Ok(if self.found { EventPosition::Behind } else { EventPosition::Before })
     }
 
     /// Whether the session of the agent has the turn at all.
