@@ -107,6 +107,7 @@ mod tests {
             native_id: None,
             text: "Second".to_owned(),
             messages_before: 1,
+            same_before: 0,
         };
         Open {
             cwd: "/w/my.app".into(),

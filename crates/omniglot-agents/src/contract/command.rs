@@ -89,8 +89,10 @@ pub struct ForkPoint {
     /// The agent's own id of the message.
     pub native_id: Option<String>,
     pub text: String,
-    /// The number of the user's messages before it.
+    /// The number of the user's messages before it, those included that the agent never got.
     pub messages_before: usize,
+    /// The number of those among them that begin with its text.
+    pub same_before: usize,
 }
 
 /// The skills of a session, in a folder of its own.

@@ -8,7 +8,7 @@ use omniglot_timeline::SessionStarted;
 
 use super::outgoing::Outgoing;
 use super::settings::{self, model_id};
-use super::wire::{Commands, ForkMessages, Model, Models, Response, State};
+use super::wire::{Commands, ForkMessage, ForkMessages, Forked, Model, Models, Response, State};
 use super::{COMPACT, Pi, dropped, mcp};
 use crate::contract::{Draft, DropReason, Open, Output, Refusal, RefusalKind, decode};
 
@@ -84,8 +84,9 @@ impl Pi {
             }
             None => return self.not_opened(response.words(), out),
         };
-        let message = list.into_iter().nth(point.messages_before);
-        match message.filter(|message| message.text.starts_with(&point.text)) {
+        // Pi lists the messages that its model got; one without words is not among them.
+        let is_it = |message: &ForkMessage| !point.text.is_empty() && message.text.starts_with(&point.text);
+        match list.into_iter().filter(is_it).nth(point.same_before) {
             Some(message) => drop(self.send(Outgoing::Fork { entry_id: message.entry_id }, out)),
             None => {
                 self.session.open = None;
@@ -95,6 +96,10 @@ impl Pi {
     }
 
     pub(crate) fn forked(&mut self, response: &Response<'_>, out: &mut Vec<Output>) {
+        let forked = response.data.and_then(|data| serde_json::from_str::<Forked>(data.get()).ok());
+        if forked.is_some_and(|forked| forked.cancelled) {
+            return self.not_opened("an extension of Pi has cancelled the fork".to_owned(), out);
+        }
         if response.success { self.ask_what_is_open(out) } else { self.not_opened(response.words(), out) }
     }
 

@@ -263,6 +263,13 @@ pub(crate) struct ForkMessage {
     pub(crate) text: String,
 }
 
+/// The answer to a fork.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Forked {
+    #[serde(default)]
+    pub(crate) cancelled: bool,
+}
+
 #[derive(Debug, Deserialize)]
 pub(crate) struct Commands {
     #[serde(default)]

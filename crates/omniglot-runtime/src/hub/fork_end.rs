@@ -1,7 +1,9 @@
 //! The turn before which a fork ends, and the message that began it: looked for in the log of the origin.
 
 use omniglot_agents::ForkPoint;
-use omniglot_schema::{ContentPart, EventData, ItemEventData, ItemKind, ItemRole, TurnId, UniversalEvent};
+use omniglot_schema::{
+    ContentPart, EventData, ItemEventData, ItemKind, ItemRole, TurnId, TurnOrigin, UniversalEvent,
+};
 
 use crate::error::RuntimeError;
 
@@ -10,6 +12,8 @@ pub(super) struct ForkEnd {
     /// The native session that is copied.
     native: String,
     point: ForkPoint,
+    /// The texts of the user's messages before it, of the same native session.
+    earlier: Vec<String>,
     found: bool,
 }
 
@@ -23,15 +27,21 @@ pub(super) enum EventPosition {
 
 impl ForkEnd {
     pub(super) fn new(turn: TurnId, native: String) -> Self {
-        let point = ForkPoint { message_id: None, native_id: None, text: String::new(), messages_before: 0 };
-        Self { turn, native, point, found: false }
+        let point = ForkPoint {
+            message_id: None,
+            native_id: None,
+            text: String::new(),
+            messages_before: 0,
+            same_before: 0,
+        };
+        Self { turn, native, point, earlier: vec![], found: false }
     }
 
     /// Reads the events of the origin in their order.
     pub(super) fn position_of(&mut self, event: &UniversalEvent) -> Result<EventPosition, RuntimeError> {
         match &event.data {
             EventData::TurnStarted(data) if data.turn_id == self.turn => {
-                self.check(event)?;
+                self.check(event, data.metadata.origin)?;
                 self.found = true;
                 self.point.message_id.clone_from(&data.metadata.message_id);
             }
@@ -43,9 +53,14 @@ impl ForkEnd {
                 if self.found {
                     self.point.native_id.clone_from(&data.item.native_item_id);
                     self.point.text = text(data);
+                    let is_same = |earlier: &&String| earlier.starts_with(&self.point.text);
+                    self.point.same_before = self.earlier.iter().filter(is_same).count();
                     return Ok(EventPosition::Point(self.point.clone()));
                 }
                 self.point.messages_before += 1;
+                if event.native_session_id.as_ref().is_none_or(|native| *native == self.native) {
+                    self.earlier.push(text(data));
+                }
             }
             _ => {}
         }
@@ -53,9 +68,10 @@ impl ForkEnd {
     }
 
     /// Whether the session of the agent has the turn at all.
-    fn check(&self, event: &UniversalEvent) -> Result<(), RuntimeError> {
+    fn check(&self, event: &UniversalEvent, origin: TurnOrigin) -> Result<(), RuntimeError> {
         let copied = event.metadata.as_ref().and_then(|metadata| metadata.copied_from.as_ref());
         let why = match (copied, &event.native_session_id) {
+            _ if origin == TurnOrigin::Agent => "the agent has begun it by itself".to_owned(),
             (Some(origin), _) => format!("it was copied from session {}: fork that one", origin.session),
             (None, Some(native)) if *native != self.native => {
                 "the agent has begun a new session of its own since".to_owned()

@@ -10,24 +10,24 @@ use crate::session_driver::{SessionDriver, session_id};
 pub async fn a_fork_may_end_before_a_turn(agent: &Dialect) {
     let replies = ["Apples.", "Pears.", "Plums."].map(Reply::text);
     let fixture = agent.fixture(replies).await;
-    for prompt in ["Buy apples.", "Buy pears.", "Buy plums."] {
+    for prompt in ["Buy apples.", "Go on.", "Go on."] {
         fixture.turn(prompt).await;
     }
     let turns = turns(&fixture.session).await;
-    let [first, second, _] = turns.as_slice() else { panic!("three turns: {turns:?}") };
+    let [first, _, third] = turns.as_slice() else { panic!("three turns: {turns:?}") };
     let client = &fixture.daemon.client;
     let fork = async |name: &str, turn: &TurnId| {
         client.fork_before(&fixture.session.id, &session_id(name), Some(turn.clone())).await
     };
-    fork("second", second).await.expect("a fork");
-    let copy = SessionDriver::of(client, "second");
-    assert_eq!(self::turns(&copy).await.len(), 1);
-    fixture.model.push(Reply::text("Only apples."));
+    fork("third", third).await.expect("a fork");
+    let copy = SessionDriver::of(client, "third");
+    assert_eq!(self::turns(&copy).await.len(), 2);
+    fixture.model.push(Reply::text("No plums."));
     let turn = copy.turn("What do I need?", PermissionReply::Once).await;
-    assert_eq!(turn.text(), "Only apples.", "{turn}");
+    assert_eq!(turn.text(), "No plums.", "{turn}");
     let heard = fixture.model.last().text();
-    assert!(heard.contains("Buy apples.") && heard.contains("Apples."), "{heard}");
-    assert!(!heard.contains("Buy pears.") && !heard.contains("Plums."), "{heard}");
+    assert!(heard.contains("Buy apples.") && heard.contains("Pears."), "{heard}");
+    assert!(!heard.contains("Plums."), "{heard}");
     copy.history().await;
 
     fork("empty", first).await.expect("a fork");
@@ -41,7 +41,7 @@ pub async fn a_fork_may_end_before_a_turn(agent: &Dialect) {
     assert_eq!(refused.status(), Some(404), "{refused}");
     fixture.answered("And now?", Reply::text("All three.")).await;
     let heard = fixture.model.last().text();
-    assert!(heard.contains("Buy plums.") && !heard.contains("What do I need?"), "{heard}");
+    assert!(heard.contains("Plums.") && !heard.contains("What do I need?"), "{heard}");
 }
 
 async fn turns(session: &SessionDriver) -> Vec<TurnId> {

@@ -26,6 +26,12 @@ impl Projector {
         Some(self.turns.iter().skip(place).map(|turn| turn.id.clone()).collect())
     }
 
+    /// Returns the turn whose first message of the user this is.
+    pub fn turn_begun_by(&self, message: &str) -> Option<TurnId> {
+        let begins = |turn: &&BegunTurn| turn.users.first().is_some_and(|user| user.as_str() == message);
+        self.turns.iter().find(begins).map(|turn| turn.id.clone())
+    }
+
     /// Returns the turns that are taken back, oldest first.
     pub fn taken_back(&self) -> Vec<TurnId> {
         let from = self.hidden_from.as_ref().and_then(|message| self.turns_from(message.as_str()));

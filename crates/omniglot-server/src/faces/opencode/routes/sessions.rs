@@ -53,7 +53,10 @@ pub(crate) async fn list(
     let mut listed = vec![];
     for (taken_back, mut session) in shown.take(query.limit.unwrap_or(usize::MAX)) {
         if let Some(id) = taken_back {
-            session.revert = face.view(&id, |live| live.projector().session().revert).await?;
+            let revert = face.view(&id, |live| live.projector().session().revert).await;
+            // It may have been deleted meanwhile, and the others are listed all the same.
+            session.revert =
+                revert.inspect_err(|error| tracing::debug!(%error, session = %id, "not read")).ok().flatten();
         }
         let below = subagents.remove(&session.id).unwrap_or_default();
         listed.push(session);
@@ -173,11 +176,20 @@ pub(crate) async fn fork(
     record(&face, &id).await
 }
 
-/// The copy ends before the turn of the message.
+/// Returns the turn that the message began: the copy ends before it.
 async fn turn_of(face: &Face, session: &SessionId, message: &str) -> Result<TurnId, Refusal> {
-    let turns = face.view(session, |live| live.projector().turns_from(message)).await?;
-    let turn = turns.and_then(|turns| turns.into_iter().next());
-    turn.ok_or_else(|| Refusal::not_found(format!("no message {message}")).session(session))
+    let found = face.view(session, |live| {
+        let projector = live.projector();
+        projector.message(message).map(|_| projector.turn_begun_by(message))
+    });
+    match found.await? {
+        Some(Some(turn)) => Ok(turn),
+        Some(None) => {
+            let detail = "a fork ends before a turn; choose the message that began it";
+            Err(Refusal::invalid(detail).session(session))
+        }
+        None => Err(Refusal::not_found(format!("no message {message}")).session(session)),
+    }
 }
 
 /// Drops the queue as well: a person who stops the agent does not want it to continue with queued messages.

@@ -198,13 +198,16 @@ impl Relay {
     pub(crate) async fn known_subagents(&self) -> HashMap<Id, Vec<Session>> {
         let mut views = self.view_cache.all();
         views.extend(self.state().active_views.values());
-        let mut known = HashMap::new();
+        let mut known: HashMap<Id, (SessionNo, Vec<Session>)> = HashMap::new();
         for view in views {
             let view = view.lock().await;
-            let projector = view.projector();
-            known.insert(projector.session().id, projector.subagent_sessions());
+            let (id, sessions) = (view.projector().session().id, view.projector().subagent_sessions());
+            // An older session of this id was deleted.
+            if known.get(&id).is_none_or(|(no, _)| *no <= view.no()) {
+                known.insert(id, (view.no(), sessions));
+            }
         }
-        known
+        known.into_iter().map(|(id, (_, sessions))| (id, sessions)).collect()
     }
 
     /// Returns once every stream has taken the frames of the session's events after `after`; a stream that
