@@ -25,6 +25,19 @@ pub struct MessageRequest {
     pub metadata: Option<serde_json::Map<String, serde_json::Value>>,
 }
 
+impl MessageRequest {
+    /// A message of this text and nothing else.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            attachments: vec![],
+            delivery: None,
+            client_ids: vec![],
+            metadata: None,
+        }
+    }
+}
+
 /// A file or image that belongs to a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MessageAttachment {

@@ -18,13 +18,7 @@ pub fn session_id(name: &str) -> SessionId {
 }
 
 pub fn message(text: &str) -> MessageRequest {
-    MessageRequest {
-        message: text.to_owned(),
-        attachments: vec![],
-        delivery: None,
-        client_ids: vec![],
-        metadata: None,
-    }
+    MessageRequest::new(text)
 }
 
 /// One session of a daemon under test.

@@ -225,13 +225,7 @@ impl Attached {
 
     /// Sends a message; while a turn runs it waits for its end.
     async fn send(&mut self, client: &Client, message: String) -> anyhow::Result<()> {
-        let request = MessageRequest {
-            message,
-            attachments: vec![],
-            delivery: None,
-            client_ids: vec![],
-            metadata: None,
-        };
+        let request = MessageRequest::new(message);
         let key = Uuid::new_v4().to_string();
         match client.post(self.id()?, &request, Some(&key)).await {
             Ok(receipt) => _ = self.own.insert(receipt.message_id),

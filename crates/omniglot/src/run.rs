@@ -65,13 +65,7 @@ struct Run {
 
 impl Run {
     fn new(home: Home, wanted: Wanted, text: String, form: Form) -> anyhow::Result<Self> {
-        let message = MessageRequest {
-            message: text,
-            attachments: vec![],
-            delivery: None,
-            client_ids: vec![],
-            metadata: None,
-        };
+        let message = MessageRequest::new(text);
         Ok(Self {
             task: Task { home, wanted, message, key: Uuid::new_v4().to_string() },
             output: Output::new(form),

@@ -36,13 +36,7 @@ impl Hub {
             let agent = &record.agent;
             RuntimeError::unsupported(format!("agent {agent} lists no command that compacts its context"))
         })?;
-        let request = MessageRequest {
-            message,
-            attachments: vec![],
-            delivery: None,
-            client_ids: vec![],
-            metadata: None,
-        };
+        let request = MessageRequest::new(message);
         self.post(id, request, None).await
     }
 

@@ -27,13 +27,7 @@ pub(crate) async fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
     }
     let (text, _) = run::prompt_text(&args.text)?;
     let key = Uuid::new_v4().to_string();
-    let message = MessageRequest {
-        message: text,
-        attachments: vec![],
-        delivery: None,
-        client_ids: vec![],
-        metadata: None,
-    };
+    let message = MessageRequest::new(text);
     let (detail, receipt) = with_daemon(&talk.data, async |client| {
         let detail = find::session(client, &args.session.id).await?;
         let receipt = client.post(&detail.info.session_id, &message, Some(&key)).await?;
