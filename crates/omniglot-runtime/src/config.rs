@@ -40,6 +40,8 @@ pub struct Config {
     pub allow_hosts: Vec<Written>,
     /// Web origins that are let in; checked likewise.
     pub allow_origins: Vec<Written>,
+    /// The address of the collector that gets traces; checked likewise.
+    pub otel_endpoint: Option<Written>,
     pub default_agent: Option<String>,
     /// The daemon runs inside of a sandbox, so agents may be told that they can do as they like.
     pub sandbox: bool,

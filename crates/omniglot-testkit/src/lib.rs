@@ -7,6 +7,7 @@ pub mod agents;
 pub mod captures;
 pub mod check_session;
 pub mod clients;
+pub mod collector;
 pub mod cutting_proxy;
 pub mod daemon;
 pub mod fake_npm;

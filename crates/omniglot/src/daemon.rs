@@ -18,6 +18,7 @@ use omniglot_server::{
 use omniglot_store::{LockHolder, Options, Store};
 
 use crate::cli::TokenArgs;
+use crate::otel::{self, Collector, Exporter};
 use crate::token;
 use crate::usage::UsageError;
 
@@ -61,6 +62,7 @@ pub(crate) struct Daemon {
     store: Store,
     hub: Hub,
     server: Server,
+    exporter: Option<Exporter>,
 }
 
 impl Daemon {
@@ -84,6 +86,7 @@ impl Daemon {
         let token = token::for_daemon(&token, config.token_file.as_deref(), &dir)?;
         token.check_length(addr.ip().to_canonical().is_loopback())?;
         let program = std::env::current_exe().context("this program does not find itself")?;
+        let collector = config.otel_endpoint.as_ref().map(collector).transpose()?;
         let deadlines = Deadlines::of(&config.limits);
         let (connections, acp_clients) = (connections(&config.limits), config.limits.acp_clients);
         let hub_config = HubConfig {
@@ -96,6 +99,10 @@ impl Daemon {
             backlog,
         };
         let hub = Hub::start(hub_config).await?;
+        let exporter = match collector {
+            Some(collector) => Some(Exporter::start(hub.clone(), collector).await?),
+            None => None,
+        };
         let server_config = ServerConfig {
             token: token.secret.as_ref().map(|secret| Token::new(secret.reveal())),
             token_hint: format!("send `Authorization: Bearer TOKEN`; {}", token.hint),
@@ -110,7 +117,7 @@ impl Daemon {
         let url = format!("http://{}", server.addr());
         let token_file = token.file.clone();
         store.announce(&LockHolder { pid: std::process::id(), url: url.clone(), token_file, temporary })?;
-        Ok(Self { dir, url, token, store, hub, server })
+        Ok(Self { dir, url, token, store, hub, server, exporter })
     }
 
     pub(crate) fn dir(&self) -> &Path {
@@ -141,10 +148,19 @@ impl Daemon {
     /// Serves until `shutdown`, then ends the agents, lets clients read the end of their turns, and closes
     /// the log.
     pub(crate) async fn run(self, shutdown: impl Future<Output = ()> + Send + 'static) -> anyhow::Result<()> {
-        let Self { store, hub, server, .. } = self;
+        let Self { store, hub, server, exporter, .. } = self;
         server.run(shutdown, hub.shutdown()).await;
+        if let Some(exporter) = exporter {
+            exporter.finish().await;
+        }
         Ok(store.close().await?)
     }
+}
+
+fn collector(written: &Written) -> anyhow::Result<Collector> {
+    let refused = |message: &str| UsageError::because(written.refuse(message));
+    let endpoint = otel::endpoint(&written.text).map_err(refused)?;
+    Ok(Collector::new(&endpoint)?)
 }
 
 /// Keeps a quarter of the files back for agents and the log.

@@ -20,6 +20,7 @@ mod man;
 mod mock_agent;
 mod notify;
 mod opencode_command;
+mod otel;
 mod print;
 mod run;
 mod serve;

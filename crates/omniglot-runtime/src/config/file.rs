@@ -36,6 +36,8 @@ pub(super) struct File {
     #[serde(default)]
     processes: Processes,
     #[serde(default)]
+    otel: OtelTable,
+    #[serde(default)]
     agents: IndexMap<Spanned<String>, AgentTable>,
 }
 
@@ -47,6 +49,12 @@ fn yes() -> bool {
 #[serde(deny_unknown_fields, default)]
 struct FilesTable {
     roots: Vec<Spanned<String>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct OtelTable {
+    endpoint: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -73,6 +81,7 @@ impl File {
             token_file: self.token_file.map(|file| check_token_file(path, file)).transpose()?,
             allow_hosts: self.allow_hosts.into_iter().map(written).collect(),
             allow_origins: self.allow_origins.into_iter().map(written).collect(),
+            otel_endpoint: self.otel.endpoint.map(written),
             default_agent: self.default_agent.as_ref().map(|name| name.get_ref().clone()),
             sandbox: self.sandbox,
             no_snapshots: !self.snapshots,

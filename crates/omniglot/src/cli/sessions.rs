@@ -246,6 +246,12 @@ pub(crate) struct ExportArgs {
     /// With the agent's own messages
     #[arg(long)]
     pub(crate) raw: bool,
+    /// Write traces of OpenTelemetry instead: OTLP as JSON, one line for each turn
+    #[arg(long, conflicts_with = "raw")]
+    pub(crate) otel: bool,
+    /// Send the traces to a collector, such as http://127.0.0.1:4318
+    #[arg(long, value_name = "URL", requires = "otel", conflicts_with = "output")]
+    pub(crate) endpoint: Option<String>,
     #[command(flatten)]
     pub(crate) data: DataDirArgs,
 }

@@ -1,5 +1,7 @@
 //! `omniglot sessions export`: writes a session to a file, whole or not at all.
 
+mod traces;
+
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Seek as _, Write};
@@ -29,6 +31,9 @@ use crate::with_daemon::with_daemon;
 const PAGE: u64 = 1_000;
 
 pub(crate) async fn export(args: &ExportArgs) -> anyhow::Result<ExitCode> {
+    if args.otel {
+        return traces::export(args).await;
+    }
     let target = args.output.as_deref().filter(|path| *path != Path::new("-"));
     let (file, end) = with_daemon(&args.data, async |client| {
         let detail = find::session(client, &args.id).await?;
@@ -37,14 +42,16 @@ pub(crate) async fn export(args: &ExportArgs) -> anyhow::Result<ExitCode> {
         Ok((file, end))
     })
     .await?;
-    match target {
-        Some(path) => {
-            file.persist(path).with_context(|| format!("{} cannot be written", path.display()))?;
-            print::note(&format!("wrote {}: {} events, {} blobs", path.display(), end.events, end.blobs));
-        }
-        None => to_stdout(file.into_file())?,
-    }
+    finish(file, target, &format!("{} events, {} blobs", end.events, end.blobs))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the file to its place, or to stdout.
+fn finish(file: NamedTempFile, target: Option<&Path>, what: &str) -> anyhow::Result<()> {
+    let Some(path) = target else { return to_stdout(file.into_file()) };
+    file.persist(path).with_context(|| format!("{} cannot be written", path.display()))?;
+    print::note(&format!("wrote {}: {what}", path.display()));
+    Ok(())
 }
 
 /// Makes a temporary file in the same directory, to be renamed in the end: no reader finds half of it.
