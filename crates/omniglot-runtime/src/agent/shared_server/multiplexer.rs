@@ -321,12 +321,17 @@ async fn shake_hands(
             true => timeout_at(deadline, exchange_words(io, &mut to_say)).await.ok(),
             false => None,
         };
-        let Some(lines) = next else {
+        let silent = |discarded| {
             let (seconds, stderr) = (terms.handshake.as_secs(), process.stderr());
-            return Err(StartErrorKind::Silent { seconds, stderr, discarded: early_lines.discarded });
+            Err(StartErrorKind::Silent { seconds, stderr, discarded })
         };
+        let Some(lines) = next else { return silent(early_lines.discarded) };
         let Some(lines) = lines else {
-            let (exit, stderr) = (process.wait().await, process.stderr());
+            // It may have closed its output and live on.
+            let Ok(exit) = timeout_at(deadline, process.wait()).await else {
+                return silent(early_lines.discarded);
+            };
+            let stderr = process.stderr();
             let refusal = link.ended_early(&stderr);
             let discarded = early_lines.discarded;
             return Err(

@@ -1,0 +1,42 @@
+//! An agent that misbehaves: `misbehaving WIRE FAULT` speaks the wire of one agent, well enough for a turn, and has
+//! one fault. Further arguments are those that the adapter adds.
+
+#![expect(clippy::print_stderr, reason = "an agent writes to its stderr")]
+
+mod fault;
+mod output;
+mod wire;
+
+use std::io::{BufRead as _, stdin};
+
+use serde_json::Value;
+
+use fault::Fault;
+use output::Agent;
+use wire::{Heard, Wire};
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let (wire, fault) = (arguments.next().unwrap_or_default(), arguments.next().unwrap_or_default());
+    let (Some(mut wire), Some(fault)) = (Wire::parse(&wire), Fault::parse(&fault)) else {
+        eprintln!("usage: misbehaving WIRE FAULT");
+        std::process::exit(2);
+    };
+    let agent = Agent::new(fault);
+    agent.starts();
+    for line in stdin().lock().lines() {
+        let Ok(line) = line else { break };
+        let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
+        match wire.hear(&message) {
+            Heard::Setup(answers) => agent.sets_up(&answers),
+            Heard::Prompt(turn) => {
+                agent.works(&turn);
+                if wire.ends_after_a_turn() {
+                    return;
+                }
+            }
+            Heard::Other => {}
+        }
+    }
+    agent.input_ended();
+}

@@ -1,0 +1,185 @@
+//! One agent with every fault in turn, on every wire: its turns end once, its session goes on or says why not, the
+//! sessions of others do not notice, and nothing is left of it.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on panics"
+)]
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use futures_util::{StreamExt as _, stream};
+use omniglot_schema::{
+    CreateSessionRequest, PermissionReply, QueueOnCancel, SessionStatus, StopReason, UniversalEventType,
+};
+use omniglot_testkit::daemon::{Daemon, Setup, is_alive};
+use omniglot_testkit::session_driver::{SessionDriver, message, session_id};
+use omniglot_timeline::check::Allow;
+
+const OMNIGLOT: &str = env!("CARGO_BIN_EXE_omniglot");
+
+/// The faults, by the names that the agent takes.
+const FAULTS: [&str; 47] = [
+    "never-reads",
+    "exits-at-once",
+    "never-answers",
+    "garbage-at-start",
+    "flood-at-start",
+    "dies-in-handshake",
+    "closes-output-at-start",
+    "huge-line-at-start",
+    "endless-line-at-start",
+    "answers-twice",
+    "silent",
+    "dies-unanswered",
+    "dies-in-mid-line",
+    "dies-in-mid-turn",
+    "kills-itself",
+    "closes-output",
+    "closes-input",
+    "ends-twice",
+    "ends-without-beginning",
+    "never-ends",
+    "speaks-after-the-end",
+    "asks-after-the-end",
+    "floods-after-the-end",
+    "garbage",
+    "not-utf8",
+    "nul-bytes",
+    "empty-lines",
+    "carriage-returns",
+    "huge-line",
+    "huge-sum",
+    "floods",
+    "deep-json",
+    "unknown-frames",
+    "wrong-types",
+    "stray-answer",
+    "answers-itself",
+    "other-session",
+    "endless-requests",
+    "repeats-request",
+    "repeats-frames",
+    "ignores-signals",
+    "leaves-child",
+    "leaves-daemon",
+    "floods-stderr",
+    "drips",
+    "eats-memory",
+    "fills-disk",
+];
+
+/// The number of faults that are tried at once.
+const AT_ONCE: usize = 6;
+/// A turn that has not ended by then waits for somebody, and is cancelled.
+const PATIENCE: Duration = Duration::from_secs(6);
+/// A cancelled turn ends within this time, whatever the agent does.
+const CANCELLED_WITHIN: Duration = Duration::from_secs(20);
+const ALLOW: Allow = Allow { open_turn: true, unparsed: true };
+
+const LIMITS: &str = "[limits]\nhandshake_seconds = 3\ncancel_seconds = 1\nsilence_seconds = 3\n\
+    max_line_bytes = \"1 MiB\"\nlive_agents = 1000\nidle_seconds = 1\n";
+
+/// A daemon with an agent for each fault.
+fn daemon(wire: &str, env: &str) -> Daemon {
+    let program = PathBuf::from(OMNIGLOT).with_file_name("misbehaving");
+    assert!(program.exists(), "{} is built by `cargo build -p omniglot-testkit --bins`", program.display());
+    let agents = FAULTS.iter().map(|fault| {
+        // What a shell ignores, the program ignores that takes its place.
+        let script = format!("trap '' TERM INT HUP; exec \"$0\" \"$@\"");
+        let command = match *fault {
+            "ignores-signals" => {
+                format!("[\"sh\", \"-c\", {script:?}, {program:?}, \"{wire}\", \"{fault}\"]")
+            }
+            fault => format!("[{program:?}, \"{wire}\", \"{fault}\"]"),
+        };
+        format!("[agents.{fault}]\nprotocol = \"{wire}\"\ncommand = {command}\nenv = {{ {env} }}\n")
+    });
+    Setup::new(OMNIGLOT).config(format!("{LIMITS}{}", agents.collect::<String>())).start()
+}
+
+/// Posts a message and waits for the end of its turn; cancels a turn that does not end.
+async fn turn(session: &SessionDriver, after: u64) -> u64 {
+    let ended = |event: &omniglot_schema::UniversalEvent| event.kind() == UniversalEventType::TurnEnded;
+    if session.client.post(&session.id, &message("Go."), None).await.is_err() {
+        return after;
+    }
+    if let Ok(end) = tokio::time::timeout(PATIENCE, session.wait_for(after, ended)).await {
+        return end.sequence;
+    }
+    session.client.cancel(&session.id, QueueOnCancel::Drop).await.expect("a cancel");
+    let end = tokio::time::timeout(CANCELLED_WITHIN, session.wait_for(after, ended)).await;
+    end.unwrap_or_else(|_| panic!("{}: a cancelled turn goes on", session.id)).sequence
+}
+
+async fn tries(daemon: &Daemon, fault: &'static str) {
+    let id = session_id(fault);
+    let created = daemon.client.create(&id, &CreateSessionRequest::new(fault)).await;
+    if let Ok(created) = created {
+        let session = SessionDriver::of(&daemon.client, fault);
+        assert!(created.healthy || created.error.is_some(), "{fault}: {created:?}");
+        let end = turn(&session, 0).await;
+        turn(&session, end).await;
+        session.history_with(ALLOW).await;
+        let detail = daemon.client.detail(&id).await.unwrap();
+        assert_ne!(detail.status, SessionStatus::Running, "{fault}");
+        daemon.client.delete(&id).await.unwrap();
+    } else {
+        let refused = created.unwrap_err();
+        assert!(refused.status().is_some(), "{fault}: {refused}");
+    }
+}
+
+async fn survives(wire: &str, env: &str) {
+    let daemon = daemon(wire, env);
+    let witness = SessionDriver::create(&daemon.client, "witness").await;
+    witness.turn("[[text:1]]", PermissionReply::Once).await;
+    let own = daemon.descendants();
+    stream::iter(FAULTS).for_each_concurrent(AT_ONCE, |fault| tries(&daemon, fault)).await;
+    let turn = witness.turn("[[text:2]]", PermissionReply::Once).await;
+    assert_eq!(turn.stop_reason(), StopReason::EndTurn, "{turn}");
+    witness.history().await;
+    let left: Vec<u32> = daemon.descendants().into_iter().filter(|pid| !own.contains(pid)).collect();
+    for pid in left {
+        until_gone(pid).await;
+    }
+}
+
+async fn until_gone(pid: u32) {
+    let gone = async {
+        while is_alive(pid) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let command = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let gone = tokio::time::timeout(Duration::from_secs(20), gone).await;
+    assert!(gone.is_ok(), "process {pid} is left: {command:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn on_the_wire_of_acp() {
+    survives("acp", "").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn on_the_wire_of_claude() {
+    survives("claude", "ANTHROPIC_API_KEY = \"dummy\"").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn on_the_wire_of_codex() {
+    survives("codex", "").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn on_the_wire_of_pi() {
+    survives("pi", "").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn on_the_wire_of_amp() {
+    survives("amp", "AMP_API_KEY = \"dummy\"").await;
+}
