@@ -9,7 +9,7 @@
 
 use std::process::Command;
 
-use omniglot_schema::{CreateSessionRequest, PermissionReply};
+use omniglot_schema::{CreateSessionRequest, EventData, ItemKind, PermissionReply};
 use omniglot_testkit::collector::{Collector, spans};
 use omniglot_testkit::daemon::{Daemon, Setup};
 use omniglot_testkit::models::{Model, Reply};
@@ -61,6 +61,10 @@ async fn a_turn_is_a_trace_with_its_tools_and_an_export_repeats_it() {
     let (begin, end) = times(root);
     let (first, last) = (turn.events.first().unwrap(), turn.events.last().unwrap());
     assert_eq!((begin, end), (first.time.as_nanosecond(), last.time.as_nanosecond()));
+    let result = turn.events.iter().rev().find(|event| {
+        matches!(&event.data, EventData::ItemCompleted(data) if data.item.kind == ItemKind::ToolResult)
+    });
+    assert_eq!(times(tool).1, result.unwrap().time.as_nanosecond(), "{told:#?}");
     assert!(begin <= times(tool).0 && times(tool).0 < times(tool).1 && times(tool).1 <= end, "{told:#?}");
     assert!(!requests[0].to_string().contains("secret"), "no words are exported");
 

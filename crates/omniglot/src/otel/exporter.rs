@@ -5,9 +5,10 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use omniglot_runtime::{AllEvents, AllEventsFilter, AllEventsPiece, CommitPosition, Hub, RuntimeError};
 use omniglot_schema::{EventData, SessionId, UniversalEvent};
-use omniglot_store::StoredEvent;
+use omniglot_store::{StoreError, StoredEvent};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -55,6 +56,8 @@ struct Work {
     events: AllEvents,
     /// The commit up to which everything was read.
     position: u64,
+    /// A turn that began earlier was imported.
+    started: Timestamp,
     /// The sessions whose turn is under way.
     sessions: HashMap<SessionId, SessionSpans>,
 }
@@ -62,9 +65,8 @@ struct Work {
 impl Work {
     async fn new(hub: Hub, collector: Collector) -> Result<Self, RuntimeError> {
         let position = hub.commit_head().await?.last;
-        let filter = AllEventsFilter { types: EVENT_TYPES.to_vec(), ..AllEventsFilter::default() };
-        let events = hub.all_events(CommitPosition { no: position, partly: None }, filter);
-        Ok(Self { hub, collector, events, position, sessions: HashMap::new() })
+        let (events, started) = (follow(&hub, position), Timestamp::now());
+        Ok(Self { hub, collector, events, position, started, sessions: HashMap::new() })
     }
 
     async fn run(mut self, mut stopped: oneshot::Receiver<()>) {
@@ -80,12 +82,22 @@ impl Work {
             match piece {
                 Ok(piece) => self.piece(piece).await,
                 Err(RuntimeError::Stopping) => return,
+                Err(RuntimeError::Store(StoreError::Pruned { .. })) => self.skip().await,
                 Err(error) => {
                     tracing::warn!(%error, "the log cannot be read for traces");
                     tokio::time::sleep(FIRST_PAUSE).await;
                 }
             }
         }
+    }
+
+    /// The collector was away for so long that the log does not have the order of what it has missed any more.
+    async fn skip(&mut self) {
+        let Ok(head) = self.hub.commit_head().await else { return };
+        tracing::warn!(from = self.position, to = head.last, "turns are left out of the traces");
+        self.sessions.clear();
+        self.position = head.last;
+        self.events = follow(&self.hub, head.last);
     }
 
     async fn piece(&mut self, piece: AllEventsPiece) {
@@ -115,7 +127,7 @@ impl Work {
     async fn read(&mut self, stored: &StoredEvent) -> Vec<Span> {
         let Ok(event) = serde_json::from_slice::<UniversalEvent>(&stored.json) else { return vec![] };
         let id = &event.session_id;
-        if matches!(event.data, EventData::TurnStarted(_)) {
+        if matches!(event.data, EventData::TurnStarted(_)) && event.time >= self.started {
             let Ok(detail) = self.hub.detail(id).await else { return vec![] };
             self.sessions.insert(id.clone(), SessionSpans::new(id.clone(), detail.info.agent));
         }
@@ -143,4 +155,9 @@ impl Work {
             pause = LONGEST_PAUSE.min(pause * 2);
         }
     }
+}
+
+fn follow(hub: &Hub, after: u64) -> AllEvents {
+    let filter = AllEventsFilter { types: EVENT_TYPES.to_vec(), ..AllEventsFilter::default() };
+    hub.all_events(CommitPosition { no: after, partly: None }, filter)
 }

@@ -16,6 +16,8 @@ const SHOWN: usize = 200;
 #[derive(Debug, Clone)]
 pub(crate) struct Collector {
     url: Url,
+    /// The same without what may be secret.
+    shown: String,
     http: reqwest::Client,
 }
 
@@ -23,9 +25,9 @@ pub(crate) struct Collector {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SendError {
     #[error("the collector at {url} is not there: {source}")]
-    Absent { url: Url, source: reqwest::Error },
+    Absent { url: String, source: reqwest::Error },
     #[error("the collector at {url} answered {status}: {words}")]
-    Refused { url: Url, status: StatusCode, words: String },
+    Refused { url: String, status: StatusCode, words: String },
 }
 
 impl SendError {
@@ -33,9 +35,8 @@ impl SendError {
     pub(crate) fn is_passing(&self) -> bool {
         match self {
             Self::Absent { .. } => true,
-            Self::Refused { status, .. } => {
-                *status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error()
-            }
+            // The codes after which OTLP has a client try again.
+            Self::Refused { status, .. } => matches!(status.as_u16(), 429 | 502 | 503 | 504),
         }
     }
 }
@@ -58,13 +59,15 @@ impl Collector {
         let mut url = endpoint.clone();
         let path = format!("{}/v1/traces", endpoint.path().trim_end_matches('/'));
         url.set_path(&path);
-        Ok(Self { url, http: reqwest::Client::builder().timeout(TIMEOUT).no_proxy().build()? })
+        let shown =
+            format!("{}://{}{path}", url.scheme(), url.authority().rsplit('@').next().unwrap_or_default());
+        Ok(Self { url, shown, http: reqwest::Client::builder().timeout(TIMEOUT).no_proxy().build()? })
     }
 
     pub(crate) async fn send(&self, spans: &[Span]) -> Result<(), SendError> {
-        let url = || self.url.clone();
+        let url = || self.shown.clone();
         let absent = |source| SendError::Absent { url: url(), source };
-        let answer = self.http.post(url()).json(&request(spans)).send().await.map_err(absent)?;
+        let answer = self.http.post(self.url.clone()).json(&request(spans)).send().await.map_err(absent)?;
         let status = answer.status();
         if status.is_success() {
             return Ok(());

@@ -14,8 +14,8 @@ use std::collections::HashMap;
 use indexmap::IndexMap;
 use jiff::Timestamp;
 use omniglot_schema::{
-    ContentPart, EventData, ItemId, ItemKind, SessionId, StopReason, TurnEndedMetadata, TurnId,
-    UniversalEvent, UniversalEventType, UniversalItem, Usage,
+    CallId, ContentPart, EventData, ItemId, ItemKind, ItemStatus, SessionId, StopReason, TurnEndedMetadata,
+    TurnId, UniversalEvent, UniversalEventType, UniversalItem, Usage,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -76,6 +76,8 @@ struct OpenTurn {
     open: IndexMap<ItemId, Span>,
     /// The span of each call, for what belongs to it.
     calls: HashMap<ItemId, [u8; 8]>,
+    /// The item of each call, for its result.
+    items: HashMap<CallId, ItemId>,
     done: Vec<Span>,
 }
 
@@ -125,13 +127,21 @@ impl SessionSpans {
             attributes,
             error: None,
         };
-        OpenTurn { id: turn.clone(), root, open: IndexMap::new(), calls: HashMap::new(), done: vec![] }
+        OpenTurn {
+            id: turn.clone(),
+            root,
+            open: IndexMap::new(),
+            calls: HashMap::new(),
+            items: HashMap::new(),
+            done: vec![],
+        }
     }
 
     fn item_started(&mut self, item: &UniversalItem, start: Timestamp) {
         let Some(turn) = &mut self.turn else { return };
         let (name, kind, attributes) = match item.content.first() {
             Some(ContentPart::ToolCall { name, call_id, .. }) => {
+                turn.items.insert(call_id.clone(), item.item_id.clone());
                 let attributes = vec![
                     ("gen_ai.operation.name", Value::text("execute_tool")),
                     ("gen_ai.tool.name", Value::text(name)),
@@ -165,10 +175,9 @@ impl SessionSpans {
         let Some(turn) = &mut self.turn else { return vec![] };
         for part in &item.content {
             match part {
-                ContentPart::ToolResult { is_error, exit_code, .. } => {
-                    let Some(mut span) =
-                        item.parent_id.as_ref().and_then(|call| turn.open.shift_remove(call))
-                    else {
+                ContentPart::ToolResult { call_id, is_error, exit_code, .. } => {
+                    let call = turn.items.remove(call_id);
+                    let Some(mut span) = call.and_then(|call| turn.open.shift_remove(&call)) else {
                         continue;
                     };
                     if *is_error == Some(true) {
@@ -183,6 +192,9 @@ impl SessionSpans {
                     if let Some(reason) = detail {
                         let reasons = Value::Texts(vec![reason.clone()]);
                         span.attributes.push(("gen_ai.response.finish_reasons", reasons));
+                    }
+                    if item.status == ItemStatus::Failed {
+                        span.fails("model_error", "the call of the model failed".to_owned());
                     }
                     turn.done.push(Span { end, ..span });
                 }
