@@ -294,9 +294,9 @@ impl Session {
 
     async fn idle_too_long(&mut self) {
         self.step.begin();
-        if self.reap().await.is_err() {
-            self.publish_activity();
-        }
+        // One that has work is left alone.
+        let _busy = self.reap().await.is_err();
+        self.publish_activity();
     }
 
     fn hear(&mut self, event: AgentEvent) {

@@ -72,15 +72,19 @@ const FAULTS: [&str; 47] = [
     "fills-disk",
 ];
 
+const WIRES: [&str; 6] = ["acp", "claude", "codex", "pi", "amp", "opencode"];
+
 /// The number of faults that are tried at once.
-const AT_ONCE: usize = 6;
+const AT_ONCE: usize = 8;
 /// A turn that has not ended by then waits for somebody, and is cancelled.
-const PATIENCE: Duration = Duration::from_secs(6);
+const TURN_TIMEOUT: Duration = Duration::from_secs(2);
 /// A cancelled turn ends within this time, whatever the agent does.
 const CANCELLED_WITHIN: Duration = Duration::from_secs(20);
+/// All of a fault takes less than this, on a busy machine.
+const TRIED_WITHIN: Duration = Duration::from_secs(80);
 const ALLOW: Allow = Allow { open_turn: true, unparsed: true };
 
-const LIMITS: &str = "[limits]\nhandshake_seconds = 3\ncancel_seconds = 1\nsilence_seconds = 3\n\
+const LIMITS: &str = "[limits]\nhandshake_seconds = 2\ncancel_seconds = 1\nsilence_seconds = 2\n\
     max_line_bytes = \"1 MiB\"\nlive_agents = 1000\nidle_seconds = 1\n";
 
 /// A daemon with an agent for each fault.
@@ -89,7 +93,7 @@ fn daemon(wire: &str, env: &str) -> Daemon {
     assert!(program.exists(), "{} is built by `cargo build -p omniglot-testkit --bins`", program.display());
     let agents = FAULTS.iter().map(|fault| {
         // What a shell ignores, the program ignores that takes its place.
-        let script = format!("trap '' TERM INT HUP; exec \"$0\" \"$@\"");
+        let script = "trap '' TERM INT HUP; exec \"$0\" \"$@\"";
         let command = match *fault {
             "ignores-signals" => {
                 format!("[\"sh\", \"-c\", {script:?}, {program:?}, \"{wire}\", \"{fault}\"]")
@@ -107,10 +111,14 @@ async fn turn(session: &SessionDriver, after: u64) -> u64 {
     if session.client.post(&session.id, &message("Go."), None).await.is_err() {
         return after;
     }
-    if let Ok(end) = tokio::time::timeout(PATIENCE, session.wait_for(after, ended)).await {
+    if let Ok(end) = tokio::time::timeout(TURN_TIMEOUT, session.wait_for(after, ended)).await {
         return end.sequence;
     }
-    session.client.cancel(&session.id, QueueOnCancel::Drop).await.expect("a cancel");
+    match session.client.cancel(&session.id, QueueOnCancel::Drop).await {
+        Ok(_) => {}
+        // A flood is before it in the log; it takes effect all the same.
+        Err(late) => assert_eq!(late.status(), Some(503), "{late}"),
+    }
     let end = tokio::time::timeout(CANCELLED_WITHIN, session.wait_for(after, ended)).await;
     end.unwrap_or_else(|_| panic!("{}: a cancelled turn goes on", session.id)).sequence
 }
@@ -133,12 +141,23 @@ async fn tries(daemon: &Daemon, fault: &'static str) {
     }
 }
 
+/// Every third fault, another third on the next wire; `cargo xtask soak` tries all on every wire.
+fn faults(wire: &str) -> Vec<&'static str> {
+    let first = WIRES.iter().position(|known| *known == wire).expect("a wire") % 3;
+    let step = if std::env::var_os("OMNIGLOT_ALL_FAULTS").is_some() { 1 } else { 3 };
+    FAULTS.into_iter().skip(if step == 1 { 0 } else { first }).step_by(step).collect()
+}
+
 async fn survives(wire: &str, env: &str) {
     let daemon = daemon(wire, env);
     let witness = SessionDriver::create(&daemon.client, "witness").await;
     witness.turn("[[text:1]]", PermissionReply::Once).await;
     let own = daemon.descendants();
-    stream::iter(FAULTS).for_each_concurrent(AT_ONCE, |fault| tries(&daemon, fault)).await;
+    let bounded = async |fault| {
+        let tried = tokio::time::timeout(TRIED_WITHIN, tries(&daemon, fault)).await;
+        assert!(tried.is_ok(), "{fault}: something waits for ever");
+    };
+    stream::iter(faults(wire)).for_each_concurrent(AT_ONCE, bounded).await;
     let turn = witness.turn("[[text:2]]", PermissionReply::Once).await;
     assert_eq!(turn.stop_reason(), StopReason::EndTurn, "{turn}");
     witness.history().await;
@@ -182,4 +201,9 @@ async fn on_the_wire_of_pi() {
 #[tokio::test(flavor = "multi_thread")]
 async fn on_the_wire_of_amp() {
     survives("amp", "AMP_API_KEY = \"dummy\"").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn on_the_wire_of_opencode() {
+    survives("opencode", "").await;
 }

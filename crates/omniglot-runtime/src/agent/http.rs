@@ -123,13 +123,14 @@ async fn until_it_listens(
             true => timeout_at(deadline, io.lines.recv()).await.ok(),
             false => None,
         };
-        let Some(lines) = next else {
-            let (seconds, stderr) = (timeout.as_secs(), process.stderr());
-            return Err(StartErrorKind::Silent { seconds, stderr, discarded });
+        let silent = |discarded| {
+            Err(StartErrorKind::Silent { seconds: timeout.as_secs(), stderr: process.stderr(), discarded })
         };
+        let Some(lines) = next else { return silent(discarded) };
         let Some(lines) = lines else {
-            let (exit, stderr) = (process.wait().await, process.stderr());
-            return Err(StartErrorKind::Exited { exit, stderr, discarded });
+            // It may have closed its output and live on.
+            let Ok(exit) = timeout_at(deadline, process.wait()).await else { return silent(discarded) };
+            return Err(StartErrorKind::Exited { exit, stderr: process.stderr(), discarded });
         };
         let says_ready = |line: &Line| match line {
             Line::Whole(bytes) | Line::Partial(bytes) => String::from_utf8_lossy(bytes).contains(ready),

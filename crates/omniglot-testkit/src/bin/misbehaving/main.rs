@@ -5,6 +5,7 @@
 
 mod fault;
 mod output;
+mod server;
 mod wire;
 
 use std::io::{BufRead as _, stdin};
@@ -12,30 +13,36 @@ use std::io::{BufRead as _, stdin};
 use serde_json::Value;
 
 use fault::Fault;
-use output::Agent;
-use wire::{Heard, Wire};
+use output::{Agent, Output};
+use wire::{Message, Wire};
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let (wire, fault) = (arguments.next().unwrap_or_default(), arguments.next().unwrap_or_default());
-    let (Some(mut wire), Some(fault)) = (Wire::parse(&wire), Fault::parse(&fault)) else {
-        eprintln!("usage: misbehaving WIRE FAULT");
-        std::process::exit(2);
-    };
-    let agent = Agent::new(fault);
+    match (wire.as_str(), Wire::parse(&wire), Fault::parse(&fault)) {
+        ("opencode", None, Some(fault)) => server::serve(fault),
+        (_, Some(wire), Some(fault)) => reads_lines(wire, &Agent::new(fault, Output::Stdout)),
+        _ => {
+            eprintln!("usage: misbehaving WIRE FAULT");
+            std::process::exit(2);
+        }
+    }
+}
+
+fn reads_lines(mut wire: Wire, agent: &Agent) {
     agent.starts();
     for line in stdin().lock().lines() {
         let Ok(line) = line else { break };
         let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
         match wire.hear(&message) {
-            Heard::Setup(answers) => agent.sets_up(&answers),
-            Heard::Prompt(turn) => {
+            Message::Setup(answers) => agent.sets_up(&answers),
+            Message::Prompt(turn) => {
                 agent.works(&turn);
                 if wire.ends_after_a_turn() {
                     return;
                 }
             }
-            Heard::Other => {}
+            Message::Other => {}
         }
     }
     agent.input_ended();

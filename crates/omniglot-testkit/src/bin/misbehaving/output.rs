@@ -1,4 +1,4 @@
-//! What the agent does: writes frames, and has its fault.
+//! The agent at work: it writes frames, and has its fault.
 
 use std::fs::File;
 use std::io::{Write as _, stdout};
@@ -8,11 +8,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::fault::Fault;
+use super::server::Streams;
 use super::wire::Turn;
 
 /// More than the longest line that the tests allow.
 const HUGE: usize = 3 << 20;
-const FLOOD: usize = 5_000;
+const FLOOD: usize = 1_500;
 /// More than may be open.
 const REQUESTS: usize = 300;
 /// A child that somebody has to end sleeps for this long.
@@ -20,11 +21,16 @@ const CHILD_SECONDS: &str = "86399";
 
 pub(crate) struct Agent {
     fault: Fault,
+    output: Output,
 }
 
 impl Agent {
-    pub(crate) fn new(fault: Fault) -> Self {
-        Self { fault }
+    pub(crate) fn new(fault: Fault, output: Output) -> Self {
+        Self { fault, output }
+    }
+
+    pub(crate) fn fault(&self) -> Fault {
+        self.fault
     }
 
     pub(crate) fn starts(&self) {
@@ -48,15 +54,18 @@ impl Agent {
     }
 
     pub(crate) fn sets_up(&self, answers: &[Value]) {
+        let frame = |value: &Value| self.output.frame(value);
         match self.fault {
             Fault::NeverAnswers => {}
-            Fault::DiesInHandshake => dies_within(answers),
+            Fault::DiesInHandshake => self.output.dies_within(answers),
             Fault::AnswersTwice => answers.iter().chain(answers).for_each(frame),
             _ => answers.iter().for_each(frame),
         }
     }
 
     pub(crate) fn works(&self, turn: &Turn) {
+        let frame = |value: &Value| self.output.frame(value);
+        let raw = |bytes: &[u8]| self.output.raw(bytes);
         let text = |words: &str| frame(&(turn.text)(words));
         let ask = |number: usize| frame(&(turn.ask)(number));
         let begin = || turn.begin.iter().for_each(frame);
@@ -71,11 +80,11 @@ impl Agent {
         begin();
         text("Working.");
         match self.fault {
-            Fault::DiesInMidLine => dies_within(&[(turn.text)("half of a sentence")]),
+            Fault::DiesInMidLine => self.output.dies_within(&[(turn.text)("half of a sentence")]),
             Fault::DiesInMidTurn => std::process::exit(3),
             Fault::KillsItself => std::process::abort(),
             Fault::ClosesOutput => {
-                close_output();
+                self.output.close();
                 rest();
             }
             Fault::ClosesInput | Fault::NeverEnds => rest(),
@@ -150,27 +159,53 @@ impl Agent {
 }
 
 /// Sleeps until somebody ends the process.
-fn rest() -> ! {
+pub(crate) fn rest() -> ! {
     loop {
         std::thread::sleep(Duration::from_secs(3600));
     }
 }
 
-fn frame(frame: &Value) {
-    raw(format!("{frame}\n").as_bytes());
+/// Where the frames go.
+pub(crate) enum Output {
+    Stdout,
+    /// The event streams of a server.
+    Events(Streams),
 }
 
-fn raw(bytes: &[u8]) {
+impl Output {
+    fn frame(&self, frame: &Value) {
+        match self {
+            Self::Stdout => raw(format!("{frame}\n").as_bytes()),
+            Self::Events(streams) => streams.write(format!("data: {frame}\n\n").as_bytes()),
+        }
+    }
+
+    fn raw(&self, bytes: &[u8]) {
+        match self {
+            Self::Stdout => raw(bytes),
+            Self::Events(streams) => streams.write(bytes),
+        }
+    }
+
+    fn close(&self) {
+        match self {
+            Self::Stdout => close_output(),
+            Self::Events(streams) => streams.close(),
+        }
+    }
+
+    /// Writes a part of the last frame and exits.
+    fn dies_within(&self, frames: &[Value]) -> ! {
+        let text = frames.last().map(Value::to_string).unwrap_or_default();
+        let half: String = text.chars().take(text.len() / 2).collect();
+        self.raw(half.as_bytes());
+        std::process::exit(3);
+    }
+}
+
+pub(crate) fn raw(bytes: &[u8]) {
     let mut out = stdout().lock();
     done(out.write_all(bytes).and_then(|()| out.flush()));
-}
-
-/// Writes a part of the last frame and exits.
-fn dies_within(frames: &[Value]) -> ! {
-    let text = frames.last().map(Value::to_string).unwrap_or_default();
-    let half: String = text.chars().take(text.len() / 2).collect();
-    raw(half.as_bytes());
-    std::process::exit(3);
 }
 
 /// Nobody listens any more: so nothing more is said.

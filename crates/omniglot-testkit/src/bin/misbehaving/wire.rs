@@ -12,10 +12,10 @@ pub(crate) enum Wire {
 }
 
 /// The meaning of a message of the daemon.
-pub(crate) enum Heard {
+pub(crate) enum Message {
     /// It belongs to handshake or opening, and has these answers.
     Setup(Vec<Value>),
-    Prompt(Turn),
+    Prompt(Box<Turn>),
     Other,
 }
 
@@ -51,24 +51,24 @@ impl Wire {
         matches!(self, Self::Amp)
     }
 
-    pub(crate) fn hear(&mut self, message: &Value) -> Heard {
+    pub(crate) fn hear(&mut self, message: &Value) -> Message {
         let (id, method) = (message["id"].clone(), message["method"].as_str().unwrap_or_default());
         let kind = message["type"].as_str().unwrap_or_default();
         match self {
             Self::Acp => match method {
                 "initialize" => answer(id, json!({ "protocolVersion": 1, "agentCapabilities": {} })),
                 "session/new" => answer(id, json!({ "sessionId": "x" })),
-                "session/prompt" => Heard::Prompt(acp(&id)),
-                _ => Heard::Other,
+                "session/prompt" => Message::Prompt(Box::new(acp(&id))),
+                _ => Message::Other,
             },
             Self::Claude { session } => match kind {
-                "control_request" if message["request"]["subtype"] == "initialize" => {
+                "control_request" if at(message, "/request/subtype") == "initialize" => {
                     let response = json!({ "subtype": "success", "request_id": message["request_id"],
                         "response": { "models": [{ "value": "default" }] } });
-                    Heard::Setup(vec![json!({ "type": "control_response", "response": response })])
+                    Message::Setup(vec![json!({ "type": "control_response", "response": response })])
                 }
-                "user" => Heard::Prompt(claude(session)),
-                _ => Heard::Other,
+                "user" => Message::Prompt(Box::new(claude(session))),
+                _ => Message::Other,
             },
             Self::Codex { threads, turns } => match method {
                 "initialize" => answer(id, json!({ "userAgent": "misbehaving/0.166.0" })),
@@ -81,38 +81,42 @@ impl Wire {
                 }
                 "turn/start" => {
                     *turns += 1;
-                    let thread = message["params"]["threadId"].as_str().unwrap_or_default();
-                    Heard::Prompt(codex(&id, thread, &format!("turn-{turns}")))
+                    let thread = at(message, "/params/threadId");
+                    Message::Prompt(Box::new(codex(&id, thread, &format!("turn-{turns}"))))
                 }
-                _ => Heard::Other,
+                _ => Message::Other,
             },
             Self::Pi => match kind {
                 "get_state" => {
                     let ready = json!({ "type": "extension_ui_request", "id": "g", "method": "setStatus",
                         "statusKey": "omniglot-gate", "statusText": "ready" });
                     let state = pi_answer(&id, kind, json!({ "sessionId": "x" }));
-                    Heard::Setup(vec![ready, state])
+                    Message::Setup(vec![ready, state])
                 }
-                "get_available_models" => Heard::Setup(vec![pi_answer(&id, kind, json!({ "models": [] }))]),
-                "get_commands" => Heard::Setup(vec![pi_answer(&id, kind, json!({ "commands": [] }))]),
-                "prompt" => Heard::Prompt(pi(&id)),
-                _ => Heard::Other,
+                "get_available_models" => Message::Setup(vec![pi_answer(&id, kind, json!({ "models": [] }))]),
+                "get_commands" => Message::Setup(vec![pi_answer(&id, kind, json!({ "commands": [] }))]),
+                "prompt" => Message::Prompt(Box::new(pi(&id))),
+                _ => Message::Other,
             },
             Self::Amp => match kind {
-                "user" => Heard::Prompt(amp()),
-                _ => Heard::Other,
+                "user" => Message::Prompt(Box::new(amp())),
+                _ => Message::Other,
             },
         }
     }
 }
 
+fn at<'a>(message: &'a Value, pointer: &str) -> &'a str {
+    message.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
 /// Returns the value of an option of the command line.
-fn argument(name: &str) -> Option<String> {
+pub(crate) fn argument(name: &str) -> Option<String> {
     std::env::args().skip_while(|word| word != name).nth(1)
 }
 
-fn answer(id: Value, result: Value) -> Heard {
-    Heard::Setup(vec![json!({ "jsonrpc": "2.0", "id": id, "result": result })])
+fn answer(id: Value, result: Value) -> Message {
+    Message::Setup(vec![json!({ "jsonrpc": "2.0", "id": id, "result": result })])
 }
 
 fn acp(id: &Value) -> Turn {
