@@ -10,11 +10,13 @@ pub mod opencode;
 mod rest;
 mod scopes;
 
+use std::sync::Arc;
+
 use axum::Router;
 use serde_json::Value;
 
 use crate::app::{App, Unscoped};
-use crate::http::access::FaceAccess;
+use crate::http::access::{FaceAccess, RefusalScreen};
 
 /// How faces read credentials and tell refusals that do so in their own way.
 pub(crate) const ACCESS: &[FaceAccess] = &[opencode::ACCESS, rest::TERMINAL_ACCESS];
@@ -23,16 +25,18 @@ pub(crate) const ACCESS: &[FaceAccess] = &[opencode::ACCESS, rest::TERMINAL_ACCE
 pub(crate) use scopes::all as all_routes;
 pub(crate) use scopes::needs;
 
-/// All routes, ready to be guarded and served.
-pub(crate) fn router(app: &App) -> Router {
+/// All routes, ready to be guarded and served, and where refusals of that guard are shown.
+pub(crate) fn router(app: &App) -> (Router, Arc<dyn RefusalScreen>) {
+    let opencode = opencode::Face::new(app.clone());
     let described = rest::table().with_state(Unscoped::new(app.clone()));
     let acp = acp::table().with_state(Unscoped::new(acp::Face::new(app.clone())));
     let (router, _) = described.merge(acp).split_for_parts();
-    router
+    let router = router
         .fallback(rest::no_route)
         .method_not_allowed_fallback(rest::no_method)
         .merge(opencode::probe())
-        .nest_service(opencode::PREFIX, opencode::router(app.clone()))
+        .nest_service(opencode::PREFIX, opencode::router(opencode.clone()));
+    (router, Arc::new(opencode))
 }
 
 /// The description of the routes below `/v1`, OpenAPI 3.1.

@@ -107,8 +107,9 @@ impl Server {
         let (started, ends) = (jiff::Timestamp::now(), stop.streams.clone());
         let app = App { hub, limits, http: http.clone(), started, stop: ends };
         let tokens = Arc::new(app.hub.clone());
-        let access = Access::new(&config, addr, faces::ACCESS, faces::needs, tokens).counting(http);
-        let router = access.guard(faces::router(&app));
+        let (router, screen) = faces::router(&app);
+        let access = Access::new(&config, addr, faces::ACCESS, faces::needs, tokens);
+        let router = access.counting(http).showing(screen).guard(router);
         let admission = Admission::new(config.connections);
         Ok(Self { listener, addr, router, stop, stall, admission })
     }

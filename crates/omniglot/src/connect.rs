@@ -128,7 +128,7 @@ impl Home {
     async fn become_daemon(&self, backlog: Backlog) -> anyhow::Result<Connection> {
         let options = DaemonOptions::new(self.dir.clone(), self.config.clone(), backlog);
         let daemon = Daemon::start(options).await?;
-        let client = client(daemon.url(), daemon.secret())?;
+        let client = client(daemon.url(), token::for_client(&self.dir, self.config.token_file.as_deref())?)?;
         let hub = daemon.hub();
         let (stop, stopped) = oneshot::channel::<()>();
         let task = tokio::spawn(daemon.run(async move {

@@ -83,7 +83,8 @@ impl Daemon {
         let store_options =
             Options { max_database_bytes: config.limits.database_bytes, ..Options::default() };
         let store = Store::open(&dir, store_options)?;
-        let token = token::for_daemon(&token, config.token_file.as_deref(), &dir)?;
+        let wanted = if temporary { token::Wanted::ByClient } else { token::Wanted::Explicitly };
+        let token = token::for_daemon(&token, config.token_file.as_deref(), &dir, wanted)?;
         token.check_length(addr.ip().to_canonical().is_loopback())?;
         let program = std::env::current_exe().context("this program does not find itself")?;
         let collector = config.otel_endpoint.as_ref().map(collector).transpose()?;
@@ -99,6 +100,13 @@ impl Daemon {
             backlog,
         };
         let hub = Hub::start(hub_config).await?;
+        if token.secret.as_ref().is_some_and(|secret| hub.is_named_token(secret.reveal())) {
+            let described = &token.described;
+            return Err(UsageError::new(format!(
+                "the {described} is one that `omniglot tokens` has made, and no daemon's own; start the daemon without it"
+            ))
+            .into());
+        }
         let exporter = match collector {
             Some(collector) => Some(Exporter::start(hub.clone(), collector).await?),
             None => None,
@@ -131,10 +139,6 @@ impl Daemon {
     /// Describes where the token is.
     pub(crate) fn token_described(&self) -> &str {
         &self.token.described
-    }
-
-    pub(crate) fn secret(&self) -> Option<token::Secret> {
-        self.token.secret.clone()
     }
 
     pub(crate) fn store(&self) -> Store {

@@ -35,10 +35,24 @@ pub(crate) struct Source {
     pub(crate) file: Option<PathBuf>,
 }
 
+/// Who has wanted a daemon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Somebody starts it, and may give it a token of their own.
+    Explicitly,
+    /// A command needs one. The variable is then the token that this command shows, like any other client.
+    ByClient,
+}
+
 /// Returns the token that a daemon shall require; creates and stores one if none is given.
 ///
 /// Only the owner of the data directory's lock may call it, so that two starts never make two tokens.
-pub(crate) fn for_daemon(args: &TokenArgs, configured: Option<&Path>, dir: &Path) -> anyhow::Result<Source> {
+pub(crate) fn for_daemon(
+    args: &TokenArgs,
+    configured: Option<&Path>,
+    dir: &Path,
+    wanted: Wanted,
+) -> anyhow::Result<Source> {
     if args.no_token {
         return Ok(Source {
             secret: None,
@@ -56,7 +70,7 @@ pub(crate) fn for_daemon(args: &TokenArgs, configured: Option<&Path>, dir: &Path
             read_given(path).map_err(|e| UsageError::new(format!("--token-file {}: {e}", path.display())))?;
         return Source::filed(secret, path);
     }
-    if let Some(secret) = from_environment()? {
+    if let (Wanted::Explicitly, Some(secret)) = (wanted, from_environment()?) {
         return Ok(Source::unfiled(secret, VARIABLE));
     }
     if let Some(path) = configured {

@@ -54,14 +54,15 @@ impl Tokens {
 
     /// The time that this takes does not depend on how much of a secret is right.
     fn caller(&self, secret: &str) -> Option<Caller> {
-        let hash = sha256(secret.as_bytes());
         let known = lock(&self.known);
-        let same = |known: &Known| bool::from(known.record.hash.as_bytes().ct_eq(hash.as_bytes()));
-        let found = known.iter().fold(None, |found, known| if same(known) { Some(known) } else { found });
-        let Known { record, revoked } = found?;
+        let Known { record, revoked } = find(&known, secret)?;
         let relabelled = lock(&self.relabelled).clone();
         let valid = record.info.is_valid_at(Timestamp::now().as_millisecond());
         valid.then(|| Caller::of_token(record.info.clone(), revoked.clone(), relabelled))
+    }
+
+    fn is_named(&self, secret: &str) -> bool {
+        find(&lock(&self.known), secret).is_some()
     }
 
     /// Returns how often labels have changed since the daemon started.
@@ -77,7 +78,18 @@ impl Tokens {
     }
 }
 
+fn find<'a>(known: &'a [Known], secret: &str) -> Option<&'a Known> {
+    let hash = sha256(secret.as_bytes());
+    let same = |known: &Known| bool::from(known.record.hash.as_bytes().ct_eq(hash.as_bytes()));
+    known.iter().fold(None, |found, known| if same(known) { Some(known) } else { found })
+}
+
 impl Hub {
+    /// Whether the secret is that of a named token, also one that has ended.
+    pub fn is_named_token(&self, secret: &str) -> bool {
+        self.inner.tokens.is_named(secret)
+    }
+
     /// Returns whom a secret belongs to, if it is that of a valid named token.
     pub fn caller_of(&self, secret: &str) -> Option<Caller> {
         self.inner.tokens.caller(secret)

@@ -16,7 +16,9 @@ use axum::extract::{Request, State};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::StreamExt as _;
+use futures_util::future::BoxFuture;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN};
+use http::request::Parts;
 use http::uri::Authority;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use omniglot_runtime::{Caller, Hub};
@@ -31,6 +33,7 @@ use crate::http::problem::Problem;
 
 /// How long a call whose token has just ended may still take: it may be the call that has ended it.
 const LAST_CALL: Duration = Duration::from_millis(500);
+const ENDED: &str = "the token was revoked or has expired";
 
 pub(crate) struct Access {
     token: Option<Token>,
@@ -43,17 +46,46 @@ pub(crate) struct Access {
     needs: fn(&Method, &Uri) -> Option<Needs>,
     tokens: Arc<dyn NamedTokens>,
     metrics: Arc<HttpMetrics>,
+    screen: Option<Arc<dyn RefusalScreen>>,
+}
+
+/// Shows a refusal to a caller whose program does not look at the answer.
+pub(crate) trait RefusalScreen: Send + Sync {
+    fn show<'a>(
+        &'a self,
+        caller: &'a Caller,
+        request: &'a mut Parts,
+        problem: &'a Problem,
+    ) -> BoxFuture<'a, ()>;
+}
+
+/// A request that is not carried out, and who sent it as far as that is known.
+struct Denied {
+    problem: Problem,
+    caller: Option<Box<Caller>>,
+}
+
+impl From<Problem> for Denied {
+    fn from(problem: Problem) -> Self {
+        Self { problem, caller: None }
+    }
 }
 
 /// The named tokens of the daemon, and the record of what they were used for.
 pub(crate) trait NamedTokens: Send + Sync {
     fn caller_of(&self, secret: &str) -> Option<Caller>;
+    /// Whether the secret is that of a named token, valid or not.
+    fn is_named(&self, secret: &str) -> bool;
     fn record_call(&self, call: AuditCall);
 }
 
 impl NamedTokens for Hub {
     fn caller_of(&self, secret: &str) -> Option<Caller> {
         self.caller_of(secret)
+    }
+
+    fn is_named(&self, secret: &str) -> bool {
+        self.is_named_token(secret)
     }
 
     fn record_call(&self, call: AuditCall) {
@@ -107,7 +139,13 @@ impl Access {
             needs,
             tokens,
             metrics: Arc::default(),
+            screen: None,
         }
+    }
+
+    /// Tells refusals there, too.
+    pub(crate) fn showing(self, screen: Arc<dyn RefusalScreen>) -> Self {
+        Self { screen: Some(screen), ..self }
     }
 
     /// Counts the answers there.
@@ -189,7 +227,7 @@ impl Access {
 
     /// Finds the caller and holds its scope against the route. Only an `admin` learns more about an unknown route
     /// than that it is unknown.
-    fn admit(&self, request: &Request) -> Result<(Caller, Option<Needs>), Problem> {
+    fn admit(&self, request: &Request) -> Result<(Caller, Option<Needs>), Denied> {
         let (method, uri) = (request.method(), request.uri());
         let needs = (self.needs)(method, uri);
         if matches!(needs, Some(Needs { scope: None, .. })) {
@@ -203,10 +241,11 @@ impl Access {
         match needs.as_ref().and_then(|needs| needs.scope) {
             Some(needed) if !caller.may(needed) => {
                 self.refused(&caller, request, needs.as_ref());
-                Err(lacking(&caller, needed, &format!("{method} {}", uri.path())))
+                let problem = lacking(&caller, needed, &format!("{method} {}", uri.path()));
+                Err(Denied { problem, caller: Some(Box::new(caller)) })
             }
             None if !caller.may(Scope::Admin) => {
-                Err(Problem::new(ErrorType::NotFound, format!("no route {}", uri.path())))
+                Err(Problem::new(ErrorType::NotFound, format!("no route {}", uri.path())).into())
             }
             _ => Ok((caller, needs)),
         }
@@ -223,6 +262,9 @@ impl Access {
         let shown = self.shown(headers, uri);
         if let Some(caller) = shown.as_deref().and_then(|shown| self.tokens.caller_of(shown)) {
             return Ok(caller);
+        }
+        if shown.as_deref().is_some_and(|shown| self.tokens.is_named(shown)) {
+            return Err(Problem::new(ErrorType::TokenInvalid, ENDED));
         }
         let Some(token) = &self.token else { return Ok(Caller::owner()) };
         if shown.as_deref().is_some_and(|shown| token.matches(shown)) {
@@ -246,6 +288,14 @@ impl Access {
     fn shown(&self, headers: &HeaderMap, uri: &Uri) -> Option<String> {
         let bearer = text(headers, AUTHORIZATION).and_then(bearer).map(str::to_owned);
         bearer.or_else(|| (self.face(uri)?.password)(headers, uri))
+    }
+
+    async fn deny(&self, denied: Denied, request: Request) -> Response {
+        let (mut parts, _) = request.into_parts();
+        if let (Some(screen), Some(caller)) = (&self.screen, &denied.caller) {
+            screen.show(caller, &mut parts, &denied.problem).await;
+        }
+        self.refuse(denied.problem, &parts.uri)
     }
 
     /// Refuses a request in the form of the face that it was for.
@@ -304,7 +354,7 @@ async fn answer(access: &Access, request: Request, next: Next) -> Response {
     } else {
         match access.admit(&request) {
             Ok((caller, needs)) => serve(access, caller, needs, request, next).await,
-            Err(problem) => access.refuse(problem, request.uri()),
+            Err(denied) => access.deny(denied, request).await,
         }
     };
     cors::admit(response, origin)
@@ -332,7 +382,7 @@ async fn serve(
     let response = tokio::select! {
         response = next.run(request) => response,
         () = ended => {
-            access.refuse(Problem::new(ErrorType::TokenInvalid, "the token was revoked or has expired"), &uri)
+            access.refuse(Problem::new(ErrorType::TokenInvalid, ENDED), &uri)
         }
     };
     if let Some(record) = record {

@@ -16,6 +16,7 @@ use super::note;
 use crate::cli::DataDirArgs;
 use crate::connect::client;
 use crate::daemon_command::{begin, unasked};
+use crate::token::Wanted;
 use crate::{data_dir, token};
 
 /// How long a daemon may be neither running nor startable.
@@ -128,7 +129,7 @@ impl DaemonLocation {
     }
 
     async fn start(&self, deadline: Instant) -> anyhow::Result<()> {
-        match begin(&unasked(&self.data, &self.config), &self.dir).await {
+        match begin(&unasked(&self.data, &self.config), &self.dir, Wanted::ByClient).await {
             Ok(_) => Ok(()),
             // Another process was faster.
             Err(_) if lock_holder(&self.dir).is_some() && Instant::now() < deadline => Ok(()),

@@ -9,7 +9,7 @@ use crate::completions;
 
 #[derive(Debug, Args)]
 pub(crate) struct OpencodeArgs {
-    /// The agent that is chosen at first [default: default_agent of omniglot.toml, else mock]
+    /// The agent that is chosen at first [default: default_agent of omniglot.toml, else an installed one]
     #[arg(long, value_name = "ID", add = completions::agent())]
     pub(crate) agent: Option<String>,
     /// The directory to work in [default: the current one]

@@ -22,6 +22,7 @@ use super::stop::is_alive;
 use crate::cli::{DataDirArgs, ServeArgs, StartArgs};
 use crate::connect::{client, mute};
 use crate::serve::{listen, refuse_open_network};
+use crate::token::Wanted;
 use crate::{data_dir, print, token};
 
 /// The log of a daemon in the background, within the private directory.
@@ -57,7 +58,7 @@ pub(crate) async fn start(args: &StartArgs) -> anyhow::Result<ExitCode> {
             return already(args, secret, holder, &dir).await;
         }
     }
-    let holder = begin(&args.serve, &dir).await?;
+    let holder = begin(&args.serve, &dir, Wanted::Explicitly).await?;
     let log = private(&dir).join(LOG);
     report(args.json, &Started { url: holder.url, pid: holder.pid, log, already: false })?;
     Ok(ExitCode::SUCCESS)
@@ -70,7 +71,7 @@ pub(crate) async fn background(data: &DataDirArgs) -> anyhow::Result<String> {
         return Ok(holder.url);
     }
     let config = data_dir::config(data, &dir)?;
-    match begin(&unasked(data, &config), &dir).await {
+    match begin(&unasked(data, &config), &dir, Wanted::ByClient).await {
         Ok(holder) => Ok(holder.url),
         // Another process may have been faster.
         Err(error) => lock_holder(&dir).map(|holder| holder.url).ok_or(error),
@@ -84,10 +85,10 @@ pub(crate) fn unasked(data: &DataDirArgs, config: &Config) -> ServeArgs {
 }
 
 /// Starts a daemon that outlives this process, and waits until it answers.
-pub(crate) async fn begin(args: &ServeArgs, dir: &Path) -> anyhow::Result<LockHolder> {
+pub(crate) async fn begin(args: &ServeArgs, dir: &Path, wanted: Wanted) -> anyhow::Result<LockHolder> {
     let log = private(dir).join(LOG);
     let (file, before) = open_log(&log)?;
-    let started = match launch(args, dir, file) {
+    let started = match launch(args, dir, file, wanted) {
         Ok(pid) => answering(pid, dir).await,
         Err(error) => Err(error),
     };
@@ -190,13 +191,15 @@ fn open_log(path: &Path) -> anyhow::Result<(File, u64)> {
 }
 
 /// Starts the daemon by `omniglot launch`; returns its pid.
-fn launch(args: &ServeArgs, dir: &Path, log: File) -> anyhow::Result<u32> {
+fn launch(args: &ServeArgs, dir: &Path, log: File, wanted: Wanted) -> anyhow::Result<u32> {
     let program = std::env::current_exe().context("this program does not find itself")?;
     let mut command = Command::new(program);
     command.arg("launch").args(words(args, dir)).stdin(Stdio::null());
     if let Some(token) = &args.token.token {
         // Every user could read an argument as long as the daemon runs.
         command.env(token::VARIABLE, token);
+    } else if wanted == Wanted::ByClient {
+        command.env_remove(token::VARIABLE);
     }
     let launched = command.stderr(log).output().context("the daemon cannot be started")?;
     let pid = String::from_utf8_lossy(&launched.stdout);

@@ -6,7 +6,7 @@
 //! | a `step` item | `chat MODEL` |
 //! | a `tool_call` item to its `tool_result` | `execute_tool NAME` |
 //!
-//! What a subagent does is below the call that started it. Times are those of the events, and ids are made of the
+//! The work of a subagent is below the call that started it. Times are those of the events, and ids are made of the
 //! session's own, so that an export can be repeated. No words of users, models or tools are exported.
 
 use std::collections::HashMap;

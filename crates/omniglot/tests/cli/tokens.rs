@@ -53,3 +53,26 @@ fn tokens_and_the_audit_need_no_daemon_that_stays() {
         omniglot(&harness, &[&["tokens", "create", "b"], &bad[..]].concat()).exited(2);
     }
 }
+
+#[test]
+fn no_daemon_takes_a_named_token_for_its_own() {
+    let harness = Harness::new();
+    let secret = omniglot(&harness, &["tokens", "create", "ann", "--scope", "read"])
+        .exited(0)
+        .stdout
+        .trim()
+        .to_owned();
+    let started = with_token(&harness, &secret, &["daemon", "start", "--port", "0"]);
+    assert!(started.exited(1).stderr.contains("no daemon's own"), "{started:?}");
+    let refused = with_token(&harness, &secret, &["tokens", "list"]);
+    assert!(refused.exited(1).stderr.contains("`admin`"), "{refused:?}");
+    omniglot(&harness, &["tokens", "list"]).exited(0);
+}
+
+#[test]
+fn a_wrong_token_is_refused_also_where_the_command_itself_serves() {
+    let harness = Harness::new();
+    let refused = with_token(&harness, "guess", &["sessions", "list"]);
+    assert!(refused.exited(1).stderr.contains("another token"), "{refused:?}");
+    omniglot(&harness, &["sessions", "list"]).exited(0);
+}

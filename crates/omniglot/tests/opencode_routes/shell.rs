@@ -125,3 +125,26 @@ async fn a_refusal_comes_over_the_streams_of_its_caller_alone() {
     let seen = others.until("session.idle").await;
     assert!(seen.iter().all(|frame| event(frame)["type"] != "tui.toast.show"), "{seen:?}");
 }
+
+/// The check before all routes refuses it, and the face shows it all the same.
+#[tokio::test]
+async fn a_call_beyond_the_scope_of_a_token_is_told_on_its_screen() {
+    let daemon = daemon();
+    let session = Face::of(&daemon).session().await;
+    let request = CreateTokenRequest {
+        name: "reader".into(),
+        scope: Scope::Read,
+        sessions: None,
+        expires_in_seconds: None,
+    };
+    let secret = daemon.client.create_token(&request).await.unwrap().secret;
+    let face = Face::of_a_program(&daemon).with_token(secret);
+    let mut events = face.stream("/event").await;
+    for path in ["/session".to_owned(), format!("/session/{session}/abort")] {
+        let (status, message) = face.refused(Method::POST, &path, None).await;
+        assert_eq!(status, 403);
+        let seen = events.until("tui.toast.show").await;
+        assert_eq!(event(seen.last().unwrap())["properties"]["message"], json!(message));
+        assert!(message.contains("`drive`"), "{message}");
+    }
+}

@@ -32,7 +32,7 @@ use tower::ServiceExt as _;
 use tower::util::MapRequest;
 
 use super::Face;
-use crate::app::{App, Unscoped};
+use crate::app::Unscoped;
 use crate::faces::opencode::wire::ids;
 use crate::http::problem::Problem;
 use credentials::{PROBE, preferred_agent};
@@ -40,8 +40,8 @@ use page_sessions::no_version_2;
 use refusal::Refusal;
 
 /// Builds the whole face, to be served below its prefix.
-pub(crate) fn router(app: App) -> MapRequest<Router, fn(Request) -> Request> {
-    let state = Unscoped::new(Face::new(app));
+pub(crate) fn router(face: Face) -> MapRequest<Router, fn(Request) -> Request> {
+    let state = Unscoped::new(face);
     let router = Router::new()
         .merge(server_table())
         .merge(session_table())

@@ -13,6 +13,8 @@ use tower::ServiceExt as _;
 
 use super::*;
 
+const ENDED_SECRET: &str = "an-ended-token";
+
 /// A token for each scope, whose secret is the name of the scope.
 #[derive(Default)]
 struct Scopes {
@@ -33,6 +35,10 @@ impl NamedTokens for Scopes {
             revoked_at: None,
         };
         Some(Caller::of_token(info, self.revoked.clone(), CancellationToken::new()))
+    }
+
+    fn is_named(&self, secret: &str) -> bool {
+        secret == ENDED_SECRET || self.caller_of(secret).is_some()
     }
 
     fn record_call(&self, call: AuditCall) {
@@ -370,4 +376,15 @@ fn a_request_names_one_host_and_no_user() {
     assert_eq!(status("http://localhost/", &["evil.example"]), Err(403));
     assert_eq!(status("http://user@localhost/", &["localhost"]), Err(400));
     assert_eq!(status("/", &[]), Err(403));
+}
+
+#[tokio::test]
+async fn an_ended_token_is_refused_also_where_the_daemon_has_it_as_its_own() {
+    let (mut config, addr) = config("127.0.0.1:2468");
+    config.token = Some(Token::new(ENDED_SECRET));
+    let access = with_tokens(&config, addr, Arc::new(Scopes::default()));
+    let router = access.guard(Router::new().fallback(any(|| async { "yes" })));
+    let shown = format!("Bearer {ENDED_SECRET}");
+    let response = ask(&router, &Method::GET, "/v1/sessions", &[("authorization", &shown)]).await;
+    assert_eq!(response.status(), StatusCode::UNAUTHORIZED);
 }

@@ -83,7 +83,8 @@ impl IntoResponse for Refusal {
     }
 }
 
-fn message(details: &ProblemDetails) -> String {
+/// Returns the words for a person.
+pub(crate) fn message(details: &ProblemDetails) -> String {
     let detail = details.detail.as_deref().unwrap_or(&details.title);
     match &details.hint {
         Some(hint) => format!("{detail}; {hint}"),

@@ -4,32 +4,64 @@
 use axum::extract::{FromRequestParts as _, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
+use futures_util::future::BoxFuture;
 use http::Method;
-use omniglot_runtime::Hub;
+use http::request::Parts;
+use omniglot_runtime::{Caller, Hub};
 
+use super::credentials::is_ours;
 use super::directory::Directory;
 use super::prompts::is_program;
-use super::refusal::Message;
-use crate::app::Unscoped;
+use super::refusal::{self, Message};
+use crate::app::{ForCaller as _, Unscoped};
 use crate::faces::opencode::Face;
 use crate::faces::opencode::wire::{Payload, ToastVariant, ids};
+use crate::http::access::RefusalScreen;
+use crate::http::problem::Problem;
 
 /// The interface itself shows why these are refused.
 const SHOWN: [&str; 2] = ["message", "prompt_async"];
 
 pub(super) async fn show(State(face): State<Unscoped<Face>>, request: Request, next: Next) -> Response {
     let (mut head, body) = request.into_parts();
-    let path = head.uri.path().to_owned();
-    let Ok(directory) = Directory::from_request_parts(&mut head, &()).await;
-    let is_dropped = head.method != Method::GET
-        && is_program(&head.headers)
-        && !SHOWN.iter().any(|shown| path.rsplit('/').next() == Some(*shown));
-    let face = if is_dropped { face.of_request(&head).ok() } else { None };
+    let told = match is_dropped(&head) {
+        true => face.of_request(&head).ok(),
+        false => None,
+    };
+    let (path, Ok(directory)) =
+        (head.uri.path().to_owned(), Directory::from_request_parts(&mut head, &()).await);
     let response = next.run(Request::from_parts(head, body)).await;
-    if let (Some(face), Some(Message(message))) = (face, response.extensions().get()) {
+    if let (Some(face), Some(Message(message))) = (told, response.extensions().get()) {
         tell(&face, &path, &directory, message.clone()).await;
     }
     response
+}
+
+/// Whether the program would drop a refusal of this request.
+fn is_dropped(request: &Parts) -> bool {
+    let last = request.uri.path().rsplit('/').next();
+    request.method != Method::GET
+        && is_program(&request.headers)
+        && !SHOWN.iter().any(|shown| last == Some(*shown))
+}
+
+impl RefusalScreen for Face {
+    /// A token whose scope is too small: no route of the face is asked.
+    fn show<'a>(
+        &'a self,
+        caller: &'a Caller,
+        request: &'a mut Parts,
+        problem: &'a Problem,
+    ) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            if !is_ours(&request.uri) || !is_dropped(request) {
+                return;
+            }
+            let Ok(directory) = Directory::from_request_parts(request, &()).await;
+            let message = refusal::message(problem.details());
+            tell(&self.for_caller(caller.clone()), request.uri.path(), &directory, message).await;
+        })
+    }
 }
 
 /// Tells the caller alone, on its streams of the directory of the session that the path names, or of the request.
