@@ -112,7 +112,7 @@ struct Inner {
     temporaries: Temporaries,
     /// A session has a process and nothing more to do with it.
     became_idle: Arc<Notify>,
-    default_agent: String,
+    default_agent: Option<String>,
     live: Mutex<HashMap<SessionId, SessionHandle>>,
     session_locks: SessionLocks,
     probes: Mutex<HashMap<String, Probe>>,

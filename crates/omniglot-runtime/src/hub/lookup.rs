@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use omniglot_schema::{EventData, ResolvedBy, SessionId, UniversalEvent, UniversalEventType};
 use omniglot_store::ReadQuery;
+use tokio::time::timeout;
 
 use super::{Hub, PAGE_BYTES};
 use crate::error::{RuntimeError, wire_word};
@@ -29,6 +30,8 @@ impl Hub {
         request_id: &str,
     ) -> Result<RuntimeError, RuntimeError> {
         let record = self.record(id).await?;
+        // The answer that was faster may still be on its way to the log.
+        let _late = timeout(self.inner.deadlines.commit, self.inner.store.written()).await.is_err();
         let types = vec![UniversalEventType::PermissionResolved, UniversalEventType::QuestionResolved];
         let mut after = 0;
         loop {

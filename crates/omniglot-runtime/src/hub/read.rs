@@ -14,6 +14,7 @@ use omniglot_store::{
 
 use super::{Hub, PAGE_BYTES, lock, present};
 use crate::agent::catalog::Entry;
+use crate::config::BUILT_IN_AGENT;
 use crate::error::RuntimeError;
 
 impl Hub {
@@ -55,7 +56,12 @@ impl Hub {
 
     /// The agent of a session whose client names none.
     pub fn default_agent(&self) -> &str {
-        &self.inner.default_agent
+        self.configured_agent().unwrap_or(BUILT_IN_AGENT)
+    }
+
+    /// Returns the default agent that the configuration names.
+    pub fn configured_agent(&self) -> Option<&str> {
+        self.inner.default_agent.as_deref()
     }
 
     /// Refuses the name of an agent that is not there.

@@ -111,7 +111,7 @@ impl Hub {
             file_roots: config.files.roots.clone(),
             temporaries,
             became_idle: Arc::default(),
-            default_agent: config.default_agent().to_owned(),
+            default_agent: config.default_agent.clone(),
             live: Mutex::default(),
             session_locks: SessionLocks::default(),
             probes: Mutex::default(),

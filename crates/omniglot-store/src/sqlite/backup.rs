@@ -65,14 +65,15 @@ fn copy(source: &Connection, to: &Path) -> Result<(), StoreError> {
     // SQLite would follow the umask.
     OpenOptions::new().create_new(true).write(true).mode(0o600).open(&part).map_err(failed)?;
     let name = part.to_str().ok_or_else(|| failed(io::Error::other("the path is not UTF-8")))?;
-    source.execute("VACUUM INTO ?1", [name])?;
-    let finish = || {
-        File::open(&part)?.sync_all()?;
+    let finish = || -> Result<(), StoreError> {
+        source.execute("VACUUM INTO ?1", [name])?;
         // Unlike a rename, a link replaces nothing.
-        std::fs::hard_link(&part, to)?;
-        std::fs::remove_file(&part)
+        let linked = File::open(&part).and_then(|copy| copy.sync_all());
+        linked.and_then(|()| std::fs::hard_link(&part, to)).map_err(failed)
     };
-    finish().map_err(failed)?;
+    let finished = finish();
+    remove(&part)?;
+    finished?;
     sync_folder(to)
 }
 

@@ -38,6 +38,7 @@ async fn a_copy_replaces_no_file_and_only_a_log_can_be_put_back() {
     std::fs::write(&file, "words").unwrap();
     assert!(backup(dir.path(), &file).is_err());
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "words");
+    assert!(!dir.path().join("precious.part").exists(), "half a copy is left");
     store.close().await.unwrap();
     drop(store);
     assert!(restore(dir.path(), &file).is_err());

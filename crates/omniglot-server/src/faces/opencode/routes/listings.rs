@@ -72,9 +72,15 @@ pub(crate) async fn agents(face: Face, preferred: Preferred) -> Json<Vec<Agent>>
     Json(face.catalog.modes(preferred.0.as_deref()).await)
 }
 
-/// Agents list their commands in their sessions, so the commands of the directory's newest ones are listed.
-pub(crate) async fn commands(face: Face, directory: Directory) -> Result<Json<Vec<Command>>, Refusal> {
-    let sessions = face.app.hub.list(ListFilter { limit: Some(RECENT), ..ListFilter::default() }).await?;
+/// Agents list their commands in their sessions, so the commands of the directory's newest ones are listed; only those
+/// of the preferred agent where there is one.
+pub(crate) async fn commands(
+    face: Face,
+    Preferred(agent): Preferred,
+    directory: Directory,
+) -> Result<Json<Vec<Command>>, Refusal> {
+    let filter = ListFilter { agent, limit: Some(RECENT), ..ListFilter::default() };
+    let sessions = face.app.hub.list(filter).await?;
     let mut agents = HashSet::new();
     let mut commands: Vec<Command> = vec![];
     for session in sessions.iter().filter(|session| directory.shows(session.directory.as_deref())) {

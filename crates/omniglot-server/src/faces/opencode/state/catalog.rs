@@ -26,7 +26,7 @@ const LIST_TIMEOUT: Duration = Duration::from_secs(3);
 /// The number of the newest sessions that tell about their models.
 const RECENT: usize = 64;
 
-/// The built-in agent for tests; never chosen unless a client names it.
+/// The built-in agent for tests; never chosen unless a client or the configuration names it.
 const REHEARSAL: &str = "mock";
 
 pub(crate) struct Catalog {
@@ -121,9 +121,7 @@ impl Catalog {
 
     fn installed(&self, preferred: Option<&str>) -> Vec<AgentInfo> {
         let mut agents: Vec<_> = self.hub.agents().into_iter().filter(|agent| agent.installed).collect();
-        // The mock agent is the default of a daemon without a configured one.
-        let configured = Some(self.hub.default_agent()).filter(|agent| *agent != REHEARSAL);
-        let preferred = preferred.or(configured);
+        let preferred = preferred.or(self.hub.configured_agent());
         agents.sort_by_key(|agent| rank(agent, preferred));
         agents
     }
