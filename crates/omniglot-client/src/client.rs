@@ -23,6 +23,9 @@ use crate::stream::{EventStream, FrameStream};
 /// The timeout for connecting to a daemon, and for its health and status.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// The name by which a daemon behind a socket in the file system is called.
+const HOST_OF_A_SOCKET: &str = "http://localhost/";
+
 /// The client of one daemon. Cheap to clone.
 #[derive(Clone)]
 pub struct Client {
@@ -73,14 +76,21 @@ pub enum StreamFrom {
 }
 
 impl Client {
-    /// `base_url` such as `http://127.0.0.1:2468`.
+    /// `base_url` such as `http://127.0.0.1:2468` or `unix:/run/omniglot.sock`.
     pub fn new(base_url: &str, token: Option<String>) -> Result<Self, ClientError> {
-        let base = Url::parse(base_url).ok().filter(|url| !url.cannot_be_a_base());
-        let base = base.ok_or_else(|| ClientError::Url(base_url.to_owned()))?;
         // A proxy cannot reach a daemon on loopback, and must not see the token.
-        let http = reqwest::Client::builder().tcp_nodelay(true).no_proxy().connect_timeout(CONNECT_TIMEOUT);
-        let http = http.build()?;
-        Ok(Self { http, base, token })
+        let mut http =
+            reqwest::Client::builder().tcp_nodelay(true).no_proxy().connect_timeout(CONNECT_TIMEOUT);
+        let base = match base_url.strip_prefix("unix:").filter(|path| path.starts_with('/')) {
+            Some(path) => {
+                http = http.unix_socket(path);
+                Url::parse(HOST_OF_A_SOCKET)
+            }
+            None => Url::parse(base_url),
+        };
+        let base = base.ok().filter(|url| !url.cannot_be_a_base());
+        let base = base.ok_or_else(|| ClientError::Url(base_url.to_owned()))?;
+        Ok(Self { http: http.build()?, base, token })
     }
 
     /// Answered at once by a daemon that works.
@@ -454,7 +464,7 @@ mod tests {
 
     #[test]
     fn what_is_no_address_is_refused() {
-        for bad in ["", "127.0.0.1:1", "mailto:a@b"] {
+        for bad in ["", "127.0.0.1:1", "mailto:a@b", "unix:", "unix:o.sock"] {
             assert!(matches!(Client::new(bad, None), Err(ClientError::Url(_))), "{bad}");
         }
     }

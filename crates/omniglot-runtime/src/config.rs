@@ -6,10 +6,10 @@
 
 mod fault;
 mod file;
+mod listen;
 mod units;
 
 use std::fmt;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use serde::Deserialize;
 
 use fault::Fault;
 use file::File;
-pub use file::parse_listen;
+pub use listen::Listen;
 
 /// The name of the agent that is part of this program; `[agents.mock]` replaces it.
 pub const BUILT_IN_AGENT: &str = "mock";
@@ -33,7 +33,7 @@ pub const FILE_NAME: &str = "omniglot.toml";
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Config {
     /// Where to listen, unless the command line says otherwise.
-    pub listen: Option<SocketAddr>,
+    pub listen: Option<Listen>,
     /// The file that holds the token; an absolute path, or one relative to where the daemon is started.
     pub token_file: Option<PathBuf>,
     /// Names in `Host` that are let in; checked by those who know what can match.

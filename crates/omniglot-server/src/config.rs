@@ -3,9 +3,9 @@
 //! Finding these values (command line, files, environment) is the binary's duty.
 
 use std::fmt;
-use std::net::SocketAddr;
 use std::time::Duration;
 
+use omniglot_runtime::config::Listen;
 use subtle::ConstantTimeEq as _;
 
 use crate::admission::ConnectionLimits;
@@ -13,7 +13,7 @@ use crate::http::allow::{AllowedHost, AllowedOrigin};
 
 #[derive(Debug, Clone)]
 pub struct ServerConfig {
-    pub addr: SocketAddr,
+    pub listen: Listen,
     /// Whether another port will do where that one is taken.
     pub any_port: bool,
     /// `None` opens every route; only allowed on loopback.
@@ -36,9 +36,9 @@ pub struct ServerConfig {
 }
 
 impl ServerConfig {
-    pub fn new(addr: SocketAddr) -> Self {
+    pub fn new(listen: impl Into<Listen>) -> Self {
         Self {
-            addr,
+            listen: listen.into(),
             any_port: false,
             token: None,
             token_hint: "start the request with the header `Authorization: Bearer <token>`".into(),

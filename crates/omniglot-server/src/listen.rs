@@ -3,9 +3,11 @@
 //! The loop is our own because a connection needs what ready-made ones do not give: small buffers, a
 //! stall guard below HTTP, and a stop that ends event streams only after what ended their turns was sent.
 
+mod listener;
+mod unix_socket;
+
 use std::convert::Infallible;
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,7 +18,8 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use omniglot_runtime::Hub;
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use omniglot_runtime::config::Listen;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
@@ -29,11 +32,11 @@ use crate::http::access::{Access, PeerAddr, Visitor};
 use crate::http::metrics::HttpMetrics;
 use crate::http::stall::StallGuard;
 
+use listener::{Accepted, Listener};
+pub use unix_socket::SocketError;
+
 /// The bytes of a response that hyper may buffer; a stopped reader costs little more than this.
 const WRITE_BUFFER: usize = 32 << 10;
-
-/// The bytes that the kernel may buffer for one client.
-const SEND_BUFFER: u32 = 256 << 10;
 
 /// Longer than clients keep an idle connection, so that it is they who close it.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(120);
@@ -49,12 +52,12 @@ const TELL_EVERY: Duration = Duration::from_secs(60);
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     #[error("{0} is not a loopback address, and there is no token")]
-    OpenToTheNetwork(SocketAddr),
-    #[error("cannot listen on {addr}")]
+    OpenToTheNetwork(Listen),
+    #[error("cannot listen on {at}")]
     Listen {
-        addr: SocketAddr,
+        at: Listen,
         #[source]
-        cause: io::Error,
+        cause: SocketError,
     },
 }
 
@@ -65,18 +68,20 @@ impl ServeError {
             Self::OpenToTheNetwork(_) => {
                 Some("give a token with --token-file or OMNIGLOT_TOKEN, or listen on 127.0.0.1")
             }
-            Self::Listen { cause, .. } if cause.kind() == io::ErrorKind::AddrInUse => {
+            Self::Listen { cause: SocketError::Io(cause), .. }
+                if cause.kind() == io::ErrorKind::AddrInUse =>
+            {
                 Some("another program listens there; choose another --port, or 0 for any free one")
             }
-            Self::Listen { .. } => None,
+            Self::Listen { cause, .. } => cause.hint(),
         }
     }
 }
 
 /// A bound server; it answers once it runs.
 pub struct Server {
-    listener: TcpListener,
-    addr: SocketAddr,
+    listener: Listener,
+    at: Listen,
     router: Router,
     stop: Stop,
     stall: Duration,
@@ -94,12 +99,13 @@ struct Stop {
 
 impl Server {
     pub async fn bind(config: ServerConfig, hub: Hub) -> Result<Self, ServeError> {
-        if config.token.is_none() && !config.addr.ip().is_loopback() {
-            return Err(ServeError::OpenToTheNetwork(config.addr));
+        if config.token.is_none() && !config.listen.is_local() {
+            return Err(ServeError::OpenToTheNetwork(config.listen));
         }
-        let listen = |cause| ServeError::Listen { addr: config.addr, cause };
-        let listener = wanted_listener(config.addr, config.any_port).map_err(listen)?;
-        let addr = listener.local_addr().map_err(listen)?;
+        let listener = Listener::bind(&config.listen, config.any_port).await?;
+        let unknown =
+            |cause: io::Error| ServeError::Listen { at: config.listen.clone(), cause: cause.into() };
+        let at = listener.taken().map_err(unknown)?;
         let stop = Stop::default();
         let ServerConfig { max_body, stall, heartbeat, acp_clients, .. } = config;
         let limits = Limits { max_body, stall, heartbeat, acp_clients };
@@ -108,15 +114,18 @@ impl Server {
         let app = App { hub, limits, http: http.clone(), started, stop: ends };
         let tokens = Arc::new(app.hub.clone());
         let (router, screen) = faces::router(&app);
-        let access = Access::new(&config, addr, faces::ACCESS, faces::needs, tokens);
+        let access = Access::new(&config, &at, faces::ACCESS, faces::needs, tokens);
         let router = access.counting(http).showing(screen).guard(router);
         let admission = Admission::new(config.connections);
-        Ok(Self { listener, addr, router, stop, stall, admission })
+        Ok(Self { listener, at, router, stop, stall, admission })
     }
 
-    /// The address that was really taken.
-    pub fn addr(&self) -> SocketAddr {
-        self.addr
+    /// Returns the address that was really taken, as clients name it.
+    pub fn url(&self) -> String {
+        match &self.at {
+            Listen::Tcp(addr) => format!("http://{addr}"),
+            socket @ Listen::Unix(_) => socket.to_string(),
+        }
     }
 
     /// Serves until `shutdown`. From then on no request is taken; once `settle` is done, which is the time
@@ -129,7 +138,7 @@ impl Server {
             tokio::select! {
                 () = &mut shutdown => break,
                 accepted = self.listener.accept() => match accepted {
-                    Ok((stream, peer)) => _ = connections.spawn(self.connection(stream, peer)),
+                    Ok(accepted) => _ = connections.spawn(self.connection(accepted)),
                     Err(error) => unaccepted.one(&error).await,
                 },
                 Some(ended) = connections.join_next() => report(ended),
@@ -149,38 +158,25 @@ impl Server {
         }
     }
 
-    fn connection(&self, stream: TcpStream, peer: SocketAddr) -> impl Future<Output = ()> + Send + 'static {
+    fn connection(&self, accepted: Accepted) -> impl Future<Output = ()> + Send + 'static {
         let (router, stop, stall) = (self.router.clone(), self.stop.requests.clone(), self.stall);
         let ticket = self.admission.enter();
         async move {
-            // Events are small and must not wait for each other.
-            let _ = stream.set_nodelay(true).inspect_err(|error| tracing::debug!(%error, "no TCP_NODELAY"));
-            serve(StallGuard::new(stream, stall), PeerAddr(peer.ip()), ticket, router, stop).await;
+            match accepted {
+                Accepted::Tcp(stream, peer) => {
+                    serve(StallGuard::new(stream, stall), PeerAddr::Ip(peer.ip()), ticket, router, stop)
+                        .await;
+                }
+                Accepted::Unix(stream) => {
+                    serve(StallGuard::new(stream, stall), PeerAddr::Socket, ticket, router, stop).await;
+                }
+            }
         }
     }
-}
-
-/// Takes another port where the wanted one is taken and any will do.
-fn wanted_listener(addr: SocketAddr, any_port: bool) -> io::Result<TcpListener> {
-    match listener(addr) {
-        Err(cause) if any_port && cause.kind() == io::ErrorKind::AddrInUse => {
-            listener(SocketAddr::new(addr.ip(), 0))
-        }
-        other => other,
-    }
-}
-
-fn listener(addr: SocketAddr) -> io::Result<TcpListener> {
-    let socket = if addr.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    socket.set_reuseaddr(true)?;
-    // Accepted sockets inherit it. Left to itself the kernel would keep megabytes for a stopped reader.
-    socket.set_send_buffer_size(SEND_BUFFER)?;
-    socket.bind(addr)?;
-    socket.listen(BACKLOG)
 }
 
 async fn serve(
-    stream: StallGuard<TcpStream>,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     peer: PeerAddr,
     ticket: Arc<Ticket>,
     router: Router,
@@ -252,6 +248,7 @@ mod tests {
     use bytes::Bytes;
     use futures_util::stream;
     use tokio::io::AsyncWriteExt as _;
+    use tokio::net::TcpStream;
 
     use super::*;
 
@@ -272,7 +269,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_reader_that_stops_is_cut_and_holds_little() {
-        let listener = listener("127.0.0.1:0".parse().unwrap()).unwrap();
+        let listener = listener::port("127.0.0.1:0".parse().unwrap()).unwrap();
         let mut reader = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (stream, peer) = listener.accept().await.unwrap();
         reader.write_all(b"GET / HTTP/1.1\r\nhost: h\r\n\r\n").await.unwrap();
@@ -280,26 +277,15 @@ mod tests {
         // Returns only because the reader takes nothing: the body has no end and the socket stays open.
         let stream = StallGuard::new(stream, Duration::from_millis(50));
         let ticket = Admission::new(ConnectionLimits::default()).enter();
-        serve(stream, PeerAddr(peer.ip()), ticket, router, CancellationToken::new()).await;
+        serve(stream, PeerAddr::Ip(peer.ip()), ticket, router, CancellationToken::new()).await;
         let bytes = taken.load(Ordering::Relaxed) * CHUNK;
         assert!(bytes < 16 << 20, "{bytes} bytes were taken for a reader that read none");
         drop(reader);
     }
 
-    #[tokio::test]
-    async fn another_port_is_taken_only_where_any_will_do() {
-        let first = wanted_listener("127.0.0.1:0".parse().unwrap(), true).unwrap();
-        let taken = first.local_addr().unwrap();
-        let refused = wanted_listener(taken, false).unwrap_err();
-        assert_eq!(refused.kind(), io::ErrorKind::AddrInUse);
-        assert_ne!(wanted_listener(taken, true).unwrap().local_addr().unwrap(), taken);
-        drop(first);
-        assert_eq!(wanted_listener(taken, true).unwrap().local_addr().unwrap(), taken);
-    }
-
     #[test]
     fn an_open_address_needs_a_token() {
-        let refused = ServeError::OpenToTheNetwork("0.0.0.0:1".parse().unwrap());
+        let refused = ServeError::OpenToTheNetwork(Listen::Tcp("0.0.0.0:1".parse().unwrap()));
         assert!(refused.hint().unwrap().contains("--token-file"));
     }
 }

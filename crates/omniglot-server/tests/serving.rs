@@ -298,7 +298,7 @@ async fn a_stop_takes_no_requests_and_sends_what_is_committed_meanwhile() {
 #[tokio::test]
 async fn an_address_of_the_network_needs_a_token() {
     let daemon = Daemon::start().await;
-    let config = ServerConfig::new("0.0.0.0:0".parse().unwrap());
+    let config = ServerConfig::new(std::net::SocketAddr::from(([0, 0, 0, 0], 0)));
     let refused = Server::bind(config, daemon.hub.clone()).await.err().unwrap();
     assert!(matches!(refused, ServeError::OpenToTheNetwork(_)));
     daemon.stop().await;

@@ -21,6 +21,8 @@ pub struct Setup {
     pub program: PathBuf,
     pub args: Vec<String>,
     pub config: Option<String>,
+    /// Where it listens, if not on a free port of loopback.
+    listen: Option<String>,
     /// Variables beside, or in the place of, those that every daemon under test has.
     env: Vec<(String, String)>,
     /// The user that it runs as, if not that of the test.
@@ -34,11 +36,25 @@ const NOBODY: u32 = 65_534;
 
 impl Setup {
     pub fn new(program: impl Into<PathBuf>) -> Self {
-        Self { program: program.into(), args: vec![], config: None, env: vec![], user: None, log: None }
+        Self {
+            program: program.into(),
+            args: vec![],
+            config: None,
+            listen: None,
+            env: vec![],
+            user: None,
+            log: None,
+        }
     }
 
     pub fn config(mut self, toml: impl Into<String>) -> Self {
         self.config = Some(toml.into());
+        self
+    }
+
+    /// Lets it listen there.
+    pub fn listen(mut self, at: impl Into<String>) -> Self {
+        self.listen = Some(at.into());
         self
     }
 
@@ -99,8 +115,13 @@ impl Daemon {
         if let Some(log) = &setup.log {
             command.stderr(std::fs::File::create(log).expect("a file for the log"));
         }
+        let listen = match &setup.listen {
+            Some(at) => ["--listen", at],
+            None => ["--port", "0"],
+        };
         let mut child = command
-            .args(["serve", "--port", "0"])
+            .arg("serve")
+            .args(listen)
             .args(&setup.args)
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
@@ -115,7 +136,8 @@ impl Daemon {
         let stdout = child.stdout.take().expect("its stdout");
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line).expect("its first line");
-        let url = line.split_whitespace().find(|word| word.starts_with("http://"));
+        let is_address = |word: &&str| ["http://", "unix:"].iter().any(|scheme| word.starts_with(scheme));
+        let url = line.split_whitespace().find(is_address);
         let url = url.unwrap_or_else(|| panic!("no address in {line:?}")).to_owned();
         // An earlier program, which the benchmark compares with, keeps its token in the directory itself.
         let read = |path: &str| std::fs::read_to_string(home.path().join(path)).ok();

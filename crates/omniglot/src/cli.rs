@@ -10,9 +10,10 @@ mod sessions;
 mod tokens;
 
 use std::net::{IpAddr, Ipv4Addr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use omniglot_runtime::config::Listen;
 use omniglot_server::{AllowedHost, AllowedOrigin};
 
 use crate::completions;
@@ -159,6 +160,9 @@ pub(crate) struct ServeArgs {
     /// The port to listen on; 0 picks a free one [default: from where the address comes, else 2468]
     #[arg(long)]
     pub(crate) port: Option<u16>,
+    /// Where to listen as a whole: ADDRESS:PORT, or unix:PATH for a socket that only this user can use
+    #[arg(long, value_name = "WHERE", value_parser = parse_listen, conflicts_with_all = ["host", "port"])]
+    pub(crate) listen: Option<Listen>,
     /// Take a free port where the wanted one is taken
     #[arg(long, hide = true)]
     pub(crate) any_port: bool,
@@ -363,7 +367,7 @@ const SERVE_VARIABLES: &str = "\
 Environment:
   OMNIGLOT_HOME           The data dir, unless --data-dir says otherwise
   OMNIGLOT_CONFIG         The configuration file, unless --config says otherwise
-  OMNIGLOT_LISTEN         Where to listen, as ADDRESS:PORT
+  OMNIGLOT_LISTEN         Where to listen, as ADDRESS:PORT or unix:PATH
   OMNIGLOT_DEFAULT_AGENT  The agent to use when nobody names one
   OMNIGLOT_SANDBOX        Whether agents are told that they run in a sandbox:
                           true or false
@@ -379,6 +383,10 @@ fn parse_host(text: &str) -> Result<IpAddr, String> {
         return Ok(IpAddr::V4(Ipv4Addr::LOCALHOST));
     }
     text.parse().map_err(|_| "give an IP address, such as 127.0.0.1, ::1 or 0.0.0.0, or localhost".to_owned())
+}
+
+fn parse_listen(text: &str) -> Result<Listen, String> {
+    Listen::parse(text, Path::new(""))
 }
 
 #[cfg(test)]

@@ -74,7 +74,7 @@ impl Shown<'_> {
         self.lines.push(format!("# data dir: {}", dir.display()));
         self.lines.push(format!("# file: {}{exists}", self.file.display()));
         let variable = |name: &'static str| get(name).is_some().then_some(name);
-        let listen = config.listen.unwrap_or(serve::LISTEN).to_string();
+        let listen = config.listen.clone().unwrap_or(serve::LISTEN).to_string();
         self.value(None, "listen", Some(listen.into()), variable(env::LISTEN));
         self.token(config, variable(token::VARIABLE));
         let texts = |values: &[omniglot_runtime::config::Written]| -> Value {

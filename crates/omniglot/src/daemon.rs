@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 use anyhow::{Context as _, anyhow};
 use omniglot_agents::Registry;
-use omniglot_runtime::config::{Config, Limits, Written};
+use omniglot_runtime::config::{Config, Limits, Listen, Written};
 use omniglot_runtime::{Backlog, Deadlines, Hub, HubConfig};
 use omniglot_server::{
     AllowedHost, AllowedOrigin, ConnectionLimits, ServeError, Server, ServerConfig, Token,
@@ -27,7 +27,7 @@ use crate::usage::UsageError;
 pub(crate) struct DaemonOptions {
     pub(crate) dir: PathBuf,
     pub(crate) config: Config,
-    pub(crate) addr: SocketAddr,
+    pub(crate) listen: Listen,
     /// Whether another port will do where that one is taken.
     pub(crate) any_port: bool,
     pub(crate) token: TokenArgs,
@@ -43,7 +43,7 @@ impl DaemonOptions {
         Self {
             dir,
             config,
-            addr: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into(),
             any_port: false,
             token: TokenArgs::default(),
             allow_hosts: vec![],
@@ -70,7 +70,7 @@ impl Daemon {
         let DaemonOptions {
             dir,
             config,
-            addr,
+            listen,
             any_port,
             token,
             mut allow_hosts,
@@ -85,7 +85,7 @@ impl Daemon {
         let store = Store::open(&dir, store_options)?;
         let wanted = if temporary { token::Wanted::ByClient } else { token::Wanted::Explicitly };
         let token = token::for_daemon(&token, config.token_file.as_deref(), &dir, wanted)?;
-        token.check_length(addr.ip().to_canonical().is_loopback())?;
+        token.check_length(listen.is_local())?;
         let program = std::env::current_exe().context("this program does not find itself")?;
         let collector = config.otel_endpoint.as_ref().map(collector).transpose()?;
         let deadlines = Deadlines::of(&config.limits);
@@ -119,10 +119,10 @@ impl Daemon {
             any_port,
             connections,
             acp_clients,
-            ..ServerConfig::new(addr)
+            ..ServerConfig::new(listen)
         };
         let server = Server::bind(server_config, hub.clone()).await.map_err(with_hint)?;
-        let url = format!("http://{}", server.addr());
+        let url = server.url();
         let token_file = token.file.clone();
         store.announce(&LockHolder { pid: std::process::id(), url: url.clone(), token_file, temporary })?;
         Ok(Self { dir, url, token, store, hub, server, exporter })

@@ -1,8 +1,10 @@
 //! The variables that take precedence over the configuration file. The token's and the data directory's are
 //! read where these are resolved.
 
+use std::path::Path;
+
 use omniglot_agents::Registry;
-use omniglot_runtime::config::{Config, parse_listen};
+use omniglot_runtime::config::{Config, Listen};
 
 use crate::usage::UsageError;
 
@@ -20,7 +22,8 @@ pub(crate) fn of_environment(name: &str) -> Option<String> {
 pub(crate) fn apply(mut config: Config, get: impl Fn(&str) -> Option<String>) -> Result<Config, UsageError> {
     let refuse = |name: &str, message: &str| UsageError::new(format!("{name}: {message}"));
     if let Some(text) = get(LISTEN) {
-        config.listen = Some(parse_listen(&text).map_err(|message| refuse(LISTEN, message))?);
+        config.listen =
+            Some(Listen::parse(&text, Path::new("")).map_err(|message| refuse(LISTEN, &message))?);
     }
     if let Some(name) = get(DEFAULT_AGENT) {
         config.default_agent = Some(name);
@@ -43,7 +46,11 @@ mod tests {
     use super::*;
 
     fn with(name: &'static str, value: &'static str) -> Result<Config, String> {
-        let file = Config { listen: parse_listen("127.0.0.1:1").ok(), sandbox: true, ..Config::default() };
+        let file = Config {
+            listen: Listen::parse("127.0.0.1:1", Path::new("")).ok(),
+            sandbox: true,
+            ..Config::default()
+        };
         apply(file, |asked| (asked == name).then(|| value.to_owned())).map_err(|error| error.to_string())
     }
 
@@ -53,7 +60,10 @@ mod tests {
         assert_eq!(with(DEFAULT_AGENT, "gemini").unwrap().default_agent(), "gemini");
         assert!(!with(SANDBOX, "false").unwrap().sandbox);
         let untouched = with("OTHER", "x").unwrap();
-        assert_eq!((untouched.listen.unwrap().port(), untouched.sandbox), (1, true));
+        assert_eq!(
+            (untouched.listen.unwrap().to_string().as_str(), untouched.sandbox),
+            ("127.0.0.1:1", true)
+        );
     }
 
     #[test]

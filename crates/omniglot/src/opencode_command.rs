@@ -26,6 +26,7 @@ pub(crate) async fn run(args: OpencodeArgs) -> anyhow::Result<ExitCode> {
     let program = installed()?;
     let dir = directory(args.cwd.unwrap_or_else(|| ".".into()))?;
     let url = background(&args.data).await?;
+    refuse_socket(&url)?;
     let secret = token::for_client(&home.dir, home.config.token_file.as_deref())?;
     if let Some(agent) = &args.agent {
         refuse_stranger(&client(&url, secret.clone())?, agent).await?;
@@ -39,6 +40,16 @@ pub(crate) async fn run(args: OpencodeArgs) -> anyhow::Result<ExitCode> {
     }
     // The interface replaces this process: it gets the terminal, the signals and the exit code.
     Err(command.exec()).with_context(|| format!("{} cannot be started", program.display()))
+}
+
+fn refuse_socket(url: &str) -> Result<(), UsageError> {
+    match url.starts_with("unix:") {
+        true => Err(UsageError::new(format!(
+            "OpenCode's interface needs a port, and the daemon listens on {url}; `omniglot daemon restart --port 2468` \
+             lets it listen on one"
+        ))),
+        false => Ok(()),
+    }
 }
 
 /// Reported here it is one line; the interface would print it on a screen that it clears at once.

@@ -1,11 +1,11 @@
 //! `omniglot serve`: a daemon that runs until it is stopped.
 
 use std::io::{self, Write as _};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 
 use omniglot_runtime::Backlog;
-use omniglot_runtime::config::Config;
+use omniglot_runtime::config::{Config, Listen};
 
 use crate::cli::ServeArgs;
 use crate::daemon::{Daemon, DaemonOptions};
@@ -29,12 +29,12 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let dir = data_dir::prepare(&args.data)?;
     data_dir::warn_if_open(&dir)?;
     let config = data_dir::config(&args.data, &dir)?;
-    let addr = listen(&args, &config);
-    refuse_open_network(&args, addr)?;
+    let listen = listen(&args, &config);
+    refuse_open_network(&args, &listen)?;
     omniglot_runtime::files::take_all();
     let mut signals = StopSignals::listen()?;
     let options = DaemonOptions {
-        addr,
+        listen,
         any_port: args.any_port,
         token: args.token,
         allow_hosts: args.allow_hosts,
@@ -80,21 +80,25 @@ fn keep_memory_private() {
 }
 
 /// The default address.
-pub(crate) const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 2468);
+pub(crate) const LISTEN: Listen = Listen::Tcp(DEFAULT);
+const DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 2468);
 
-/// Returns the address to listen on: each half from the command line, else from variable or file.
-pub(crate) fn listen(args: &ServeArgs, config: &Config) -> SocketAddr {
-    let rest = config.listen.unwrap_or(LISTEN);
-    SocketAddr::new(args.host.unwrap_or(rest.ip()), args.port.unwrap_or(rest.port()))
+/// Returns the address to listen on: as a whole or each half from the command line, else from variable or file.
+pub(crate) fn listen(args: &ServeArgs, config: &Config) -> Listen {
+    let rest = match args.listen.as_ref().or(config.listen.as_ref()).unwrap_or(&LISTEN) {
+        Listen::Tcp(rest) => *rest,
+        Listen::Unix(_) if args.host.is_some() || args.port.is_some() => DEFAULT,
+        socket @ Listen::Unix(_) => return socket.clone(),
+    };
+    SocketAddr::new(args.host.unwrap_or(rest.ip()), args.port.unwrap_or(rest.port())).into()
 }
 
 /// A client of the daemon can run programs, so only this machine may do without a token.
-pub(crate) fn refuse_open_network(args: &ServeArgs, addr: SocketAddr) -> Result<(), UsageError> {
-    if args.token.no_token && !addr.ip().to_canonical().is_loopback() {
+pub(crate) fn refuse_open_network(args: &ServeArgs, listen: &Listen) -> Result<(), UsageError> {
+    if args.token.no_token && !listen.is_local() {
         return Err(UsageError::new(format!(
-            "--no-token would let everybody on the network run programs here through {}; \
+            "--no-token would let everybody on the network run programs here through {listen}; \
              leave out --no-token, or listen on 127.0.0.1",
-            addr.ip()
         )));
     }
     Ok(())
@@ -110,12 +114,13 @@ mod tests {
     fn verdict(words: &[&str]) -> Result<(), UsageError> {
         let words = ["omniglot", "serve"].iter().chain(words);
         let Command::Serve(args) = Cli::try_parse_from(words).unwrap().command else { unreachable!() };
-        refuse_open_network(&args, listen(&args, &Config::default()))
+        refuse_open_network(&args, &listen(&args, &Config::default()))
     }
 
     #[test]
     fn only_loopback_may_do_without_a_token() {
         assert!(verdict(&["--no-token"]).is_ok());
+        assert!(verdict(&["--no-token", "--listen", "unix:/o.sock"]).is_ok());
         assert!(verdict(&["--no-token", "--host", "::1"]).is_ok());
         assert!(verdict(&["--host", "0.0.0.0"]).is_ok());
         for host in ["0.0.0.0", "::", "192.168.1.2", "::ffff:10.0.0.1"] {
@@ -128,12 +133,14 @@ mod tests {
         let at = |words: &[&str], file: Option<&str>| {
             let words = ["omniglot", "serve"].iter().chain(words);
             let Command::Serve(args) = Cli::try_parse_from(words).unwrap().command else { unreachable!() };
-            let listen = file.map(|text| text.parse().unwrap());
+            let listen = file.map(|text| Listen::parse(text, std::path::Path::new("/")).unwrap());
             super::listen(&args, &Config { listen, ..Config::default() }).to_string()
         };
         assert_eq!(at(&[], None), "127.0.0.1:2468");
         assert_eq!(at(&[], Some("10.0.0.1:80")), "10.0.0.1:80");
         assert_eq!(at(&["--port", "0"], Some("10.0.0.1:80")), "10.0.0.1:0");
         assert_eq!(at(&["--host", "::1"], Some("10.0.0.1:80")), "[::1]:80");
+        assert_eq!(at(&["--listen", "unix:/o.sock"], Some("10.0.0.1:80")), "unix:/o.sock");
+        assert_eq!(at(&["--port", "80"], Some("unix:/o.sock")), "127.0.0.1:80");
     }
 }

@@ -1,6 +1,5 @@
 //! The file as it is written, and the second look at what its types alone do not guarantee.
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Component, Path, PathBuf};
 
 use indexmap::IndexMap;
@@ -10,7 +9,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::fault::{Fault, place};
-use super::{AgentConfig, Config, Files, Limits, Processes, Retention, Written};
+use super::{AgentConfig, Config, Files, Limits, Listen, Processes, Retention, Written};
 
 /// The places of what needs a second look are kept.
 #[derive(Deserialize)]
@@ -77,7 +76,7 @@ impl File {
             Written { text: value.into_inner(), path: path.to_owned(), line, column }
         };
         let config = Config {
-            listen: self.listen.map(check_listen).transpose()?,
+            listen: self.listen.map(|listen| check_listen(path, &listen)).transpose()?,
             token_file: self.token_file.map(|file| check_token_file(path, file)).transpose()?,
             allow_hosts: self.allow_hosts.into_iter().map(written).collect(),
             allow_origins: self.allow_origins.into_iter().map(written).collect(),
@@ -98,17 +97,13 @@ impl File {
     }
 }
 
-fn check_listen(listen: Spanned<String>) -> Result<SocketAddr, Fault> {
-    parse_listen(listen.get_ref()).map_err(|message| Fault::new(listen.span(), message))
+fn check_listen(path: &Path, listen: &Spanned<String>) -> Result<Listen, Fault> {
+    Listen::parse(listen.get_ref(), dir_of(path)).map_err(|message| Fault::new(listen.span(), message))
 }
 
-/// ADDRESS:PORT, where the address may be `localhost`.
-pub fn parse_listen(text: &str) -> Result<SocketAddr, &'static str> {
-    let local = text.strip_prefix("localhost:").and_then(|port| port.parse().ok());
-    let local = local.map(|port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
-    local.or_else(|| text.parse().ok()).ok_or(
-        "expected an IP address and a port, such as \"127.0.0.1:2468\", \"[::1]:2468\" or \"0.0.0.0:2468\"",
-    )
+/// Returns the directory that relative paths in the file begin at.
+fn dir_of(path: &Path) -> &Path {
+    path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Relative to the file that names it.
@@ -119,8 +114,7 @@ fn check_token_file(path: &Path, file: Spanned<String>) -> Result<PathBuf, Fault
             "expected the path of a file; leave the key out for the usual one",
         ));
     }
-    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    Ok(dir.join(file.get_ref()))
+    Ok(dir_of(path).join(file.get_ref()))
 }
 
 fn check_root(root: Spanned<String>) -> Result<PathBuf, Fault> {

@@ -21,6 +21,7 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN};
 use http::request::Parts;
 use http::uri::Authority;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
+use omniglot_runtime::config::Listen;
 use omniglot_runtime::{Caller, Hub};
 use omniglot_schema::{AuditCall, ErrorType, Scope, SessionId};
 
@@ -40,7 +41,8 @@ pub(crate) struct Access {
     token_hint: String,
     hosts: Vec<AllowedHost>,
     origins: Vec<AllowedOrigin>,
-    bound: SocketAddr,
+    /// `None` for a socket in the file system, which has no address that a `Host` could name.
+    bound: Option<SocketAddr>,
     faces: &'static [FaceAccess],
     /// Returns what a request needs.
     needs: fn(&Method, &Uri) -> Option<Needs>,
@@ -124,7 +126,7 @@ impl Access {
     /// `bound` is the address that was actually bound.
     pub(crate) fn new(
         config: &ServerConfig,
-        bound: SocketAddr,
+        bound: &Listen,
         faces: &'static [FaceAccess],
         needs: fn(&Method, &Uri) -> Option<Needs>,
         tokens: Arc<dyn NamedTokens>,
@@ -134,7 +136,10 @@ impl Access {
             token_hint: config.token_hint.clone(),
             hosts: config.allow_hosts.clone(),
             origins: config.allow_origins.clone(),
-            bound,
+            bound: match bound {
+                Listen::Tcp(addr) => Some(*addr),
+                Listen::Unix(_) => None,
+            },
             faces,
             needs,
             tokens,
@@ -195,7 +200,7 @@ impl Access {
 
     /// A page cannot turn a literal address into a name, so on all interfaces any address is accepted.
     fn is_bound_to(&self, ip: IpAddr) -> bool {
-        self.bound.ip() == ip || self.bound.ip().is_unspecified()
+        self.bound.is_some_and(|bound| bound.ip() == ip || bound.ip().is_unspecified())
     }
 
     /// Returns the origin that may read the answer; `None` for a client that is no web page.
@@ -220,7 +225,9 @@ impl Access {
         let authority = origin.split_once("://").and_then(|(_, rest)| rest.parse::<Authority>().ok());
         let ours = authority.is_some_and(|authority| {
             authority == *host
-                || (is_loopback(bare(&authority)) && authority.port_u16() == Some(self.bound.port()))
+                || self.bound.is_some_and(|bound| {
+                    is_loopback(bare(&authority)) && authority.port_u16() == Some(bound.port())
+                })
         });
         ours || self.origins.iter().any(|allowed| allowed.matches(origin))
     }
@@ -233,7 +240,7 @@ impl Access {
         if matches!(needs, Some(Needs { scope: None, .. })) {
             return Ok((Caller::stranger(), needs));
         }
-        let address = request.extensions().get::<PeerAddr>().map(|PeerAddr(ip)| *ip);
+        let address = request.extensions().get::<PeerAddr>().and_then(PeerAddr::ip);
         let caller = self.caller(request.headers(), uri, Peer::of(request))?.at(address);
         if let Some(visitor) = request.extensions().get::<Arc<dyn Visitor>>() {
             visitor.admit()?;
@@ -318,7 +325,7 @@ impl Peer {
     /// A proxy on this machine forwards other clients, and adds headers that show it.
     fn of(request: &Request) -> Self {
         let address = request.extensions().get::<PeerAddr>();
-        let near = address.is_some_and(|PeerAddr(ip)| ip.to_canonical().is_loopback());
+        let near = address.is_some_and(|peer| peer.ip().is_none_or(|ip| ip.to_canonical().is_loopback()));
         let forwarded =
             ["forwarded", "x-forwarded-for"].iter().any(|name| request.headers().contains_key(*name));
         if near && !forwarded { Self::Here } else { Self::Elsewhere }
@@ -333,7 +340,20 @@ pub(crate) trait Visitor: Send + Sync {
 
 /// The peer address of the connection, added to every request that arrives on it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct PeerAddr(pub(crate) IpAddr);
+pub(crate) enum PeerAddr {
+    Ip(IpAddr),
+    /// A client on this machine, by a socket in the file system.
+    Socket,
+}
+
+impl PeerAddr {
+    fn ip(&self) -> Option<IpAddr> {
+        match self {
+            Self::Ip(ip) => Some(*ip),
+            Self::Socket => None,
+        }
+    }
+}
 
 async fn check(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
     let response = answer(&access, request, next).await;

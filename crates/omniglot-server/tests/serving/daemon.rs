@@ -1,5 +1,6 @@
 //! A server over a real log, without agents: the test itself writes an agent's events.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -49,12 +50,12 @@ impl Daemon {
         })
         .await
         .unwrap();
-        let mut config = ServerConfig::new("127.0.0.1:0".parse().unwrap());
+        let mut config = ServerConfig::new(SocketAddr::from(([127, 0, 0, 1], 0)));
         config.token = Some(Token::new("t"));
         config.max_body = 1 << 20;
         adjust(&mut config);
         let server = Server::bind(config, hub.clone()).await.unwrap();
-        let url = format!("http://{}", server.addr());
+        let url = server.url();
         let (stop, stopped) = oneshot::channel::<()>();
         let (settled, settle) = oneshot::channel::<()>();
         let running = server.run(async move { drop(stopped.await) }, async move { drop(settle.await) });

@@ -1,8 +1,8 @@
 //! `omniglot daemon restart`: stops the daemon of the data directory and starts another at its address.
 
-use std::net::SocketAddr;
 use std::process::ExitCode;
 
+use omniglot_runtime::config::Listen;
 use omniglot_store::lock_holder;
 
 use super::{start, stop};
@@ -14,7 +14,7 @@ pub(crate) async fn restart(mut args: StartArgs) -> anyhow::Result<ExitCode> {
     let dir = data_dir::prepare(&args.serve.data)?;
     // A mistake must not leave the person without a daemon.
     let config = data_dir::config(&args.serve.data, &dir)?;
-    refuse_open_network(&args.serve, listen(&args.serve, &config))?;
+    refuse_open_network(&args.serve, &listen(&args.serve, &config))?;
     if let Some(holder) = lock_holder(&dir) {
         if config.listen.is_none() {
             keep_address(&mut args.serve, &holder.url);
@@ -26,8 +26,7 @@ pub(crate) async fn restart(mut args: StartArgs) -> anyhow::Result<ExitCode> {
 
 /// Listens where the daemon listened before, unless the options say otherwise.
 fn keep_address(args: &mut ServeArgs, url: &str) {
-    let Some(at) = url.strip_prefix("http://").and_then(|at| at.parse::<SocketAddr>().ok()) else { return };
-    if args.host.is_none() && args.port.is_none() {
-        (args.host, args.port) = (Some(at.ip()), Some(at.port()));
+    if args.host.is_none() && args.port.is_none() && args.listen.is_none() {
+        args.listen = Listen::of_url(url);
     }
 }

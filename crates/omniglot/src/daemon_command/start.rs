@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
-use std::net::SocketAddr;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -11,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow, bail, ensure};
 use omniglot_client::ClientError;
-use omniglot_runtime::config::Config;
+use omniglot_runtime::config::{Config, Listen};
 use omniglot_store::{LockHolder, lock_holder, private};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Serialize;
@@ -51,7 +50,7 @@ pub(crate) async fn start(args: &StartArgs) -> anyhow::Result<ExitCode> {
     let dir = data_dir::prepare(&args.serve.data)?;
     // A mistake in the configuration is better reported here than in a log.
     let config = data_dir::config(&args.serve.data, &dir)?;
-    refuse_open_network(&args.serve, listen(&args.serve, &config))?;
+    refuse_open_network(&args.serve, &listen(&args.serve, &config))?;
     while let Some(holder) = lock_holder(&dir) {
         let secret = token::for_client(&dir, config.token_file.as_deref())?;
         if !left(&dir, &holder).await? {
@@ -133,23 +132,43 @@ async fn already(
 
 /// Refuses when the running daemon listens at another address than the one that was given.
 fn refuse_elsewhere(args: &ServeArgs, LockHolder { pid, url, .. }: &LockHolder) -> anyhow::Result<()> {
-    let Some(at) = url.strip_prefix("http://").and_then(|at| at.parse::<SocketAddr>().ok()) else {
-        return Ok(());
+    let Some(at) = Listen::of_url(url) else { return Ok(()) };
+    let ServeArgs { host, port, listen, .. } = args;
+    let same = match (&at, listen) {
+        (at, Some(wanted)) => is_same(at, wanted),
+        // Any port is accepted for 0.
+        (Listen::Tcp(at), None) => {
+            host.is_none_or(|host| host == at.ip()) && port.is_none_or(|port| port == 0 || port == at.port())
+        }
+        (Listen::Unix(_), None) => host.is_none() && port.is_none(),
     };
-    let host = args.host.is_none_or(|host| host == at.ip());
-    // Any port is accepted for 0.
-    let port = args.port.is_none_or(|port| port == 0 || port == at.port());
     ensure!(
-        host && port,
+        same,
         "a daemon serves here already, at {url} (pid {pid}); stop it first: `omniglot daemon stop`"
     );
     Ok(())
 }
 
+fn is_same(at: &Listen, wanted: &Listen) -> bool {
+    match (at, wanted) {
+        (Listen::Tcp(at), Listen::Tcp(wanted)) if wanted.port() == 0 => at.ip() == wanted.ip(),
+        _ => at == wanted,
+    }
+}
+
 /// Refuses options that only a new daemon could apply.
 fn refuse_more(args: &ServeArgs, LockHolder { pid, url, .. }: &LockHolder) -> anyhow::Result<()> {
-    let ServeArgs { data, token, allow_hosts, allow_origins, host: _, port: _, any_port: _, detached: _ } =
-        args;
+    let ServeArgs {
+        data,
+        token,
+        allow_hosts,
+        allow_origins,
+        host: _,
+        port: _,
+        listen: _,
+        any_port: _,
+        detached: _,
+    } = args;
     let token = token.token.is_some() || token.token_file.is_some() || token.no_token;
     let more = data.config.is_some() || token || !allow_hosts.is_empty() || !allow_origins.is_empty();
     ensure!(
@@ -214,6 +233,9 @@ fn words(args: &ServeArgs, dir: &Path) -> Vec<OsString> {
     }
     if let Some(port) = args.port {
         words.extend(["--port".into(), port.to_string().into()]);
+    }
+    if let Some(listen) = &args.listen {
+        words.extend(["--listen".into(), listen.to_string().into()]);
     }
     if args.any_port {
         words.push("--any-port".into());
@@ -281,7 +303,7 @@ mod tests {
         let args = unasked(&DataDirArgs::default(), &Config::default());
         assert!(args.any_port);
         assert_eq!(listen(&args, &Config::default()), crate::serve::LISTEN);
-        let config = Config { listen: Some(([127, 0, 0, 1], 80).into()), ..Config::default() };
+        let config = Config { listen: Some(Listen::Tcp(([127, 0, 0, 1], 80).into())), ..Config::default() };
         assert!(!unasked(&DataDirArgs::default(), &config).any_port);
     }
 }

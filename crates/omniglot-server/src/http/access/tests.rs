@@ -3,6 +3,7 @@
 //! The handlers are replaced by one that always succeeds, so that an answer other than 200 can only come from the
 //! check.
 
+use std::path::Path;
 use std::sync::Mutex;
 
 use axum::routing::any;
@@ -46,9 +47,9 @@ impl NamedTokens for Scopes {
     }
 }
 
-fn config(bound: &str) -> (ServerConfig, SocketAddr) {
-    let addr = bound.parse().unwrap();
-    let mut config = ServerConfig::new(addr);
+fn config(bound: &str) -> (ServerConfig, Listen) {
+    let addr = Listen::parse(bound, Path::new("/")).unwrap();
+    let mut config = ServerConfig::new(addr.clone());
     config.token = Some(Token::new("good"));
     config.token_hint = "it is in DATA/token".into();
     config.allow_hosts = vec!["box.example".parse().unwrap()];
@@ -58,10 +59,10 @@ fn config(bound: &str) -> (ServerConfig, SocketAddr) {
 
 fn access(bound: &str) -> Access {
     let (config, addr) = config(bound);
-    with_tokens(&config, addr, Arc::new(Scopes::default()))
+    with_tokens(&config, &addr, Arc::new(Scopes::default()))
 }
 
-fn with_tokens(config: &ServerConfig, addr: SocketAddr, tokens: Arc<Scopes>) -> Access {
+fn with_tokens(config: &ServerConfig, addr: &Listen, tokens: Arc<Scopes>) -> Access {
     Access::new(config, addr, crate::faces::ACCESS, crate::faces::needs, tokens)
 }
 
@@ -88,7 +89,7 @@ async fn ask(router: &Router, method: &Method, path: &str, headers: &[(&str, &st
 }
 
 async fn ask_from(peer: &str, router: &Router, mut request: Request<Body>) -> Response {
-    request.extensions_mut().insert(PeerAddr(peer.parse().unwrap()));
+    request.extensions_mut().insert(peer.parse().map_or(PeerAddr::Socket, PeerAddr::Ip));
     router.clone().oneshot(request).await.unwrap()
 }
 
@@ -170,7 +171,7 @@ async fn a_route_that_is_not_in_the_table_is_served_to_no_lesser_token() {
 async fn every_call_that_changes_something_is_recorded_once_with_its_author_and_outcome() {
     let (config, addr) = config("127.0.0.1:2468");
     let tokens = Arc::new(Scopes::default());
-    let access = with_tokens(&config, addr, tokens.clone());
+    let access = with_tokens(&config, &addr, tokens.clone());
     let router = access.guard(Router::new().fallback(any(|| async { "yes" })));
     for (needed, method, path) in routes() {
         for (secret, who) in [("good", "admin"), ("drive", "a drive"), ("read", "a read")] {
@@ -198,7 +199,7 @@ async fn a_call_whose_client_hangs_up_is_recorded() {
     let (config, addr) = config("127.0.0.1:2468");
     let tokens = Arc::new(Scopes::default());
     let waits = Router::new().fallback(any(std::future::pending::<()>));
-    let router = with_tokens(&config, addr, tokens.clone()).guard(waits);
+    let router = with_tokens(&config, &addr, tokens.clone()).guard(waits);
     let call = ask(&router, &Method::POST, "/v1/tokens", &[("authorization", "Bearer good")]);
     assert!(futures_util::FutureExt::now_or_never(call).is_none());
     assert_eq!(tokens.calls.lock().unwrap()[0].outcome, "disconnected");
@@ -211,7 +212,7 @@ async fn a_stream_and_a_call_end_with_their_token() {
     let endless =
         || async { crate::http::event_stream::response::<std::io::Error>(futures_util::stream::pending()) };
     let streams = Router::new().route("/v1/sessions", any(endless)).fallback(any(std::future::pending::<()>));
-    let router = with_tokens(&config, addr, tokens.clone()).guard(streams);
+    let router = with_tokens(&config, &addr, tokens.clone()).guard(streams);
     let headers = [("authorization", "Bearer read")];
     let stream = ask(&router, &Method::GET, "/v1/sessions", &headers).await.into_body();
     let own =

@@ -1,0 +1,227 @@
+//! A daemon behind a socket in the file system.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use futures_util::StreamExt as _;
+use omniglot_client::{SseItem, StreamFrom};
+use omniglot_schema::{PermissionReply, UniversalEventType};
+use omniglot_testkit::daemon::{Daemon, Setup};
+use omniglot_testkit::session_driver::SessionDriver;
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::UnixStream;
+
+/// A directory for a socket.
+struct Place {
+    dir: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self { dir: TempDir::new().unwrap() }
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.dir.path().join("o.sock")
+    }
+
+    fn address(&self) -> String {
+        format!("unix:{}", self.socket().display())
+    }
+
+    fn daemon(&self) -> Daemon {
+        Setup::new(env!("CARGO_BIN_EXE_omniglot")).listen(self.address()).start()
+    }
+}
+
+/// Runs a command on the data of a home.
+fn omniglot(home: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_omniglot"));
+    command.args(args).env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", home);
+    command.env("OMNIGLOT_HOME", home.join("data")).current_dir(home).output().unwrap()
+}
+
+#[track_caller]
+fn succeeded(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[track_caller]
+fn refused(output: &Output, words: &[&str]) {
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && words.iter().all(|words| told.contains(words)), "{told}");
+}
+
+/// Returns the first bytes of an answer.
+async fn ask(socket: &Path, request: &str) -> String {
+    let mut stream = UnixStream::connect(socket).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+#[tokio::test]
+async fn sessions_work_over_a_socket_that_is_its_users_alone() {
+    let place = Place::new();
+    let mut daemon = place.daemon();
+    assert_eq!(daemon.url, place.address());
+    assert_eq!(fs::metadata(place.socket()).unwrap().permissions().mode() & 0o777, 0o600);
+    let session = SessionDriver::create(&daemon.client, "s").await;
+    session.turn("[[text:3]] [[permission]]", PermissionReply::Once).await;
+    session.history().await;
+    daemon.stop();
+    assert!(!place.socket().exists(), "removed at the end");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_over_a_socket_ends_with_the_turn_that_a_stop_ends() {
+    let place = Place::new();
+    let mut daemon = place.daemon();
+    let session = SessionDriver::create(&daemon.client, "s").await;
+    let mut stream = session.watch(StreamFrom::Start).await;
+    session.post("[[permission]]").await;
+    session.wait_for(0, |event| event.kind() == UniversalEventType::PermissionRequested).await;
+    let stopped = tokio::task::spawn_blocking(move || daemon.stop());
+    let mut kinds = vec![];
+    while let Some(item) = stream.next().await {
+        if let SseItem::Event { event, .. } = item.expect("the stream ends, it does not break") {
+            kinds.push(event.kind());
+        }
+    }
+    assert!(kinds.contains(&UniversalEventType::TurnEnded), "{kinds:?}");
+    stopped.await.unwrap();
+}
+
+#[tokio::test]
+async fn the_socket_of_a_killed_daemon_is_taken_over_and_its_sessions_go_on() {
+    let place = Place::new();
+    let mut daemon = place.daemon();
+    let session = SessionDriver::create(&daemon.client, "s").await;
+    session.turn("[[text:1]]", PermissionReply::Once).await;
+    daemon.kill();
+    assert!(place.socket().exists(), "nobody was left to remove it");
+    let daemon = daemon.restart();
+    let session = SessionDriver::of(&daemon.client, "s");
+    session.turn("[[text:1]]", PermissionReply::Once).await;
+    session.history().await;
+}
+
+#[test]
+fn the_socket_of_a_living_daemon_and_a_file_that_is_none_are_left_alone() {
+    let place = Place::new();
+    let daemon = place.daemon();
+    let other = TempDir::new().unwrap();
+    let second = omniglot(other.path(), &["serve", "--listen", &place.address()]);
+    refused(&second, &[&place.address(), "a program listens there", "choose another path"]);
+    assert!(place.socket().exists() && omniglot(daemon.home(), &["daemon", "status"]).status.success());
+
+    let file = place.dir.path().join("precious");
+    fs::write(&file, "words").unwrap();
+    let at = format!("unix:{}", file.display());
+    refused(
+        &omniglot(other.path(), &["serve", "--listen", &at]),
+        &["the file is no socket", "left as it is"],
+    );
+    assert_eq!(fs::read_to_string(&file).unwrap(), "words");
+}
+
+#[test]
+fn a_path_that_cannot_be_a_socket_is_refused_with_the_reason() {
+    let home = TempDir::new().unwrap();
+    let serve = |at: &str| omniglot(home.path(), &["serve", "--listen", at]);
+    refused(&serve("unix:/no/such/o.sock"), &["there is no directory /no/such", "mkdir -m 700"]);
+    refused(&serve(&format!("unix:/tmp/{}", "a".repeat(110))), &["at most 107 bytes"]);
+    refused(&serve("unix:"), &["expected the path of a socket"]);
+    let both = omniglot(home.path(), &["serve", "--listen", "unix:/tmp/o", "--port", "0"]);
+    refused(&both, &["--listen", "cannot be used with"]);
+}
+
+#[test]
+fn the_configuration_names_a_socket_and_all_commands_find_it() {
+    let place = Place::new();
+    let home = TempDir::new().unwrap();
+    fs::create_dir(home.path().join("data")).unwrap();
+    // A relative path begins at the directory of the file.
+    fs::write(home.path().join("data/omniglot.toml"), "listen = \"unix:o.sock\"\n").unwrap();
+    let started: Value =
+        serde_json::from_str(&succeeded(&omniglot(home.path(), &["daemon", "start", "--json"]))).unwrap();
+    let socket = home.path().join("data").canonicalize().unwrap().join("o.sock");
+    assert_eq!(started["url"], format!("unix:{}", socket.display()));
+    succeeded(&omniglot(home.path(), &["run", "--session", "s", "[[text:1]]"]));
+    assert!(succeeded(&omniglot(home.path(), &["sessions", "list"])).contains('s'));
+    let elsewhere = omniglot(home.path(), &["daemon", "start", "--listen", &place.address()]);
+    refused(&elsewhere, &["a daemon serves here already", "o.sock"]);
+    succeeded(&omniglot(
+        home.path(),
+        &["daemon", "start", "--listen", &format!("unix:{}", socket.display())],
+    ));
+    // Without a word about the address a restart keeps it, wherever the daemon was told to listen.
+    succeeded(&omniglot(home.path(), &["daemon", "restart"]));
+    assert!(socket.exists());
+    succeeded(&omniglot(home.path(), &["daemon", "stop"]));
+    assert!(!socket.exists());
+}
+
+#[test]
+fn a_restart_keeps_the_socket_of_the_command_line() {
+    let place = Place::new();
+    let home = TempDir::new().unwrap();
+    succeeded(&omniglot(home.path(), &["daemon", "start", "--listen", &place.address()]));
+    let told = succeeded(&omniglot(home.path(), &["daemon", "restart"]));
+    assert!(told.contains(&place.address()), "{told}");
+    succeeded(&omniglot(home.path(), &["daemon", "stop"]));
+}
+
+#[tokio::test]
+async fn a_client_on_a_socket_needs_the_token_and_a_name_of_this_machine() {
+    let place = Place::new();
+    let daemon = place.daemon();
+    let request = |host: &str, token: &str| {
+        format!("GET /v1/sessions HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{token}\r\n")
+    };
+    let token = format!("Authorization: Bearer {}\r\n", daemon.token);
+    let answered = ask(&place.socket(), &request("localhost", &token)).await;
+    assert!(answered.starts_with("HTTP/1.1 200 "), "{answered}");
+    let stranger = ask(&place.socket(), &request("localhost", "")).await;
+    assert!(stranger.starts_with("HTTP/1.1 401 ") && stranger.contains("omniglot config show"), "{stranger}");
+    // A proxy may pass on what a page in a browser has said.
+    let forwarded = ask(&place.socket(), &request("rebound.example", &token)).await;
+    assert!(forwarded.starts_with("HTTP/1.1 403 ") && forwarded.contains("--allow-host"), "{forwarded}");
+    let page =
+        ask(&place.socket(), &request("localhost", &format!("{token}Origin: http://localhost:2468\r\n")))
+            .await;
+    assert!(page.starts_with("HTTP/1.1 403 ") && page.contains("--allow-origin"), "{page}");
+}
+
+#[test]
+fn curl_reads_over_the_socket() {
+    let place = Place::new();
+    let daemon = place.daemon();
+    let curl = Command::new("curl")
+        .args(["-sS", "-H", &format!("Authorization: Bearer {}", daemon.token), "--unix-socket"])
+        .args([place.socket().as_os_str(), "http://localhost/v1/sessions".as_ref()])
+        .output()
+        .unwrap();
+    assert!(succeeded(&curl).contains("\"sessions\":[]"), "{curl:?}");
+}
+
+#[tokio::test]
+async fn silent_connections_to_a_socket_keep_nobody_out() {
+    let place = Place::new();
+    let setup = Setup::new(env!("CARGO_BIN_EXE_omniglot")).listen(place.address());
+    let daemon = setup.config("[limits]\nunauthenticated_connections = 4\n").start();
+    let mut silent = vec![];
+    for _ in 0..20 {
+        silent.push(UnixStream::connect(place.socket()).await.unwrap());
+    }
+    for connection in silent.iter_mut().take(16) {
+        assert_eq!(connection.read(&mut [0; 1]).await.unwrap_or(0), 0);
+    }
+    daemon.client.health().await.unwrap();
+}
