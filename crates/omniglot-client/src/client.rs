@@ -14,22 +14,21 @@ use omniglot_schema::{
     UniversalEventType,
 };
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
-use reqwest::{Method, RequestBuilder, Response, Url};
+use reqwest::{Method, Response, Url};
 use serde::de::DeserializeOwned;
 
+use crate::call::{Call, Transport};
 use crate::error::ClientError;
 use crate::stream::{EventStream, FrameStream};
+use crate::tls::Trust;
 
 /// The timeout for connecting to a daemon, and for its health and status.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The name by which a daemon behind a socket in the file system is called.
-const HOST_OF_A_SOCKET: &str = "http://localhost/";
-
 /// The client of one daemon. Cheap to clone.
 #[derive(Clone)]
 pub struct Client {
-    http: reqwest::Client,
+    transport: Transport,
     base: Url,
     token: Option<String>,
 }
@@ -76,21 +75,15 @@ pub enum StreamFrom {
 }
 
 impl Client {
-    /// `base_url` such as `http://127.0.0.1:2468` or `unix:/run/omniglot.sock`.
-    pub fn new(base_url: &str, token: Option<String>) -> Result<Self, ClientError> {
-        // A proxy cannot reach a daemon on loopback, and must not see the token.
-        let mut http =
-            reqwest::Client::builder().tcp_nodelay(true).no_proxy().connect_timeout(CONNECT_TIMEOUT);
-        let base = match base_url.strip_prefix("unix:").filter(|path| path.starts_with('/')) {
-            Some(path) => {
-                http = http.unix_socket(path);
-                Url::parse(HOST_OF_A_SOCKET)
-            }
-            None => Url::parse(base_url),
-        };
-        let base = base.ok().filter(|url| !url.cannot_be_a_base());
-        let base = base.ok_or_else(|| ClientError::Url(base_url.to_owned()))?;
-        Ok(Self { http: http.build()?, base, token })
+    /// `address` such as `http://127.0.0.1:2468`, `unix:/run/omniglot.sock` or `https://box.example.com:2468`.
+    pub fn new(address: &str, token: Option<String>) -> Result<Self, ClientError> {
+        Self::trusting(address, token, Trust::default())
+    }
+
+    /// As [`Self::new`]; of daemons that speak TLS, believes those that `trust` says.
+    pub fn trusting(address: &str, token: Option<String>, trust: Trust) -> Result<Self, ClientError> {
+        let (transport, base) = Transport::to(address, trust)?;
+        Ok(Self { transport, base, token })
     }
 
     /// Answered at once by a daemon that works.
@@ -374,21 +367,16 @@ impl Client {
         accepted(self.post_to(id, &["terminate"]).send().await?).await.map(drop)
     }
 
-    fn get(&self, path: &[&str]) -> RequestBuilder {
+    fn get(&self, path: &[&str]) -> Call {
         self.request(Method::GET, path, &[])
     }
 
-    fn post_to(&self, id: &SessionId, rest: &[&str]) -> RequestBuilder {
+    fn post_to(&self, id: &SessionId, rest: &[&str]) -> Call {
         let path = [&["v1", "sessions", id.as_str()], rest].concat();
         self.request(Method::POST, &path, &[])
     }
 
-    pub(crate) fn request(
-        &self,
-        method: Method,
-        path: &[&str],
-        query: &[(&str, Option<String>)],
-    ) -> RequestBuilder {
+    pub(crate) fn request(&self, method: Method, path: &[&str], query: &[(&str, Option<String>)]) -> Call {
         let mut url = self.base.clone();
         // Never an error: `new` has checked that this address can have a path.
         if let Ok(mut segments) = url.path_segments_mut() {
@@ -399,7 +387,7 @@ impl Client {
                 url.query_pairs_mut().append_pair(name, value);
             }
         }
-        let request = self.http.request(method, url);
+        let request = self.transport.call(method, url);
         match &self.token {
             Some(token) => request.bearer_auth(token),
             None => request,
@@ -407,7 +395,7 @@ impl Client {
     }
 }
 
-fn with_key(request: RequestBuilder, key: Option<&str>) -> RequestBuilder {
+fn with_key(request: Call, key: Option<&str>) -> Call {
     match key {
         Some(key) => request.header("idempotency-key", key),
         None => request,
@@ -456,15 +444,12 @@ mod tests {
         let client = Client::new("http://h:1/below/", None).unwrap();
         let request =
             client.request(Method::GET, &["v1", "agents", "a/b c"], &[("agent", Some("ä&b".into()))]);
-        assert_eq!(
-            request.build().unwrap().url().as_str(),
-            "http://h:1/below/v1/agents/a%2Fb%20c?agent=%C3%A4%26b"
-        );
+        assert_eq!(request.url().as_str(), "http://h:1/below/v1/agents/a%2Fb%20c?agent=%C3%A4%26b");
     }
 
     #[test]
     fn what_is_no_address_is_refused() {
-        for bad in ["", "127.0.0.1:1", "mailto:a@b", "unix:", "unix:o.sock"] {
+        for bad in ["", "127.0.0.1:1", "mailto:a@b", "unix:", "unix:o.sock", "ftp://h/"] {
             assert!(matches!(Client::new(bad, None), Err(ClientError::Url(_))), "{bad}");
         }
     }

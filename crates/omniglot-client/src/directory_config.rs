@@ -1,8 +1,9 @@
 //! The MCP servers and skills that are configured for the sessions of a directory.
 
 use omniglot_schema::{McpServerConfig, SkillsConfig};
-use reqwest::{Method, RequestBuilder};
+use reqwest::Method;
 
+use crate::call::Call;
 use crate::client::{Client, accepted, read};
 use crate::error::ClientError;
 
@@ -45,12 +46,12 @@ impl Client {
         accepted(self.skills(Method::DELETE, directory, name).send().await?).await.map(drop)
     }
 
-    fn mcp(&self, method: Method, directory: &str, name: &str) -> RequestBuilder {
+    fn mcp(&self, method: Method, directory: &str, name: &str) -> Call {
         let query = [("directory", Some(directory.to_owned())), ("mcpName", Some(name.to_owned()))];
         self.request(method, &["v1", "config", "mcp"], &query)
     }
 
-    fn skills(&self, method: Method, directory: &str, name: &str) -> RequestBuilder {
+    fn skills(&self, method: Method, directory: &str, name: &str) -> Call {
         let query = [("directory", Some(directory.to_owned())), ("skillName", Some(name.to_owned()))];
         self.request(method, &["v1", "config", "skills"], &query)
     }

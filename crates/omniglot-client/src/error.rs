@@ -1,9 +1,14 @@
 //! The errors between a client and the daemon.
 
+use std::path::PathBuf;
+
 use omniglot_schema::ProblemDetails;
 use reqwest::StatusCode;
 
 use crate::client::CONNECT_TIMEOUT;
+
+/// The reason why a request could not be made or answered.
+type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
@@ -12,10 +17,10 @@ pub enum ClientError {
     Problem(Box<ProblemDetails>),
     /// No process listens, or the network is down. Nothing was sent.
     #[error("cannot reach the daemon")]
-    Connect(#[source] reqwest::Error),
+    Connect(#[source] Cause),
     /// The connection broke during the exchange.
     #[error("the connection to the daemon broke")]
-    Transport(#[source] reqwest::Error),
+    Transport(#[source] Cause),
     /// Not even a heartbeat or the answer to a health check arrived in time.
     #[error("the daemon has been silent for {0} s")]
     Silent(u64),
@@ -26,9 +31,19 @@ pub enum ClientError {
     Unexpected(StatusCode),
     #[error("`{0}` is not the address of a daemon")]
     Url(String),
+    #[error("the authorities in {} cannot be used: {reason}", path.display())]
+    Authorities { path: PathBuf, reason: String },
+    #[error("no file with the authorities that this system trusts was found; OMNIGLOT_CA names one")]
+    NoAuthorities,
+    #[error("TLS cannot be used")]
+    Tls(#[source] Cause),
 }
 
 impl ClientError {
+    pub(crate) fn tls(error: tokio_rustls::rustls::Error) -> Self {
+        Self::Tls(error.into())
+    }
+
     pub fn problem(&self) -> Option<&ProblemDetails> {
         match self {
             Self::Problem(problem) => Some(problem),
@@ -49,11 +64,11 @@ impl ClientError {
 impl From<reqwest::Error> for ClientError {
     fn from(error: reqwest::Error) -> Self {
         if error.is_connect() {
-            Self::Connect(error)
+            Self::Connect(error.into())
         } else if error.is_timeout() {
             Self::Silent(CONNECT_TIMEOUT.as_secs())
         } else {
-            Self::Transport(error)
+            Self::Transport(error.into())
         }
     }
 }

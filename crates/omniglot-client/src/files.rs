@@ -6,8 +6,9 @@ use omniglot_schema::{
     SessionId,
 };
 use reqwest::header::CONTENT_TYPE;
-use reqwest::{Body, Method, RequestBuilder};
+use reqwest::{Body, Method};
 
+use crate::call::Call;
 use crate::client::{Client, accepted, read};
 use crate::error::ClientError;
 
@@ -82,13 +83,7 @@ impl Client {
         read(request.header(CONTENT_TYPE, OCTETS).body(archive).send().await?).await
     }
 
-    fn fs(
-        &self,
-        method: Method,
-        route: &str,
-        session: Option<&SessionId>,
-        path: Option<&str>,
-    ) -> RequestBuilder {
+    fn fs(&self, method: Method, route: &str, session: Option<&SessionId>, path: Option<&str>) -> Call {
         let query = [("path", path.map(str::to_owned)), ("session_id", session.map(ToString::to_string))];
         self.request(method, &["v1", "fs", route], &query)
     }

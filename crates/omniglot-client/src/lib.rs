@@ -4,6 +4,7 @@
 //! with the id of the last event.
 
 mod acp;
+mod call;
 mod client;
 mod directory_config;
 mod error;
@@ -11,6 +12,7 @@ mod files;
 mod processes;
 mod sse;
 mod stream;
+mod tls;
 
 pub use acp::AcpMessage;
 pub use client::{Client, EventsQuery, Receipt, SessionFilter, StreamFrom};
@@ -18,3 +20,4 @@ pub use error::ClientError;
 pub use processes::ProcessLogsQuery;
 pub use sse::{SseFrame, SseParser};
 pub use stream::{EventStream, FrameStream, SseItem};
+pub use tls::Trust;

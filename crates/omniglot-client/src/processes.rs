@@ -7,8 +7,9 @@ use omniglot_schema::{
     ProcessListResponse, ProcessLogsResponse, ProcessLogsStream, ProcessRunRequest, ProcessRunResponse,
     ProcessTerminalSize,
 };
-use reqwest::{Method, RequestBuilder};
+use reqwest::Method;
 
+use crate::call::Call;
 use crate::client::{Client, accepted, read};
 use crate::error::ClientError;
 use crate::stream::FrameStream;
@@ -109,7 +110,7 @@ impl Client {
         read(self.processes(Method::POST, &[id, name], &query).send().await?).await
     }
 
-    fn logs(&self, id: &str, query: ProcessLogsQuery, follow: bool) -> Result<RequestBuilder, ClientError> {
+    fn logs(&self, id: &str, query: ProcessLogsQuery, follow: bool) -> Result<Call, ClientError> {
         let stream = query.stream.map(serde_json::to_value).transpose()?;
         let query = [
             ("stream", stream.and_then(|stream| stream.as_str().map(str::to_owned))),
@@ -120,7 +121,7 @@ impl Client {
         Ok(self.processes(Method::GET, &[id, "logs"], &query))
     }
 
-    fn processes(&self, method: Method, rest: &[&str], query: &[(&str, Option<String>)]) -> RequestBuilder {
+    fn processes(&self, method: Method, rest: &[&str], query: &[(&str, Option<String>)]) -> Call {
         self.request(method, &[&["v1", "processes"], rest].concat(), query)
     }
 }

@@ -34,6 +34,8 @@ pub const FILE_NAME: &str = "omniglot.toml";
 pub struct Config {
     /// Where to listen, unless the command line says otherwise.
     pub listen: Option<Listen>,
+    /// The certificate and key of a port that speaks TLS.
+    pub tls: Option<TlsFiles>,
     /// The file that holds the token; an absolute path, or one relative to where the daemon is started.
     pub token_file: Option<PathBuf>,
     /// Names in `Host` that are let in; checked by those who know what can match.
@@ -52,6 +54,13 @@ pub struct Config {
     pub limits: Limits,
     pub retention: Retention,
     pub processes: Processes,
+}
+
+/// The files of a daemon that speaks TLS, in PEM; absolute paths, or relative to where the daemon is started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsFiles {
+    pub cert: PathBuf,
+    pub key: PathBuf,
 }
 
 /// The files that are served without a session.

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::http::access::Visitor;
@@ -53,6 +54,7 @@ pub(crate) struct Ticket {
     number: u64,
     is_admitted: AtomicBool,
     cut_off: CancellationToken,
+    entered: Instant,
 }
 
 impl Admission {
@@ -72,7 +74,8 @@ impl Admission {
         present.last += 1;
         let number = present.last;
         present.strangers.insert(number, cut_off.clone());
-        Arc::new(Ticket { admission: self.clone(), number, is_admitted: AtomicBool::new(false), cut_off })
+        let (is_admitted, entered) = (AtomicBool::new(false), Instant::now());
+        Arc::new(Ticket { admission: self.clone(), number, is_admitted, cut_off, entered })
     }
 
     fn present(&self) -> MutexGuard<'_, Present> {
@@ -88,7 +91,7 @@ impl Ticket {
 
     /// Resolves when the connection has lasted too long without a valid token.
     pub(crate) async fn overdue(&self) {
-        tokio::time::sleep(STRANGER_TIMEOUT).await;
+        tokio::time::sleep_until(self.entered + STRANGER_TIMEOUT).await;
         if self.is_admitted.load(Ordering::Relaxed) {
             std::future::pending::<()>().await;
         }

@@ -10,12 +10,15 @@ use subtle::ConstantTimeEq as _;
 
 use crate::admission::ConnectionLimits;
 use crate::http::allow::{AllowedHost, AllowedOrigin};
+use crate::listen::Tls;
 
 #[derive(Debug, Clone)]
 pub struct ServerConfig {
     pub listen: Listen,
     /// Whether another port will do where that one is taken.
     pub any_port: bool,
+    /// The certificate of a port; without one it speaks plain HTTP.
+    pub tls: Option<Tls>,
     /// `None` opens every route; only allowed on loopback.
     pub token: Option<Token>,
     /// Where a client finds the token, told to those on this machine who come without it.
@@ -40,6 +43,7 @@ impl ServerConfig {
         Self {
             listen: listen.into(),
             any_port: false,
+            tls: None,
             token: None,
             token_hint: "start the request with the header `Authorization: Bearer <token>`".into(),
             allow_hosts: vec![],

@@ -15,4 +15,4 @@ pub use admission::ConnectionLimits;
 pub use config::{ServerConfig, Token};
 pub use faces::openapi;
 pub use http::allow::{AllowedHost, AllowedOrigin, NeverMatches};
-pub use listen::{ServeError, Server, SocketError};
+pub use listen::{ServeError, Server, SocketError, Tls, TlsError};

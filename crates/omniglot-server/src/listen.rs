@@ -4,6 +4,7 @@
 //! stall guard below HTTP, and a stop that ends event streams only after what ended their turns was sent.
 
 mod listener;
+mod tls;
 mod unix_socket;
 
 use std::convert::Infallible;
@@ -33,6 +34,7 @@ use crate::http::metrics::HttpMetrics;
 use crate::http::stall::StallGuard;
 
 use listener::{Accepted, Listener};
+pub use tls::{Tls, TlsError};
 pub use unix_socket::SocketError;
 
 /// The bytes of a response that hyper may buffer; a stopped reader costs little more than this.
@@ -85,6 +87,7 @@ pub struct Server {
     router: Router,
     stop: Stop,
     stall: Duration,
+    tls: Option<Tls>,
     admission: Arc<Admission>,
 }
 
@@ -107,6 +110,8 @@ impl Server {
             |cause: io::Error| ServeError::Listen { at: config.listen.clone(), cause: cause.into() };
         let at = listener.taken().map_err(unknown)?;
         let stop = Stop::default();
+        // Nobody reads along on a socket that only its user can use.
+        let tls = config.tls.clone().filter(|_| matches!(at, Listen::Tcp(_)));
         let ServerConfig { max_body, stall, heartbeat, acp_clients, .. } = config;
         let limits = Limits { max_body, stall, heartbeat, acp_clients };
         let http = Arc::new(HttpMetrics::default());
@@ -117,12 +122,13 @@ impl Server {
         let access = Access::new(&config, &at, faces::ACCESS, faces::needs, tokens);
         let router = access.counting(http).showing(screen).guard(router);
         let admission = Admission::new(config.connections);
-        Ok(Self { listener, at, router, stop, stall, admission })
+        Ok(Self { listener, at, router, stop, stall, tls, admission })
     }
 
     /// Returns the address that was really taken, as clients name it.
     pub fn url(&self) -> String {
         match &self.at {
+            Listen::Tcp(addr) if self.tls.is_some() => format!("https://{addr}"),
             Listen::Tcp(addr) => format!("http://{addr}"),
             socket @ Listen::Unix(_) => socket.to_string(),
         }
@@ -160,19 +166,42 @@ impl Server {
 
     fn connection(&self, accepted: Accepted) -> impl Future<Output = ()> + Send + 'static {
         let (router, stop, stall) = (self.router.clone(), self.stop.requests.clone(), self.stall);
-        let ticket = self.admission.enter();
+        let (ticket, tls) = (self.admission.enter(), self.tls.clone());
         async move {
-            match accepted {
-                Accepted::Tcp(stream, peer) => {
-                    serve(StallGuard::new(stream, stall), PeerAddr::Ip(peer.ip()), ticket, router, stop)
-                        .await;
-                }
-                Accepted::Unix(stream) => {
+            match (accepted, tls) {
+                (Accepted::Unix(stream), _) => {
                     serve(StallGuard::new(stream, stall), PeerAddr::Socket, ticket, router, stop).await;
+                }
+                (Accepted::Tcp(stream, peer), None) => {
+                    let stream = StallGuard::new(stream, stall);
+                    serve(stream, PeerAddr::Ip(peer.ip()), ticket, router, stop).await;
+                }
+                (Accepted::Tcp(stream, peer), Some(tls)) => {
+                    if let Some(stream) = begun(tls.handshake(stream, stall), &ticket, &stop).await {
+                        serve(stream, PeerAddr::Ip(peer.ip()), ticket, router, stop).await;
+                    }
                 }
             }
         }
     }
+}
+
+/// Waits for the handshake of a connection, for no longer than for a token; `None` for one that ends with it.
+async fn begun<S>(
+    handshake: impl Future<Output = io::Result<Option<S>>>,
+    ticket: &Ticket,
+    stop: &CancellationToken,
+) -> Option<S> {
+    let begun = tokio::select! {
+        begun = handshake => begun,
+        () = stop.cancelled() => return None,
+        () = ticket.cut_off() => return None,
+        () = ticket.overdue() => return None,
+    };
+    begun.unwrap_or_else(|error| {
+        tracing::debug!(%error, "a handshake failed");
+        None
+    })
 }
 
 async fn serve(
@@ -281,6 +310,17 @@ mod tests {
         let bytes = taken.load(Ordering::Relaxed) * CHUNK;
         assert!(bytes < 16 << 20, "{bytes} bytes were taken for a reader that read none");
         drop(reader);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_handshake_that_never_ends_takes_no_longer_than_a_token_may() {
+        let ticket = Admission::new(ConnectionLimits::default()).enter();
+        let before = tokio::time::Instant::now();
+        let endless = std::future::pending::<io::Result<Option<()>>>();
+        assert!(begun(endless, &ticket, &CancellationToken::new()).await.is_none());
+        let taken = before.elapsed();
+        ticket.overdue().await;
+        assert_eq!(before.elapsed(), taken, "the time of the request that follows is not counted anew");
     }
 
     #[test]

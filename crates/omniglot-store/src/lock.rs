@@ -26,6 +26,9 @@ pub struct LockHolder {
     /// The path of the token that the daemon requires, if the token is in a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_file: Option<PathBuf>,
+    /// The SHA-256 of the certificate that the daemon shows, if it speaks TLS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<String>,
     /// Whether the daemon is a command that serves for as long as it works itself: nobody starts it again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub temporary: bool,

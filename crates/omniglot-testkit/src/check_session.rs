@@ -3,7 +3,7 @@
 //!
 //! The rules and schemas themselves are `validate.rs`; starting daemons is `daemon.rs`.
 
-use omniglot_client::{Client, EventsQuery, SessionFilter};
+use omniglot_client::{Client, EventsQuery, SessionFilter, Trust};
 use omniglot_schema::{SessionDetail, SessionId, UniversalEvent};
 use omniglot_timeline::Fold;
 use omniglot_timeline::check::Allow;
@@ -27,17 +27,17 @@ pub async fn session(client: &Client, id: &SessionId, allow: Allow) -> Vec<Unive
 
 /// Checks every session of the daemon at `url`. Called at the end of a test, from inside its runtime or none.
 pub fn all_sessions(url: &str, token: &str) {
-    all_sessions_but(url, token, ANY_SESSION);
+    all_sessions_but(url, token, &Trust::default(), ANY_SESSION);
 }
 
-/// As [`all_sessions`], with another allowance.
-pub fn all_sessions_but(url: &str, token: &str, allow: Allow) {
-    let (url, token) = (url.to_owned(), token.to_owned());
+/// As [`all_sessions`], of a daemon that may speak TLS, and with another allowance.
+pub fn all_sessions_but(url: &str, token: &str, trust: &Trust, allow: Allow) {
+    let (url, token, trust) = (url.to_owned(), token.to_owned(), trust.clone());
     // The test's own runtime waits for this thread: neither it nor a connection of its client can be used.
     let judge = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
-            let client = Client::new(&url, Some(token)).expect("a client");
+            let client = Client::trusting(&url, Some(token), trust).expect("a client");
             for info in client.list(&SessionFilter::default()).await.expect("the sessions") {
                 session(&client, &info.session_id, allow).await;
             }

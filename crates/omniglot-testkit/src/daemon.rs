@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use omniglot_client::Client;
+use omniglot_client::{Client, Trust};
 use omniglot_timeline::check::Allow;
 use tempfile::TempDir;
 
 use crate::check_session;
+use crate::tls::TlsFiles;
 
 /// The settings of a daemon under test.
 pub struct Setup {
@@ -23,6 +24,8 @@ pub struct Setup {
     pub config: Option<String>,
     /// Where it listens, if not on a free port of loopback.
     listen: Option<String>,
+    /// The daemons that its clients believe.
+    trust: Trust,
     /// Variables beside, or in the place of, those that every daemon under test has.
     env: Vec<(String, String)>,
     /// The user that it runs as, if not that of the test.
@@ -41,6 +44,7 @@ impl Setup {
             args: vec![],
             config: None,
             listen: None,
+            trust: Trust::default(),
             env: vec![],
             user: None,
             log: None,
@@ -55,6 +59,15 @@ impl Setup {
     /// Lets it listen there.
     pub fn listen(mut self, at: impl Into<String>) -> Self {
         self.listen = Some(at.into());
+        self
+    }
+
+    /// Lets it speak TLS with the certificate of these files.
+    pub fn tls(mut self, files: &TlsFiles) -> Self {
+        for (option, name) in [("--tls-cert", "cert.pem"), ("--tls-key", "key.pem")] {
+            self.args.extend([option.to_owned(), files.path(name).display().to_string()]);
+        }
+        self.trust = Trust::Authorities(files.path("ca.pem"));
         self
     }
 
@@ -136,14 +149,15 @@ impl Daemon {
         let stdout = child.stdout.take().expect("its stdout");
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line).expect("its first line");
-        let is_address = |word: &&str| ["http://", "unix:"].iter().any(|scheme| word.starts_with(scheme));
+        let is_address =
+            |word: &&str| ["http://", "https://", "unix:"].iter().any(|scheme| word.starts_with(scheme));
         let url = line.split_whitespace().find(is_address);
         let url = url.unwrap_or_else(|| panic!("no address in {line:?}")).to_owned();
         // An earlier program, which the benchmark compares with, keeps its token in the directory itself.
         let read = |path: &str| std::fs::read_to_string(home.path().join(path)).ok();
         let token = ["data/private/token", "data/token"].into_iter().find_map(read).expect("its token");
         let token = token.trim().to_owned();
-        let client = Client::new(&url, Some(token.clone())).expect("a client");
+        let client = Client::trusting(&url, Some(token.clone()), setup.trust.clone()).expect("a client");
         Self { setup, home: Some(home), child, allow: check_session::ANY_SESSION, url, token, client }
     }
 
@@ -210,7 +224,7 @@ impl Drop for Daemon {
         // The daemon ends also when a session fails the check; no process may outlive a test.
         let verdict = (!std::thread::panicking()).then(|| {
             catch_unwind(AssertUnwindSafe(|| {
-                check_session::all_sessions_but(&self.url, &self.token, self.allow)
+                check_session::all_sessions_but(&self.url, &self.token, &self.setup.trust, self.allow)
             }))
         });
         let below = self.descendants();

@@ -20,4 +20,5 @@ pub mod sdk;
 pub mod session_driver;
 pub mod skills;
 pub mod terminal;
+pub mod tls;
 pub mod validate;

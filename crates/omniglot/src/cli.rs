@@ -166,6 +166,14 @@ pub(crate) struct ServeArgs {
     /// Take a free port where the wanted one is taken
     #[arg(long, hide = true)]
     pub(crate) any_port: bool,
+    /// Speak TLS with the certificate in this file, in PEM, and with those that lead to its authority
+    ///
+    /// [default: `tls.cert` of the configuration, else plain HTTP]
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// The key of that certificate, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) data: DataDirArgs,
     #[command(flatten)]

@@ -47,6 +47,9 @@ fn check(args: &ConfigCheckArgs) -> anyhow::Result<ExitCode> {
 fn check_access(config: &Config) -> Result<(), UsageError> {
     parsed::<AllowedHost>(&config.allow_hosts)?;
     parsed::<AllowedOrigin>(&config.allow_origins)?;
+    if let Some(files) = &config.tls {
+        serve::load(files)?;
+    }
     Ok(())
 }
 
@@ -86,6 +89,12 @@ impl Shown<'_> {
         self.value(None, "default_agent", agent, variable(env::DEFAULT_AGENT));
         self.value(None, "sandbox", Some(config.sandbox.into()), variable(env::SANDBOX));
         self.value(None, "snapshots", Some((!config.no_snapshots).into()), None);
+        if let Some(tls) = &config.tls {
+            self.lines.push("\n[tls]".into());
+            for (key, path) in [("cert", &tls.cert), ("key", &tls.key)] {
+                self.value(Some("tls"), key, Some(path.to_string_lossy().into_owned().into()), None);
+            }
+        }
         self.lines.push("\n[files]".into());
         let roots: Vec<String> =
             config.files.roots.iter().map(|path| path.to_string_lossy().into_owned()).collect();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail, ensure};
-use omniglot_client::{Client, ClientError};
+use omniglot_client::{Client, ClientError, Trust};
 use omniglot_runtime::config::Config;
 use omniglot_runtime::{Backlog, Hub};
 use omniglot_schema::ErrorType;
@@ -17,7 +17,7 @@ use crate::cli::DataDirArgs;
 use crate::daemon::{Daemon, DaemonOptions};
 use crate::signals::StopSignals;
 use crate::usage::UsageError;
-use crate::{data_dir, print, token};
+use crate::{data_dir, env, print, token};
 
 /// The number of attempts of a command to find a daemon again after a loss.
 pub(crate) const ATTEMPTS: usize = 5;
@@ -36,6 +36,37 @@ pub(crate) struct Home {
     pub(crate) config: Config,
     /// The file that was given with `--config`.
     given: Option<PathBuf>,
+    elsewhere: Option<Elsewhere>,
+}
+
+/// The daemon that the environment names, in the place of the data directory's own.
+#[derive(Clone)]
+struct Elsewhere {
+    url: String,
+    client: Client,
+}
+
+impl Elsewhere {
+    /// Only the token of the environment is shown to it: the one of the data directory is for another daemon.
+    fn of_environment() -> anyhow::Result<Option<Self>> {
+        let Some(url) = env::of_environment(env::URL) else { return Ok(None) };
+        let trust = env::of_environment(env::CA).map(|file| Trust::Authorities(file.into()));
+        let secret = token::from_environment()?.map(token::Secret::into_text);
+        let client = Client::trusting(&url, secret, trust.unwrap_or_default());
+        let client = client.map_err(|error| UsageError::new(format!("{}: {error}", env::URL)))?;
+        Ok(Some(Self { url, client }))
+    }
+
+    async fn connect(&self) -> Result<Connection, ClientError> {
+        self.client.health().await?;
+        Ok(Connection { client: self.client.clone(), temporary: false, own: None })
+    }
+}
+
+impl std::fmt::Debug for Elsewhere {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Elsewhere").field(&self.url).finish()
+    }
 }
 
 /// A connection to a daemon, which may run in this process.
@@ -56,11 +87,15 @@ impl Home {
     pub(crate) fn of(args: &DataDirArgs) -> anyhow::Result<Self> {
         let dir = data_dir::prepare(args)?;
         let config = data_dir::config(args, &dir)?;
-        Ok(Self { dir, config, given: args.config.clone() })
+        Ok(Self { dir, config, given: args.config.clone(), elsewhere: Elsewhere::of_environment()? })
     }
 
     /// `backlog` applies where the daemon is this process.
     pub(crate) async fn connect(&self, backlog: Backlog) -> anyhow::Result<Connection> {
+        if let Some(elsewhere) = &self.elsewhere {
+            let unreached = || format!("no daemon answers at {} ({})", elsewhere.url, env::URL);
+            return elsewhere.connect().await.with_context(unreached);
+        }
         let deadline = Instant::now() + CONNECT_TIMEOUT;
         loop {
             if let Some(connection) = self.running().await? {
@@ -102,8 +137,11 @@ impl Home {
     /// Returns the daemon that owns the directory, if it can be reached. A daemon that hangs is an error:
     /// waiting would not help.
     pub(crate) async fn running(&self) -> anyhow::Result<Option<Connection>> {
+        if let Some(elsewhere) = &self.elsewhere {
+            return Ok(elsewhere.connect().await.ok());
+        }
         let Some(holder) = lock_holder(&self.dir) else { return Ok(None) };
-        let client = client(&holder.url, token::for_client(&self.dir, self.config.token_file.as_deref())?)?;
+        let client = client(&holder, token::for_client(&self.dir, self.config.token_file.as_deref())?)?;
         match client.health().await {
             Ok(_) => Ok(Some(Connection { client, temporary: holder.temporary, own: None })),
             Err(error @ ClientError::Silent(_)) => bail!(mute(&holder, &self.dir, &error)),
@@ -128,7 +166,8 @@ impl Home {
     async fn become_daemon(&self, backlog: Backlog) -> anyhow::Result<Connection> {
         let options = DaemonOptions::new(self.dir.clone(), self.config.clone(), backlog);
         let daemon = Daemon::start(options).await?;
-        let client = client(daemon.url(), token::for_client(&self.dir, self.config.token_file.as_deref())?)?;
+        let secret = token::for_client(&self.dir, self.config.token_file.as_deref())?;
+        let client = Client::new(daemon.url(), secret.map(token::Secret::into_text))?;
         let hub = daemon.hub();
         let (stop, stopped) = oneshot::channel::<()>();
         let task = tokio::spawn(daemon.run(async move {
@@ -173,8 +212,11 @@ impl Connection {
     }
 }
 
-pub(crate) fn client(url: &str, secret: Option<token::Secret>) -> anyhow::Result<Client> {
-    Ok(Client::new(url, secret.map(|secret| secret.reveal().to_owned()))?)
+/// Returns a client of the daemon that owns a data directory. One that speaks TLS is known by its certificate, whatever
+/// names that has: it was announced in a file that only the daemon's user can write.
+pub(crate) fn client(holder: &LockHolder, secret: Option<token::Secret>) -> anyhow::Result<Client> {
+    let trust = holder.certificate.clone().map(Trust::Certificate).unwrap_or_default();
+    Ok(Client::trusting(&holder.url, secret.map(token::Secret::into_text), trust)?)
 }
 
 /// Describes a daemon that runs and does not answer.
@@ -192,7 +234,12 @@ pub(crate) fn is_lost(error: &ClientError) -> bool {
     match error {
         ClientError::Connect(_) | ClientError::Transport(_) | ClientError::Silent(_) => true,
         ClientError::Problem(problem) => problem.status == 503,
-        ClientError::Decode(_) | ClientError::Unexpected(_) | ClientError::Url(_) => false,
+        ClientError::Decode(_)
+        | ClientError::Unexpected(_)
+        | ClientError::Url(_)
+        | ClientError::Authorities { .. }
+        | ClientError::NoAuthorities
+        | ClientError::Tls(_) => false,
     }
 }
 

@@ -13,7 +13,7 @@ use omniglot_agents::Registry;
 use omniglot_runtime::config::{Config, Limits, Listen, Written};
 use omniglot_runtime::{Backlog, Deadlines, Hub, HubConfig};
 use omniglot_server::{
-    AllowedHost, AllowedOrigin, ConnectionLimits, ServeError, Server, ServerConfig, Token,
+    AllowedHost, AllowedOrigin, ConnectionLimits, ServeError, Server, ServerConfig, Tls, Token,
 };
 use omniglot_store::{LockHolder, Options, Store};
 
@@ -28,6 +28,8 @@ pub(crate) struct DaemonOptions {
     pub(crate) dir: PathBuf,
     pub(crate) config: Config,
     pub(crate) listen: Listen,
+    /// The certificate of a port that speaks TLS.
+    pub(crate) tls: Option<Tls>,
     /// Whether another port will do where that one is taken.
     pub(crate) any_port: bool,
     pub(crate) token: TokenArgs,
@@ -44,6 +46,7 @@ impl DaemonOptions {
             dir,
             config,
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into(),
+            tls: None,
             any_port: false,
             token: TokenArgs::default(),
             allow_hosts: vec![],
@@ -71,6 +74,7 @@ impl Daemon {
             dir,
             config,
             listen,
+            tls,
             any_port,
             token,
             mut allow_hosts,
@@ -111,7 +115,9 @@ impl Daemon {
             Some(collector) => Some(Exporter::start(hub.clone(), collector).await?),
             None => None,
         };
+        let certificate = tls.as_ref().map(|tls| tls.fingerprint().to_owned());
         let server_config = ServerConfig {
+            tls,
             token: token.secret.as_ref().map(|secret| Token::new(secret.reveal())),
             token_hint: format!("send `Authorization: Bearer TOKEN`; {}", token.hint),
             allow_hosts,
@@ -124,7 +130,8 @@ impl Daemon {
         let server = Server::bind(server_config, hub.clone()).await.map_err(with_hint)?;
         let url = server.url();
         let token_file = token.file.clone();
-        store.announce(&LockHolder { pid: std::process::id(), url: url.clone(), token_file, temporary })?;
+        let (pid, certificate) = (std::process::id(), certificate.filter(|_| url.starts_with("https:")));
+        store.announce(&LockHolder { pid, url: url.clone(), token_file, certificate, temporary })?;
         Ok(Self { dir, url, token, store, hub, server, exporter })
     }
 

@@ -9,6 +9,10 @@ use omniglot_runtime::config::{Config, Listen};
 use crate::usage::UsageError;
 
 pub(crate) const CONFIG: &str = "OMNIGLOT_CONFIG";
+/// The address of a daemon that commands use in the place of the data directory's own.
+pub(crate) const URL: &str = "OMNIGLOT_URL";
+/// The file with the authorities that vouch for it.
+pub(crate) const CA: &str = "OMNIGLOT_CA";
 pub(crate) const LISTEN: &str = "OMNIGLOT_LISTEN";
 pub(crate) const DEFAULT_AGENT: &str = "OMNIGLOT_DEFAULT_AGENT";
 pub(crate) const SANDBOX: &str = "OMNIGLOT_SANDBOX";

@@ -25,14 +25,15 @@ pub(crate) async fn run(args: OpencodeArgs) -> anyhow::Result<ExitCode> {
     let home = Home::of(&args.data)?;
     let program = installed()?;
     let dir = directory(args.cwd.unwrap_or_else(|| ".".into()))?;
-    let url = background(&args.data).await?;
-    refuse_socket(&url)?;
+    let holder = background(&args.data).await?;
+    let url = &*holder.url;
+    refuse_unless_plain(url)?;
     let secret = token::for_client(&home.dir, home.config.token_file.as_deref())?;
     if let Some(agent) = &args.agent {
-        refuse_stranger(&client(&url, secret.clone())?, agent).await?;
+        refuse_stranger(&client(&holder, secret.clone())?, agent).await?;
     }
     let mut command = Command::new(&program);
-    command.arg("attach").arg(address(&url, args.agent.as_deref())).arg("--dir").arg(&dir);
+    command.arg("attach").arg(address(url, args.agent.as_deref())).arg("--dir").arg(&dir);
     command.args(&args.more).env_remove(PASSWORD);
     if let Some(secret) = secret {
         // Every user of this machine could read an argument.
@@ -42,14 +43,15 @@ pub(crate) async fn run(args: OpencodeArgs) -> anyhow::Result<ExitCode> {
     Err(command.exec()).with_context(|| format!("{} cannot be started", program.display()))
 }
 
-fn refuse_socket(url: &str) -> Result<(), UsageError> {
-    match url.starts_with("unix:") {
-        true => Err(UsageError::new(format!(
-            "OpenCode's interface needs a port, and the daemon listens on {url}; `omniglot daemon restart --port 2468` \
-             lets it listen on one"
-        ))),
-        false => Ok(()),
+/// The interface knows neither sockets in the file system nor the certificate that commands of ours know.
+fn refuse_unless_plain(url: &str) -> Result<(), UsageError> {
+    if url.starts_with("http://") {
+        return Ok(());
     }
+    Err(UsageError::new(format!(
+        "OpenCode's interface needs a port with plain HTTP, and the daemon listens on {url}; with a certificate that \
+         this machine trusts `opencode attach https://NAME:PORT/opencode` works"
+    )))
 }
 
 /// Reported here it is one line; the interface would print it on a screen that it clears at once.

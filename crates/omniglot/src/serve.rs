@@ -5,7 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 
 use omniglot_runtime::Backlog;
-use omniglot_runtime::config::{Config, Listen};
+use omniglot_runtime::config::{Config, Listen, TlsFiles};
+use omniglot_server::Tls;
 
 use crate::cli::ServeArgs;
 use crate::daemon::{Daemon, DaemonOptions};
@@ -31,10 +32,12 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let config = data_dir::config(&args.data, &dir)?;
     let listen = listen(&args, &config);
     refuse_open_network(&args, &listen)?;
+    let tls = tls(&args, &config, &listen)?;
     omniglot_runtime::files::take_all();
     let mut signals = StopSignals::listen()?;
     let options = DaemonOptions {
         listen,
+        tls,
         any_port: args.any_port,
         token: args.token,
         allow_hosts: args.allow_hosts,
@@ -91,6 +94,23 @@ pub(crate) fn listen(args: &ServeArgs, config: &Config) -> Listen {
         socket @ Listen::Unix(_) => return socket.clone(),
     };
     SocketAddr::new(args.host.unwrap_or(rest.ip()), args.port.unwrap_or(rest.port())).into()
+}
+
+/// Reads the certificate and key that the command line or the configuration names. A socket in the file system has none.
+pub(crate) fn tls(args: &ServeArgs, config: &Config, listen: &Listen) -> Result<Option<Tls>, UsageError> {
+    let given = args.tls_cert.clone().zip(args.tls_key.clone());
+    let given = given.map(|(cert, key)| TlsFiles { cert, key });
+    match (given.as_ref().or(config.tls.as_ref()), listen) {
+        (Some(files), Listen::Tcp(_)) => load(files).map(Some),
+        _ => Ok(None),
+    }
+}
+
+pub(crate) fn load(TlsFiles { cert, key }: &TlsFiles) -> Result<Tls, UsageError> {
+    Tls::load(cert, key).map_err(|error| {
+        let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+        UsageError::new(format!("{}{hint}", UsageError::because(error)))
+    })
 }
 
 /// A client of the daemon can run programs, so only this machine may do without a token.

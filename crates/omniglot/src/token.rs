@@ -135,6 +135,10 @@ impl Secret {
         &self.0
     }
 
+    pub(crate) fn into_text(self) -> String {
+        self.0
+    }
+
     fn parse(text: &str) -> Result<Self, TokenError> {
         let text = text.trim();
         if text.is_empty() {
@@ -168,7 +172,7 @@ enum TokenError {
     Io(#[from] io::Error),
 }
 
-fn from_environment() -> anyhow::Result<Option<Secret>> {
+pub(crate) fn from_environment() -> anyhow::Result<Option<Secret>> {
     match std::env::var(VARIABLE) {
         // Many tools set an empty variable for "unset".
         Ok(text) if text.is_empty() => Ok(None),

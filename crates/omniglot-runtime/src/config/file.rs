@@ -9,13 +9,14 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::fault::{Fault, place};
-use super::{AgentConfig, Config, Files, Limits, Listen, Processes, Retention, Written};
+use super::{AgentConfig, Config, Files, Limits, Listen, Processes, Retention, TlsFiles, Written};
 
 /// The places of what needs a second look are kept.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
     listen: Option<Spanned<String>>,
+    tls: Option<TlsTable>,
     token_file: Option<Spanned<String>>,
     #[serde(default)]
     allow_hosts: Vec<Spanned<String>>,
@@ -50,6 +51,13 @@ struct FilesTable {
     roots: Vec<Spanned<String>>,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TlsTable {
+    cert: Spanned<String>,
+    key: Spanned<String>,
+}
+
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct OtelTable {
@@ -77,7 +85,8 @@ impl File {
         };
         let config = Config {
             listen: self.listen.map(|listen| check_listen(path, &listen)).transpose()?,
-            token_file: self.token_file.map(|file| check_token_file(path, file)).transpose()?,
+            tls: self.tls.map(|tls| check_tls(path, &tls)).transpose()?,
+            token_file: self.token_file.map(|file| check_file(path, &file, TOKEN_ADVICE)).transpose()?,
             allow_hosts: self.allow_hosts.into_iter().map(written).collect(),
             allow_origins: self.allow_origins.into_iter().map(written).collect(),
             otel_endpoint: self.otel.endpoint.map(written),
@@ -106,13 +115,17 @@ fn dir_of(path: &Path) -> &Path {
     path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
+const TOKEN_ADVICE: &str = "leave the key out for the usual one";
+
+fn check_tls(path: &Path, TlsTable { cert, key }: &TlsTable) -> Result<TlsFiles, Fault> {
+    let advice = "leave the table out for plain HTTP";
+    Ok(TlsFiles { cert: check_file(path, cert, advice)?, key: check_file(path, key, advice)? })
+}
+
 /// Relative to the file that names it.
-fn check_token_file(path: &Path, file: Spanned<String>) -> Result<PathBuf, Fault> {
+fn check_file(path: &Path, file: &Spanned<String>, advice: &str) -> Result<PathBuf, Fault> {
     if file.get_ref().is_empty() {
-        return Err(Fault::new(
-            file.span(),
-            "expected the path of a file; leave the key out for the usual one",
-        ));
+        return Err(Fault::new(file.span(), format!("expected the path of a file; {advice}")));
     }
     Ok(dir_of(path).join(file.get_ref()))
 }

@@ -33,7 +33,7 @@ impl Listen {
 
     /// Returns the address that a daemon has announced by this URL.
     pub fn of_url(url: &str) -> Option<Self> {
-        let address = url.strip_prefix("http://");
+        let address = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
         match address.map(|address| address.trim_end_matches('/').parse()) {
             Some(address) => address.ok().map(Self::Tcp),
             None => url.strip_prefix(UNIX).map(|path| Self::Unix(path.into())),
@@ -108,7 +108,11 @@ mod tests {
 
     #[test]
     fn an_announced_address_is_read_back() {
-        for (url, listen) in [("http://[::1]:80", "[::1]:80"), ("unix:/run/o.sock", "unix:/run/o.sock")] {
+        for (url, listen) in [
+            ("http://[::1]:80", "[::1]:80"),
+            ("https://[::1]:80", "[::1]:80"),
+            ("unix:/run/o.sock", "unix:/run/o.sock"),
+        ] {
             assert_eq!(Listen::of_url(url).unwrap().to_string(), listen);
         }
         assert_eq!(Listen::of_url("http://box:80"), None);

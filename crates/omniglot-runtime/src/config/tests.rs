@@ -222,6 +222,15 @@ fn an_address_to_listen_on_has_a_port() {
 }
 
 #[test]
+fn a_certificate_needs_its_key_and_is_found_beside_the_configuration() {
+    let tls = parse("[tls]\ncert = \"c.pem\"\nkey = \"/k.pem\"\n").unwrap().tls.unwrap();
+    assert!(tls.cert.ends_with("c.pem") && tls.cert.parent().is_some(), "{tls:?}");
+    assert_eq!(tls.key, PathBuf::from("/k.pem"));
+    refused("[tls]\ncert = \"c.pem\"\n", "1:1", "the key `key` is missing; add it");
+    refused("[tls]\ncert = \"\"\nkey = \"k\"\n", "2:8", "expected the path of a file");
+}
+
+#[test]
 fn a_token_file_is_found_beside_the_configuration() {
     let registry = Registry::default();
     let config =

@@ -103,7 +103,13 @@ fn a_new_log_keeps_the_older_one_beside_it() {
 fn an_older_daemon_that_runs_is_named_and_nothing_is_moved() {
     let dir = older();
     let running = Lock::take_older(dir.path()).unwrap();
-    let holder = LockHolder { pid: 7, url: "http://old".into(), token_file: None, temporary: false };
+    let holder = LockHolder {
+        pid: 7,
+        url: "http://old".into(),
+        token_file: None,
+        certificate: None,
+        temporary: false,
+    };
     running.announce(&holder).unwrap();
     let refused = start(dir.path()).unwrap_err();
     assert!(refused.to_string().contains("in use by the daemon with pid 7 at http://old"), "{refused}");

@@ -59,7 +59,9 @@ async fn a_second_open_is_refused_and_told_the_holder() {
     let store = open(dir.path());
     assert_eq!(lock_holder(dir.path()), None, "held, but not announced");
     let token_file = Some("/secrets/token".into());
-    let holder = LockHolder { pid: 4711, url: "http://127.0.0.1:2468".into(), token_file, temporary: true };
+    let certificate = Some("a1".into());
+    let url = "https://127.0.0.1:2468".into();
+    let holder = LockHolder { pid: 4711, url, token_file, certificate, temporary: true };
     store.announce(&holder).unwrap();
     assert_eq!(lock_holder(dir.path()), Some(holder));
     let refused = Store::open(dir.path(), Options::default()).unwrap_err();

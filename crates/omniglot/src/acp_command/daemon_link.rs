@@ -106,7 +106,7 @@ impl DaemonLocation {
     async fn look(&self, turn: u64) -> anyhow::Result<Option<Attached>> {
         let Some(holder) = lock_holder(&self.dir) else { return Ok(None) };
         let secret = token::for_client(&self.dir, self.config.token_file.as_deref())?;
-        let client = client(&holder.url, secret)?;
+        let client = client(&holder, secret)?;
         Ok(client.health().await.is_ok().then_some(Attached { client, pid: holder.pid, turn }))
     }
 

@@ -8,13 +8,15 @@ use omniglot_store::lock_holder;
 use super::{start, stop};
 use crate::cli::{ServeArgs, StartArgs};
 use crate::data_dir;
-use crate::serve::{listen, refuse_open_network};
+use crate::serve::{listen, refuse_open_network, tls};
 
 pub(crate) async fn restart(mut args: StartArgs) -> anyhow::Result<ExitCode> {
     let dir = data_dir::prepare(&args.serve.data)?;
     // A mistake must not leave the person without a daemon.
     let config = data_dir::config(&args.serve.data, &dir)?;
-    refuse_open_network(&args.serve, &listen(&args.serve, &config))?;
+    let address = listen(&args.serve, &config);
+    refuse_open_network(&args.serve, &address)?;
+    tls(&args.serve, &config, &address)?;
     if let Some(holder) = lock_holder(&dir) {
         if config.listen.is_none() {
             keep_address(&mut args.serve, &holder.url);

@@ -20,7 +20,7 @@ use super::status;
 use super::stop::is_alive;
 use crate::cli::{DataDirArgs, ServeArgs, StartArgs};
 use crate::connect::{client, mute};
-use crate::serve::{listen, refuse_open_network};
+use crate::serve::{listen, refuse_open_network, tls};
 use crate::token::Wanted;
 use crate::{data_dir, print, token};
 
@@ -50,7 +50,9 @@ pub(crate) async fn start(args: &StartArgs) -> anyhow::Result<ExitCode> {
     let dir = data_dir::prepare(&args.serve.data)?;
     // A mistake in the configuration is better reported here than in a log.
     let config = data_dir::config(&args.serve.data, &dir)?;
-    refuse_open_network(&args.serve, &listen(&args.serve, &config))?;
+    let address = listen(&args.serve, &config);
+    refuse_open_network(&args.serve, &address)?;
+    tls(&args.serve, &config, &address)?;
     while let Some(holder) = lock_holder(&dir) {
         let secret = token::for_client(&dir, config.token_file.as_deref())?;
         if !left(&dir, &holder).await? {
@@ -63,17 +65,17 @@ pub(crate) async fn start(args: &StartArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the address of the data directory's daemon. Starts one in the background if there is none.
-pub(crate) async fn background(data: &DataDirArgs) -> anyhow::Result<String> {
+/// Returns the data directory's daemon. Starts one in the background if there is none.
+pub(crate) async fn background(data: &DataDirArgs) -> anyhow::Result<LockHolder> {
     let dir = data_dir::prepare(data)?;
     if let Some(holder) = lock_holder(&dir) {
-        return Ok(holder.url);
+        return Ok(holder);
     }
     let config = data_dir::config(data, &dir)?;
     match begin(&unasked(data, &config), &dir, Wanted::ByClient).await {
-        Ok(holder) => Ok(holder.url),
         // Another process may have been faster.
-        Err(error) => lock_holder(&dir).map(|holder| holder.url).ok_or(error),
+        Err(error) => lock_holder(&dir).ok_or(error),
+        started => started,
     }
 }
 
@@ -100,7 +102,7 @@ async fn left(dir: &Path, holder: &LockHolder) -> anyhow::Result<bool> {
     let deadline = Instant::now() + LEAVING_TIMEOUT;
     while lock_holder(dir).as_ref() == Some(holder) {
         let lost = |error: &ClientError| matches!(error, ClientError::Connect(_) | ClientError::Transport(_));
-        let lost = client(&holder.url, None)?.health().await.is_err_and(|error| lost(&error));
+        let lost = client(holder, None)?.health().await.is_err_and(|error| lost(&error));
         if !lost || Instant::now() > deadline {
             return Ok(false);
         }
@@ -116,7 +118,7 @@ async fn already(
     dir: &Path,
 ) -> anyhow::Result<ExitCode> {
     let log = private(dir).join(LOG);
-    let daemon = client(&holder.url, secret)?.daemon().await;
+    let daemon = client(&holder, secret)?.daemon().await;
     if let Err(error @ (ClientError::Silent(_) | ClientError::Connect(_))) = &daemon {
         bail!(mute(&holder, dir, error));
     }
@@ -166,11 +168,14 @@ fn refuse_more(args: &ServeArgs, LockHolder { pid, url, .. }: &LockHolder) -> an
         host: _,
         port: _,
         listen: _,
+        tls_cert,
+        tls_key,
         any_port: _,
         detached: _,
     } = args;
     let token = token.token.is_some() || token.token_file.is_some() || token.no_token;
-    let more = data.config.is_some() || token || !allow_hosts.is_empty() || !allow_origins.is_empty();
+    let tls = tls_cert.is_some() || tls_key.is_some();
+    let more = data.config.is_some() || token || tls || !allow_hosts.is_empty() || !allow_origins.is_empty();
     ensure!(
         !more,
         "a daemon serves here already, at {url} (pid {pid}), and goes on as it was started; \
@@ -237,6 +242,11 @@ fn words(args: &ServeArgs, dir: &Path) -> Vec<OsString> {
     if let Some(listen) = &args.listen {
         words.extend(["--listen".into(), listen.to_string().into()]);
     }
+    for (option, file) in [("--tls-cert", &args.tls_cert), ("--tls-key", &args.tls_key)] {
+        if let Some(file) = file {
+            words.extend([option.into(), file.into()]);
+        }
+    }
     if args.any_port {
         words.push("--any-port".into());
     }
@@ -264,7 +274,7 @@ async fn answering(pid: u32, dir: &Path) -> anyhow::Result<LockHolder> {
     loop {
         ensure!(is_alive(pid), "the daemon did not start");
         if let Some(holder) = lock_holder(dir).filter(|holder| holder.pid == pid)
-            && client(&holder.url, None)?.health().await.is_ok()
+            && client(&holder, None)?.health().await.is_ok()
         {
             return Ok(holder);
         }

@@ -58,7 +58,7 @@ pub(crate) async fn status(args: &TalkArgs) -> anyhow::Result<ExitCode> {
 
 async fn asked(dir: &Path, holder: &LockHolder, token_file: Option<&Path>) -> anyhow::Result<DaemonStatus> {
     let LockHolder { pid, url, .. } = holder;
-    let client = client(url, token::for_client(dir, token_file)?)?;
+    let client = client(holder, token::for_client(dir, token_file)?)?;
     if let Err(error) = client.health().await {
         bail!(mute(holder, dir, &error));
     }

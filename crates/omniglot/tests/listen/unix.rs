@@ -3,17 +3,19 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
-use futures_util::StreamExt as _;
-use omniglot_client::{SseItem, StreamFrom};
+use omniglot_client::StreamFrom;
 use omniglot_schema::{PermissionReply, UniversalEventType};
 use omniglot_testkit::daemon::{Daemon, Setup};
 use omniglot_testkit::session_driver::SessionDriver;
+use omniglot_testkit::tls::TlsFiles;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
+
+use super::{omniglot, omniglot_with, refused, succeeded, until_the_end};
 
 /// A directory for a socket.
 struct Place {
@@ -36,25 +38,6 @@ impl Place {
     fn daemon(&self) -> Daemon {
         Setup::new(env!("CARGO_BIN_EXE_omniglot")).listen(self.address()).start()
     }
-}
-
-/// Runs a command on the data of a home.
-fn omniglot(home: &Path, args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_omniglot"));
-    command.args(args).env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", home);
-    command.env("OMNIGLOT_HOME", home.join("data")).current_dir(home).output().unwrap()
-}
-
-#[track_caller]
-fn succeeded(output: &Output) -> String {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-#[track_caller]
-fn refused(output: &Output, words: &[&str]) {
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success() && words.iter().all(|words| told.contains(words)), "{told}");
 }
 
 /// Returns the first bytes of an answer.
@@ -84,16 +67,11 @@ async fn a_stream_over_a_socket_ends_with_the_turn_that_a_stop_ends() {
     let place = Place::new();
     let mut daemon = place.daemon();
     let session = SessionDriver::create(&daemon.client, "s").await;
-    let mut stream = session.watch(StreamFrom::Start).await;
+    let stream = session.watch(StreamFrom::Start).await;
     session.post("[[permission]]").await;
     session.wait_for(0, |event| event.kind() == UniversalEventType::PermissionRequested).await;
     let stopped = tokio::task::spawn_blocking(move || daemon.stop());
-    let mut kinds = vec![];
-    while let Some(item) = stream.next().await {
-        if let SseItem::Event { event, .. } = item.expect("the stream ends, it does not break") {
-            kinds.push(event.kind());
-        }
-    }
+    let kinds = until_the_end(stream).await;
     assert!(kinds.contains(&UniversalEventType::TurnEnded), "{kinds:?}");
     stopped.await.unwrap();
 }
@@ -224,4 +202,25 @@ async fn silent_connections_to_a_socket_keep_nobody_out() {
         assert_eq!(connection.read(&mut [0; 1]).await.unwrap_or(0), 0);
     }
     daemon.client.health().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_socket_speaks_plain_http_whatever_certificate_is_configured() {
+    let (place, files) = (Place::new(), TlsFiles::default());
+    let daemon = Setup::new(env!("CARGO_BIN_EXE_omniglot")).listen(place.address()).tls(&files).start();
+    assert_eq!(daemon.url, place.address());
+    daemon.client.health().await.unwrap();
+}
+
+#[test]
+fn the_environment_names_a_socket_for_commands() {
+    let place = Place::new();
+    let daemon = place.daemon();
+    let home = TempDir::new().unwrap();
+    let list = |token: &str| {
+        let variables = [("OMNIGLOT_URL", &*place.address()), ("OMNIGLOT_TOKEN", token)];
+        omniglot_with(home.path(), &["sessions", "list"], &variables)
+    };
+    succeeded(&list(&daemon.token));
+    refused(&list(""), &["a token is required", "OMNIGLOT_TOKEN"]);
 }
