@@ -56,27 +56,6 @@ async fn a_stream_cut_and_resumed_at_random_shows_every_event_once() {
 }
 
 #[tokio::test]
-async fn a_cursor_of_a_deleted_session_is_gone_when_its_name_is_used_again() {
-    let daemon = Daemon::start().await;
-    let session = id("s");
-    let record = daemon.session(&session).await;
-    let mut stream = daemon.client.sse(&session, &StreamFrom::Start, false).await.unwrap();
-    let Some(Ok(SseItem::Event { id: cursor, .. })) = stream.next().await else { panic!("no event") };
-    assert!(matches!(stream.next().await, Some(Ok(SseItem::CaughtUp))));
-    daemon.store.delete(record.no).await.unwrap().unwrap();
-    assert!(matches!(stream.next().await, Some(Ok(SseItem::Deleted))));
-    assert!(stream.next().await.is_none());
-
-    daemon.session(&session).await;
-    let status =
-        async |from| daemon.client.sse(&session, &from, false).await.err().and_then(|error| error.status());
-    assert_eq!(status(StreamFrom::Id(cursor)).await, Some(410));
-    assert_eq!(status(StreamFrom::Offset(2)).await, Some(410));
-    assert_eq!(status(StreamFrom::Offset(1)).await, None);
-    daemon.stop().await;
-}
-
-#[tokio::test]
 async fn pages_hold_what_was_asked_for() {
     let daemon = Daemon::start().await;
     let session = id("s");

@@ -8,6 +8,7 @@ pub mod captures;
 pub mod check_session;
 pub mod clients;
 pub mod collector;
+pub mod conformance;
 pub mod cutting_proxy;
 pub mod daemon;
 pub mod fake_npm;

@@ -56,11 +56,18 @@ fn promise(line: &str) -> Option<Promise<'_>> {
     Some(Promise { name, tests: held.split('`').skip(1).step_by(2).collect() })
 }
 
-/// Returns the names of the functions that an attribute makes a test, also within macros that expand to tests.
+/// Returns the names of the functions that an attribute makes a test, also within macros that expand to tests, and of
+/// the checks that `conformance_tests!` makes tests of.
 fn tests_of(text: &str) -> impl Iterator<Item = &str> {
-    let mut is_test = false;
+    let (mut is_test, mut are_checks) = (false, false);
     text.lines().filter_map(move |line| {
         let line = line.trim_start();
+        if line.contains("conformance_tests! {") || line == "}" {
+            are_checks = line != "}";
+        }
+        if are_checks {
+            return line.strip_suffix(',')?.split_once("::").map(|(_, check)| check);
+        }
         if line.starts_with("#[test") || line.starts_with("#[tokio::test") {
             is_test = true;
         }
@@ -93,5 +100,8 @@ mod tests {
         let text =
             "#[test]\nfn one() {\n#[tokio::test(start_paused = true)]\nasync fn two() {\nfn helper() {\n";
         assert_eq!(tests_of(text).collect::<Vec<_>>(), ["one", "two"]);
+        let checks =
+            "$crate::conformance_tests! { $service:\n  logs::three,\n  }\nfn helper() {\nlogs::four,\n";
+        assert_eq!(tests_of(checks).collect::<Vec<_>>(), ["three"]);
     }
 }
