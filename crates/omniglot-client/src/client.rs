@@ -17,10 +17,10 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use reqwest::{Method, Response, Url};
 use serde::de::DeserializeOwned;
 
-use crate::call::{Call, Transport};
 use crate::error::ClientError;
 use crate::stream::{EventStream, FrameStream};
 use crate::tls::Trust;
+use crate::transport::{Call, Transport};
 
 /// The timeout for connecting to a daemon, and for its health and status.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);

@@ -3,9 +3,9 @@
 use omniglot_schema::{McpServerConfig, SkillsConfig};
 use reqwest::Method;
 
-use crate::call::Call;
 use crate::client::{Client, accepted, read};
 use crate::error::ClientError;
+use crate::transport::Call;
 
 impl Client {
     /// Returns the MCP server that is configured for a directory by this name.

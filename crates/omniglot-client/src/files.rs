@@ -8,9 +8,9 @@ use omniglot_schema::{
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Body, Method};
 
-use crate::call::Call;
 use crate::client::{Client, accepted, read};
 use crate::error::ClientError;
+use crate::transport::Call;
 
 impl Client {
     /// Lists a directory; an empty path is the session's directory itself.

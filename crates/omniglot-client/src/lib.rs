@@ -4,7 +4,6 @@
 //! with the id of the last event.
 
 mod acp;
-mod call;
 mod client;
 mod directory_config;
 mod error;
@@ -13,6 +12,7 @@ mod processes;
 mod sse;
 mod stream;
 mod tls;
+mod transport;
 
 pub use acp::AcpMessage;
 pub use client::{Client, EventsQuery, Receipt, SessionFilter, StreamFrom};

@@ -9,10 +9,10 @@ use omniglot_schema::{
 };
 use reqwest::Method;
 
-use crate::call::Call;
 use crate::client::{Client, accepted, read};
 use crate::error::ClientError;
 use crate::stream::FrameStream;
+use crate::transport::Call;
 
 /// The output that is wanted of a process; by default all that is kept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -35,6 +35,7 @@ fn check(args: &ConfigCheckArgs) -> anyhow::Result<ExitCode> {
     }
     let config = Config::load(&path, &Registry::default()).map_err(UsageError::because)?;
     check_access(&config)?;
+    config.tls.as_ref().map(serve::load).transpose()?;
     let agents = match config.agents.len() {
         0 => "no agents of its own".to_owned(),
         1 => "1 agent".to_owned(),
@@ -47,9 +48,6 @@ fn check(args: &ConfigCheckArgs) -> anyhow::Result<ExitCode> {
 fn check_access(config: &Config) -> Result<(), UsageError> {
     parsed::<AllowedHost>(&config.allow_hosts)?;
     parsed::<AllowedOrigin>(&config.allow_origins)?;
-    if let Some(files) = &config.tls {
-        serve::load(files)?;
-    }
     Ok(())
 }
 

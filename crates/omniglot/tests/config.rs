@@ -55,6 +55,10 @@ fn the_examples_of_the_page_are_right() {
     let examples: Vec<&str> =
         PAGE.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
     assert_eq!(examples.len(), 2);
+    let tls = omniglot_testkit::tls::TlsFiles::default();
+    for (file, name) in [("cert.pem", "box.pem"), ("key.pem", "box.key")] {
+        std::fs::copy(tls.path(file), harness.data_dir().join(name)).unwrap();
+    }
     for example in &examples {
         harness.configure(example);
         let checked = config(&harness, &["check"]);

@@ -69,7 +69,7 @@ async fn a_second_open_is_refused_and_told_the_holder() {
     let text = refused.to_string().replace(&dir.path().display().to_string(), "DIR");
     assert_eq!(
         text,
-        "the data directory DIR is in use by the daemon with pid 4711 at http://127.0.0.1:2468; \
+        "the data directory DIR is in use by the daemon with pid 4711 at https://127.0.0.1:2468; \
          use it, stop it, or choose another --data-dir"
     );
 

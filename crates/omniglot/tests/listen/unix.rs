@@ -18,11 +18,11 @@ use tokio::net::UnixStream;
 use super::{omniglot, omniglot_with, refused, succeeded, until_the_end};
 
 /// A directory for a socket.
-struct Place {
+struct SocketDir {
     dir: TempDir,
 }
 
-impl Place {
+impl SocketDir {
     fn new() -> Self {
         Self { dir: TempDir::new().unwrap() }
     }
@@ -51,21 +51,21 @@ async fn ask(socket: &Path, request: &str) -> String {
 
 #[tokio::test]
 async fn sessions_work_over_a_socket_that_is_its_users_alone() {
-    let place = Place::new();
-    let mut daemon = place.daemon();
-    assert_eq!(daemon.url, place.address());
-    assert_eq!(fs::metadata(place.socket()).unwrap().permissions().mode() & 0o777, 0o600);
+    let socket_dir = SocketDir::new();
+    let mut daemon = socket_dir.daemon();
+    assert_eq!(daemon.url, socket_dir.address());
+    assert_eq!(fs::metadata(socket_dir.socket()).unwrap().permissions().mode() & 0o777, 0o600);
     let session = SessionDriver::create(&daemon.client, "s").await;
     session.turn("[[text:3]] [[permission]]", PermissionReply::Once).await;
     session.history().await;
     daemon.stop();
-    assert!(!place.socket().exists(), "removed at the end");
+    assert!(!socket_dir.socket().exists(), "removed at the end");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stream_over_a_socket_ends_with_the_turn_that_a_stop_ends() {
-    let place = Place::new();
-    let mut daemon = place.daemon();
+    let socket_dir = SocketDir::new();
+    let mut daemon = socket_dir.daemon();
     let session = SessionDriver::create(&daemon.client, "s").await;
     let stream = session.watch(StreamFrom::Start).await;
     session.post("[[permission]]").await;
@@ -78,12 +78,12 @@ async fn a_stream_over_a_socket_ends_with_the_turn_that_a_stop_ends() {
 
 #[tokio::test]
 async fn the_socket_of_a_killed_daemon_is_taken_over_and_its_sessions_go_on() {
-    let place = Place::new();
-    let mut daemon = place.daemon();
+    let socket_dir = SocketDir::new();
+    let mut daemon = socket_dir.daemon();
     let session = SessionDriver::create(&daemon.client, "s").await;
     session.turn("[[text:1]]", PermissionReply::Once).await;
     daemon.kill();
-    assert!(place.socket().exists(), "nobody was left to remove it");
+    assert!(socket_dir.socket().exists(), "nobody was left to remove it");
     let daemon = daemon.restart();
     let session = SessionDriver::of(&daemon.client, "s");
     session.turn("[[text:1]]", PermissionReply::Once).await;
@@ -92,14 +92,14 @@ async fn the_socket_of_a_killed_daemon_is_taken_over_and_its_sessions_go_on() {
 
 #[test]
 fn the_socket_of_a_living_daemon_and_a_file_that_is_none_are_left_alone() {
-    let place = Place::new();
-    let daemon = place.daemon();
+    let socket_dir = SocketDir::new();
+    let daemon = socket_dir.daemon();
     let other = TempDir::new().unwrap();
-    let second = omniglot(other.path(), &["serve", "--listen", &place.address()]);
-    refused(&second, &[&place.address(), "a program listens there", "choose another path"]);
-    assert!(place.socket().exists() && omniglot(daemon.home(), &["daemon", "status"]).status.success());
+    let second = omniglot(other.path(), &["serve", "--listen", &socket_dir.address()]);
+    refused(&second, &[&socket_dir.address(), "a program listens there", "choose another path"]);
+    assert!(socket_dir.socket().exists() && omniglot(daemon.home(), &["daemon", "status"]).status.success());
 
-    let file = place.dir.path().join("precious");
+    let file = socket_dir.dir.path().join("precious");
     fs::write(&file, "words").unwrap();
     let at = format!("unix:{}", file.display());
     refused(
@@ -122,7 +122,7 @@ fn a_path_that_cannot_be_a_socket_is_refused_with_the_reason() {
 
 #[test]
 fn the_configuration_names_a_socket_and_all_commands_find_it() {
-    let place = Place::new();
+    let socket_dir = SocketDir::new();
     let home = TempDir::new().unwrap();
     fs::create_dir(home.path().join("data")).unwrap();
     // A relative path begins at the directory of the file.
@@ -133,7 +133,7 @@ fn the_configuration_names_a_socket_and_all_commands_find_it() {
     assert_eq!(started["url"], format!("unix:{}", socket.display()));
     succeeded(&omniglot(home.path(), &["run", "--session", "s", "[[text:1]]"]));
     assert!(succeeded(&omniglot(home.path(), &["sessions", "list"])).contains('s'));
-    let elsewhere = omniglot(home.path(), &["daemon", "start", "--listen", &place.address()]);
+    let elsewhere = omniglot(home.path(), &["daemon", "start", "--listen", &socket_dir.address()]);
     refused(&elsewhere, &["a daemon serves here already", "o.sock"]);
     succeeded(&omniglot(
         home.path(),
@@ -148,42 +148,44 @@ fn the_configuration_names_a_socket_and_all_commands_find_it() {
 
 #[test]
 fn a_restart_keeps_the_socket_of_the_command_line() {
-    let place = Place::new();
+    let socket_dir = SocketDir::new();
     let home = TempDir::new().unwrap();
-    succeeded(&omniglot(home.path(), &["daemon", "start", "--listen", &place.address()]));
+    succeeded(&omniglot(home.path(), &["daemon", "start", "--listen", &socket_dir.address()]));
     let told = succeeded(&omniglot(home.path(), &["daemon", "restart"]));
-    assert!(told.contains(&place.address()), "{told}");
+    assert!(told.contains(&socket_dir.address()), "{told}");
     succeeded(&omniglot(home.path(), &["daemon", "stop"]));
 }
 
 #[tokio::test]
 async fn a_client_on_a_socket_needs_the_token_and_a_name_of_this_machine() {
-    let place = Place::new();
-    let daemon = place.daemon();
+    let socket_dir = SocketDir::new();
+    let daemon = socket_dir.daemon();
     let request = |host: &str, token: &str| {
         format!("GET /v1/sessions HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{token}\r\n")
     };
     let token = format!("Authorization: Bearer {}\r\n", daemon.token);
-    let answered = ask(&place.socket(), &request("localhost", &token)).await;
+    let answered = ask(&socket_dir.socket(), &request("localhost", &token)).await;
     assert!(answered.starts_with("HTTP/1.1 200 "), "{answered}");
-    let stranger = ask(&place.socket(), &request("localhost", "")).await;
+    let stranger = ask(&socket_dir.socket(), &request("localhost", "")).await;
     assert!(stranger.starts_with("HTTP/1.1 401 ") && stranger.contains("omniglot config show"), "{stranger}");
     // A proxy may pass on what a page in a browser has said.
-    let forwarded = ask(&place.socket(), &request("rebound.example", &token)).await;
+    let forwarded = ask(&socket_dir.socket(), &request("rebound.example", &token)).await;
     assert!(forwarded.starts_with("HTTP/1.1 403 ") && forwarded.contains("--allow-host"), "{forwarded}");
-    let page =
-        ask(&place.socket(), &request("localhost", &format!("{token}Origin: http://localhost:2468\r\n")))
-            .await;
+    let page = ask(
+        &socket_dir.socket(),
+        &request("localhost", &format!("{token}Origin: http://localhost:2468\r\n")),
+    )
+    .await;
     assert!(page.starts_with("HTTP/1.1 403 ") && page.contains("--allow-origin"), "{page}");
 }
 
 #[test]
 fn curl_reads_over_the_socket() {
-    let place = Place::new();
-    let daemon = place.daemon();
+    let socket_dir = SocketDir::new();
+    let daemon = socket_dir.daemon();
     let curl = Command::new("curl")
         .args(["-sS", "-H", &format!("Authorization: Bearer {}", daemon.token), "--unix-socket"])
-        .args([place.socket().as_os_str(), "http://localhost/v1/sessions".as_ref()])
+        .args([socket_dir.socket().as_os_str(), "http://localhost/v1/sessions".as_ref()])
         .output()
         .unwrap();
     assert!(succeeded(&curl).contains("\"sessions\":[]"), "{curl:?}");
@@ -191,12 +193,12 @@ fn curl_reads_over_the_socket() {
 
 #[tokio::test]
 async fn silent_connections_to_a_socket_keep_nobody_out() {
-    let place = Place::new();
-    let setup = Setup::new(env!("CARGO_BIN_EXE_omniglot")).listen(place.address());
+    let socket_dir = SocketDir::new();
+    let setup = Setup::new(env!("CARGO_BIN_EXE_omniglot")).listen(socket_dir.address());
     let daemon = setup.config("[limits]\nunauthenticated_connections = 4\n").start();
     let mut silent = vec![];
     for _ in 0..20 {
-        silent.push(UnixStream::connect(place.socket()).await.unwrap());
+        silent.push(UnixStream::connect(socket_dir.socket()).await.unwrap());
     }
     for connection in silent.iter_mut().take(16) {
         assert_eq!(connection.read(&mut [0; 1]).await.unwrap_or(0), 0);
@@ -206,19 +208,19 @@ async fn silent_connections_to_a_socket_keep_nobody_out() {
 
 #[tokio::test]
 async fn a_socket_speaks_plain_http_whatever_certificate_is_configured() {
-    let (place, files) = (Place::new(), TlsFiles::default());
-    let daemon = Setup::new(env!("CARGO_BIN_EXE_omniglot")).listen(place.address()).tls(&files).start();
-    assert_eq!(daemon.url, place.address());
+    let (socket_dir, files) = (SocketDir::new(), TlsFiles::default());
+    let daemon = Setup::new(env!("CARGO_BIN_EXE_omniglot")).listen(socket_dir.address()).tls(&files).start();
+    assert_eq!(daemon.url, socket_dir.address());
     daemon.client.health().await.unwrap();
 }
 
 #[test]
 fn the_environment_names_a_socket_for_commands() {
-    let place = Place::new();
-    let daemon = place.daemon();
+    let socket_dir = SocketDir::new();
+    let daemon = socket_dir.daemon();
     let home = TempDir::new().unwrap();
     let list = |token: &str| {
-        let variables = [("OMNIGLOT_URL", &*place.address()), ("OMNIGLOT_TOKEN", token)];
+        let variables = [("OMNIGLOT_URL", &*socket_dir.address()), ("OMNIGLOT_TOKEN", token)];
         omniglot_with(home.path(), &["sessions", "list"], &variables)
     };
     succeeded(&list(&daemon.token));
