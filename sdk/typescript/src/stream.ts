@@ -12,6 +12,8 @@ export interface StreamOptions {
   signal?: AbortSignal | undefined;
   /** Is called when all events that existed at the beginning of a connection have been read. */
   onCaughtUp?: (() => void) | undefined;
+  /** Is called when a connection could not be made or is over, before another one is tried. */
+  onCut?: (() => void) | undefined;
 }
 
 export interface EventsOptions extends StreamOptions {
@@ -73,7 +75,7 @@ abstract class Stream implements AsyncIterable<Event> {
   protected async ask(_: AbortSignal): Promise<void> {}
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Event, void, undefined> {
-    const { signal, onCaughtUp } = this.common;
+    const { signal, onCaughtUp, onCut } = this.common;
     let existed = false;
     for (let attempt = 0; ; attempt++) {
       const connection = new Connection(this.http.silenceMs, signal);
@@ -98,6 +100,8 @@ abstract class Stream implements AsyncIterable<Event> {
       } finally {
         connection.close();
       }
+      signal?.throwIfAborted();
+      onCut?.();
       await pause(wait ?? backoff(attempt), signal);
     }
   }
