@@ -1,0 +1,67 @@
+/** The token of this tab: taken from the address, kept in sessionStorage, and never anywhere else. */
+import { signal } from "@preact/signals";
+import { parse, route } from "../route.js";
+
+const TOKEN = "omniglot.token";
+const SCOPE = "omniglot.scope";
+
+/** The scopes, each with everything that those before it allow. */
+const SCOPES = ["read", "answer", "drive", "admin"] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** The token; empty for a daemon without one, null before the login. */
+export const token = signal<string | null>(sessionStorage.getItem(TOKEN));
+/** The widest scope that the token may have, and whether the daemon has said so. */
+export const scope = signal<{ widest: Scope; isTold: boolean }>(storedScope());
+/** Why the page asks for a token again. */
+export const refused = signal<string | null>(null);
+
+export function may(needed: Scope): boolean {
+  return SCOPES.indexOf(scope.value.widest) >= SCOPES.indexOf(needed);
+}
+
+/** Takes a token out of the address, if there is one, and cleans the address. */
+export function takeFromAddress(): void {
+  const found = new URLSearchParams(location.hash.slice(1));
+  const secret = found.get("token");
+  if (secret === null) return;
+  const before = sessionStorage.getItem("omniglot.back") ?? "#/";
+  history.replaceState(null, "", location.pathname + location.search + before);
+  route.value = parse(before);
+  logIn(secret, found.get("scope"));
+}
+
+export function logIn(secret: string, told: string | null = null): void {
+  sessionStorage.setItem(TOKEN, secret);
+  sessionStorage.removeItem(SCOPE);
+  scope.value = { widest: "admin", isTold: false };
+  if (told !== null) tellScope(told);
+  refused.value = null;
+  token.value = secret;
+}
+
+export function logOut(reason: string | null = null): void {
+  sessionStorage.removeItem(TOKEN);
+  sessionStorage.removeItem(SCOPE);
+  refused.value = reason;
+  token.value = null;
+}
+
+/** The daemon has told the scope of the token. */
+export function tellScope(told: string): void {
+  const widest = SCOPES.find((known) => known === told);
+  if (widest === undefined || (scope.peek().isTold && scope.peek().widest === widest)) return;
+  sessionStorage.setItem(SCOPE, widest);
+  scope.value = { widest, isTold: true };
+}
+
+/** The daemon has refused what needs this scope: the token has less. */
+export function lacks(needed: Scope): void {
+  const below = SCOPES[SCOPES.indexOf(needed) - 1];
+  if (below !== undefined && may(needed)) scope.value = { ...scope.value, widest: below };
+}
+
+function storedScope(): { widest: Scope; isTold: boolean } {
+  const stored = SCOPES.find((known) => known === sessionStorage.getItem(SCOPE));
+  return stored ? { widest: stored, isTold: true } : { widest: "admin", isTold: false };
+}

@@ -1,0 +1,98 @@
+/** Keys of the whole page. In a box for text only Escape counts. */
+import { signal } from "@preact/signals";
+import { go, route } from "./route.js";
+
+export const isHelpOpen = signal(false);
+
+export const KEYS: [keys: string, meaning: string][] = [
+  ["j, k", "Next, previous request or session"],
+  ["a", "Allow once"],
+  ["A", "Always allow"],
+  ["r", "Reject, or dismiss a question"],
+  ["w", "Reject with words"],
+  ["1 … 9", "Choose an option of the question"],
+  ["Enter", "Open the session; answer the question"],
+  ["/", "Search"],
+  ["n", "New session"],
+  ["h", "All sessions"],
+  ["[, ]", "Previous, next turn"],
+  ["m", "Write a message"],
+  ["Enter, Ctrl+Enter", "In the message: send or queue, steer"],
+  ["Escape", "Leave a box, close a menu"],
+  ["?", "This list"],
+];
+
+/** What j and k walk through. */
+const STOPS = ".request, .session-row";
+
+export function beginKeys(): void {
+  document.addEventListener("keydown", (event) => {
+    const target = event.target instanceof HTMLElement ? event.target : document.body;
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    const isText = target.matches("textarea, select, [contenteditable], input:not([type=radio]):not([type=checkbox])");
+    if (event.key === "Escape") return escape(target, isText);
+    if (!isText && press(event.key, target)) event.preventDefault();
+  });
+}
+
+function escape(target: HTMLElement, isText: boolean): void {
+  isHelpOpen.value = false;
+  if (isText) target.blur();
+}
+
+function press(key: string, target: HTMLElement): boolean {
+  switch (key) {
+    case "?":
+      isHelpOpen.value = !isHelpOpen.value;
+      return true;
+    case "j":
+    case "k":
+      return walk(target, key === "j" ? 1 : -1);
+    case "n":
+      return go({ page: "new" }), true;
+    case "h":
+      return go({ page: "home" }), true;
+    case "/":
+      return focus("[data-search]");
+    case "m":
+      return focus(".composer textarea");
+    case "[":
+    case "]":
+      return click(`[data-step="${key === "[" ? "-1" : "1"}"]`, document.body);
+    case "Enter":
+      return target.matches(".request") && click("button.primary", target);
+    default:
+      return answer(key, target);
+  }
+}
+
+/** Answers the request that has the focus, or the first one of the page. */
+function answer(key: string, target: HTMLElement): boolean {
+  if (!/^[aArw1-9]$/.test(key)) return false;
+  const request = target.closest<HTMLElement>(".request") ?? document.querySelector<HTMLElement>(".request");
+  if (request === null) return false;
+  if (!request.contains(document.activeElement)) request.focus();
+  return click(`[data-key="${key}"]:not(:disabled)`, request);
+}
+
+function walk(target: HTMLElement, step: number): boolean {
+  const stops = [...document.querySelectorAll<HTMLElement>(STOPS)];
+  const at = stops.findIndex((stop) => stop.contains(target));
+  const next = stops[at < 0 ? (step > 0 ? 0 : stops.length - 1) : at + step];
+  next?.focus();
+  next?.scrollIntoView({ block: "nearest" });
+  return next !== undefined;
+}
+
+function click(selector: string, inside: HTMLElement): boolean {
+  const found = inside.querySelector<HTMLElement>(selector);
+  found?.click();
+  return found !== null;
+}
+
+function focus(selector: string): boolean {
+  const found = document.querySelector<HTMLElement>(selector);
+  if (found === null && route.value.page !== "home") return false;
+  found?.focus();
+  return found !== null;
+}

@@ -1,0 +1,1 @@
+export function EventsPage(_: { opened: unknown; sequence: number | undefined }) { return <p>…</p>; }

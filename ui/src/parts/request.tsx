@@ -1,0 +1,61 @@
+/** A permission or a question that waits for a person, with everything that is needed to answer it. */
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import type { Pending } from "../../../sdk/typescript/src/index.js";
+import { may } from "../daemon/login.js";
+import { answer, answering, subjectOf } from "../model/answers.js";
+import { requestId } from "../model/rows.js";
+import { Long } from "../text/long.js";
+import { plain, visible } from "../text/visible.js";
+import { Part } from "./content.js";
+import { QuestionForm } from "./question.js";
+
+interface RequestProps {
+  session: string;
+  request: Pending;
+  /** Where it was asked, if that is another place than here. */
+  origin?: ComponentChildren;
+}
+
+export function RequestCard({ session, request, origin }: RequestProps) {
+  const id = requestId(request);
+  const { detail, files } = request.metadata ?? {};
+  return (
+    <article class="request" data-testid="request" data-request={id} aria-label={plain(subjectOf(request))} tabIndex={-1}>
+      <div class="request-head">
+        <span class="tag ask">{request.type === "permission" ? "Permission" : "Question"}</span>
+        {request.type === "permission" && <strong class="request-subject">{visible(subjectOf(request))}</strong>}
+        {origin}
+      </div>
+      {detail && <Long text={detail} limit={4_000}>{(text) => <pre class="output" tabIndex={0}>{visible(text)}</pre>}</Long>}
+      {files?.map((file) => <Part part={file} />)}
+      {!may("answer") && <p class="dim">This token may not answer.</p>}
+      {may("answer") && request.type === "permission" && <PermissionForm session={session} request={request} isBusy={answering.value.has(id)} />}
+      {may("answer") && request.type === "question" && <QuestionForm session={session} request={request} isBusy={answering.value.has(id)} />}
+      {!may("answer") && request.type === "question" && <p>{visible(subjectOf(request))}</p>}
+    </article>
+  );
+}
+
+type Permission = Extract<Pending, { type: "permission" }>;
+
+function PermissionForm({ session, request, isBusy }: { session: string; request: Permission; isBusy: boolean }) {
+  const [words, setWords] = useState("");
+  const [isRejecting, setRejecting] = useState(false);
+  const { tool, pattern, options } = request.metadata ?? {};
+  const reply = (reply: "once" | "always" | "reject") => {
+    const message = words.trim();
+    void answer(session, request, { verb: "reply", body: { reply, ...(message === "" ? {} : { message }) } });
+  };
+  const named = (kind: string) => options?.find((option) => option.kind === kind)?.name;
+  return (
+    <form class="answers" aria-label="Answer" onSubmit={(event) => (event.preventDefault(), reply("reject"))}>
+      <button type="button" class="primary" data-key="a" disabled={isBusy} title={named("allow_once")} onClick={() => reply("once")}>Allow once</button>
+      <button type="button" data-key="A" disabled={isBusy} title={named("allow_always") ?? [tool, pattern].filter(Boolean).join(" ")} onClick={() => reply("always")}>Always allow</button>
+      <button type="button" class="danger" data-key="r" disabled={isBusy} title={named("reject_once")} onClick={() => reply("reject")}>Reject</button>
+      {isRejecting
+        ? <input class="grow" aria-label="Words for the agent" placeholder="Why not? Enter rejects with these words" value={words} ref={(input) => { if (input && words === "") input.focus(); }} onInput={(event) => setWords(event.currentTarget.value)} />
+        : <button type="button" class="quiet" data-key="w" disabled={isBusy} onClick={() => setRejecting(true)}>Reject with words…</button>}
+    </form>
+  );
+}
