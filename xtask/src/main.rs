@@ -1,4 +1,4 @@
-//! The project's chores as one program: `cargo xtask test|fuzz|soak|bench|openapi|events|sdk|matrix|agents|drift|programs`.
+//! The project's chores as one program: `cargo xtask test|fuzz|soak|bench|openapi|events|sdk|ui|matrix|agents|drift|programs`.
 //!
 //! Only the command line is read here; each chore is a module. Everything runs in the root of the
 //! repository, needs no terminal and ends with a non-zero code when something is wrong.
@@ -17,6 +17,7 @@ mod shell;
 mod soak;
 mod test;
 mod tools;
+mod ui;
 
 use std::process::ExitCode;
 
@@ -51,6 +52,8 @@ enum Chore {
     Events,
     /// Write the types of the SDKs as their generators make them from docs/openapi.json.
     Sdk,
+    /// Build the screen in the browser from ui/src into ui/dist (needs npm).
+    Ui(ui::Args),
     /// Write the README's table of what works with which agent, from the tests that passed.
     Matrix(matrix::Args),
     /// Install the pinned real agents below .agents/ (needs npm) and check their versions.
@@ -75,6 +78,7 @@ fn main() -> ExitCode {
         Chore::Openapi { check: false } => openapi::write(),
         Chore::Events => events::write(),
         Chore::Sdk => sdk::write(),
+        Chore::Ui(args) => ui::run(&args),
         Chore::Matrix(args) => matrix::run(&args),
         Chore::Agents { names } => agents::run(&names),
         Chore::Drift(args) => drift::run(&args),

@@ -24,6 +24,7 @@ use crate::events;
 use crate::matrix;
 use crate::shell::Line;
 use crate::tools::{DENY, NEXTEST};
+use crate::ui;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -59,6 +60,7 @@ const STEPS: &[Step] = &[
     },
     Step { name: "agents", work: Work::Command(agents) },
     Step { name: "programs", work: Work::Command(|| Ok(Line::new("cargo xtask programs"))) },
+    Step { name: "ui", work: Work::Own(ui::check) },
     Step { name: "nextest", work: Work::Command(nextest) },
     Step { name: "matrix", work: Work::Own(matrix::check) },
     Step { name: "doctests", work: Work::Command(|| Ok(Line::new("cargo test --workspace --doc"))) },
