@@ -3,12 +3,14 @@
 //! All have one shape: `wire` has the types and names of the protocol, `project` maps events to them and is pure,
 //! `state` is what the face keeps while it runs, `routes` take requests. Each uses only those before it. The REST
 //! face has no `project`: its events are those of the log. A face imports no other face; what two of them need is
-//! beneath them, in `http`. A new face is a folder and a line in `router`.
+//! beneath them, in `http`. A new face is a folder and a line in `router`. `ui` is no face but the files of the page that
+//! uses one.
 
 pub mod acp;
 pub mod opencode;
 mod rest;
 mod scopes;
+mod ui;
 
 use std::sync::Arc;
 
@@ -32,6 +34,7 @@ pub(crate) fn router(app: &App) -> (Router, Arc<dyn RefusalScreen>) {
     let acp = acp::table().with_state(Unscoped::new(acp::Face::new(app.clone())));
     let (router, _) = described.merge(acp).split_for_parts();
     let router = router
+        .merge(ui::router())
         .fallback(rest::no_route)
         .method_not_allowed_fallback(rest::no_method)
         .merge(opencode::probe())

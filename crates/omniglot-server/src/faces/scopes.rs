@@ -4,10 +4,10 @@
 use http::{Method, Uri};
 use omniglot_schema::{Scope, SessionId};
 
-use super::opencode;
+use super::{opencode, ui};
 use crate::http::access::{Audited, Needs};
 
-/// The routes that need no token: supervisors call them, and they reveal nothing.
+/// The routes that need no token beside those of the screen: supervisors call them, and they reveal nothing.
 const OPEN: &[&str] = &["GET /v1/health", "GET /readyz"];
 
 /// A client of these routes asks for other things by the messages that it sends; the face itself decides about them.
@@ -178,7 +178,7 @@ pub(crate) fn needs(method: &Method, uri: &Uri) -> Option<Needs> {
     let method = if method == Method::HEAD { &Method::GET } else { method };
     let path = opencode::without_agent(uri.path());
     let is_this = |route: &&&str| matches(route, method, &path);
-    if OPEN.iter().any(|route| matches(route, method, &path)) {
+    if OPEN.iter().chain(&ui::ROUTES).any(|route| matches(route, method, &path)) {
         return Some(Needs { scope: None, audited: Audited::No, session: None });
     }
     let rows = SCOPES.iter().find_map(|(scope, routes)| Some((*scope, routes.iter().find(is_this)?)));
@@ -226,7 +226,7 @@ fn session_of_files(route: &str, uri: &Uri) -> Option<SessionId> {
 /// All rows, for the tests of the check.
 #[cfg(test)]
 pub(crate) fn all() -> impl Iterator<Item = (Option<Scope>, Method, &'static str)> {
-    let open = OPEN.iter().map(|route| (None, *route));
+    let open = OPEN.iter().chain(&ui::ROUTES).map(|route| (None, *route));
     let rows = SCOPES.iter().flat_map(|(scope, routes)| routes.iter().map(|route| (Some(*scope), *route)));
     open.chain(rows).filter_map(|(scope, route)| {
         let (method, path) = route.split_once(' ')?;
@@ -265,6 +265,7 @@ mod tests {
         let mut routes = of_opencode();
         assert!(routes.len() > 40, "{routes:?}");
         routes.insert(format!("GET {}", opencode::PROBE));
+        routes.extend(ui::ROUTES.map(str::to_owned));
         for (path, item) in document["paths"].as_object().unwrap() {
             let methods =
                 ["get", "post", "put", "patch", "delete"].into_iter().filter(|m| item[m].is_object());
@@ -310,10 +311,18 @@ mod tests {
         assert_eq!(scope("HEAD", "/v1/sessions/a"), Some(Some(Scope::Read)));
         assert_eq!(scope("DELETE", "/v1/sessions/a"), Some(Some(Scope::Admin)));
         assert_eq!(scope("GET", "/readyz"), Some(None));
+        assert_eq!(scope("GET", "/ui/"), Some(None));
+        assert_eq!(scope("POST", "/ui/"), None);
         assert_eq!(scope("DELETE", "/opencode/agents/claude/session/ses_a"), Some(Some(Scope::Admin)));
-        for path in
-            ["/v1/sessions/", "/v1/sessions/a/", "/v1//sessions", "/v1/sess%69ons", "/", "/opencode/agents/a"]
-        {
+        for path in [
+            "/v1/sessions/",
+            "/v1/sessions/a/",
+            "/v1//sessions",
+            "/v1/sess%69ons",
+            "/",
+            "/opencode/agents/a",
+            "/ui/a/b",
+        ] {
             assert_eq!(scope("GET", path), None, "{path}");
         }
     }

@@ -388,6 +388,7 @@ async fn serve(
     mut request: Request,
     next: Next,
 ) -> Response {
+    let scope = shown_scope(&caller, needs.as_ref());
     let audited = needs.filter(|needs| needs.audited == Audited::Yes);
     let record = audited.map(|Needs { session, .. }| {
         let call = caller.call(what(&request), session, DISCONNECTED);
@@ -408,7 +409,18 @@ async fn serve(
     if let Some(record) = record {
         record.answered(response.status().as_u16());
     }
-    until_its_end(response, caller)
+    let mut response = until_its_end(response, caller);
+    response.headers_mut().extend(scope.map(|scope| (SCOPE, scope)));
+    response
+}
+
+/// The header that tells a client what its token allows, so that it need not offer what would be refused.
+const SCOPE: HeaderName = HeaderName::from_static("omniglot-scope");
+
+/// Returns the scope for the answer; none where nobody had to show a token.
+fn shown_scope(caller: &Caller, needs: Option<&Needs>) -> Option<HeaderValue> {
+    let open = matches!(needs, Some(Needs { scope: None, .. }));
+    HeaderValue::try_from(caller.scope().to_string()).ok().filter(|_| !open)
 }
 
 /// The outcome of a call whose client has not waited for the answer; the call itself is carried out.
