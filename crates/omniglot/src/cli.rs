@@ -8,6 +8,7 @@ mod opencode;
 mod run;
 mod sessions;
 mod tokens;
+mod ui;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
@@ -26,6 +27,7 @@ pub(crate) use opencode::*;
 pub(crate) use run::*;
 pub(crate) use sessions::*;
 pub(crate) use tokens::*;
+pub(crate) use ui::*;
 
 #[derive(Debug, Parser)]
 #[command(
@@ -48,6 +50,9 @@ pub(crate) enum Command {
     /// Sit down at a session: see what happens, send messages, answer, cancel
     #[command(after_help = ATTACH)]
     Attach(AttachArgs),
+    /// Open the screen in the browser: all sessions, and what waits for an answer
+    #[command(after_help = ui::UI)]
+    Ui(UiArgs),
     /// Be the agent of an editor: speak ACP on stdio for any agent of the daemon
     #[command(after_help = ACP)]
     Acp(AcpArgs),

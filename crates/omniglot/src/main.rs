@@ -30,6 +30,7 @@ mod table;
 mod times;
 mod token;
 mod tokens;
+mod ui_command;
 mod usage;
 mod with_daemon;
 
@@ -70,6 +71,7 @@ fn main() -> ExitCode {
         Command::Audit(args) => block_on(Verbosity::Quiet, audit::run(args)),
         Command::Daemon(args) => block_on(Verbosity::Quiet, daemon_command::run(args)),
         Command::Opencode(args) => block_on(Verbosity::Quiet, opencode_command::run(args)),
+        Command::Ui(args) => block_on(Verbosity::Quiet, ui_command::run(args)),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
         Command::Convert(args) => convert::run(&args),

@@ -50,7 +50,10 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
         () = signals.next() => std::process::exit(HURRIED),
     };
     let place = format!("(data dir {}, {})", daemon.dir().display(), daemon.token_described());
-    writeln!(io::stdout(), "omniglot listening on {} {place}", daemon.url())?;
+    // In one piece: a supervisor may read the first line and close the pipe.
+    let screen = "open the screen in the browser with `omniglot ui`";
+    let lines = format!("omniglot listening on {} {place}\n{screen}\n", daemon.url());
+    io::stdout().write_all(lines.as_bytes())?;
     // A daemon in the background is not the process that a supervisor has started.
     let supervisor = if args.detached { None } else { Supervisor::of_environment() };
     if let Some(supervisor) = &supervisor {

@@ -27,6 +27,8 @@ mod settings;
 mod terminal;
 #[path = "cli/tokens.rs"]
 mod tokens;
+#[path = "cli/ui.rs"]
+mod ui;
 
 use harness::{Finished, Harness};
 use omniglot_schema::{ErrorCode, EventData, PermissionStatus, StopReason, UniversalEvent};

@@ -42,6 +42,7 @@ fn every_command_has_help_that_says_what_it_does() {
         &["audit"],
         &["acp"],
         &["opencode"],
+        &["ui"],
         &["convert"],
         &["config", "check"],
         &["man"],
