@@ -5,10 +5,11 @@ import { takeFromAddress } from "./daemon/login.js";
 import { follow } from "./daemon/stream.js";
 import { beginKeys } from "./keys.js";
 import { parse, route } from "./route.js";
-import { applyTheme } from "./theme.js";
+import { applyTheme, tellTab } from "./theme.js";
 
 takeFromAddress();
 applyTheme();
+tellTab("Omniglot", 0);
 addEventListener("hashchange", () => {
   takeFromAddress();
   route.value = parse(location.hash);

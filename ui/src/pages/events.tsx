@@ -1,1 +1,97 @@
-export function EventsPage(_: { opened: unknown; sequence: number | undefined }) { return <p>…</p>; }
+/** The universal stream of a session as a table, and beside it one event whole with its native frame. */
+import { useEffect, useState } from "preact/hooks";
+import type { Event, Schemas } from "../../../sdk/typescript/src/index.js";
+import { attempt } from "../daemon/api.js";
+import { EventWindow } from "../model/event-window.js";
+import type { OpenSession } from "../model/open.js";
+import { EventDetail } from "../parts/event-detail.js";
+import { address, replace } from "../route.js";
+import { oneLine } from "../text/json.js";
+import { clock } from "../text/numbers.js";
+import { visible } from "../text/visible.js";
+
+type EventType = Event["type"];
+
+const TYPES: EventType[] = [
+  "session.started", "session.ended", "session.updated", "turn.started", "turn.ended", "item.started", "item.delta",
+  "item.completed", "error", "permission.requested", "permission.resolved", "question.requested", "question.resolved", "agent.unparsed",
+];
+
+export function EventsPage({ opened, sequence }: { opened: OpenSession; sequence: number | undefined }) {
+  const [window] = useState(() => new EventWindow(opened.id));
+  const [types, setTypes] = useState<EventType[]>([]);
+  const [words, setWords] = useState("");
+  const [source, setSource] = useState<"" | Schemas["EventSource"]>("");
+  void window.tick.value;
+  const isWhole = opened.isWhole.value;
+  useEffect(() => {
+    if (!isWhole) return;
+    const last = opened.transcript.fold.last_seq;
+    void attempt("read", () => (sequence === undefined ? window.last(types, last) : window.around(types, sequence, last)));
+  }, [isWhole, types]);
+  useEffect(() => {
+    const watch = (event: Event) => window.hear(event, types);
+    opened.watchers.add(watch);
+    return () => void opened.watchers.delete(watch);
+  }, [types]);
+  const toggle = (type: EventType) => setTypes(types.includes(type) ? types.filter((one) => one !== type) : [...types, type]);
+  const shown = window.events.filter((event) => (source === "" || event.source === source) && (words === "" || text(event).includes(words.toLowerCase())));
+  const page = (move: () => Promise<void>) => () => void attempt("read", move);
+  const select = (sequence: number) => replace({ page: "session", id: opened.id, tab: "events", sequence });
+  return (
+    <div class={`events ${sequence === undefined ? "" : "with-detail"}`}>
+      <div class="events-list">
+        <div class="filters">
+          <input type="search" data-search aria-label="Filter events" placeholder="Words in these events" value={words} onInput={(event) => setWords(event.currentTarget.value)} />
+          <select aria-label="Source" value={source} onChange={(event) => setSource(event.currentTarget.value as typeof source)}>
+            <option value="">any source</option><option value="agent">agent</option><option value="daemon">daemon</option>
+          </select>
+          <div class="types" role="group" aria-label="Types">
+            {TYPES.map((type) => <button type="button" key={type} class="type" aria-pressed={types.includes(type)} onClick={() => toggle(type)}>{type}</button>)}
+          </div>
+        </div>
+        <div class="events-scroll" tabIndex={0} role="region" aria-label="List of events">
+          <table aria-label="Events">
+            <thead><tr><th scope="col">#</th><th scope="col">Time</th><th scope="col">Source</th><th scope="col">Type</th><th scope="col">Data</th></tr></thead>
+            <tbody>
+              {shown.map((event) => <EventRow key={event.sequence} event={event} session={opened.id} isSelected={event.sequence === sequence} onSelect={select} />)}
+            </tbody>
+          </table>
+          {shown.length === 0 && <p class="dim empty">{isWhole && !window.isBusy ? "No such event here." : "Reading…"}</p>}
+        </div>
+        <div class="pager">
+          <button type="button" disabled={!window.hasBefore} onClick={page(() => window.first(types))}>First</button>
+          <button type="button" disabled={!window.hasBefore} onClick={page(() => window.before(types))}>Older</button>
+          <span class="dim small" role="status">{window.words()}</span>
+          <button type="button" disabled={!window.hasAfter} onClick={page(() => window.after(types))}>Newer</button>
+          <button type="button" disabled={!window.hasAfter} onClick={page(() => window.last(types, opened.transcript.fold.last_seq))}>Last</button>
+        </div>
+      </div>
+      {sequence !== undefined && <EventDetail key={sequence} session={opened.id} sequence={sequence} last={opened.transcript.fold.last_seq} />}
+    </div>
+  );
+}
+
+function text(event: Event): string {
+  return JSON.stringify(event).toLowerCase();
+}
+
+interface RowProps {
+  event: Event;
+  session: string;
+  isSelected: boolean;
+  onSelect: (sequence: number) => void;
+}
+
+function EventRow({ event, session, isSelected, onSelect }: RowProps) {
+  const { sequence, type, source, synthetic, time, data } = event;
+  return (
+    <tr data-testid="event-row" data-sequence={sequence} data-type={type} aria-selected={isSelected} class={isSelected ? "selected" : ""} onClick={() => onSelect(sequence)}>
+      <td><a href={address({ page: "session", id: session, tab: "events", sequence })}>{sequence}</a></td>
+      <td class="dim">{clock(time)}</td>
+      <td class="dim">{source}{synthetic ? " *" : ""}</td>
+      <td><span class={`type-name ${type.split(".")[0] ?? ""}`}>{type}</span></td>
+      <td class="data">{visible(oneLine(data))}</td>
+    </tr>
+  );
+}

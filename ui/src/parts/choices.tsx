@@ -8,6 +8,9 @@ import type { OpenSession } from "../model/open.js";
 import { plain } from "../text/visible.js";
 import { Select } from "./select.js";
 
+/** The rules of permissions that every agent is asked for by the same names; the daemon refuses what one cannot. */
+export const PERMISSIONS = ["default", "acceptEdits", "plan", "bypass"];
+
 /** Models and modes of an agent, asked for once per page. */
 const lists = new Map<string, Promise<{ models: Schemas["AgentModelInfo"][]; modes: Schemas["AgentModeInfo"][] }>>();
 
@@ -43,7 +46,7 @@ export function Choices({ opened, state }: { opened: OpenSession; state: Schemas
       <Select label="Model" value={model} isDisabled={isLocked} options={models.map(({ id, name }) => [id, plain(name ?? id)])} onChange={(model) => change({ model })} />
       {variants.length > 0 && <Select label="Effort" value={variant} isDisabled={isLocked} options={variants.map((one) => [one, one])} onChange={(variant) => change({ variant })} />}
       {modes.length > 0 && <Select label="Mode" value={mode} isDisabled={isLocked} options={modes.map(({ id, name }) => [id, plain(name)])} onChange={(agentMode) => change({ agentMode })} />}
-      {permission && <Select label="Permissions" value={permission} isDisabled={isLocked} options={["default", "plan", "acceptEdits", "bypass"].map((one) => [one, one])} onChange={(permissionMode) => change({ permissionMode })} />}
+      {permission && <Select label="Permissions" value={permission} isDisabled={isLocked} options={PERMISSIONS.map((one) => [one, one])} onChange={(permissionMode) => change({ permissionMode })} />}
     </section>
   );
 }

@@ -1,4 +1,5 @@
 /** One piece of a transcript, whatever it is. */
+import type { ReadonlySignal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import type { Entry, EntryOf } from "../model/entries.js";
 import { outcome, subjectOf } from "../model/answers.js";
@@ -15,7 +16,9 @@ import { Tool } from "./tool.js";
 /** So many pieces of one turn or subagent are in the page at once. */
 const SHOWN = 150;
 
-export function Entries({ entries }: { entries: Entry[] }) {
+/** `tick` changes when there are more: the list itself stays the same one. */
+export function Entries({ entries, tick }: { entries: Entry[]; tick: ReadonlySignal<number> }) {
+  void tick.value;
   const [more, setMore] = useState(0);
   const hidden = Math.max(0, entries.length - SHOWN - more);
   return (

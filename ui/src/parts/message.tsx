@@ -28,6 +28,7 @@ export function MessageView({ entry }: { entry: EntryOf<"message"> }) {
 }
 
 function Thought({ entry }: { entry: EntryOf<"message"> }) {
+  void entry.tick.value;
   const { message, isOver } = entry;
   const isHidden = isOver && message.text.trim() === "";
   const preview = message.text.trim().split("\n", 1)[0]?.slice(0, 120) ?? "";

@@ -18,7 +18,7 @@ export function Panel({ opened }: { opened: OpenSession }) {
   const { fold } = opened.transcript;
   const info = opened.info.value;
   // Until the log is read, the daemon's own word is the newest.
-  const state = opened.isWhole.value ? fold.state : (info?.state ?? fold.state);
+  const state = { ...(opened.isWhole.value ? fold.state : (info?.state ?? fold.state)) };
   return (
     <aside class="panel" aria-label="Session state">
       <Choices opened={opened} state={state} />

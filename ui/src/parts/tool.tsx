@@ -23,7 +23,8 @@ export function Tool({ entry }: { entry: EntryOf<"call"> }) {
   const kind = call.kind ?? "other";
   const isOver = call.status === "completed" || call.status === "failed";
   const hasChildren = entry.children.length > 0;
-  const isOpen = chosen ?? (OPEN.has(kind) || call.status === "failed" || call.status === "running" || hasChildren);
+  const hasImage = call.result?.content.some((part) => part.type === "image") ?? false;
+  const isOpen = chosen ?? (OPEN.has(kind) || call.status === "failed" || call.status === "running" || hasChildren || hasImage);
   const result = call.result?.content.find((part): part is Result => part.type === "tool_result");
   return (
     <article
@@ -45,8 +46,8 @@ export function Tool({ entry }: { entry: EntryOf<"call"> }) {
           {result && <Output text={result.output} isRunning={false} />}
           {result?.stderr && <Output text={result.stderr} isRunning={false} label="stderr" />}
           {call.result?.content.filter((part) => part.type !== "tool_result").map((part) => <Part part={part} />)}
-          {hasChildren && <div class="children" data-testid="children" role="group" aria-label="Subagent"><Entries entries={entry.children} /></div>}
-          {call.arguments !== "" && call.arguments !== "{}" && <Arguments text={call.arguments} />}
+          {hasChildren && <div class="children" data-testid="children" role="group" aria-label="Subagent"><Entries entries={entry.children} tick={entry.tick} /></div>}
+          {call.arguments !== "" && call.arguments !== "{}" && <Arguments text={call.arguments} name={call.name} />}
         </div>
       )}
     </article>
@@ -72,12 +73,12 @@ function subject({ title, name, subject, kind }: Call): string {
 function Subject({ call }: { call: Call }) {
   const { command, cwd, paths, query, url, server, description } = call.subject;
   const rows: [string, string | null | undefined][] = [
-    ["in", cwd], ["query", query], ["url", url], ["server", server], ["tool", call.name !== call.title ? call.name : null],
+    ["in", cwd], ["query", query], ["url", url], ["server", server],
   ];
   return (
     <>
       {description && <p class="dim">{visible(description)}</p>}
-      {command && <pre class="command" tabIndex={0}>$ {visible(command)}</pre>}
+      {command && command !== subject(call) && <pre class="command" tabIndex={0}>$ {visible(command)}</pre>}
       {(paths?.length ?? 0) > 0 && !call.result?.content.some((part) => part.type === "file_ref") && (
         <p class="paths">{paths?.map(({ path, line }) => <span class="path">{visible(path)}{line ? `:${line}` : ""} </span>)}</p>
       )}
@@ -88,11 +89,11 @@ function Subject({ call }: { call: Call }) {
   );
 }
 
-function Arguments({ text }: { text: string }) {
+function Arguments({ text, name }: { text: string; name: string }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <details class="arguments" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>Arguments</summary>
+      <summary>Arguments{name && <> of <code>{visible(name)}</code></>}</summary>
       {isOpen && <Json value={parsed(text)} />}
     </details>
   );

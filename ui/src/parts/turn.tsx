@@ -18,20 +18,21 @@ const STOPS: Record<string, string> = {
 
 export function TurnView({ turn }: { turn: TurnBlock }) {
   void turn.tick.value;
-  if (turn.id === null) return <div class="between" data-key={turn.key}><Entries entries={turn.entries} /></div>;
+  if (turn.id === null) return <div class="between" data-key={turn.key}><Entries entries={turn.entries} tick={turn.tick} /></div>;
   const state = turn.end === null ? "running" : "ended";
   return (
     <article
       class="turn" data-testid="turn" data-key={turn.key} data-turn={turn.id} data-state={state} tabIndex={-1}
       aria-label={`Turn ${turn.number} ${plain(turn.title)}`}
     >
-      <Entries entries={turn.entries} />
+      <Entries entries={turn.entries} tick={turn.tick} />
       <Foot turn={turn} />
     </article>
   );
 }
 
 function Foot({ turn }: { turn: TurnBlock }) {
+  void turn.tick.value;
   const session = open.value?.id ?? "";
   const end = turn.end;
   return (

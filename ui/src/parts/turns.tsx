@@ -16,6 +16,7 @@ interface TurnsProps {
 }
 
 export function Turns({ transcript, turns, target }: TurnsProps) {
+  void transcript.tick.value;
   const pane = useRef<HTMLDivElement>(null);
   const list = useRef<HTMLDivElement>(null);
   const heights = useMemo(() => new Heights(), [transcript]);

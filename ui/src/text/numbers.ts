@@ -13,7 +13,7 @@ export function size(bytes: number): string {
 }
 
 export function cost(usd: number): string {
-  return `$${usd.toFixed(usd !== 0 && usd < 0.1 ? 4 : 2)}`;
+  return `$${usd.toFixed(usd >= 0.00005 && usd < 0.1 ? 4 : 2)}`;
 }
 
 export function duration(ms: number): string {
