@@ -4,8 +4,9 @@
  */
 import { effect, signal } from "@preact/signals";
 import { type Cursor, OmniglotError } from "../../../sdk/typescript/src/index.js";
+import { setSeldom } from "../model/frames.js";
 import { open, OpenSession } from "../model/open.js";
-import { forget, hear, isLoaded, loadRequests, loadRows } from "../model/rows.js";
+import { forget, hear, isLoaded, loadRequests, loadRows, tellPending } from "../model/rows.js";
 import { route } from "../route.js";
 import { allEvents, isLoggedOut, session } from "./api.js";
 import { token } from "./login.js";
@@ -54,6 +55,7 @@ export function follow(): void {
 }
 
 async function run(target: OpenSession | null, signal: AbortSignal): Promise<void> {
+  setSeldom(false);
   const reason = await (target ? followSession(target, signal) : followAll(signal)).catch((error: unknown) => error);
   if (signal.aborted || isLoggedOut(reason)) return;
   const { text } = reason === undefined ? { text: "This session was deleted." } : words(reason);
@@ -70,11 +72,14 @@ async function followSession(target: OpenSession, signal: AbortSignal): Promise<
   if (!isLoaded.peek()) void loadRows().catch(() => undefined);
   if (target.problem.peek() !== null) throw new Error(target.problem.peek() ?? "");
   for (;;) {
+    setSeldom(!target.isWhole.peek());
     const stream = session(target.id).events({
       after: target.cursor,
       signal,
       onCaughtUp: () => {
+        setSeldom(false);
         target.isWhole.value = true;
+        tellPending(target.id, target.transcript.fold.pending);
         heard(signal, "live");
       },
       onCut: () => heard(signal, "reconnecting"),
@@ -84,6 +89,7 @@ async function followSession(target: OpenSession, signal: AbortSignal): Promise<
         if (signal.aborted) return;
         target.hear(event);
         target.cursor = stream.cursor;
+        if (target.isWhole.peek() && isAsked(event.type)) tellPending(target.id, target.transcript.fold.pending);
       }
       return;
     } catch (error) {
@@ -92,6 +98,10 @@ async function followSession(target: OpenSession, signal: AbortSignal): Promise<
       target.reset();
     }
   }
+}
+
+function isAsked(type: string): boolean {
+  return type.startsWith("permission.") || type.startsWith("question.");
 }
 
 async function followAll(signal: AbortSignal): Promise<void> {

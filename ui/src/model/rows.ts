@@ -69,6 +69,15 @@ export function hear(event: Event): void {
   touch(rowsTick);
 }
 
+/** The stream of the open session has told what waits in it. */
+export function tellPending(id: string, pending: Record<string, Pending>): void {
+  const row = rows.get(id);
+  if (row === undefined) return;
+  row.fold.pending = { ...pending };
+  touch(row.tick);
+  touch(rowsTick);
+}
+
 export function forget(id: string): void {
   rows.delete(id);
   touch(rowsTick);

@@ -90,7 +90,7 @@ function EventRow({ event, session, isSelected, onSelect }: RowProps) {
       <td><a href={address({ page: "session", id: session, tab: "events", sequence })}>{sequence}</a></td>
       <td class="dim">{clock(time)}</td>
       <td class="dim">{source}{synthetic ? " *" : ""}</td>
-      <td><span class={`type-name ${type.split(".")[0] ?? ""}`}>{type}</span></td>
+      <td><span class={`type-name t-${type.split(".")[0] ?? ""}`}>{type}</span></td>
       <td class="data">{visible(oneLine(data))}</td>
     </tr>
   );

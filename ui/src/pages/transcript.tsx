@@ -26,7 +26,7 @@ export function TranscriptPage({ opened, turn }: { opened: OpenSession; turn: st
     <div class={`transcript ${isPanelOpen ? "with-panel" : ""}`}>
       <div class="stage">
         <div class="turn-bar">
-          <Jump turns={turns.filter((one) => one.id !== null)} current={target?.turn ?? null} onJump={(turn) => setTarget({ turn, wish: Date.now() })} />
+          <Jump turns={isWhole ? turns.filter((one) => one.id !== null) : []} current={target?.turn ?? null} onJump={(turn) => setTarget({ turn, wish: Date.now() })} />
           <span class="grow" />
           {taken > 0 && <button type="button" class="quiet" onClick={() => setBack(!isBack)}>{isBack ? "Hide" : "Show"} {plural(taken, "turn")} taken back</button>}
           <button type="button" class="quiet panel-button" aria-expanded={isPanelOpen} onClick={() => setPanelOpen(!isPanelOpen)}><Icon name="panel" /> State</button>

@@ -50,12 +50,12 @@ export function EventDetail({ session, sequence, last }: DetailProps) {
       <div class="frames">
         <section aria-label="Event">
           <h3>Universal event</h3>
-          {event && <Json value={universal} open={4} />}
+          {event && <Json value={universal} open={7} />}
         </section>
         <section aria-label="Native frame" data-testid="native-frame">
           <h3>Native frame</h3>
           {!isAdmin && <p class="dim">The agent's own frames need the scope <code>admin</code>: <code>omniglot ui --admin</code> opens this page with it.</p>}
-          {isAdmin && event && (raw == null ? <p class="dim">The daemon made this event; there is no frame.</p> : <Json value={raw} open={4} />)}
+          {isAdmin && event && (raw == null ? <p class="dim">The daemon made this event; there is no frame.</p> : <Json value={raw} open={7} />)}
         </section>
       </div>
     </div>

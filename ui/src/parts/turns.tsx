@@ -21,7 +21,13 @@ export function Turns({ transcript, turns, target }: TurnsProps) {
   const list = useRef<HTMLDivElement>(null);
   const heights = useMemo(() => new Heights(), [transcript]);
   const [view, setView] = useState({ top: 0, height: 800 });
-  const [isAtEnd, setAtEnd] = useState(true);
+  const [isAtEnd, setEnd] = useState(true);
+  // Observers of an earlier rendering must know it at once.
+  const atEnd = useRef(true);
+  const setAtEnd = (isAtEnd: boolean) => {
+    atEnd.current = isAtEnd;
+    setEnd(isAtEnd);
+  };
   const [, setMeasured] = useState(0);
   const keys = turns.map((turn) => turn.key);
   const window = isAtEnd ? heights.tail(keys, view.height) : heights.window(keys, view.top, view.height);
@@ -43,7 +49,7 @@ export function Turns({ transcript, turns, target }: TurnsProps) {
     const box = pane.current;
     if (!box || !list.current) return;
     const observer = new ResizeObserver(() => {
-      if (isAtEnd) box.scrollTop = box.scrollHeight;
+      if (atEnd.current) box.scrollTop = box.scrollHeight;
       let isNew = false;
       for (const child of list.current?.children ?? [])
         if (child instanceof HTMLElement && child.dataset["key"]) isNew = heights.set(child.dataset["key"], child.offsetHeight) || isNew;
@@ -52,10 +58,10 @@ export function Turns({ transcript, turns, target }: TurnsProps) {
     observer.observe(list.current);
     observer.observe(box);
     return () => observer.disconnect();
-  }, [heights, isAtEnd]);
+  }, [heights]);
 
   useLayoutEffect(() => {
-    if (isAtEnd && pane.current) pane.current.scrollTop = pane.current.scrollHeight;
+    if (atEnd.current && pane.current) pane.current.scrollTop = pane.current.scrollHeight;
   });
 
   // A jump is made in steps: turns on the way get their real heights only when they are in the page.
