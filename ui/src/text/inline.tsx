@@ -105,7 +105,7 @@ function link(text: string, at: number, depth: number, vain: Vain): Found {
   const words = inline(label === "" ? target : label, depth + 1);
   const node = LINK.test(target)
     ? <a href={target} target="_blank" rel="noopener noreferrer">{words}</a>
-    : <span class="target" title={target}>{words}</span>;
+    : <>{words} <span class="target">({visible(target)})</span></>;
   return { node, end: to + 1 };
 }
 

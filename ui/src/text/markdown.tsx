@@ -5,6 +5,8 @@ import { inline } from "./inline.js";
 import { visible } from "./visible.js";
 
 const DEPTH = 6;
+/** A line that is longer is a paragraph, whatever it begins with. */
+const LONGEST = 2_000;
 
 export const Markdown = memo(({ text }: { text: string }) => <div class="md">{blocks(text.replaceAll("\r\n", "\n").split("\n"), 0)}</div>);
 
@@ -29,16 +31,22 @@ function blocks(lines: string[], depth: number): VNode[] {
   return nodes;
 }
 
+/** The line, or nothing if it is too long to be more than words. */
+function short(line = ""): string {
+  return line.length > LONGEST ? "" : line;
+}
+
 function fence(lines: string[], at: number): Block {
-  const [, indent = "", mark, language] = /^( {0,3})(`{3,}|~{3,})\s*([^\s`]*)[^`]*$/.exec(lines[at] ?? "") ?? [];
+  const [, indent = "", mark, info = ""] = /^( {0,3})(`{3,}|~{3,})([^`]*)$/.exec(short(lines[at])) ?? [];
   if (mark === undefined) return undefined;
   let to = at + 1;
   while (to < lines.length && !closes(lines[to] ?? "", mark)) to += 1;
   const body = lines.slice(at + 1, to).map((line) => (line.startsWith(indent) ? line.slice(indent.length) : line));
   const node = (
-    <pre class="code" tabIndex={0} data-language={language || undefined}>
-      <code>{visible(body.join("\n"))}</code>
-    </pre>
+    <>
+      {info.trim() !== "" && <span class="language">{visible(info.trim())}</span>}
+      <pre class="code" tabIndex={0}><code>{visible(body.join("\n"))}</code></pre>
+    </>
   );
   return { node, next: to + 1 };
 }
@@ -49,14 +57,14 @@ function closes(line: string, mark: string): boolean {
 }
 
 function heading(lines: string[], at: number): Block {
-  const [, marks, words = ""] = /^ {0,3}(#{1,6})\s+(.*?)\s*#*$/.exec((lines[at] ?? "").slice(0, 2_000)) ?? [];
+  const [, marks, words = ""] = /^ {0,3}(#{1,6})\s+(.*?)\s*#*$/.exec(short(lines[at])) ?? [];
   if (marks === undefined) return undefined;
   // The page has its own headings above those of a message.
   return { node: <p class={`h h${marks.length}`}><strong>{inline(words)}</strong></p>, next: at + 1 };
 }
 
 function rule(lines: string[], at: number): Block {
-  return /^ {0,3}([-*_])( *\1){2,} *$/.test((lines[at] ?? "").slice(0, 200)) ? { node: <hr />, next: at + 1 } : undefined;
+  return /^ {0,3}([-*_])( *\1){2,} *$/.test(short(lines[at])) ? { node: <hr />, next: at + 1 } : undefined;
 }
 
 function quote(lines: string[], at: number, depth: number): Block {
@@ -107,7 +115,7 @@ function entry(lines: string[], depth: number): ComponentChildren {
 }
 
 function table(lines: string[], at: number): Block {
-  if (!lines[at]?.includes("|") || !/^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/.test((lines[at + 1] ?? "").slice(0, 2_000))) return undefined;
+  if (!lines[at]?.includes("|") || !/^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/.test(short(lines[at + 1]))) return undefined;
   if (!lines[at + 1]?.includes("-") || !lines[at + 1]?.includes("|")) return undefined;
   let to = at + 2;
   while (to < lines.length && lines[to]?.includes("|")) to += 1;
@@ -123,7 +131,7 @@ function table(lines: string[], at: number): Block {
 }
 
 function cells(line: string): string[] {
-  return line.trim().replace(/^\||\|$/g, "").split("|").slice(0, 50).map((cell) => cell.trim());
+  return line.trim().replace(/^\||\|$/g, "").split("|").map((cell) => cell.trim());
 }
 
 /** Lines up to an empty one, or one that begins another block. */

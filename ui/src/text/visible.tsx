@@ -19,8 +19,7 @@ export function plain(text: string): string {
 /** The text as nodes, with the names of hidden characters set apart. */
 export function visible(text: string): ComponentChildren {
   const unix = text.includes("\r\n") ? text.replaceAll("\r\n", "\n") : text;
-  HIDDEN.lastIndex = 0;
-  if (!HIDDEN.test(unix)) return unix;
+  if (unix.search(HIDDEN) < 0) return unix;
   const nodes: ComponentChildren[] = [];
   let from = 0;
   for (const { 0: character, index } of unix.matchAll(HIDDEN)) {
