@@ -10,7 +10,7 @@ export interface Notice {
 }
 
 const KEPT = 4;
-const INFO_MS = 8_000;
+const SHOWN_MS = { info: 8_000, error: 30_000 };
 
 export const notices = signal<Notice[]>([]);
 let next = 1;
@@ -18,7 +18,7 @@ let next = 1;
 export function tell(kind: Notice["kind"], text: string, hint?: string | null): void {
   const notice: Notice = { id: next++, kind, text, ...(hint ? { hint } : {}) };
   notices.value = [...notices.value.filter((known) => known.text !== text), notice].slice(-KEPT);
-  if (kind === "info") setTimeout(() => dismiss(notice.id), INFO_MS);
+  setTimeout(() => dismiss(notice.id), SHOWN_MS[kind]);
 }
 
 export function dismiss(id: number): void {

@@ -25,6 +25,8 @@ let running: AbortController | undefined;
 const POLL_MS = 15_000;
 
 export function retry(): void {
+  const opened = open.peek();
+  if (opened !== null && opened.problem.peek() !== null) opened.reset();
   round.value += 1;
 }
 

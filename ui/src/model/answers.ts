@@ -19,6 +19,8 @@ export const resolved = signal<Resolved[]>([]);
 /** Requests whose answer is on its way. */
 export const answering = signal<ReadonlySet<string>>(new Set());
 const ours = new Set<string>();
+/** How the latest requests ended, as the stream told it. */
+const endings = new Map<string, string>();
 
 export type Answer =
   | { verb: "reply"; body: { reply: "once" | "always" | "reject"; message?: string } }
@@ -39,8 +41,10 @@ export async function answer(session: string, request: Pending, { verb, body }: 
     if (isLoggedOut(error)) return;
     learnScope(error, "answer");
     const { text, hint } = words(error);
-    if (error instanceof OmniglotError && error.status === 409) lose(id, session, subjectOf(request), `Not sent: ${text}`);
-    tell("error", text, hint);
+    if (!(error instanceof OmniglotError && error.status === 409)) return tell("error", text, hint);
+    const ending = endings.get(id) ?? text;
+    lose(id, session, subjectOf(request), ending);
+    tell("error", `Your answer came too late. ${ending}`);
   } finally {
     answering.value = new Set([...answering.value].filter((other) => other !== id));
   }
@@ -50,9 +54,11 @@ export async function answer(session: string, request: Pending, { verb, body }: 
 export function noteResolved(event: Event, shown: Record<string, Pending>): void {
   if (event.type !== "permission.resolved" && event.type !== "question.resolved") return;
   const id = event.type === "permission.resolved" ? event.data.permission_id : event.data.question_id;
+  const ending = outcome(event.data);
+  endings.set(id, ending);
+  if (endings.size > 50) endings.delete(endings.keys().next().value ?? "");
   const request = shown[id];
-  if (request === undefined || ours.has(id)) return;
-  lose(id, event.session_id, subjectOf(request), outcome(event.data));
+  if (request !== undefined && !ours.has(id)) lose(id, event.session_id, subjectOf(request), ending);
 }
 
 export function dismissResolved(id: string): void {

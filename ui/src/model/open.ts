@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 import { type Cursor, type Event, OmniglotError, type SessionDetail } from "../../../sdk/typescript/src/index.js";
 import { session } from "../daemon/api.js";
+import { noteResolved } from "./answers.js";
 import { Transcript } from "./transcript.js";
 
 export class OpenSession {
@@ -29,6 +30,7 @@ export class OpenSession {
 
   hear(event: Event): void {
     this.transcript.apply(event);
+    noteResolved(event, {});
     for (const watch of this.watchers) watch(event);
   }
 
@@ -36,6 +38,7 @@ export class OpenSession {
   reset(): void {
     this.transcript = new Transcript();
     this.cursor = undefined;
+    this.problem.value = null;
     this.isWhole.value = false;
     this.generation.value += 1;
     void this.load().catch(() => undefined);

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { Pending, Schemas } from "../../../sdk/typescript/src/index.js";
 import { answer } from "../model/answers.js";
 import { Markdown } from "../text/markdown.js";
-import { visible } from "../text/visible.js";
+import { plain, visible } from "../text/visible.js";
 
 type Question = Extract<Pending, { type: "question" }>;
 type Info = Schemas["QuestionInfo"];
@@ -26,7 +26,7 @@ export function QuestionForm({ session, request, isBusy }: { session: string; re
   };
   const isEmpty = chosen.every((labels) => labels.length === 0) && own.every((words) => words.trim() === "");
   return (
-    <form class="question" aria-label="Answer" onSubmit={(event) => (event.preventDefault(), submit())}>
+    <form class="question" aria-label={`Answer ${plain(request.prompt)}`} onSubmit={(event) => (event.preventDefault(), submit())}>
       {questions.map((question, at) => (
         <OneQuestion
           key={at} question={question} name={`${request.question_id}-${at}`} chosen={chosen[at] ?? []} own={own[at] ?? ""}

@@ -49,7 +49,7 @@ function PermissionForm({ session, request, isBusy }: { session: string; request
   };
   const named = (kind: string) => options?.find((option) => option.kind === kind)?.name;
   return (
-    <form class="answers" aria-label="Answer" onSubmit={(event) => (event.preventDefault(), reply("reject"))}>
+    <form class="answers" aria-label={`Answer ${plain(request.action)}`} onSubmit={(event) => (event.preventDefault(), reply("reject"))}>
       <button type="button" class="primary" data-key="a" disabled={isBusy} title={named("allow_once")} onClick={() => reply("once")}>Allow once</button>
       <button type="button" data-key="A" disabled={isBusy} title={named("allow_always") ?? [tool, pattern].filter(Boolean).join(" ")} onClick={() => reply("always")}>Always allow</button>
       <button type="button" class="danger" data-key="r" disabled={isBusy} title={named("reject_once")} onClick={() => reply("reject")}>Reject</button>

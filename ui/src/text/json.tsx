@@ -50,7 +50,7 @@ function Leaf({ value }: { value: unknown }) {
   if (typeof value !== "string") return <span class={typeof value}>{String(value)}</span>;
   return (
     <span class="string">
-      "<Long text={value} limit={SHOWN}>{(text) => visible(text)}</Long>"
+      "<Long text={value} limit={SHOWN}>{(text) => visible(JSON.stringify(text).slice(1, -1))}</Long>"
     </span>
   );
 }
