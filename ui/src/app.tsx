@@ -17,7 +17,7 @@ import { TranscriptPage } from "./pages/transcript.js";
 import { Icon } from "./parts/icons.js";
 import { address, route } from "./route.js";
 import { nextTheme, tellTab, theme } from "./theme.js";
-import { visible } from "./text/visible.js";
+import { plain, visible } from "./text/visible.js";
 
 export function App() {
   if (token.value === null) return <LoginPage />;
@@ -59,7 +59,11 @@ function TopBar() {
   void rowsTick.value;
   const waiting = openRequests().length;
   const at = route.value.page;
-  useEffect(() => tellTab("Omniglot", waiting), [waiting]);
+  const opened = open.value;
+  if (opened) void opened.transcript.stateTick.value;
+  const session = opened && (opened.transcript.fold.state.title ?? opened.info.value?.title ?? opened.id);
+  const title = session ? `${plain(session)} · Omniglot` : "Omniglot";
+  useEffect(() => tellTab(title, waiting), [title, waiting]);
   const link = (page: "home" | "new" | "agents", name: string) => (
     <a href={address({ page })} aria-current={at === page ? "page" : undefined}>{name}</a>
   );

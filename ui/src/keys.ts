@@ -60,19 +60,28 @@ function press(key: string, target: HTMLElement): boolean {
     case "]":
       return click(`[data-step="${key === "[" ? "-1" : "1"}"]`, document.body);
     case "Enter":
-      return target.matches(".request") && click("button.primary", target);
+      return target.matches(".request") && click("button[type=submit]:not(:disabled)", target);
     default:
       return answer(key, target);
   }
 }
 
-/** Answers the request that has the focus, or the first one of the page. */
+/** Answers the request that has the focus, or the only one if it is seen; otherwise the first gets the focus. */
 function answer(key: string, target: HTMLElement): boolean {
   if (!/^[aArw1-9]$/.test(key)) return false;
-  const request = target.closest<HTMLElement>(".request") ?? document.querySelector<HTMLElement>(".request");
-  if (request === null) return false;
+  const focused = target.closest<HTMLElement>(".request");
+  const all = document.querySelectorAll<HTMLElement>(".request");
+  const request = focused ?? all[0];
+  if (request === undefined) return false;
+  const isMeant = focused !== null || (all.length === 1 && isSeen(request));
   if (!request.contains(document.activeElement)) request.focus();
+  if (!isMeant) return true;
   return click(`[data-key="${key}"]:not(:disabled)`, request);
+}
+
+function isSeen(element: HTMLElement): boolean {
+  const { top, bottom } = element.getBoundingClientRect();
+  return bottom > 0 && top < innerHeight;
 }
 
 function walk(target: HTMLElement, step: number): boolean {

@@ -4,6 +4,8 @@ import { parse, route } from "../route.js";
 
 const TOKEN = "omniglot.token";
 const SCOPE = "omniglot.scope";
+/** Where the page was when its token ended. */
+const BACK = "omniglot.back";
 
 /** The scopes, each with everything that those before it allow. */
 const SCOPES = ["read", "answer", "drive", "admin"] as const;
@@ -25,7 +27,8 @@ export function takeFromAddress(): void {
   const found = new URLSearchParams(location.hash.slice(1));
   const secret = found.get("token");
   if (secret === null) return;
-  const before = sessionStorage.getItem("omniglot.back") ?? "#/";
+  const before = sessionStorage.getItem(BACK) ?? "#/";
+  sessionStorage.removeItem(BACK);
   history.replaceState(null, "", location.pathname + location.search + before);
   route.value = parse(before);
   logIn(secret, found.get("scope"));
@@ -41,6 +44,8 @@ export function logIn(secret: string, told: string | null = null): void {
 }
 
 export function logOut(reason: string | null = null): void {
+  if (reason !== null) sessionStorage.setItem(BACK, location.hash);
+  else sessionStorage.removeItem(BACK);
   sessionStorage.removeItem(TOKEN);
   sessionStorage.removeItem(SCOPE);
   refused.value = reason;

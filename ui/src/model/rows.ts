@@ -107,17 +107,24 @@ function put(info: SessionInfo): Row {
   fold.state = info.state ?? {};
   fold.ended = info.ended;
   if (info.status === "running" || info.status === "waiting") fold.open_turn = { turn_id: "", seq: 0, message_id: null };
-  const row: Row = { id: info.sessionId, info, fold, line: known?.line, tick: known?.tick ?? signal(0) };
+  const row: Row = { id: info.sessionId, info, fold, line: known?.fold.last_seq === info.eventCount ? known.line : undefined, tick: known?.tick ?? signal(0) };
   fold.pending = known?.fold.pending ?? {};
   rows.set(row.id, row);
   touch(row.tick);
   return row;
 }
 
+/** Lines are asked for one after the other: the browser has few connections, and people's answers come first. */
+let asked: Promise<void> = Promise.resolve();
+
 /** Reads the last words of a session from the end of its log, once. */
-export async function loadLine(row: Row): Promise<void> {
+export function loadLine(row: Row): void {
   if (row.line !== undefined) return;
   row.line = "";
+  asked = asked.then(() => readLine(row));
+}
+
+async function readLine(row: Row): Promise<void> {
   const query = { offset: Math.max(0, row.fold.last_seq - 60), types: "item.completed", limit: 60 };
   const page = await get<Schemas["EventsResponse"]>(`${pathOf(row.id)}/events`, query).catch(() => undefined);
   for (const event of page?.events ?? []) if (event.type === "item.completed") row.line = lineOf(event.data.item) ?? row.line;

@@ -48,9 +48,9 @@ function Agent({ agent }: { agent: AgentInfo }) {
     setBusy("");
   };
   const doCheck = run("check", async () => setCheck(await post<Schemas["AgentCheck"]>(`${path}/check`)));
-  const doInstall = run("install", async () => {
+  const doInstall = (newest: boolean) => run("install", async () => {
     const headers = { accept: "application/json" };
-    const done = await http().json<Schemas["AgentInstallResponse"]>("POST", `${path}/install`, { body: {}, headers });
+    const done = await http().json<Schemas["AgentInstallResponse"]>("POST", `${path}/install`, { body: { newest }, headers });
     tell("info", done.already_installed ? `${agent.id} was there already.` : `${agent.id} is installed.`);
     await loadAgents();
   });
@@ -69,7 +69,8 @@ function Agent({ agent }: { agent: AgentInfo }) {
       <p class="abilities">{ABILITIES.filter(([key]) => agent.capabilities[key]).map(([key, name]) => <span class="tag" key={key}>{name}</span>)}</p>
       <div class="answers">
         {may("drive") && agent.installed && <button type="button" disabled={busy !== ""} onClick={() => void doCheck()}>{busy === "check" ? "Checking…" : "Check"}</button>}
-        {may("admin") && agent.source !== "configured" && agent.id !== "mock" && !agent.installed && <button type="button" disabled={busy !== ""} onClick={() => void doInstall()}>{busy === "install" ? "Installing…" : "Install"}</button>}
+        {may("admin") && agent.source !== "configured" && agent.id !== "mock" && !agent.installed && <button type="button" disabled={busy !== ""} onClick={() => void doInstall(false)()}>{busy === "install" ? "Installing…" : "Install"}</button>}
+        {may("admin") && (agent.installedVersions?.length ?? 0) > 0 && <button type="button" disabled={busy !== ""} onClick={() => void doInstall(true)()}>{busy === "install" ? "Installing…" : "Install newest"}</button>}
       </div>
       {check && <Findings check={check} />}
     </article>

@@ -1,4 +1,5 @@
 /** Home: everything that needs a person, and every session at a glance. */
+import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { answering, dismissResolved, resolved } from "../model/answers.js";
 import { isLoaded, loadLine, openRequests, type Row, rowState, rows, rowsTick, rowTitle } from "../model/rows.js";
@@ -11,6 +12,10 @@ import { plain, visible } from "../text/visible.js";
 
 /** So many sessions are listed at once. */
 const PAGE = 100;
+
+/** Changes so that times stay true. */
+const minute = signal(0);
+setInterval(() => (minute.value += 1), 30_000);
 
 export function HomePage() {
   return (
@@ -89,7 +94,8 @@ function matches(row: Row, words: string): boolean {
 
 function RowView({ row }: { row: Row }) {
   void row.tick.value;
-  useEffect(() => void loadLine(row), [row]);
+  void minute.value;
+  useEffect(() => loadLine(row), [row]);
   const state = rowState(row);
   const { context, cost_usd, model } = row.fold.state;
   const percent = context && context.window > 0 ? Math.round((100 * context.used) / context.window) : null;

@@ -41,7 +41,7 @@ function Head({ opened, tab }: { opened: OpenSession; tab: Tab }) {
   return (
     <header class="session-head">
       <div class="session-title">
-        <span class={`state ${status}`} data-testid="session-state" data-state={status}>{status}</span>
+        <span class={`state ${status}`} role="status" data-testid="session-state" data-state={status}>{status}</span>
         {isRenaming
           ? <Rename id={opened.id} title={title} onDone={() => setRenaming(false)} />
           : <h1 title={plain(title)}>{visible(title)}</h1>}

@@ -17,7 +17,7 @@ export function MessageView({ entry }: { entry: EntryOf<"message"> }) {
   const isEmpty = isOver && item.content.every((part) => part.type === "text" && part.text === "");
   return (
     <div class={`message ${role}`} data-testid="message" data-role={role} data-item={item.item_id} aria-label={ROLES[role] ?? role} role="group">
-      {role !== "assistant" && <div class="who">{role === "user" && by ? visible(by) : (ROLES[role] ?? role)}</div>}
+      {role !== "assistant" && <div class="who">{role !== "user" ? (ROLES[role] ?? role) : message.within !== null ? "Task" : by ? visible(by) : "You"}</div>}
       {!isOver && <><Words text={text} end /><span class="caret" aria-hidden="true" /></>}
       {isOver && isKnown && item.content.map((part) => <Part part={part} />)}
       {isOver && !isKnown && <div data-testid="unknown"><span class="tag">{item.kind}</span><Json value={item} open={3} /></div>}
