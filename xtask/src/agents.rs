@@ -232,13 +232,23 @@ const AGENTS: &[Agent] = &[
         inner: None,
     },
     Agent {
-        // Drives the browser that opens OpenCode's web page; the browser is `cargo xtask programs`.
+        // Drives the browser that opens OpenCode's web page and our screen; the browser is `cargo xtask programs`.
         name: "playwright",
         packages: &["playwright-core@1.65.0"],
         bundle: None,
         program: "node_modules/playwright-core/package.json",
         runs_on: RunsOn::Nothing,
         version: "1.65.0",
+        inner: None,
+    },
+    Agent {
+        // Finds what keeps people from using a page.
+        name: "axe",
+        packages: &["axe-core@4.14.0"],
+        bundle: None,
+        program: "node_modules/axe-core/package.json",
+        runs_on: RunsOn::Nothing,
+        version: "4.14.0",
         inner: None,
     },
     Agent {

@@ -127,7 +127,7 @@ fn read() -> anyhow::Result<Files> {
 fn screenshots() -> anyhow::Result<()> {
     let folder = std::env::current_dir()?.join("docs/ui");
     fs::create_dir_all(&folder)?;
-    Line::new("cargo test -p omniglot --test ui -- --exact pictures::the_pictures_of_the_manual_can_be_taken")
+    Line::new("cargo test --workspace --test ui -- --exact pictures::the_pictures_of_the_manual_can_be_taken")
         .env("OMNIGLOT_UI_PICTURES", &folder.display().to_string())
         .run()
 }

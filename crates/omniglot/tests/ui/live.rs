@@ -1,0 +1,20 @@
+//! Sessions that go on while the screen shows them.
+
+use serde_json::json;
+
+use crate::browser::Screen;
+
+#[test]
+fn a_person_creates_watches_answers_cancels_queues_and_inspects() {
+    Screen::open().play("walk.mjs", json!({}));
+}
+
+#[test]
+fn of_two_people_who_answer_at_once_the_slower_one_is_told_who_was_faster() {
+    Screen::open().play("race.mjs", json!({}));
+}
+
+#[test]
+fn a_daemon_that_is_killed_in_mid_turn_leaves_the_page_with_the_words_of_the_log() {
+    Screen::open().play("restart.mjs", json!({}));
+}

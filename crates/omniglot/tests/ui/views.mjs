@@ -1,0 +1,76 @@
+// Looks at every view in light and dark, on a desk and on a phone: axe finds nothing serious, nothing is wider than the
+// screen; and takes the pictures of the manual.
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { at, call, ended, enter, given, play, tab, visit, window } from './page.mjs'
+
+const axe = readFileSync(given.axe, 'utf8')
+const readme = '# Heron\n\nCounts the birds of a lake.\n'
+const text = (message) => ({ message })
+
+/** Makes the sessions that the views show. */
+async function prepare() {
+  writeFileSync(`${given.directory}/README.md`, readme)
+  const create = (id, title, labels) => call('POST', `/v1/sessions/${id}`, { agent: 'mock', directory: given.directory, title, labels })
+  await create('birds', 'Count the birds that come back', { app: 'heron' })
+  await create('release', 'Write the notes of the release', {})
+  await create('login', 'Why does the login fail on phones?', {})
+  await create('tests', 'Make the tests of the parser quicker', { app: 'heron' })
+  const page = await enter('#/session/birds')
+  const turn = async (words, number) => {
+    await call('POST', '/v1/sessions/birds/messages', text(words))
+    await at(page, 'request').or(page.locator(`[data-testid=turn][data-state=ended] >> nth=${number - 1}`)).first().waitFor()
+    if (await at(page, 'request').count()) await page.getByRole('button', { name: 'Allow once' }).first().click()
+    await ended(page, number)
+  }
+  await turn('Read the project, and tell what it does. [[reasoning]] [[read]] [[text]]', 1)
+  await turn('Add a line to the README. [[plan]] [[edit]] [[shell]] [[usage]]', 2)
+  await turn('And another one, please. [[edit]] [[shell:fail]] [[text]]', 3)
+  await page.close()
+  await call('POST', '/v1/sessions/release/messages', text('[[edit]]'))
+  await call('POST', '/v1/sessions/login/messages', text('[[question:one]]'))
+  await call('POST', '/v1/sessions/tests/messages', text('[[text]] [[silence]]'))
+}
+
+const VIEWS = {
+  home: ['#/', (page) => at(page, 'request').nth(1).waitFor()],
+  session: ['#/session/birds', (page) => ended(page, 1)],
+  changes: ['#/session/birds/changes', (page) => at(page, 'change').first().waitFor()],
+  events: ['#/session/birds/events/12', (page) => page.getByRole('region', { name: 'Native frame' }).waitFor()],
+  waiting: ['#/session/login', (page) => at(page, 'request').waitFor()],
+  new: ['#/new', (page) => page.getByLabel('Agent', { exact: true }).waitFor()],
+  agents: ['#/agents', (page) => page.getByRole('article').first().waitFor()],
+}
+
+async function look(page, name) {
+  const wide = await page.evaluate(() => document.scrollingElement.scrollWidth - innerWidth)
+  assert(wide <= 0, `${name} is ${wide} px wider than the screen`)
+  const { violations } = await page.evaluate(() => axe.run({ resultTypes: ['violations'] }))
+  const serious = violations.filter(({ impact }) => ['serious', 'critical'].includes(impact))
+  const told = serious.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map((node) => node.html.slice(0, 160)).join(' ')}`)
+  assert.deepEqual(told, [], `axe about ${name}`)
+}
+
+await play(async () => {
+  await prepare()
+  const desk = { width: 1280, height: 800 }
+  const phone = { width: 390, height: 844 }
+  for (const [colorScheme, viewport] of [['light', desk], ['dark', desk], ['light', phone]]) {
+    const place = `${colorScheme}, ${viewport.width} px`
+    const login = await tab(await window({ colorScheme, viewport }))
+    await login.goto(`${given.url}/ui/`)
+    await login.getByRole('form', { name: 'Log in' }).waitFor()
+    await login.evaluate(axe)
+    await look(login, `login in ${place}`)
+    const page = await enter('', { colorScheme, viewport, reducedMotion: 'reduce' })
+    await page.evaluate(axe)
+    for (const [name, [hash, ready]] of Object.entries(VIEWS)) {
+      await visit(page, hash)
+      await ready(page)
+      await look(page, `${name} in ${place}`)
+      if (viewport === desk && ['home', 'session', 'changes', 'events'].includes(name)) await page.screenshot({ path: `${given.pictures}/${name}-${colorScheme}.png` })
+    }
+    console.log(place)
+  }
+  for (const id of ['release', 'login', 'tests']) await call('POST', `/v1/sessions/${id}/cancel`)
+})
