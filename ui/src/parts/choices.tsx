@@ -17,10 +17,17 @@ const lists = new Map<string, Promise<{ models: Schemas["AgentModelInfo"][]; mod
 export function agentLists(agent: string) {
   const known = lists.get(agent);
   if (known) return known;
-  const asked = Promise.all([agents().models(agent).catch(() => ({ models: [] })), agents().modes(agent).catch(() => [])])
-    .then(([{ models }, modes]) => ({ models, modes }));
+  const asked = askLists(agent).catch(() => ({ models: [], modes: [] }));
   lists.set(agent, asked);
   return asked;
+}
+
+async function askLists(agent: string) {
+  // Some agents tell their lists only when they are started, which takes an installed one.
+  const all = await agents().list();
+  if (!all.some(({ id, installed }) => id === agent && installed)) return { models: [], modes: [] };
+  const [{ models }, modes] = await Promise.all([agents().models(agent), agents().modes(agent)]);
+  return { models, modes };
 }
 
 export function Choices({ opened, state }: { opened: OpenSession; state: Schemas["SessionState"] }) {

@@ -9,6 +9,7 @@ import { Json } from "../text/json.js";
 import { Markdown } from "../text/markdown.js";
 import { cost, count, stamp, total, usageWords } from "../text/numbers.js";
 import { visible } from "../text/visible.js";
+import { Part } from "./content.js";
 import { Choices } from "./choices.js";
 
 type State = Schemas["SessionState"];
@@ -27,7 +28,7 @@ export function Panel({ opened }: { opened: OpenSession }) {
       <Todos state={state} />
       {state.plan && <Section title="Plan"><Markdown text={state.plan.text} /></Section>}
       <Subagents state={state} />
-      {Object.values(fold.late).map((item) => <Section title="Late" key={item.item_id}><Json value={item} open={3} /></Section>)}
+      {Object.values(fold.late).map((item) => <Section title="After the turn" key={item.item_id}>{item.content.map((part) => <Part part={part} />)}</Section>)}
       {info && (
         <Section title="About">
           <dl class="facts">

@@ -19,7 +19,7 @@ export function Select({ label, value, options, onChange, isDisabled = false, no
       <label for={id}>{label}</label>
       <select id={id} value={value} disabled={isDisabled} onChange={(event) => onChange(event.currentTarget.value)}>
         {none !== undefined && <option value="">{none}</option>}
-        {!isListed && <option value={value}>{value || "unknown"}</option>}
+        {!isListed && <option value={value}>{value || "—"}</option>}
         {options.map(([one, name]) => <option key={one} value={one}>{name}</option>)}
       </select>
     </div>

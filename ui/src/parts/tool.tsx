@@ -42,11 +42,11 @@ export function Tool({ entry }: { entry: EntryOf<"call"> }) {
         <div class="tool-body">
           <Subject call={call} />
           {!isOver && call.arguments === "" && call.input !== "" && <Output text={call.input} isRunning label="Arguments" />}
+          {hasChildren && <div class="children" data-testid="children" role="group" aria-label="Subagent"><Entries entries={entry.children} tick={entry.tick} /></div>}
           {!isOver && <Output text={call.output} isRunning />}
           {result && <Output text={result.output} isRunning={false} />}
           {result?.stderr && <Output text={result.stderr} isRunning={false} label="stderr" />}
           {call.result?.content.filter((part) => part.type !== "tool_result").map((part) => <Part part={part} />)}
-          {hasChildren && <div class="children" data-testid="children" role="group" aria-label="Subagent"><Entries entries={entry.children} tick={entry.tick} /></div>}
           {call.arguments !== "" && call.arguments !== "{}" && <Arguments text={call.arguments} name={call.name} />}
         </div>
       )}
@@ -77,7 +77,7 @@ function Subject({ call }: { call: Call }) {
   ];
   return (
     <>
-      {description && <p class="dim">{visible(description)}</p>}
+      {description && description !== subject(call) && <p class="dim">{visible(description)}</p>}
       {command && command !== subject(call) && <pre class="command" tabIndex={0}>$ {visible(command)}</pre>}
       {(paths?.length ?? 0) > 0 && !call.result?.content.some((part) => part.type === "file_ref") && (
         <p class="paths">{paths?.map(({ path, line }) => <span class="path">{visible(path)}{line ? `:${line}` : ""} </span>)}</p>
