@@ -1,7 +1,12 @@
 //! The screen in a real browser. The scripts of `ui/` click and look, `ui/page.mjs` watches over every page, and these
 //! files prepare daemons and sessions for them.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on panics")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on panics"
+)]
 
 #[path = "ui/browser.rs"]
 mod browser;

@@ -16,7 +16,20 @@ pub(crate) struct Screen {
 
 impl Screen {
     pub(crate) fn open() -> Self {
-        let daemon = Setup::new(OMNIGLOT).start();
+        Self::of(Setup::new(OMNIGLOT))
+    }
+
+    /// Opens one with an agent `demo`, which plays the script of that name in this folder.
+    pub(crate) fn open_with_demo() -> Self {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ui/demo.jsonl");
+        let command = json!([OMNIGLOT, "mock-agent", "--script", script]);
+        Self::of(
+            Setup::new(OMNIGLOT).config(format!("[agents.demo]\nprotocol = \"acp\"\ncommand = {command}\n")),
+        )
+    }
+
+    fn of(setup: Setup) -> Self {
+        let daemon = setup.start();
         std::fs::write(daemon.work().join("README.md"), "One line.\n").unwrap();
         Self { daemon: Some(daemon) }
     }

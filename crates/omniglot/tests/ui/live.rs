@@ -18,3 +18,8 @@ fn of_two_people_who_answer_at_once_the_slower_one_is_told_who_was_faster() {
 fn a_daemon_that_is_killed_in_mid_turn_leaves_the_page_with_the_words_of_the_log() {
     Screen::open().play("restart.mjs", json!({}));
 }
+
+#[test]
+fn a_token_a_session_or_a_log_that_ends_is_told_plainly() {
+    Screen::open().play("ending.mjs", json!({}));
+}

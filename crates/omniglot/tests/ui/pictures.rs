@@ -13,7 +13,7 @@ fn the_pictures_of_the_manual_can_be_taken() {
     let temporary = tempfile::tempdir().unwrap();
     let asked = std::env::var_os("OMNIGLOT_UI_PICTURES").map(PathBuf::from);
     let folder = asked.unwrap_or_else(|| temporary.path().to_owned());
-    Screen::open().play("views.mjs", json!({ "pictures": folder }));
+    Screen::open_with_demo().play("views.mjs", json!({ "pictures": folder }));
     for view in ["home", "session", "changes", "events"] {
         for scheme in ["light", "dark"] {
             let picture = folder.join(format!("{view}-{scheme}.png"));

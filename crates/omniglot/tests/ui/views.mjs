@@ -1,40 +1,38 @@
 // Looks at every view in light and dark, on a desk and on a phone: axe finds nothing serious, nothing is wider than the
 // screen; and takes the pictures of the manual.
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { at, call, ended, enter, given, play, tab, visit, window } from './page.mjs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { at, call, ended, enter, given, play, sees, tab, visit, window } from './page.mjs'
 
 const axe = readFileSync(given.axe, 'utf8')
-const readme = '# Heron\n\nCounts the birds of a lake.\n'
 const text = (message) => ({ message })
 
-/** Makes the sessions that the views show. */
+/** Makes the sessions that the views show. `demo` plays the script of that name, whatever it is told. */
 async function prepare() {
-  writeFileSync(`${given.directory}/README.md`, readme)
-  const create = (id, title, labels) => call('POST', `/v1/sessions/${id}`, { agent: 'mock', directory: given.directory, title, labels })
-  await create('birds', 'Count the birds that come back', { app: 'heron' })
-  await create('release', 'Write the notes of the release', {})
-  await create('login', 'Why does the login fail on phones?', {})
-  await create('tests', 'Make the tests of the parser quicker', { app: 'heron' })
+  const directory = `${given.directory}/heron`
+  mkdirSync(`${directory}/src`, { recursive: true })
+  writeFileSync(`${directory}/README.md`, '# Heron\n\nCounts the birds of a lake.\n')
+  const create = (id, agent, title, labels) => call('POST', `/v1/sessions/${id}`, { agent, directory, title, labels })
+  await create('birds', 'demo', 'Count the herons twice a day', { app: 'heron' })
+  await create('release', 'mock', 'Add a line to the README', {})
+  await create('login', 'mock', 'Choose the colour of the buttons', {})
+  await create('tests', 'mock', 'Make the tests of the parser quicker', { app: 'parser' })
   const page = await enter('#/session/birds')
-  const turn = async (words, number) => {
-    await call('POST', '/v1/sessions/birds/messages', text(words))
-    await at(page, 'request').or(page.locator(`[data-testid=turn][data-state=ended] >> nth=${number - 1}`)).first().waitFor()
-    if (await at(page, 'request').count()) await page.getByRole('button', { name: 'Allow once' }).first().click()
-    await ended(page, number)
+  const prompts = ['What does this project do?', 'Count them in the evening as well.', 'Say so in the README.']
+  for (const [at, prompt] of prompts.entries()) {
+    await call('POST', '/v1/sessions/birds/messages', text(prompt))
+    if (at === 1) await page.getByRole('button', { name: 'Allow once' }).first().click()
+    await ended(page, at + 1)
   }
-  await turn('Read the project, and tell what it does. [[reasoning]] [[read]] [[text]]', 1)
-  await turn('Add a line to the README. [[plan]] [[edit]] [[shell]] [[usage]]', 2)
-  await turn('And another one, please. [[edit]] [[shell:fail]] [[text]]', 3)
   await page.close()
   await call('POST', '/v1/sessions/release/messages', text('[[edit]]'))
   await call('POST', '/v1/sessions/login/messages', text('[[question:one]]'))
-  await call('POST', '/v1/sessions/tests/messages', text('[[text]] [[silence]]'))
+  await call('POST', '/v1/sessions/tests/messages', text('Find out what is slow. [[text]] [[silence]]'))
 }
 
 const VIEWS = {
   home: ['#/', (page) => at(page, 'request').nth(1).waitFor()],
-  session: ['#/session/birds', (page) => ended(page, 1)],
+  session: ['#/session/birds', (page) => sees(page, 'twice a day now')],
   changes: ['#/session/birds/changes', (page) => at(page, 'change').first().waitFor()],
   events: ['#/session/birds/events/12', (page) => page.getByRole('region', { name: 'Native frame' }).waitFor()],
   waiting: ['#/session/login', (page) => at(page, 'request').waitFor()],
