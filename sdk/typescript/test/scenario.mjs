@@ -10,7 +10,9 @@ export async function play({ sdk, proxied, direct, token, restart }) {
   const client = new Omniglot({ url: proxied, token, silenceMs: 1_000, timeoutMs: 3_000 });
   const session = await client.sessions.create({ agent: "mock", title: "Cut", labels: { test: "sdk", of: "one, two" } });
   const stop = new AbortController();
-  const stream = session.events({ signal: stop.signal });
+  const connections = [];
+  const [onCaughtUp, onCut] = ["caught up", "cut"].map((what) => () => connections.push(what));
+  const stream = session.events({ signal: stop.signal, onCaughtUp, onCut });
   const read = collect(stream);
   const everything = collect(client.events({ after: 0, deltas: true, labels: { test: "sdk", of: "one, two" }, signal: stop.signal }));
 
@@ -39,6 +41,8 @@ export async function play({ sdk, proxied, direct, token, restart }) {
   const whole = await history(direct, token, session.id);
   await read.upTo(whole.length);
   equal(JSON.stringify(read.events), JSON.stringify(whole), "the stream is the log");
+  equal(connections.includes("cut"), true, "a cut is told");
+  equal(connections.join().includes("caught up,caught up"), false, "each connection catches up once");
   await everything.upTo(whole.length);
   equal(JSON.stringify(everything.events), JSON.stringify(whole), "the stream of all sessions has it, too");
   const info = await session.info();

@@ -133,7 +133,10 @@ async function readLine(row: Row): Promise<void> {
 
 function lineOf(item: Schemas["UniversalItem"]): string | undefined {
   const part = item.content[0];
-  if (item.kind === "message" && part?.type === "text") return part.text.slice(-2_000).trim().split("\n").at(-1)?.slice(0, 200);
+  if (item.kind === "message" && part?.type === "text") {
+    const line = part.text.slice(-2_000).trim().split("\n").at(-1)?.slice(0, 200);
+    return line && item.role === "user" ? `You: ${line}` : line;
+  }
   if (item.kind === "tool_call" && part?.type === "tool_call") return `▸ ${(part.title ?? part.subject?.command ?? part.name).slice(0, 200)}`;
   return undefined;
 }

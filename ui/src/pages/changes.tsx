@@ -2,10 +2,10 @@
 import { useState } from "preact/hooks";
 import { type Change, grouped } from "../model/changes.js";
 import type { OpenSession } from "../model/open.js";
-import { Counts, FileRef } from "../parts/file.js";
+import { Counts, FileRef, near } from "../parts/file.js";
 import { address } from "../route.js";
 import { plural } from "../text/numbers.js";
-import { visible } from "../text/visible.js";
+import { plain, visible } from "../text/visible.js";
 
 /** So many changes are in the page at once. */
 const SHOWN = 60;
@@ -42,7 +42,7 @@ function Group({ name, changes, by, session }: { name: string; changes: Change[]
   const diffs = changes.map(({ diff }) => diff ?? "").join("\n");
   return (
     <details class="group" open>
-      <summary><span class="path">{visible(name)}</span> <span class="dim">{plural(changes.length, "change")}</span> <Counts diff={diffs} /></summary>
+      <summary><span class="path" title={plain(name)}>{visible(near(name))}</span> <span class="dim">{plural(changes.length, "change")}</span> <Counts diff={diffs} /></summary>
       {changes.map((change) => (
         <div class="change" key={change.key} data-testid="change" data-path={change.path} data-turn={change.turn ?? ""}>
           {by === "file" && change.turn && <a class="small" href={address({ page: "session", id: session, tab: "transcript", turn: change.turn })}>Turn {change.number}</a>}

@@ -6,8 +6,8 @@ import { EventWindow } from "../model/event-window.js";
 import type { OpenSession } from "../model/open.js";
 import { EventDetail } from "../parts/event-detail.js";
 import { address, replace } from "../route.js";
-import { oneLine } from "../text/json.js";
 import { clock } from "../text/numbers.js";
+import { summary } from "../text/summary.js";
 import { visible } from "../text/visible.js";
 
 type EventType = Event["type"];
@@ -52,7 +52,7 @@ export function EventsPage({ opened, sequence }: { opened: OpenSession; sequence
         </div>
         <div class="events-scroll" tabIndex={0} role="region" aria-label="List of events">
           <table aria-label="Events">
-            <thead><tr><th scope="col">#</th><th scope="col">Time</th><th scope="col">Source</th><th scope="col">Type</th><th scope="col">Data</th></tr></thead>
+            <thead><tr><th scope="col">#</th><th scope="col">Time</th><th scope="col">Source</th><th scope="col">Type</th><th scope="col">What</th></tr></thead>
             <tbody>
               {shown.map((event) => <EventRow key={event.sequence} event={event} session={opened.id} isSelected={event.sequence === sequence} onSelect={select} />)}
             </tbody>
@@ -84,14 +84,14 @@ interface RowProps {
 }
 
 function EventRow({ event, session, isSelected, onSelect }: RowProps) {
-  const { sequence, type, source, synthetic, time, data } = event;
+  const { sequence, type, source, synthetic, time } = event;
   return (
     <tr data-testid="event-row" data-sequence={sequence} data-type={type} aria-selected={isSelected} class={isSelected ? "selected" : ""} onClick={() => onSelect(sequence)}>
       <td><a href={address({ page: "session", id: session, tab: "events", sequence })}>{sequence}</a></td>
       <td class="dim">{clock(time)}</td>
       <td class="dim">{source}{synthetic ? " *" : ""}</td>
       <td><span class={`type-name t-${type.split(".")[0] ?? ""}`}>{type}</span></td>
-      <td class="data">{visible(oneLine(data))}</td>
+      <td class="data">{visible(summary(event))}</td>
     </tr>
   );
 }

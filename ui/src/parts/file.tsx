@@ -2,7 +2,8 @@
 import { useEffect, useState } from "preact/hooks";
 import { bytes } from "../daemon/api.js";
 import { counted, Diff } from "../text/diff.js";
-import { visible } from "../text/visible.js";
+import { open } from "../model/open.js";
+import { plain, visible } from "../text/visible.js";
 
 interface FileProps {
   path: string;
@@ -16,12 +17,18 @@ export function FileRef({ path, action, diff, blob }: FileProps) {
     <div class="file-ref">
       <div class="file-head">
         <span class="tag">{action}</span>
-        <span class="path">{visible(path)}</span>
+        <span class="path" title={plain(path)}>{visible(near(path))}</span>
         {diff && <Counts diff={diff} />}
       </div>
       {diff ? <Diff diff={diff} /> : blob ? <FetchedDiff blob={blob} /> : null}
     </div>
   );
+}
+
+/** A path below the directory of the open session without that directory. */
+export function near(path: string): string {
+  const directory = open.value?.info.value?.directory;
+  return directory && path.startsWith(`${directory}/`) ? path.slice(directory.length + 1) : path;
 }
 
 export function Counts({ diff }: { diff: string }) {
