@@ -87,9 +87,10 @@ function SessionList() {
 }
 
 function matches(row: Row, words: string): boolean {
+  if (words.trim() === "") return true;
   const labels = Object.entries(row.info.labels ?? {}).map(([key, value]) => `${key}:${value} ${key}=${value}`);
   const text = [rowTitle(row), row.info.directory, row.info.agent, row.id, row.fold.state.model, ...labels].join(" ").toLowerCase();
-  return words.toLowerCase().split(/\s+/).every((word) => text.includes(word));
+  return words.trim().toLowerCase().split(/\s+/).every((word) => text.includes(word));
 }
 
 function RowView({ row }: { row: Row }) {

@@ -32,7 +32,9 @@ export function EventDetail({ session, sequence, last }: DetailProps) {
   const to = (sequence?: number) => ({ page: "session", id: session, tab: "events", ...(sequence ? { sequence } : {}) }) as const;
   const copy = () => {
     const link = location.origin + location.pathname + address(to(sequence));
-    navigator.clipboard?.writeText(link).then(() => tell("info", "The link is copied."), () => tell("info", link));
+    // Without a secure origin there is no clipboard; the link can still be read.
+    const copied = navigator.clipboard?.writeText(link) ?? Promise.reject();
+    copied.then(() => tell("info", "The link is copied."), () => tell("info", link));
   };
   const { raw, ...universal } = event ?? { raw: undefined };
   return (
