@@ -44,7 +44,6 @@ export async function answer(session: string, request: Pending, { verb, body }: 
     if (!(error instanceof OmniglotError && error.status === 409)) return tell("error", text, hint);
     const ending = endings.get(id) ?? text;
     lose(id, session, subjectOf(request), ending);
-    tell("error", `Your answer came too late. ${ending}`);
   } finally {
     answering.value = new Set([...answering.value].filter((other) => other !== id));
   }

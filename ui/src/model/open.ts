@@ -15,6 +15,8 @@ export class OpenSession {
   readonly problem = signal<string | null>(null);
   /** Whether everything that had happened is there. */
   readonly isWhole = signal(false);
+  /** Somebody has sent a message and wants to see the end. */
+  readonly endWish = signal(0);
   readonly watchers = new Set<(event: Event) => void>();
 
   constructor(readonly id: string) {}

@@ -31,7 +31,7 @@ export function TranscriptPage({ opened, turn }: { opened: OpenSession; turn: st
           {taken > 0 && <button type="button" class="quiet" onClick={() => setBack(!isBack)}>{isBack ? "Hide" : "Show"} {plural(taken, "turn")} taken back</button>}
           <button type="button" class="quiet panel-button" aria-expanded={isPanelOpen} onClick={() => setPanelOpen(!isPanelOpen)}><Icon name="panel" /> State</button>
         </div>
-        <Turns transcript={transcript} turns={turns} target={target} />
+        <Turns transcript={transcript} turns={turns} target={target} endWish={opened.endWish.value} />
         {turns.length === 0 && isWhole && <p class="dim empty">Nothing was said yet.</p>}
         {may("drive") && <Composer key={opened.id} opened={opened} />}
       </div>

@@ -38,6 +38,7 @@ export function Composer({ opened }: { opened: OpenSession }) {
     if (!isSent) return;
     write("");
     setFiles([]);
+    opened.endWish.value += 1;
     box.current?.focus();
   };
   const onKey = (event: KeyboardEvent) => {

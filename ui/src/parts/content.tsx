@@ -15,7 +15,7 @@ export function Words({ text, end = false }: { text: string; end?: boolean }) {
   return <Long text={text} limit={SHOWN} end={end}>{(shown) => <Markdown text={shown} />}</Long>;
 }
 
-export function Part({ part }: { part: ContentPart }) {
+export function Part({ part, directory }: { part: ContentPart; directory?: string | null | undefined }) {
   switch (part.type) {
     case "text":
     case "reasoning":
@@ -23,7 +23,7 @@ export function Part({ part }: { part: ContentPart }) {
     case "image":
       return <Image path={part.path} mime={part.mime ?? null} />;
     case "file_ref":
-      return <FileRef path={part.path} action={part.action} diff={part.diff} blob={part.diff_blob} />;
+      return <FileRef path={part.path} action={part.action} diff={part.diff} blob={part.diff_blob} directory={directory} />;
     case "status":
       return <p class="dim">{visible(part.label)} {visible(part.detail ?? "")} {part.usage ? usageWords(part.usage) : ""}</p>;
     case "json":

@@ -10,24 +10,31 @@ interface FileProps {
   action: string;
   diff: string | null | undefined;
   blob: string | null | undefined;
+  /** The directory of the session, if that is not the open one. */
+  directory?: string | null | undefined;
 }
 
-export function FileRef({ path, action, diff, blob }: FileProps) {
+export function FileRef({ path, action, diff, blob, directory }: FileProps) {
   return (
     <div class="file-ref">
       <div class="file-head">
         <span class="tag">{action}</span>
-        <span class="path" title={plain(path)}>{visible(near(path))}</span>
+        <span class="path" title={plain(path)}>{visible(near(path, directory))}</span>
         {diff && <Counts diff={diff} />}
       </div>
-      {diff ? <Diff diff={diff} /> : blob ? <FetchedDiff blob={blob} /> : null}
+      {diff ? <Diff diff={bare(diff)} /> : blob ? <FetchedDiff blob={blob} /> : null}
     </div>
   );
 }
 
-/** A path below the directory of the open session without that directory. */
-export function near(path: string): string {
-  const directory = open.value?.info.value?.directory;
+/** A diff without the lines that name its file, which stands above it. */
+function bare(diff: string): string {
+  return diff.replace(/^--- [^\n]*\n\+\+\+ [^\n]*\n(?=@@)/, "");
+}
+
+/** A path below the directory of its session, the open one by default, without that directory. */
+export function near(path: string, told?: string | null): string {
+  const directory = told ?? open.value?.info.value?.directory;
   return directory && path.startsWith(`${directory}/`) ? path.slice(directory.length + 1) : path;
 }
 
@@ -43,6 +50,6 @@ function FetchedDiff({ blob }: { blob: string }) {
   useEffect(() => {
     bytes(blob).then((response) => response.text()).then(setDiff, (error: unknown) => setProblem(String(error)));
   }, [blob]);
-  if (diff !== null) return <Diff diff={diff} />;
+  if (diff !== null) return <Diff diff={bare(diff)} />;
   return <p class="dim">{problem ?? "The diff is fetched…"}</p>;
 }

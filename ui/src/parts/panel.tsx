@@ -97,7 +97,7 @@ function Queue({ id, state }: { id: string; state: State }) {
   );
 }
 
-const MARKS = { pending: "○", in_progress: "◐", completed: "●" };
+const MARKS = { pending: "○", in_progress: "◐", completed: "✓" };
 
 function Todos({ state }: { state: State }) {
   const todos = useListed<Schemas["Todo"]>(state.todos);

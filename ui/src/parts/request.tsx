@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import type { Pending } from "../../../sdk/typescript/src/index.js";
 import { may } from "../daemon/login.js";
 import { answer, answering, subjectOf } from "../model/answers.js";
-import { requestId } from "../model/rows.js";
+import { requestId, rows } from "../model/rows.js";
 import { Long } from "../text/long.js";
 import { plain, visible } from "../text/visible.js";
 import { Part } from "./content.js";
@@ -28,7 +28,7 @@ export function RequestCard({ session, request, origin }: RequestProps) {
         {origin}
       </div>
       {detail && <Long text={detail} limit={4_000}>{(text) => <pre class="output" tabIndex={0}>{visible(text)}</pre>}</Long>}
-      {files?.map((file) => <Part part={file} />)}
+      {files?.map((file) => <Part part={file} directory={rows.get(session)?.info.directory} />)}
       {!may("answer") && <p class="dim">This token may not answer.</p>}
       {may("answer") && request.type === "permission" && <PermissionForm session={session} request={request} isBusy={answering.value.has(id)} />}
       {may("answer") && request.type === "question" && <QuestionForm session={session} request={request} isBusy={answering.value.has(id)} />}

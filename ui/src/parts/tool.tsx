@@ -7,6 +7,7 @@ import { duration, plural } from "../text/numbers.js";
 import { plain, visible } from "../text/visible.js";
 import { Part } from "./content.js";
 import { Entries } from "./entry.js";
+import { near } from "./file.js";
 import { Icon } from "./icons.js";
 import { Output } from "./output.js";
 
@@ -80,7 +81,7 @@ function Subject({ call }: { call: Call }) {
       {description && description !== subject(call) && <p class="dim">{visible(description)}</p>}
       {command && command !== subject(call) && <pre class="command" tabIndex={0}>$ {visible(command)}</pre>}
       {(paths?.length ?? 0) > 0 && !call.result?.content.some((part) => part.type === "file_ref") && (
-        <p class="paths">{paths?.map(({ path, line }) => <span class="path">{visible(path)}{line ? `:${line}` : ""} </span>)}</p>
+        <p class="paths">{paths?.map(({ path, line }) => <span class="path" title={plain(path)}>{visible(near(path))}{line ? `:${line}` : ""} </span>)}</p>
       )}
       <dl class="facts">
         {rows.map(([name, value]) => value ? <div key={name}><dt>{name}</dt><dd>{visible(value)}</dd></div> : null)}

@@ -13,9 +13,11 @@ interface TurnsProps {
   turns: TurnBlock[];
   /** The turn to jump to, and a number that changes with each wish. */
   target: { turn: string; wish: number } | null;
+  /** Changes when the end is wished for. */
+  endWish: number;
 }
 
-export function Turns({ transcript, turns, target }: TurnsProps) {
+export function Turns({ transcript, turns, target, endWish }: TurnsProps) {
   void transcript.tick.value;
   const pane = useRef<HTMLDivElement>(null);
   const list = useRef<HTMLDivElement>(null);
@@ -63,6 +65,10 @@ export function Turns({ transcript, turns, target }: TurnsProps) {
   useLayoutEffect(() => {
     if (atEnd.current && pane.current) pane.current.scrollTop = pane.current.scrollHeight;
   });
+
+  useEffect(() => {
+    if (endWish > 0) toEnd();
+  }, [endWish]);
 
   // A jump is made in steps: turns on the way get their real heights only when they are in the page.
   useEffect(() => {
