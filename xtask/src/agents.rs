@@ -288,11 +288,18 @@ const AGENTS: &[Agent] = &[
 /// The server that the benchmark compares us with; not an agent, but installed alike.
 pub(crate) const SANDBOX_AGENT: &str = "sandbox-agent";
 
-/// Installs one of the list, and returns the path of its program.
+/// Installs one of the list, says so, and returns the path of its program.
 pub(crate) fn program(name: &str) -> anyhow::Result<PathBuf> {
+    let (program, version) = provided(name)?;
+    println!("{name:<9} {version}");
+    Ok(program)
+}
+
+/// Installs one of the list; returns the path of its program and its version.
+pub(crate) fn provided(name: &str) -> anyhow::Result<(PathBuf, String)> {
     let agent = AGENTS.iter().find(|agent| agent.name == name).with_context(|| format!("no agent {name}"))?;
-    println!("{:<9} {}", agent.name, agent.provide()?);
-    Ok(Path::new(FOLDER).join(agent.name).join(agent.program))
+    let version = agent.provide()?;
+    Ok((Path::new(FOLDER).join(agent.name).join(agent.program), version))
 }
 
 /// Returns the names of all that can be installed.

@@ -26,6 +26,8 @@ pub(crate) struct Args {
 const SOURCE: &str = "ui";
 const DIST: &str = "ui/dist";
 const PACKAGES: &str = ".agents/ui";
+const COMPILER: &str = "typescript/bin/tsc";
+const BUNDLER: &str = "esbuild/bin/esbuild";
 /// Everything that a browser loads, in gzip.
 const LARGEST: usize = 80_000;
 
@@ -48,11 +50,12 @@ pub(crate) fn check() -> anyhow::Result<()> {
 }
 
 fn build() -> anyhow::Result<Files> {
-    let node = fs::canonicalize(agents::program("node")?)?;
+    let (node, _) = agents::provided("node")?;
+    let node = fs::canonicalize(node)?;
     install()?;
     let modules = fs::canonicalize(format!("{PACKAGES}/node_modules"))?;
     let (node, modules) = (node.display(), modules.display());
-    quietly(&Line::new(&format!("{node} {modules}/typescript/bin/tsc --noEmit -p {SOURCE}")))?;
+    quietly(&Line::new(&format!("{node} {modules}/{COMPILER} --noEmit -p {SOURCE}")))?;
     let out = Path::new("target/ui");
     if out.exists() {
         fs::remove_dir_all(out)?;
@@ -60,7 +63,7 @@ fn build() -> anyhow::Result<Files> {
     let bundle = "--bundle --minify --format=esm --target=es2022 --charset=utf8 --legal-comments=none";
     let entries = format!("app={SOURCE}/src/main.tsx app={SOURCE}/src/style.css");
     let output = format!("--outdir={} --log-level=warning", out.display());
-    quietly(&Line::new(&format!("{node} {modules}/esbuild/bin/esbuild {entries} {bundle} {output}")))?;
+    quietly(&Line::new(&format!("{node} {modules}/{BUNDLER} {entries} {bundle} {output}")))?;
     let files = finished(&Path::new(SOURCE).join("src"), out)?;
     match compressed_size(&files) {
         size if size > LARGEST => bail!("the screen has {size} bytes in gzip; it may have {LARGEST}"),
@@ -72,7 +75,9 @@ fn build() -> anyhow::Result<Files> {
 fn install() -> anyhow::Result<()> {
     let lock = fs::read(format!("{SOURCE}/package-lock.json")).context("ui/package-lock.json")?;
     let installed = format!("{PACKAGES}/installed.json");
-    if fs::read(&installed).ok().as_ref() != Some(&lock) {
+    // Whoever runs npm in ui/ empties the folder that the link leads to.
+    let is_there = |program: &&str| Path::new(PACKAGES).join("node_modules").join(program).exists();
+    if fs::read(&installed).ok().as_ref() != Some(&lock) || ![COMPILER, BUNDLER].iter().all(is_there) {
         fs::create_dir_all(PACKAGES)?;
         for file in ["package.json", "package-lock.json"] {
             fs::copy(format!("{SOURCE}/{file}"), format!("{PACKAGES}/{file}")).context(file)?;

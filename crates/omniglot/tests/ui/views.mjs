@@ -14,7 +14,7 @@ async function prepare() {
   writeFileSync(`${directory}/README.md`, '# Heron\n\nCounts the birds of a lake.\n')
   const create = (id, agent, title, labels) => call('POST', `/v1/sessions/${id}`, { agent, directory, title, labels })
   await create('birds', 'demo', 'Count the herons twice a day', { app: 'heron' })
-  await create('release', 'mock', 'Add a line to the README', {})
+  await create('evening', 'demo', 'Count them in the evening as well', {})
   await create('login', 'mock', 'Choose the colour of the buttons', {})
   await create('tests', 'mock', 'Make the tests of the parser quicker', { app: 'parser' })
   const page = await enter('#/session/birds')
@@ -25,9 +25,9 @@ async function prepare() {
     await ended(page, at + 1)
   }
   await page.close()
-  await call('POST', '/v1/sessions/release/messages', text('[[edit]]'))
+  for (const prompt of prompts.slice(0, 2)) await call('POST', '/v1/sessions/evening/messages', text(prompt))
   await call('POST', '/v1/sessions/login/messages', text('[[question:one]]'))
-  await call('POST', '/v1/sessions/tests/messages', text('Find out what is slow. [[text]] [[silence]]'))
+  await call('POST', '/v1/sessions/tests/messages', text('[[read]] [[silence]]'))
 }
 
 const VIEWS = {
@@ -70,5 +70,5 @@ await play(async () => {
     }
     console.log(place)
   }
-  for (const id of ['release', 'login', 'tests']) await call('POST', `/v1/sessions/${id}/cancel`)
+  for (const id of ['evening', 'login', 'tests']) await call('POST', `/v1/sessions/${id}/cancel`)
 })
