@@ -41,7 +41,9 @@ export async function answer(session: string, request: Pending, { verb, body }: 
     if (isLoggedOut(error)) return;
     learnScope(error, "answer");
     const { text, hint } = words(error);
-    if (!(error instanceof OmniglotError && error.status === 409)) return tell("error", text, hint);
+    // A resolution that is not in the log yet makes the daemon know no such request any more.
+    const isLate = error instanceof OmniglotError && (error.status === 409 || error.status === 404);
+    if (!isLate) return tell("error", text, hint);
     const ending = endings.get(id) ?? text;
     lose(id, session, subjectOf(request), ending);
   } finally {
