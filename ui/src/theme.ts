@@ -19,6 +19,8 @@ export function nextTheme(): void {
 
 let icon: HTMLLinkElement | undefined;
 let drawn = "";
+/** Both icons by their colour. They stay: a browser may read one after the next was set. */
+const icons = new Map<string, string>();
 
 /** Tells in title and icon of the tab how many requests wait for a person. */
 export function tellTab(title: string, waiting: number): void {
@@ -28,6 +30,6 @@ export function tellTab(title: string, waiting: number): void {
   drawn = mark;
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="${mark}"/><circle cx="8" cy="8" r="4" fill="none" stroke="#fff" stroke-width="2"/></svg>`;
   icon ??= document.head.appendChild(Object.assign(document.createElement("link"), { rel: "icon" }));
-  URL.revokeObjectURL(icon.href);
-  icon.href = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
+  if (!icons.has(mark)) icons.set(mark, URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" })));
+  icon.href = icons.get(mark) ?? "";
 }
