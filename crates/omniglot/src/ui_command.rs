@@ -16,6 +16,7 @@ use omniglot_store::private;
 use crate::cli::UiArgs;
 use crate::connect::{Home, client, explain};
 use crate::daemon_command::background;
+use crate::usage::UsageError;
 use crate::{print, token};
 
 /// How long the token is valid.
@@ -26,8 +27,10 @@ const REDIRECT: &str = "open-ui.html";
 
 pub(crate) async fn run(args: UiArgs) -> anyhow::Result<ExitCode> {
     let home = Home::of(&args.data)?;
-    let url = background(&args.data).await?;
-    let daemon = client(&url, token::for_client(&home.dir, home.config.token_file.as_deref())?)?;
+    let holder = background(&args.data).await?;
+    let base = args.url.as_deref().unwrap_or(&holder.url);
+    refuse_unless_http(base)?;
+    let daemon = client(&holder, token::for_client(&home.dir, home.config.token_file.as_deref())?)?;
     let request = CreateTokenRequest {
         name: format!("ui-{}-{}", person(), token::random_hex::<3>()?),
         scope: if args.admin { Scope::Admin } else { Scope::Drive },
@@ -35,7 +38,6 @@ pub(crate) async fn run(args: UiArgs) -> anyhow::Result<ExitCode> {
         expires_in_seconds: Some(HOURS * 3600),
     };
     let created = daemon.create_token(&request).await.map_err(explain)?;
-    let base = args.url.as_deref().unwrap_or(&url);
     let address = format!("{base}/ui/#token={}&scope={}", created.secret, created.info.scope);
     let told = format!("token {} ({}), valid for {HOURS} h", created.info.name, created.info.scope);
     match opener().filter(|_| !args.print) {
@@ -50,6 +52,16 @@ pub(crate) async fn run(args: UiArgs) -> anyhow::Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A browser knows no sockets in the file system.
+fn refuse_unless_http(base: &str) -> Result<(), UsageError> {
+    if base.starts_with("http://") || base.starts_with("https://") {
+        return Ok(());
+    }
+    Err(UsageError::new(format!(
+        "no browser reaches {base}; give the address of a proxy before the daemon as `--url http://NAME:PORT`"
+    )))
 }
 
 /// Returns the user's name as far as a token's name can have it.

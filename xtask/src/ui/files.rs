@@ -15,7 +15,7 @@ pub(super) type Files = BTreeMap<String, Vec<u8>>;
 
 const PAGE: &str = "index.html";
 
-/// What the bundler writes or the sources have: a file, and its place in the page.
+/// A file that the bundler writes or the sources have, and its place in the page.
 const PARTS: [(&str, &str); 3] = [("app.js", "__JS__"), ("app.css", "__CSS__"), ("icon.svg", "__ICON__")];
 
 /// Returns the files for the repository, of the page in `source` and the output of the bundler.

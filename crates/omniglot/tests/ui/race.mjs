@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { at, call, enter, expected, given, play, tab, visit } from './page.mjs'
 
-// The browser itself tells of the answer to the slower one: 409, or 404 for a reply that comes before the first is committed.
-expected.push('/reply')
+// The browser itself tells of the answer to the slower one.
+expected.push('409 (Conflict)')
 
 await play(async () => {
   const names = ['ann', 'bob']

@@ -383,7 +383,7 @@ fn a_request_names_one_host_and_no_user() {
 async fn an_ended_token_is_refused_also_where_the_daemon_has_it_as_its_own() {
     let (mut config, addr) = config("127.0.0.1:2468");
     config.token = Some(Token::new(ENDED_SECRET));
-    let access = with_tokens(&config, addr, Arc::new(Scopes::default()));
+    let access = with_tokens(&config, &addr, Arc::new(Scopes::default()));
     let router = access.guard(Router::new().fallback(any(|| async { "yes" })));
     let shown = format!("Bearer {ENDED_SECRET}");
     let response = ask(&router, &Method::GET, "/v1/sessions", &[("authorization", &shown)]).await;
