@@ -82,6 +82,7 @@ use processes::Processes;
 pub use reassign::{NewAgent, Reassigned};
 pub use start::{Backlog, HubConfig};
 use terminate::Terminating;
+pub use tokens::NAMED_TOKEN_PREFIX;
 use tokens::Tokens;
 pub use upload::Upload;
 

@@ -104,13 +104,6 @@ impl Daemon {
             backlog,
         };
         let hub = Hub::start(hub_config).await?;
-        if token.secret.as_ref().is_some_and(|secret| hub.is_named_token(secret.reveal())) {
-            let described = &token.described;
-            return Err(UsageError::new(format!(
-                "the {described} is one that `omniglot tokens` has made, and no daemon's own; start the daemon without it"
-            ))
-            .into());
-        }
         let exporter = match collector {
             Some(collector) => Some(Exporter::start(hub.clone(), collector).await?),
             None => None,

@@ -8,6 +8,7 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use omniglot_runtime::NAMED_TOKEN_PREFIX;
 use omniglot_store::{lock_holder, private, private_file};
 
 use crate::cli::TokenArgs;
@@ -53,6 +54,7 @@ pub(crate) fn for_daemon(
     dir: &Path,
     wanted: Wanted,
 ) -> anyhow::Result<Source> {
+    refuse_named(args, wanted)?;
     if args.no_token {
         return Ok(Source {
             secret: None,
@@ -80,6 +82,24 @@ pub(crate) fn for_daemon(
     }
     let (secret, path) = kept(&private(dir))?;
     Source::filed(secret, &path)
+}
+
+/// Refuses to start a daemon whose own token would be a named one, which may end and may have little scope.
+pub(crate) fn refuse_named(args: &TokenArgs, wanted: Wanted) -> anyhow::Result<()> {
+    let is_named = |text: &str| text.trim().starts_with(NAMED_TOKEN_PREFIX);
+    let variable = match wanted {
+        Wanted::Explicitly if args.token_file.is_none() && !args.no_token => from_environment()?,
+        Wanted::Explicitly | Wanted::ByClient => None,
+    };
+    let source = match (&args.token, variable) {
+        (Some(text), _) if is_named(text) => "--token",
+        (None, Some(secret)) if is_named(&secret.0) => VARIABLE,
+        _ => return Ok(()),
+    };
+    Err(UsageError::new(format!(
+        "{source} is a token that `omniglot tokens` has made, and no daemon's own; start the daemon without it"
+    ))
+    .into())
 }
 
 impl Source {

@@ -15,7 +15,7 @@ use crate::digest::sha256;
 use crate::error::RuntimeError;
 
 /// Tells a person, and programs that search for leaked secrets, what this is.
-const PREFIX: &str = "omniglot_";
+pub const NAMED_TOKEN_PREFIX: &str = "omniglot_";
 const SECRET_BYTES: usize = 32;
 const MAX_NAME: usize = 64;
 const MAX_TOKENS: usize = 1000;
@@ -103,7 +103,7 @@ impl Hub {
         check(&request)?;
         self.check_room(&request.name, now)?;
         let expires_at = request.expires_in_seconds.map(|seconds| after(now, seconds)).transpose()?;
-        let secret = format!("{PREFIX}{}", random_hex()?);
+        let secret = format!("{NAMED_TOKEN_PREFIX}{}", random_hex()?);
         let info = TokenInfo {
             id: format!("tok_{}", uuid::Uuid::now_v7().simple()),
             name: request.name,
