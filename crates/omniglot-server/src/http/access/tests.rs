@@ -94,13 +94,13 @@ async fn ask_from(peer: &str, router: &Router, mut request: Request<Body>) -> Re
 }
 
 #[tokio::test]
-async fn every_route_but_health_and_readyz_wants_the_token() {
+async fn every_route_but_health_readyz_and_the_screen_wants_the_token() {
     let router = guarded();
     let mut routes = routes();
     assert!(routes.len() > 80, "all faces");
     let open: Vec<_> =
         routes.iter().filter(|(scope, ..)| scope.is_none()).map(|(.., path)| path.as_str()).collect();
-    assert_eq!(open, ["/v1/health", "/readyz"]);
+    assert_eq!(open, ["/v1/health", "/readyz", "/ui", "/ui/", "/ui/file"]);
     routes.push((Some(Scope::Admin), Method::GET, "/no/such/route".into()));
     for (scope, method, path) in routes {
         let refused = if scope.is_none() { StatusCode::OK } else { StatusCode::UNAUTHORIZED };
