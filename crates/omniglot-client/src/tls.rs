@@ -5,6 +5,7 @@ mod trust;
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::header::HOST;
 use http::{HeaderValue, Uri};
@@ -21,6 +22,9 @@ use crate::client::CONNECT_TIMEOUT;
 use crate::error::ClientError;
 pub use trust::Trust;
 
+/// Less than what a call has that is answered at once, so that this is told first.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(4);
+
 #[derive(Clone)]
 pub(crate) struct TlsTransport {
     connector: TlsConnector,
@@ -32,17 +36,19 @@ impl TlsTransport {
     }
 
     pub(crate) async fn send(&self, request: Request) -> Result<Response, ClientError> {
-        let silent = ClientError::Silent(CONNECT_TIMEOUT.as_secs());
-        match request.timeout().copied() {
-            Some(limit) => timeout(limit, self.exchange(request)).await.unwrap_or(Err(silent)),
-            None => self.exchange(request).await,
-        }
+        let Some(limit) = request.timeout().copied() else { return self.exchange(request).await };
+        let whole = async {
+            let response = self.exchange(request).await?;
+            let (status, headers) = (response.status(), response.headers().clone());
+            let mut whole = http::Response::new(response.bytes().await?);
+            (*whole.status_mut(), *whole.headers_mut()) = (status, headers);
+            Ok(whole.into())
+        };
+        timeout(limit, whole).await.unwrap_or_else(|_elapsed| Err(ClientError::Silent(limit.as_secs())))
     }
 
     async fn exchange(&self, request: Request) -> Result<Response, ClientError> {
-        let connected = timeout(CONNECT_TIMEOUT, self.connect(request.url())).await;
-        let connected = connected.unwrap_or_else(|_elapsed| Err(io::ErrorKind::TimedOut.into()));
-        let stream = TokioIo::new(connected.map_err(|error| ClientError::Connect(error.into()))?);
+        let stream = TokioIo::new(self.connect(request.url()).await?);
         let broken = |error: hyper::Error| ClientError::Transport(error.into());
         let (mut sender, connection) = http1::handshake(stream).await.map_err(broken)?;
         // It ends with the answer, or as soon as nobody reads that any more.
@@ -51,12 +57,20 @@ impl TlsTransport {
         Ok(response.map(Body::wrap).into())
     }
 
-    async fn connect(&self, url: &Url) -> io::Result<TlsStream<TcpStream>> {
-        let host = url.host_str().unwrap_or_default();
-        let stream = TcpStream::connect((bare(host), url.port_or_known_default().unwrap_or(443))).await?;
-        stream.set_nodelay(true)?;
-        let name = ServerName::try_from(bare(host).to_owned()).map_err(io::Error::other)?;
-        self.connector.connect(name, stream).await
+    /// A daemon that accepts the connection and says nothing hangs; it is not absent.
+    async fn connect(&self, url: &Url) -> Result<TlsStream<TcpStream>, ClientError> {
+        let unreached = |error: io::Error| ClientError::Connect(error.into());
+        let host = bare(url.host_str().unwrap_or_default());
+        let address = (host, url.port_or_known_default().unwrap_or(443));
+        let connected = timeout(CONNECT_TIMEOUT, TcpStream::connect(address)).await;
+        let connected = connected.unwrap_or_else(|_elapsed| Err(io::ErrorKind::TimedOut.into()));
+        let stream = connected.map_err(unreached)?;
+        stream.set_nodelay(true).map_err(unreached)?;
+        let name =
+            ServerName::try_from(host.to_owned()).map_err(|error| unreached(io::Error::other(error)))?;
+        let secured = timeout(HANDSHAKE_TIMEOUT, self.connector.connect(name, stream)).await;
+        let silent = |_elapsed| Err(ClientError::Silent(HANDSHAKE_TIMEOUT.as_secs()));
+        secured.map_or_else(silent, |secured| secured.map_err(unreached))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Finds the daemon that owns the data directory, or becomes it.
 
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -52,15 +53,31 @@ impl Elsewhere {
         let Some(url) = env::of_environment(env::URL) else { return Ok(None) };
         let trust = env::of_environment(env::CA).map(|file| Trust::Authorities(file.into()));
         let secret = token::from_environment()?.map(token::Secret::into_text);
+        if secret.is_some() && is_readable_on_the_way(&url) {
+            print::note(&format!(
+                "omniglot: {url} is not encrypted: everybody on the way can read the token; use https"
+            ));
+        }
         let client = Client::trusting(&url, secret, trust.unwrap_or_default());
         let client = client.map_err(|error| UsageError::new(format!("{}: {error}", env::URL)))?;
         Ok(Some(Self { url, client }))
     }
 
-    async fn connect(&self) -> Result<Connection, ClientError> {
-        self.client.health().await?;
+    async fn connect(&self) -> anyhow::Result<Connection> {
+        let unreached = || format!("no daemon answers at {} ({})", self.url, env::URL);
+        self.client.health().await.with_context(unreached)?;
         Ok(Connection { client: self.client.clone(), temporary: false, own: None })
     }
+}
+
+/// Whether a request to this address crosses a network in the clear.
+fn is_readable_on_the_way(url: &str) -> bool {
+    let Some(rest) = url.strip_prefix("http://") else { return false };
+    let authority = rest.split('/').next().unwrap_or_default();
+    let host = authority.rsplit_once(':').map_or(authority, |(host, _)| host);
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let here = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
+    !here
 }
 
 impl std::fmt::Debug for Elsewhere {
@@ -93,8 +110,7 @@ impl Home {
     /// `backlog` applies where the daemon is this process.
     pub(crate) async fn connect(&self, backlog: Backlog) -> anyhow::Result<Connection> {
         if let Some(elsewhere) = &self.elsewhere {
-            let unreached = || format!("no daemon answers at {} ({})", elsewhere.url, env::URL);
-            return elsewhere.connect().await.with_context(unreached);
+            return elsewhere.connect().await;
         }
         let deadline = Instant::now() + CONNECT_TIMEOUT;
         loop {
@@ -122,7 +138,11 @@ impl Home {
     async fn find(&self) -> anyhow::Result<Connection> {
         let deadline = Instant::now() + CONNECT_TIMEOUT;
         loop {
-            if let Some(connection) = self.running().await? {
+            let found = match (&self.elsewhere, self.running().await) {
+                (Some(_), Err(_)) if Instant::now() < deadline => None,
+                (_, found) => found?,
+            };
+            if let Some(connection) = found {
                 return Ok(connection);
             }
             ensure!(
@@ -138,7 +158,7 @@ impl Home {
     /// waiting would not help.
     pub(crate) async fn running(&self) -> anyhow::Result<Option<Connection>> {
         if let Some(elsewhere) = &self.elsewhere {
-            return Ok(elsewhere.connect().await.ok());
+            return elsewhere.connect().await.map(Some);
         }
         let Some(holder) = lock_holder(&self.dir) else { return Ok(None) };
         let client = client(&holder, token::for_client(&self.dir, self.config.token_file.as_deref())?)?;

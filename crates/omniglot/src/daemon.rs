@@ -40,12 +40,13 @@ pub(crate) struct DaemonOptions {
 }
 
 impl DaemonOptions {
-    /// The parameters of a command's own daemon, on a free loopback port.
+    /// The parameters of a command's own daemon: on the configured socket, else on a free loopback port.
     pub(crate) fn new(dir: PathBuf, config: Config, backlog: Backlog) -> Self {
+        let socket = config.listen.clone().filter(|listen| matches!(listen, Listen::Unix(_)));
         Self {
             dir,
             config,
-            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into(),
+            listen: socket.unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into()),
             tls: None,
             any_port: false,
             token: TokenArgs::default(),

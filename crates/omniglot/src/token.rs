@@ -12,6 +12,7 @@ use omniglot_runtime::NAMED_TOKEN_PREFIX;
 use omniglot_store::{lock_holder, private, private_file};
 
 use crate::cli::TokenArgs;
+use crate::env;
 use crate::usage::UsageError;
 
 /// The name of the token file within the private directory.
@@ -136,10 +137,14 @@ impl Source {
 /// Returns the token for the daemon that owns `dir`, if one can be found: in the file that this daemon names;
 /// `configured` is the file that the configuration names.
 pub(crate) fn for_client(dir: &Path, configured: Option<&Path>) -> anyhow::Result<Option<Secret>> {
-    if let Some(secret) = from_environment()? {
+    let holder = lock_holder(dir);
+    // With an address beside it, the variable is the token of that daemon.
+    let is_for_another = env::of_environment(env::URL)
+        .is_some_and(|url| holder.as_ref().is_none_or(|holder| holder.url != url.trim_end_matches('/')));
+    if let Some(secret) = from_environment()?.filter(|_| !is_for_another) {
         return Ok(Some(secret));
     }
-    let announced = lock_holder(dir).and_then(|holder| holder.token_file);
+    let announced = holder.and_then(|holder| holder.token_file);
     let configured = announced.or_else(|| configured.map(Path::to_owned));
     let path = configured.unwrap_or_else(|| private_file(dir, FILE_NAME));
     match read(&path) {

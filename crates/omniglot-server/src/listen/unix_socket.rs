@@ -115,11 +115,12 @@ fn warn_if_open(dir: &Path) -> Result<(), SocketError> {
         }
         found => found?,
     };
-    let (others_write, sticky) = (0o022, 0o1000);
-    if found.mode() & others_write != 0 && found.mode() & sticky == 0 {
-        let (dir, mode) = (dir.display(), found.mode() & 0o777);
+    let others_write = 0o022;
+    if found.mode() & others_write != 0 {
+        let (dir, mode) = (dir.display(), found.mode() & 0o7777);
         tracing::warn!(
-            "others may replace the socket in {dir} (mode {mode:o}); `chmod 700 {dir}` keeps them out"
+            "others may make a socket in {dir} (mode {mode:o}), at the latest while this daemon is down; use a directory \
+             of mode 700"
         );
     }
     Ok(())
