@@ -78,7 +78,12 @@ impl Setup {
 
     /// Writes everything that the daemon can log into this file.
     pub fn log_all_to(self, file: impl Into<PathBuf>) -> Self {
-        Self { log: Some(file.into()), ..self }.env("OMNIGLOT_LOG", "trace")
+        self.log_to(file).env("OMNIGLOT_LOG", "trace")
+    }
+
+    /// Writes the log into this file, which each start begins anew.
+    pub fn log_to(self, file: impl Into<PathBuf>) -> Self {
+        Self { log: Some(file.into()), ..self }
     }
 
     /// Runs the daemon as somebody else than root, who is given these directories.

@@ -22,6 +22,7 @@ pub fn message(text: &str) -> MessageRequest {
 }
 
 /// One session of a daemon under test.
+#[derive(Clone)]
 pub struct SessionDriver {
     pub client: Client,
     pub id: SessionId,

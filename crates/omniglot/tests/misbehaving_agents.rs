@@ -141,7 +141,7 @@ async fn tries(daemon: &Daemon, fault: &'static str) {
     }
 }
 
-/// Every third fault, another third on the next wire; `cargo xtask soak` tries all on every wire.
+/// Every third fault, another third on the next wire; `cargo xtask soak --counts` tries all on every wire.
 fn faults(wire: &str) -> Vec<&'static str> {
     let first = WIRES.iter().position(|known| *known == wire).expect("a wire") % 3;
     let step = if std::env::var_os("OMNIGLOT_ALL_FAULTS").is_some() { 1 } else { 3 };

@@ -20,7 +20,7 @@ use image::Disk;
 use support::*;
 
 const STEPS: usize = 400;
-/// `cargo xtask soak` tries more.
+/// `cargo xtask soak --counts` tries more.
 const CUTS: u64 = 80;
 
 #[tokio::test]
