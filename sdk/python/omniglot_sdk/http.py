@@ -12,12 +12,17 @@ from .types import ProblemDetails
 
 ATTEMPTS = 12
 
+FIRST_ATTEMPTS = 5
+"""How often a connection is tried where no daemon has ever answered: it is down, not away for a moment."""
+
 
 class OmniglotError(Exception):
     """A refusal of the daemon."""
 
     def __init__(self, status: int, problem: ProblemDetails) -> None:
-        super().__init__(problem.get("detail") or problem["title"])
+        detail = problem.get("detail") or problem["title"]
+        hint = problem.get("hint")
+        super().__init__(f"{detail}; {hint}" if hint else detail)
         self.status = status
         self.problem = problem
 
@@ -58,6 +63,7 @@ class Http:
     def __init__(self, client: httpx.AsyncClient, silence: float) -> None:
         self.client = client
         self.silence = silence
+        self.has_answered = False
 
     async def send(
         self,
@@ -80,12 +86,17 @@ class Http:
             wait = None
             try:
                 response = await self.client.request(method, path, json=body, headers=headers, params=params)
+                self.has_answered = True
                 if response.is_success or (is_cut and response.status_code == done):
                     return response
                 if not is_transient(response.status_code) or attempt >= ATTEMPTS:
                     raise refusal(response)
                 wait = retry_after(response)
-            except httpx.TransportError:
+            except httpx.TransportError as error:
+                is_refused = isinstance(error, httpx.ConnectError) and not self.has_answered
+                if is_refused and attempt >= FIRST_ATTEMPTS:
+                    advice = "`omniglot daemon start` starts one"
+                    raise httpx.ConnectError(f"no daemon answers at {self.client.base_url}; {advice}") from error
                 if not (method == "GET" if again is None else again) or attempt >= ATTEMPTS:
                     raise
                 is_cut = True
