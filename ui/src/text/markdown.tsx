@@ -24,11 +24,20 @@ function blocks(lines: string[], depth: number): VNode[] {
       at += 1;
       continue;
     }
-    const block: NonNullable<Block> = READERS.map((reader) => reader(lines, at, depth)).find((found) => found !== undefined) ?? paragraph(lines, at);
+    const block = special(lines, at, depth) ?? paragraph(lines, at);
     nodes.push(<>{block.node}</>);
     at = Math.max(block.next, at + 1);
   }
   return nodes;
+}
+
+/** What begins at a line, unless that is a paragraph. */
+function special(lines: string[], at: number, depth: number): Block {
+  for (const reader of READERS) {
+    const found = reader(lines, at, depth);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /** The line, or nothing if it is too long to be more than words. */
@@ -37,8 +46,10 @@ function short(line = ""): string {
 }
 
 function fence(lines: string[], at: number): Block {
-  const [, indent = "", mark, info = ""] = /^( {0,3})(`{3,}|~{3,})([^`]*)$/.exec(short(lines[at])) ?? [];
-  if (mark === undefined) return undefined;
+  const line = short(lines[at]);
+  const [, indent = "", mark] = /^( {0,3})(`{3,}|~{3,})/.exec(line) ?? [];
+  const info = line.slice(indent.length + (mark?.length ?? 0));
+  if (mark === undefined || info.includes("`")) return undefined;
   let to = at + 1;
   while (to < lines.length && !closes(lines[to] ?? "", mark)) to += 1;
   const body = lines.slice(at + 1, to).map((line) => (line.startsWith(indent) ? line.slice(indent.length) : line));
@@ -57,10 +68,19 @@ function closes(line: string, mark: string): boolean {
 }
 
 function heading(lines: string[], at: number): Block {
-  const [, marks, words = ""] = /^ {0,3}(#{1,6})\s+(.*?)\s*#*$/.exec(short(lines[at])) ?? [];
-  if (marks === undefined) return undefined;
+  const line = short(lines[at]);
+  const [before, marks] = /^ {0,3}(#{1,6})(?=\s)/.exec(line) ?? [];
+  if (before === undefined || marks === undefined) return undefined;
+  const words = withoutMarks(line.slice(before.length).trim());
   // The page has its own headings above those of a message.
   return { node: <p class={`h h${marks.length}`}><strong>{inline(words)}</strong></p>, next: at + 1 };
+}
+
+/** A heading without the marks that may close it after a space. */
+function withoutMarks(words: string): string {
+  let end = words.length;
+  while (words[end - 1] === "#") end -= 1;
+  return end === 0 || /\s/.test(words[end - 1] ?? "") ? words.slice(0, end).trimEnd() : words;
 }
 
 function rule(lines: string[], at: number): Block {
@@ -86,7 +106,7 @@ function list(lines: string[], at: number, depth: number): Block {
   if (first === null || depth >= DEPTH || (first[1]?.length ?? 0) > 3) return undefined;
   const isOrdered = /\d/.test(first[2] ?? "");
   const items: string[][] = [];
-  let [to, width] = [at, 0];
+  let [to, width] = [at, (first[1]?.length ?? 0) + 1];
   for (; to < lines.length; to++) {
     const line = lines[to] ?? "";
     const found = ITEM.exec(line);
@@ -109,14 +129,13 @@ function list(lines: string[], at: number, depth: number): Block {
 function entry(lines: string[], depth: number): ComponentChildren {
   const [, mark, words] = /^\[([ xX])\] (.*)$/s.exec(lines[0] ?? "") ?? [];
   const rest = words === undefined ? lines : [words, ...lines.slice(1)];
-  const isPlain = rest.length === 1 && !READERS.some((reader) => reader(rest, 0, depth + 1));
-  const body = isPlain ? inline(rest[0] ?? "") : blocks(rest, depth + 1);
+  const body = rest.length > 1 ? blocks(rest, depth + 1) : (special(rest, 0, depth + 1)?.node ?? inline(rest[0] ?? ""));
   return mark === undefined ? body : [mark === " " ? "☐ " : "☑ ", body];
 }
 
 function table(lines: string[], at: number): Block {
-  if (!lines[at]?.includes("|") || !/^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/.test(short(lines[at + 1]))) return undefined;
-  if (!lines[at + 1]?.includes("-") || !lines[at + 1]?.includes("|")) return undefined;
+  const below = short(lines[at + 1]);
+  if (!lines[at]?.includes("|") || !below.includes("|") || !cells(below).every((cell) => /^:?-+:?$/.test(cell))) return undefined;
   let to = at + 2;
   while (to < lines.length && lines[to]?.includes("|")) to += 1;
   const node = (
