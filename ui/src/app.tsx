@@ -88,9 +88,9 @@ function TopBar() {
 const STATES = { connecting: "Connecting…", live: "Caught up", reconnecting: "Reconnecting…", stopped: "Stopped" };
 
 function ConnectionState() {
-  const { state, reason } = connection.value;
+  const { state, session, reason } = connection.value;
   return (
-    <span class={`connection ${state}`} data-testid="connection" data-state={state} role="status" title={reason}>
+    <span class={`connection ${state}`} data-testid="connection" data-state={state} data-session={session ?? ""} role="status" title={reason}>
       <span class="dot" aria-hidden="true" /> <span class="connection-words">{STATES[state]}{reason ? `: ${reason}` : ""}</span>
       {state === "stopped" && <button type="button" class="quiet" onClick={retry}>Try again</button>}
     </span>

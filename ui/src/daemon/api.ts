@@ -3,7 +3,7 @@ import { Http, type RequestOptions } from "../../../sdk/typescript/src/http.js";
 import {
   Agents, AllEventStream, type AllEventsOptions, OmniglotError, type Schemas, Session, Sessions,
 } from "../../../sdk/typescript/src/index.js";
-import { lacks, logOut, type Scope, tellScope, token } from "./login.js";
+import { logOut, tellScope, token } from "./login.js";
 import { tell, words } from "./notices.js";
 
 /** The daemon's address: the page is at `/ui/` below it. */
@@ -39,8 +39,14 @@ export function post<T = void>(path: string, body?: unknown): Promise<T> {
   return http().json<T>("POST", path, { body });
 }
 
+/** Whether a path that an agent may have written is one of the daemon's own: nothing else gets the token. */
+export function isOurs(path: string): boolean {
+  return path.startsWith("/v1/");
+}
+
 /** Fetches bytes with the token: images, long diffs. */
 export async function bytes(path: string): Promise<Response> {
+  if (!isOurs(path)) throw new Error("not a path of the daemon");
   const response = await http().open("GET", path);
   if (!response.ok) throw new OmniglotError(response.status, { type: "", title: `HTTP ${response.status}`, status: response.status });
   return response;
@@ -65,24 +71,14 @@ export function isLoggedOut(error: unknown): boolean {
 }
 
 /** Does something that a person asked for; what goes wrong is told. Returns whether it went well. */
-export async function attempt(needed: Scope, act: () => Promise<unknown>): Promise<boolean> {
+export async function attempt(act: () => Promise<unknown>): Promise<boolean> {
   try {
     await act();
     return true;
   } catch (error) {
     if (isLoggedOut(error)) return false;
-    learnScope(error, needed);
     const { text, hint } = words(error);
     tell("error", text, hint);
     return false;
   }
-}
-
-/** Learns from a refusal how little the token may do; other refusals with a 403 are about something else. */
-export function learnScope(error: unknown, needed: Scope): void {
-  if (!(error instanceof OmniglotError) || error.type !== "permission_denied") return;
-  const [, has] = /this token has `(\w+)`/.exec(error.message) ?? [];
-  if (has === undefined) return;
-  tellScope(has);
-  lacks(needed);
 }

@@ -1,5 +1,6 @@
 /** The token of this tab: taken from the address, kept in sessionStorage, and never anywhere else. */
 import { signal } from "@preact/signals";
+import type { Schemas } from "../../../sdk/typescript/src/index.js";
 import { parse, route } from "../route.js";
 
 const TOKEN = "omniglot.token";
@@ -7,9 +8,10 @@ const SCOPE = "omniglot.scope";
 /** Where the page was when its token ended. */
 const BACK = "omniglot.back";
 
-/** The scopes, each with everything that those before it allow. */
-const SCOPES = ["read", "answer", "drive", "admin"] as const;
-export type Scope = (typeof SCOPES)[number];
+export type Scope = Schemas["Scope"];
+
+/** Each scope allows everything that lower ones allow; that of metrics allows nothing of this page. */
+const RANKS: Record<Scope, number> = { metrics: 0, read: 1, answer: 2, drive: 3, admin: 4 };
 
 /** The token; empty for a daemon without one, null before the login. */
 export const token = signal<string | null>(sessionStorage.getItem(TOKEN));
@@ -19,7 +21,7 @@ export const scope = signal<{ widest: Scope; isTold: boolean }>(storedScope());
 export const refused = signal<string | null>(null);
 
 export function may(needed: Scope): boolean {
-  return SCOPES.indexOf(scope.value.widest) >= SCOPES.indexOf(needed);
+  return RANKS[scope.value.widest] >= RANKS[needed];
 }
 
 /** Takes a token out of the address, if there is one, and cleans the address. */
@@ -54,19 +56,17 @@ export function logOut(reason: string | null = null): void {
 
 /** The daemon has told the scope of the token. */
 export function tellScope(told: string): void {
-  const widest = SCOPES.find((known) => known === told);
+  const widest = scopeOf(told);
   if (widest === undefined || (scope.peek().isTold && scope.peek().widest === widest)) return;
   sessionStorage.setItem(SCOPE, widest);
   scope.value = { widest, isTold: true };
 }
 
-/** The daemon has refused what needs this scope: the token has less. */
-export function lacks(needed: Scope): void {
-  const below = SCOPES[SCOPES.indexOf(needed) - 1];
-  if (below !== undefined && may(needed)) scope.value = { ...scope.value, widest: below };
+function scopeOf(told: string | null): Scope | undefined {
+  return (Object.keys(RANKS) as Scope[]).find((known) => known === told);
 }
 
 function storedScope(): { widest: Scope; isTold: boolean } {
-  const stored = SCOPES.find((known) => known === sessionStorage.getItem(SCOPE));
+  const stored = scopeOf(sessionStorage.getItem(SCOPE));
   return stored ? { widest: stored, isTold: true } : { widest: "admin", isTold: false };
 }

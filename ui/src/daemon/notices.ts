@@ -25,6 +25,10 @@ export function dismiss(id: number): void {
   notices.value = notices.value.filter((notice) => notice.id !== id);
 }
 
+export function clearNotices(): void {
+  notices.value = [];
+}
+
 /** The problem in words, with the next step if the daemon names one. */
 export function words(error: unknown): { text: string; hint: string | null } {
   if (error instanceof OmniglotError) return { text: error.message, hint: error.problem.hint ?? null };

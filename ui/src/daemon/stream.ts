@@ -6,15 +6,20 @@ import { effect, signal } from "@preact/signals";
 import { type Cursor, OmniglotError } from "../../../sdk/typescript/src/index.js";
 import { setSeldom } from "../model/frames.js";
 import { open, OpenSession } from "../model/open.js";
-import { forget, hear, isLoaded, loadRequests, loadRows, tellPending } from "../model/rows.js";
+import { clearAnswers } from "../model/answers.js";
+import { clearAgents } from "../model/agents.js";
+import { drafts } from "../model/drafts.js";
+import { addSession, applyToRows, clearRows, forget, isAsked, isLoaded, loadRequests, loadRows, tellPending } from "../model/rows.js";
 import { route } from "../route.js";
 import { allEvents, isLoggedOut, session } from "./api.js";
 import { token } from "./login.js";
-import { tell, words } from "./notices.js";
+import { clearNotices, tell, words } from "./notices.js";
 
-export type Connection = { state: "connecting" | "live" | "reconnecting" | "stopped"; reason?: string };
+type State = "connecting" | "live" | "reconnecting" | "stopped";
+/** How the stream is, and of which session; null for that of all sessions. */
+export type Connection = { state: State; session: string | null; reason?: string };
 
-export const connection = signal<Connection>({ state: "connecting" });
+export const connection = signal<Connection>({ state: "connecting", session: null });
 /** Raised by the button that tries again after a stop. */
 const round = signal(0);
 const isHidden = signal(document.hidden);
@@ -35,20 +40,17 @@ export function follow(): void {
   document.addEventListener("visibilitychange", () => (isHidden.value = document.hidden));
   effect(() => {
     const at = route.value;
-    const id = at.page === "session" ? at.id : null;
+    const id = at.page === "session" && token.value !== null ? at.id : null;
     if (open.peek()?.id !== id) open.value = id === null ? null : new OpenSession(id);
   });
   effect(() => {
     const current = open.value;
     void round.value;
     running?.abort();
-    if (token.value === null) {
-      [allCursor, isLoaded.value] = [undefined, false];
-      return;
-    }
+    if (token.value === null) return forgetAll();
     running = new AbortController();
-    connection.value = { state: "connecting" };
     const target = current !== null && !isHidden.value ? current : null;
+    connection.value = { state: "connecting", session: target?.id ?? null };
     void run(target, running.signal);
   });
   setInterval(() => {
@@ -56,17 +58,27 @@ export function follow(): void {
   }, POLL_MS);
 }
 
+/** The next token may be allowed to see less: nothing stays of what this one has seen. */
+function forgetAll(): void {
+  allCursor = undefined;
+  clearRows();
+  clearAnswers();
+  clearAgents();
+  clearNotices();
+  drafts.clear();
+}
+
 async function run(target: OpenSession | null, signal: AbortSignal): Promise<void> {
   setSeldom(false);
   const reason = await (target ? followSession(target, signal) : followAll(signal)).catch((error: unknown) => error);
   if (signal.aborted || isLoggedOut(reason)) return;
   const { text } = reason === undefined ? { text: "This session was deleted." } : words(reason);
-  connection.value = { state: "stopped", reason: text };
+  connection.value = { state: "stopped", session: target?.id ?? null, reason: text };
   if (target && target.problem.value === null && reason === undefined) target.problem.value = text;
 }
 
-function heard(signal: AbortSignal, state: Connection["state"]): void {
-  if (!signal.aborted) connection.value = { state };
+function setState(signal: AbortSignal, state: State, session: string | null, reason?: string): void {
+  if (!signal.aborted) connection.value = { state, session, ...(reason === undefined ? {} : { reason }) };
 }
 
 async function followSession(target: OpenSession, signal: AbortSignal): Promise<void> {
@@ -82,60 +94,64 @@ async function followSession(target: OpenSession, signal: AbortSignal): Promise<
         setSeldom(false);
         target.isWhole.value = true;
         tellPending(target.id, target.transcript.fold.pending);
-        heard(signal, "live");
+        setState(signal, "live", target.id);
       },
-      onCut: () => heard(signal, "reconnecting"),
+      onCut: () => setState(signal, "reconnecting", target.id),
     });
     try {
       for await (const event of stream) {
         if (signal.aborted) return;
-        target.hear(event);
+        target.apply(event);
         target.cursor = stream.cursor;
-        if (target.isWhole.peek() && isAsked(event.type)) tellPending(target.id, target.transcript.fold.pending);
+        if (target.isWhole.peek() && isAsked(event)) tellPending(target.id, target.transcript.fold.pending);
       }
       return;
     } catch (error) {
       if (!(error instanceof OmniglotError && error.status === 410) || signal.aborted) throw error;
       tell("info", "The log of this session was replaced by another one. It is read anew.");
       target.reset();
+      forget(target.id);
+      void addSession(target.id);
     }
   }
 }
 
-function isAsked(type: string): boolean {
-  return type.startsWith("permission.") || type.startsWith("question.");
-}
-
 async function followAll(signal: AbortSignal): Promise<void> {
+  let cuts = 0;
   for (;;) {
     const stream = allEvents({
       after: allCursor,
       signal,
-      onCaughtUp: () => void caughtUp(signal),
-      onCut: () => heard(signal, "reconnecting"),
+      onCaughtUp: () => void caughtUp(signal, () => cuts),
+      onCut: () => {
+        cuts += 1;
+        setState(signal, "reconnecting", null);
+      },
       onDeleted: forget,
       onDamaged: () => tell("error", "The daemon cannot read an event of its log.", "`omniglot db check` tells more."),
     });
     try {
       for await (const event of stream) {
         if (signal.aborted) return;
-        hear(event);
+        applyToRows(event);
         allCursor = stream.cursor;
       }
     } catch (error) {
       if (!(error instanceof OmniglotError && error.status === 410) || signal.aborted) throw error;
-      tell("info", "The daemon's data is other data than before. Everything is listed anew.");
-      [allCursor, isLoaded.value] = [undefined, false];
+      tell("info", "The daemon cannot tell what has happened since this page was last connected. Everything is listed anew.");
+      allCursor = undefined;
+      clearRows();
     }
   }
 }
 
-/** A stream that begins now tells nothing of what was: the list does. */
-async function caughtUp(signal: AbortSignal): Promise<void> {
+/** A stream that begins now tells nothing of what was: the list does. After a cut, the next connection asks again. */
+async function caughtUp(signal: AbortSignal, cuts: () => number): Promise<void> {
+  const before = cuts();
   try {
     await (isLoaded.peek() && allCursor !== undefined ? loadRequests() : loadRows());
-    heard(signal, "live");
+    if (cuts() === before) setState(signal, "live", null);
   } catch (error) {
-    if (!isLoggedOut(error)) tell("error", words(error).text);
+    if (!isLoggedOut(error) && cuts() === before) setState(signal, "stopped", null, words(error).text);
   }
 }

@@ -1,7 +1,7 @@
 /** Answers to permissions and questions, and who was first. */
 import { signal } from "@preact/signals";
-import { type Event, OmniglotError, type Pending } from "../../../sdk/typescript/src/index.js";
-import { http, isLoggedOut, learnScope, pathOf } from "../daemon/api.js";
+import { type Event, OmniglotError, type Pending, type Schemas } from "../../../sdk/typescript/src/index.js";
+import { http, isLoggedOut, pathOf } from "../daemon/api.js";
 import { tell, words } from "../daemon/notices.js";
 import type { Resolution } from "./entries.js";
 
@@ -19,12 +19,13 @@ export const resolved = signal<Resolved[]>([]);
 /** Requests whose answer is on its way. */
 export const answering = signal<ReadonlySet<string>>(new Set());
 const ours = new Set<string>();
+/** Requests that people have seen here, while the page was up to date. */
+const seen = new Set<string>();
 /** How the latest requests ended, as the stream told it. */
 const endings = new Map<string, string>();
 
 export type Answer =
-  | { verb: "reply"; body: { reply: "once" | "always" | "reject"; message?: string } }
-  | { verb: "reply"; body: { answers: string[][] } }
+  | { verb: "reply"; body: Schemas["PermissionReplyRequest"] | Schemas["QuestionReplyRequest"] }
   | { verb: "reject"; body?: undefined };
 
 /** Sends an answer once; the loser of a race is told who was first. */
@@ -35,38 +36,46 @@ export async function answer(session: string, request: Pending, { verb, body }: 
   ours.add(id);
   try {
     const path = `${pathOf(session)}/${request.type}s/${encodeURIComponent(id)}/${verb}`;
-    await http().send("POST", path, { body, again: true });
+    // After a cut, a 409 is most likely about the try that was cut.
+    await http().send("POST", path, { body, again: true, done: 409 });
   } catch (error) {
     ours.delete(id);
     if (isLoggedOut(error)) return;
-    learnScope(error, "answer");
     const { text, hint } = words(error);
-    // A resolution that is not in the log yet makes the daemon know no such request any more.
-    const isLate = error instanceof OmniglotError && (error.status === 409 || error.status === 404);
+    const isLate = error instanceof OmniglotError && error.status === 409;
     if (!isLate) return tell("error", text, hint);
-    const ending = endings.get(id) ?? text;
-    lose(id, session, subjectOf(request), ending);
+    addResolved(id, session, subjectOf(request), endings.get(id) ?? text);
   } finally {
     answering.value = new Set([...answering.value].filter((other) => other !== id));
   }
 }
 
 /** Remembers how a request ended that this tab had shown and has not answered itself. */
-export function noteResolved(event: Event, shown: Record<string, Pending>): void {
+export function noteResolved(event: Event, open: Record<string, Pending>): void {
   if (event.type !== "permission.resolved" && event.type !== "question.resolved") return;
   const id = event.type === "permission.resolved" ? event.data.permission_id : event.data.question_id;
   const ending = outcome(event.data);
   endings.set(id, ending);
   if (endings.size > 50) endings.delete(endings.keys().next().value ?? "");
-  const request = shown[id];
-  if (request !== undefined && !ours.has(id)) lose(id, event.session_id, subjectOf(request), ending);
+  const request = open[id];
+  if (request !== undefined && seen.has(id) && !ours.has(id)) addResolved(id, event.session_id, subjectOf(request), ending);
+}
+
+/** A person can see this request. */
+export function noteSeen(id: string): void {
+  seen.add(id);
+}
+
+export function clearAnswers(): void {
+  for (const known of [ours, seen, endings]) known.clear();
+  resolved.value = [];
 }
 
 export function dismissResolved(id: string): void {
   resolved.value = resolved.value.filter((one) => one.id !== id);
 }
 
-function lose(id: string, session: string, subject: string, text: string): void {
+function addResolved(id: string, session: string, subject: string, text: string): void {
   const others = resolved.value.filter((one) => one.id !== id);
   resolved.value = [...others, { id, session, subject, text }].slice(-KEPT);
 }

@@ -1,7 +1,7 @@
 /** The changes of files that a session has made, as its results tell them. */
 import { signal } from "@preact/signals";
 import type { Event, Schemas } from "../../../sdk/typescript/src/index.js";
-import { touch } from "./frames.js";
+import { redraw } from "./frames.js";
 
 type FileRef = Extract<Schemas["ContentPart"], { type: "file_ref" }>;
 
@@ -24,7 +24,7 @@ export class Changes {
     const key = `${sequence}-${this.all.length}`;
     const { path, action, diff, diff_blob } = file;
     this.all.push({ key, path, action, diff: diff ?? null, blob: diff_blob ?? null, turn, number, sequence });
-    touch(this.tick);
+    redraw(this.tick);
   }
 }
 

@@ -9,7 +9,7 @@ let isWaiting = false;
 let isSeldom = false;
 
 /** Has everybody who reads this signal look again in the next frame. */
-export function touch(tick: Signal<number>): void {
+export function redraw(tick: Signal<number>): void {
   due.add(tick);
   if (isWaiting) return;
   isWaiting = true;

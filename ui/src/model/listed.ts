@@ -1,6 +1,6 @@
 /** Lists of the state that are either there or to be fetched. */
 import { useEffect, useState } from "preact/hooks";
-import { get } from "../daemon/api.js";
+import { get, isOurs } from "../daemon/api.js";
 
 type Listed<T> = T[] | { $blob: string } | null | undefined;
 
@@ -8,7 +8,7 @@ export function useListed<T>(list: Listed<T>): T[] {
   const path = list && !Array.isArray(list) ? list.$blob : null;
   const [fetched, setFetched] = useState<{ path: string; list: T[] } | null>(null);
   useEffect(() => {
-    if (path !== null) get<T[]>(path).then((list) => setFetched({ path, list }), () => undefined);
+    if (path !== null && isOurs(path)) get<T[]>(path).then((list) => setFetched({ path, list }), () => undefined);
   }, [path]);
   if (Array.isArray(list)) return list;
   return path !== null && fetched?.path === path ? fetched.list : [];

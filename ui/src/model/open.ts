@@ -30,7 +30,7 @@ export class OpenSession {
     }
   }
 
-  hear(event: Event): void {
+  apply(event: Event): void {
     this.transcript.apply(event);
     noteResolved(event, {});
     for (const watch of this.watchers) watch(event);

@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { type Call, type Event, Fold, type Item, type Message, View } from "../../../sdk/typescript/src/index.js";
 import { Changes } from "./changes.js";
 import { base, type Entry, type EntryOf, type TurnBlock } from "./entries.js";
-import { touch } from "./frames.js";
+import { redraw } from "./frames.js";
 
 export class Transcript {
   readonly fold = new Fold();
@@ -23,7 +23,7 @@ export class Transcript {
     const wasStatus = this.fold.status;
     this.fold.apply(event);
     const change = this.view.apply(event);
-    if (wasStatus !== this.fold.status) touch(this.stateTick);
+    if (wasStatus !== this.fold.status) redraw(this.stateTick);
     switch (change.type) {
       case "turn_started":
         return this.begin(event);
@@ -54,23 +54,23 @@ export class Transcript {
     const { turn_id, metadata } = event.data;
     this.numbered += 1;
     this.turns.push({ ...block(event), key: turn_id, id: turn_id, number: this.numbered, by: metadata.by ?? null, origin: metadata.origin });
-    touch(this.tick);
-    touch(this.stateTick);
+    redraw(this.tick);
+    redraw(this.stateTick);
   }
 
   private end(end: { metadata: TurnBlock["end"] }, event: Event): void {
     const turn = this.turns.at(-1);
     if (turn === undefined || turn.id === null) return this.note(event, "The turn ended", null);
     turn.end = end.metadata;
-    touch(turn.tick);
-    touch(this.stateTick);
+    redraw(turn.tick);
+    redraw(this.stateTick);
   }
 
   private message(message: Message, event: Event, isOver: boolean): void {
     const known = this.byItem.get(message.item.item_id);
     if (known?.type === "message") {
       [known.message, known.isOver] = [message, isOver];
-      touch(known.tick);
+      redraw(known.tick);
     } else {
       const data = event.type === "item.started" || event.type === "item.completed" ? event.data : undefined;
       const by = data?.metadata?.by ?? null;
@@ -86,7 +86,7 @@ export class Transcript {
     const known = this.byItem.get(call.item);
     if (known?.type === "call") {
       known.call = call;
-      return touch(known.tick);
+      return redraw(known.tick);
     }
     const entry: Entry = { ...this.place(event, call.item), type: "call", call };
     this.byCall.set(call.call_id, entry);
@@ -114,10 +114,10 @@ export class Transcript {
         return this.note(event, `Session ended: ${event.data.reason} (by the ${event.data.terminated_by})`, ended(event.data));
       case "session.updated":
       case "item.delta":
-        return touch(this.stateTick);
+        return redraw(this.stateTick);
       case "item.started":
         // Until it completes, the fold has what came too late.
-        return touch(this.stateTick);
+        return redraw(this.stateTick);
       case "item.completed":
         return this.add({ ...this.place(event, event.data.item.item_id), type: "unknown", value: event.data.item });
       case "turn.started":
@@ -132,21 +132,21 @@ export class Transcript {
     const entry: EntryOf<"request"> = { ...this.place(event), type: "request", request, resolution: null };
     this.requests.set(id, entry);
     this.add(entry);
-    touch(this.stateTick);
+    redraw(this.stateTick);
   }
 
   private resolve(id: string, resolution: NonNullable<EntryOf<"request">["resolution"]>): void {
     const entry = this.requests.get(id);
     if (entry) {
       entry.resolution = resolution;
-      touch(entry.tick);
+      redraw(entry.tick);
     }
-    touch(this.stateTick);
+    redraw(this.stateTick);
   }
 
   private note(event: Event, text: string, detail: string | null): void {
     this.add({ ...this.place(event), type: "note", text, detail });
-    touch(this.stateTick);
+    redraw(this.stateTick);
   }
 
   private files(item: Item | null, event: Event): void {
@@ -165,11 +165,11 @@ export class Transcript {
     const above = parent == null ? undefined : (this.byCall.get(parent) ?? this.byItem.get(parent));
     if (above?.type === "call") {
       above.children.push(entry);
-      return touch(above.tick);
+      return redraw(above.tick);
     }
     const turn = this.current(entry);
     turn.entries.push(entry);
-    touch(turn.tick);
+    redraw(turn.tick);
   }
 
   /** The turn that runs, or a block for what happens between turns. */
@@ -178,7 +178,7 @@ export class Transcript {
     if (last !== undefined && (last.id === null || last.end === null)) return last;
     const between = { ...block(entry), key: `between-${entry.sequence}` };
     this.turns.push(between);
-    touch(this.tick);
+    redraw(this.tick);
     return between;
   }
 }

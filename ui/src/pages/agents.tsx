@@ -1,26 +1,19 @@
 /** All agents: whether they are installed and logged in, what they can do, a check, and an installation. */
-import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import type { AgentInfo, Schemas } from "../../../sdk/typescript/src/index.js";
-import { attempt, get, http, post } from "../daemon/api.js";
+import { attempt, http, post } from "../daemon/api.js";
 import { may } from "../daemon/login.js";
 import { tell } from "../daemon/notices.js";
+import { known, loadAgents } from "../model/agents.js";
 import { duration, plural } from "../text/numbers.js";
 import { visible } from "../text/visible.js";
 
-/** The agents, as they were last told. */
-export const known = signal<AgentInfo[] | null>(null);
-
-export async function loadAgents(): Promise<void> {
-  known.value = (await get<Schemas["AgentListResponse"]>("/v1/agents")).agents;
-}
-
 export function AgentsPage() {
-  useEffect(() => void attempt("read", loadAgents), []);
+  useEffect(() => void attempt(loadAgents), []);
   const list = [...(known.value ?? [])].sort((one, other) => Number(other.installed) - Number(one.installed));
   return (
     <div class="page">
-      <div class="list-head"><h1>Agents</h1><span class="grow" /><button type="button" onClick={() => void attempt("read", loadAgents)}>Refresh</button></div>
+      <div class="list-head"><h1>Agents</h1><span class="grow" /><button type="button" onClick={() => void attempt(loadAgents)}>Refresh</button></div>
       {known.value === null && <p class="dim">Asking the daemon…</p>}
       <div class="agents">{list.map((agent) => <Agent key={agent.id} agent={agent} />)}</div>
     </div>
@@ -44,7 +37,7 @@ function Agent({ agent }: { agent: AgentInfo }) {
   const path = `/v1/agents/${encodeURIComponent(agent.id)}`;
   const run = (what: "check" | "install", act: () => Promise<void>) => async () => {
     setBusy(what);
-    await attempt(what === "check" ? "drive" : "admin", act);
+    await attempt(act);
     setBusy("");
   };
   const doCheck = run("check", async () => setCheck(await post<Schemas["AgentCheck"]>(`${path}/check`)));

@@ -12,31 +12,33 @@ import { visible } from "../text/visible.js";
 
 type EventType = Event["type"];
 
-const TYPES: EventType[] = [
-  "session.started", "session.ended", "session.updated", "turn.started", "turn.ended", "item.started", "item.delta",
-  "item.completed", "error", "permission.requested", "permission.resolved", "question.requested", "question.resolved", "agent.unparsed",
-];
+/** Every type of event; the compiler tells when one is missing. */
+const KNOWN: Record<EventType, true> = {
+  "session.started": true, "session.ended": true, "session.updated": true, "turn.started": true, "turn.ended": true,
+  "item.started": true, "item.delta": true, "item.completed": true, "error": true, "permission.requested": true,
+  "permission.resolved": true, "question.requested": true, "question.resolved": true, "agent.unparsed": true,
+};
+const TYPES = Object.keys(KNOWN) as EventType[];
 
 export function EventsPage({ opened, sequence }: { opened: OpenSession; sequence: number | undefined }) {
-  const [window] = useState(() => new EventWindow(opened.id));
+  const [window] = useState(() => new EventWindow(opened.id, () => opened.transcript.fold.last_seq));
   const [types, setTypes] = useState<EventType[]>([]);
   const [words, setWords] = useState("");
   const [source, setSource] = useState<"" | Schemas["EventSource"]>("");
   void window.tick.value;
   const isWhole = opened.isWhole.value;
   useEffect(() => {
-    if (!isWhole) return;
-    const last = opened.transcript.fold.last_seq;
-    void attempt("read", () => (sequence === undefined ? window.last(types, last) : window.around(types, sequence, last)));
-  }, [isWhole, types]);
-  useEffect(() => {
-    const watch = (event: Event) => window.hear(event, types);
+    const watch = (event: Event) => window.add(event);
     opened.watchers.add(watch);
     return () => void opened.watchers.delete(watch);
-  }, [types]);
+  }, []);
+  useEffect(() => {
+    window.types = types;
+    if (isWhole) void attempt(() => (sequence === undefined ? window.toLast() : window.toAround(sequence)));
+  }, [isWhole, types]);
   const toggle = (type: EventType) => setTypes(types.includes(type) ? types.filter((one) => one !== type) : [...types, type]);
   const shown = window.events.filter((event) => (source === "" || event.source === source) && (words === "" || text(event).includes(words.toLowerCase())));
-  const page = (move: () => Promise<void>) => () => void attempt("read", move);
+  const page = (move: () => Promise<void>) => () => void attempt(move);
   const select = (sequence: number) => replace({ page: "session", id: opened.id, tab: "events", sequence });
   return (
     <div class={`events ${sequence === undefined ? "" : "with-detail"}`}>
@@ -60,11 +62,11 @@ export function EventsPage({ opened, sequence }: { opened: OpenSession; sequence
           {shown.length === 0 && <p class="dim empty">{isWhole && !window.isBusy ? "No such event here." : "Reading…"}</p>}
         </div>
         <div class="pager">
-          <button type="button" disabled={!window.hasBefore} onClick={page(() => window.first(types))}>First</button>
-          <button type="button" disabled={!window.hasBefore} onClick={page(() => window.before(types))}>Older</button>
+          <button type="button" disabled={!window.hasBefore} onClick={page(() => window.toFirst())}>First</button>
+          <button type="button" disabled={!window.hasBefore} onClick={page(() => window.toOlder())}>Older</button>
           <span class="dim small" role="status">{window.words()}</span>
-          <button type="button" disabled={!window.hasAfter} onClick={page(() => window.after(types))}>Newer</button>
-          <button type="button" disabled={!window.hasAfter} onClick={page(() => window.last(types, opened.transcript.fold.last_seq))}>Last</button>
+          <button type="button" disabled={!window.hasAfter} onClick={page(() => window.toNewer())}>Newer</button>
+          <button type="button" disabled={!window.hasAfter} onClick={page(() => window.toLast())}>Last</button>
         </div>
       </div>
       {sequence !== undefined && <EventDetail key={sequence} session={opened.id} sequence={sequence} last={opened.transcript.fold.last_seq} />}

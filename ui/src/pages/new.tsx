@@ -4,8 +4,9 @@ import type { Schemas } from "../../../sdk/typescript/src/index.js";
 import { attempt, session, sessions, upload } from "../daemon/api.js";
 import { may } from "../daemon/login.js";
 import { tell } from "../daemon/notices.js";
+import { agentLists, known, type Lists, loadAgents } from "../model/agents.js";
 import { isLoaded, rowsTick } from "../model/rows.js";
-import { agentLists, PERMISSIONS } from "../parts/choices.js";
+import { PERMISSIONS } from "../parts/choices.js";
 import { Directory } from "../parts/directory.js";
 import { Files } from "../parts/files.js";
 import { Icon } from "../parts/icons.js";
@@ -13,7 +14,6 @@ import { McpServers, type McpServer, mcpOf } from "../parts/mcp.js";
 import { Select } from "../parts/select.js";
 import { go } from "../route.js";
 import { plain } from "../text/visible.js";
-import { known, loadAgents } from "./agents.js";
 
 const AGENT = "omniglot.agent";
 
@@ -29,8 +29,8 @@ export function NewPage() {
   const [prompt, setPrompt] = useState("");
   const [files, setFiles] = useState<File[]>([]);
   const [isBusy, setBusy] = useState(false);
-  const [lists, setLists] = useState<{ models: Schemas["AgentModelInfo"][]; modes: Schemas["AgentModeInfo"][] }>({ models: [], modes: [] });
-  useEffect(() => void attempt("read", loadAgents), []);
+  const [lists, setLists] = useState<Lists>({ models: [], modes: [] });
+  useEffect(() => void attempt(loadAgents), []);
   const installed = (known.value ?? []).filter((one) => one.installed);
   const chosen = installed.find((one) => one.id === agent)?.id ?? installed[0]?.id ?? "";
   useEffect(() => {
@@ -42,8 +42,9 @@ export function NewPage() {
   const pick = (part: Partial<typeof choice>) => setChoice({ ...choice, ...part });
 
   const create = async () => {
+    if (isBusy || chosen === "") return;
     setBusy(true);
-    await attempt("drive", async () => {
+    await attempt(async () => {
       const made = await sessions().create({ agent: chosen, ...settings() });
       localStorage.setItem(AGENT, chosen);
       if (made.created?.healthy === false) tell("error", made.created.error?.message ?? "The session cannot work yet.");
@@ -83,7 +84,7 @@ export function NewPage() {
             <div class="field tall">
               <label for="prompt">Prompt</label>
               <textarea id="prompt" rows={7} placeholder="What shall the agent do? Drop files here." value={prompt} onInput={(event) => setPrompt(event.currentTarget.value)}
-                onKeyDown={(event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && void create()} />
+                onKeyDown={(event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.repeat && void create()} />
             </div>
             <details class="extra">
               <summary>Permissions, worktree, MCP servers</summary>

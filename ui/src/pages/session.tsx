@@ -1,6 +1,7 @@
 /** The head of a session: title, state, tabs and actions. The page below it is one of its tabs. */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import type { Schemas } from "../../../sdk/typescript/src/index.js";
 import { randomId } from "../../../sdk/typescript/src/session.js";
 import { attempt, pathOf, post, session } from "../daemon/api.js";
 import { may } from "../daemon/login.js";
@@ -61,7 +62,7 @@ function Head({ opened, tab }: { opened: OpenSession; tab: Tab }) {
 function Rename({ id, title, onDone }: { id: string; title: string; onDone: () => void }) {
   const [words, setWords] = useState(title);
   const save = async () => {
-    if (await attempt("drive", () => session(id).update({ title: words.trim() }))) onDone();
+    if (await attempt(() => session(id).update({ title: words.trim() }))) onDone();
   };
   return (
     <form class="rename" onSubmit={(event) => (event.preventDefault(), void save())}>
@@ -74,7 +75,7 @@ function Rename({ id, title, onDone }: { id: string; title: string; onDone: () =
 
 function actions(opened: OpenSession, rename: () => void): MenuItem[] {
   const path = pathOf(opened.id);
-  const drive = (act: () => Promise<unknown>) => () => void attempt("drive", act);
+  const drive = (act: () => Promise<unknown>) => () => void attempt(act);
   const items: MenuItem[] = [
     { name: "Rename", act: rename },
     { name: "Compact", act: drive(() => session(opened.id).compact()) },
@@ -84,11 +85,11 @@ function actions(opened: OpenSession, rename: () => void): MenuItem[] {
       go({ page: "session", id: sessionId, tab: "transcript" });
     }) },
     { name: "Revert last turn", act: drive(async () => {
-      const done = await post<{ paths: string[] }>(`${path}/revert`, {});
+      const done = await post<Schemas["RevertResponse"]>(`${path}/revert`, {});
       tell("info", `${plural(done.paths.length, "file")} restored. “Undo revert” brings them back.`);
     }) },
     { name: "Undo revert", act: drive(async () => {
-      const done = await post<{ paths: string[] }>(`${path}/unrevert`, {});
+      const done = await post<Schemas["RevertResponse"]>(`${path}/unrevert`, {});
       tell("info", `${plural(done.paths.length, "file")} brought back.`);
     }) },
     { name: "End session", act: drive(() => session(opened.id).terminate()) },
@@ -96,7 +97,7 @@ function actions(opened: OpenSession, rename: () => void): MenuItem[] {
   if (may("admin"))
     items.push({ name: "Delete", isDangerous: true, act: async () => {
       if (!confirm("Delete this session with everything that it has?")) return;
-      if (await attempt("admin", () => session(opened.id).delete())) go({ page: "home" });
+      if (await attempt(() => session(opened.id).delete())) go({ page: "home" });
     } });
   return items;
 }

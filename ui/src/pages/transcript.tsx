@@ -24,7 +24,7 @@ export function TranscriptPage({ opened, turn }: { opened: OpenSession; turn: st
   const turns = isBack ? transcript.turns : shown;
   return (
     <div class={`transcript ${isPanelOpen ? "with-panel" : ""}`}>
-      <div class="stage">
+      <div class="column">
         <div class="turn-bar">
           <Jump turns={isWhole ? turns.filter((one) => one.id !== null) : []} current={target?.turn ?? null} onJump={(turn) => setTarget({ turn, wish: Date.now() })} />
           <span class="grow" />

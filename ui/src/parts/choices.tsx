@@ -1,8 +1,9 @@
 /** The model, effort, mode and rule of permissions of a session, and how to change them. */
 import { useEffect, useState } from "preact/hooks";
 import type { Schemas } from "../../../sdk/typescript/src/index.js";
-import { agents, attempt, session } from "../daemon/api.js";
+import { attempt, session } from "../daemon/api.js";
 import { may } from "../daemon/login.js";
+import { agentLists, type Lists } from "../model/agents.js";
 import { useListed } from "../model/listed.js";
 import type { OpenSession } from "../model/open.js";
 import { plain } from "../text/visible.js";
@@ -11,28 +12,9 @@ import { Select } from "./select.js";
 /** The rules of permissions that every agent is asked for by the same names; the daemon refuses what one cannot. */
 export const PERMISSIONS = ["default", "acceptEdits", "plan", "bypass"];
 
-/** Models and modes of an agent, asked for once per page. */
-const lists = new Map<string, Promise<{ models: Schemas["AgentModelInfo"][]; modes: Schemas["AgentModeInfo"][] }>>();
-
-export function agentLists(agent: string) {
-  const known = lists.get(agent);
-  if (known) return known;
-  const asked = askLists(agent).catch(() => ({ models: [], modes: [] }));
-  lists.set(agent, asked);
-  return asked;
-}
-
-async function askLists(agent: string) {
-  // Some agents tell their lists only when they are started, which takes an installed one.
-  const all = await agents().list();
-  if (!all.some(({ id, installed }) => id === agent && installed)) return { models: [], modes: [] };
-  const [{ models }, modes] = await Promise.all([agents().models(agent), agents().modes(agent)]);
-  return { models, modes };
-}
-
 export function Choices({ opened, state }: { opened: OpenSession; state: Schemas["SessionState"] }) {
   const info = opened.info.value;
-  const [known, setKnown] = useState<{ models: Schemas["AgentModelInfo"][]; modes: Schemas["AgentModeInfo"][] } | null>(null);
+  const [known, setKnown] = useState<Lists | null>(null);
   const agent = info?.agent;
   const told = { models: useListed<Schemas["AgentModelInfo"]>(state.models), modes: useListed<Schemas["AgentModeInfo"]>(state.modes) };
   const isTold = state.models != null && state.modes != null;
@@ -46,7 +28,7 @@ export function Choices({ opened, state }: { opened: OpenSession; state: Schemas
   const variant = state.variant ?? info?.variant ?? "";
   const mode = state.agent_mode ?? info?.agentMode ?? "";
   const permission = state.permission_mode ?? info?.permissionMode ?? "";
-  const change = (patch: Schemas["SessionPatch"]) => void attempt("drive", () => session(opened.id).update(patch));
+  const change = (patch: Schemas["SessionPatch"]) => void attempt(() => session(opened.id).update(patch));
   const isLocked = !may("drive");
   return (
     <section class="section choices" aria-label="Choices">

@@ -3,15 +3,13 @@ import { useRef, useState } from "preact/hooks";
 import type { Schemas } from "../../../sdk/typescript/src/index.js";
 import { attempt, session, upload } from "../daemon/api.js";
 import { tell } from "../daemon/notices.js";
+import { drafts } from "../model/drafts.js";
 import type { OpenSession } from "../model/open.js";
 import { plural } from "../text/numbers.js";
 import { Files } from "./files.js";
 import { Icon } from "./icons.js";
 
 type Delivery = Schemas["Delivery"];
-
-/** Words that were not sent yet, by session: they stay when another page is looked at. */
-const drafts = new Map<string, string>();
 
 export function Composer({ opened }: { opened: OpenSession }) {
   void opened.transcript.stateTick.value;
@@ -28,7 +26,7 @@ export function Composer({ opened }: { opened: OpenSession }) {
   const send = async (delivery: Delivery) => {
     if (isSending || (text.trim() === "" && files.length === 0)) return;
     setSending(true);
-    const isSent = await attempt("drive", async () => {
+    const isSent = await attempt(async () => {
       const attachments: Schemas["MessageAttachment"][] = [];
       for (const file of files) attachments.push(await upload(opened.id, file));
       const sent = await session(opened.id).send(text, { delivery, ...(attachments.length ? { attachments } : {}) });
@@ -58,7 +56,7 @@ export function Composer({ opened }: { opened: OpenSession }) {
           <div class="composer-row">
             <button type="button" class="quiet" onClick={pick}><Icon name="attach" /> Attach{files.length ? ` (${plural(files.length, "file")})` : ""}</button>
             <span class="grow" />
-            {isBusy && <button type="button" class="danger" onClick={() => void attempt("drive", () => session(opened.id).cancel())}>Cancel turn</button>}
+            {isBusy && <button type="button" class="danger" onClick={() => void attempt(() => session(opened.id).cancel())}>Cancel turn</button>}
             {isBusy && <button type="button" disabled={isSending} onClick={() => void send("steer")}>Steer</button>}
             <button type="submit" class="primary" disabled={isSending}>{isBusy ? "Queue" : "Send"}</button>
           </div>

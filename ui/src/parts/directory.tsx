@@ -1,7 +1,7 @@
 /** The directory of a new session: typed, one of those that were used, or picked below them or a configured root. */
 import { useState } from "preact/hooks";
 import type { Schemas } from "../../../sdk/typescript/src/index.js";
-import { get, learnScope } from "../daemon/api.js";
+import { get } from "../daemon/api.js";
 import { may } from "../daemon/login.js";
 import { words } from "../daemon/notices.js";
 import { rows } from "../model/rows.js";
@@ -32,7 +32,6 @@ export function Directory({ value, onChange }: { value: string; onChange: (path:
       setPlace({ path: path || (folders[0]?.replace(/\/[^/]*$/, "") ?? ""), session, folders });
       if (path !== "") onChange(path);
     } catch (error) {
-      learnScope(error, "admin");
       const { text, hint } = words(error);
       setProblem([text, hint].filter(Boolean).join(" "));
     }

@@ -75,9 +75,9 @@ function Status({ entry }: { entry: EntryOf<"status"> }) {
   const [first, ...rest] = entry.item.content;
   if (first?.type !== "status") return <div data-testid="unknown"><Json value={entry.item} /></div>;
   const what = first.label.split(".").at(-1) ?? first.label;
-  const isLoud = ["warning", "memory_lost", "extension_error", "late", "retry"].includes(what);
+  const isWarning = ["warning", "memory_lost", "extension_error", "late", "retry"].includes(what);
   return (
-    <div class={`status ${isLoud ? "loud" : ""}`} data-testid="status" data-label={first.label}>
+    <div class={`status ${isWarning ? "warning" : ""}`} data-testid="status" data-label={first.label}>
       <span class="tag">{visible(what.replaceAll("_", " "))}</span> {visible((first.detail ?? "").slice(0, 10_000))}
       {first.usage && <span class="dim"> {count(total(first.usage))} tokens</span>}
       {rest.map((part) => <Part part={part} />)}

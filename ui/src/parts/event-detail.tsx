@@ -1,7 +1,7 @@
 /** One event whole, and beside it the agent's own frame that it was made of. */
 import { useEffect, useState } from "preact/hooks";
 import { type Event, OmniglotError, type Schemas } from "../../../sdk/typescript/src/index.js";
-import { get, learnScope, pathOf } from "../daemon/api.js";
+import { get, pathOf } from "../daemon/api.js";
 import { may } from "../daemon/login.js";
 import { tell, words } from "../daemon/notices.js";
 import { address, replace } from "../route.js";
@@ -23,19 +23,19 @@ export function EventDetail({ session, sequence, last }: DetailProps) {
     get<Schemas["EventsResponse"]>(`${pathOf(session)}/events`, query).then(
       ({ events }) => (events[0]?.sequence === sequence ? setEvent(events[0]) : setProblem("There is no such event.")),
       (error: unknown) => {
-        learnScope(error, "admin");
+        // A token that may not see frames was told so by this answer, and the event is asked for without one.
         const isScope = error instanceof OmniglotError && error.status === 403;
         if (!isScope) setProblem(words(error).text);
       },
     );
   }, [session, sequence, isAdmin]);
   const to = (sequence?: number) => ({ page: "session", id: session, tab: "events", ...(sequence ? { sequence } : {}) }) as const;
-  const copy = () => {
-    const link = location.origin + location.pathname + address(to(sequence));
-    // Without a secure origin there is no clipboard; the link can still be read.
-    const copied = navigator.clipboard?.writeText(link) ?? Promise.reject();
-    copied.then(() => tell("info", "The link is copied."), () => tell("info", link));
+  // Without a secure origin or a person's leave there is no clipboard.
+  const copy = (text: string, done: string, otherwise: string) => {
+    const copied = navigator.clipboard?.writeText(text) ?? Promise.reject();
+    copied.then(() => tell("info", done), () => tell("info", otherwise));
   };
+  const link = location.origin + location.pathname + address(to(sequence));
   const { raw, ...universal } = event ?? { raw: undefined };
   return (
     <div class="event-detail">
@@ -44,8 +44,8 @@ export function EventDetail({ session, sequence, last }: DetailProps) {
         <h2>Event {sequence}</h2>
         <button type="button" class="quiet" aria-label="Next event" disabled={last > 0 && sequence >= last} onClick={() => replace(to(sequence + 1))}>→</button>
         <span class="grow" />
-        <button type="button" class="quiet" onClick={copy}>Copy link</button>
-        <button type="button" class="quiet" onClick={() => void navigator.clipboard?.writeText(JSON.stringify(event, null, 2))}>Copy JSON</button>
+        <button type="button" class="quiet" onClick={() => copy(link, "The link is copied.", link)}>Copy link</button>
+        <button type="button" class="quiet" onClick={() => copy(JSON.stringify(event, null, 2), "The event is copied.", "This browser lets the page copy nothing.")}>Copy JSON</button>
         <button type="button" class="quiet" aria-label="Close" onClick={() => replace(to())}>×</button>
       </div>
       {problem && <p class="error-box">{visible(problem)}</p>}

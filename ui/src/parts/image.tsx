@@ -1,6 +1,6 @@
 /** Images of the daemon, fetched with the token and shown from memory. */
 import { useEffect, useState } from "preact/hooks";
-import { bytes } from "../daemon/api.js";
+import { bytes, isOurs } from "../daemon/api.js";
 import { visible } from "../text/visible.js";
 
 /** Only these are drawn; a picture in SVG may have more than a picture. */
@@ -9,9 +9,9 @@ const DRAWN = /^image\/(png|jpeg|gif|webp|avif|bmp)$/;
 export function Image({ path, mime }: { path: string; mime: string | null }) {
   const [url, setUrl] = useState<string | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
-  const isOurs = path.startsWith("/v1/");
+  const isFetched = isOurs(path);
   useEffect(() => {
-    if (!isOurs) return;
+    if (!isFetched) return;
     let made: string | undefined;
     let isGone = false;
     bytes(path)
@@ -29,5 +29,5 @@ export function Image({ path, mime }: { path: string; mime: string | null }) {
     };
   }, [path]);
   if (url) return <img class="picture" src={url} alt={`Image ${mime ?? ""}`} />;
-  return <p class="dim">Image {visible(path)}{problem ? ` (${problem})` : isOurs ? " …" : " (on the daemon's machine)"}</p>;
+  return <p class="dim">Image {visible(path)}{problem ? ` (${problem})` : isFetched ? " …" : " (on the daemon's machine)"}</p>;
 }

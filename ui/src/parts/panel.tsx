@@ -89,7 +89,7 @@ function Queue({ id, state }: { id: string; state: State }) {
         {queue.map((message) => (
           <li key={message.message_id} data-testid="queued" data-message={message.message_id}>
             <span class="queued-text">{visible(message.message.slice(0, 300))}{message.by && <span class="dim"> by {visible(message.by)}</span>}</span>
-            {may("drive") && <button type="button" class="quiet" onClick={() => void attempt("drive", () => session(id).unsend(message.message_id))}>Remove</button>}
+            {may("drive") && <button type="button" class="quiet" onClick={() => void attempt(() => session(id).unsend(message.message_id))}>Remove</button>}
           </li>
         ))}
       </ol>

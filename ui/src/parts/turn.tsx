@@ -5,6 +5,7 @@ import { tell } from "../daemon/notices.js";
 import type { TurnBlock } from "../model/entries.js";
 import { open } from "../model/open.js";
 import { address, go } from "../route.js";
+import type { Schemas } from "../../../sdk/typescript/src/index.js";
 import { randomId } from "../../../sdk/typescript/src/session.js";
 import { clock, cost, count, duration, plural, stamp, total, usageWords } from "../text/numbers.js";
 import { plain, visible } from "../text/visible.js";
@@ -58,7 +59,7 @@ function Foot({ turn }: { turn: TurnBlock }) {
 
 function TurnMenu({ session, turn }: { session: string; turn: string }) {
   const revert = (force: boolean) => async () => {
-    const done = await post<{ paths: string[] }>(`${pathOf(session)}/revert`, { turn, force });
+    const done = await post<Schemas["RevertResponse"]>(`${pathOf(session)}/revert`, { turn, force });
     tell("info", `${plural(done.paths.length, "file")} restored.`);
   };
   const fork = async () => {
@@ -68,9 +69,9 @@ function TurnMenu({ session, turn }: { session: string; turn: string }) {
   };
   return (
     <Menu label="Turn actions" name="⋯" items={[
-      { name: "Revert files of this turn", act: () => attempt("drive", revert(false)) },
-      { name: "Revert files by force", act: () => attempt("drive", revert(true)) },
-      { name: "Fork before this turn", act: () => attempt("drive", fork) },
+      { name: "Revert files of this turn", act: () => attempt(revert(false)) },
+      { name: "Revert files by force", act: () => attempt(revert(true)) },
+      { name: "Fork before this turn", act: () => attempt(fork) },
     ]} />
   );
 }
