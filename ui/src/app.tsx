@@ -1,5 +1,5 @@
 /** The frame around every page: navigation, connection, notices, help. */
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { logOut, token } from "./daemon/login.js";
 import { dismiss, notices } from "./daemon/notices.js";
 import { connection, retry } from "./daemon/stream.js";
@@ -17,7 +17,8 @@ import { TranscriptPage } from "./pages/transcript.js";
 import { Icon } from "./parts/icons.js";
 import { address, route } from "./route.js";
 import { nextTheme, tellTab, theme } from "./theme.js";
-import { plain, visible } from "./text/visible.js";
+import { LongText } from "./text/long.js";
+import { brief } from "./text/visible.js";
 
 export function App() {
   if (token.value === null) return <LoginPage />;
@@ -62,7 +63,7 @@ function TopBar() {
   const opened = open.value;
   if (opened) void opened.transcript.stateTick.value;
   const session = opened && (opened.transcript.fold.state.title ?? opened.info.value?.title ?? opened.id);
-  const title = session ? `${plain(session)} · Omniglot` : "Omniglot";
+  const title = session ? `${brief(session)} · Omniglot` : "Omniglot";
   useEffect(() => tellTab(title, waiting), [title, waiting]);
   const link = (page: "home" | "new" | "agents", name: string) => (
     <a href={address({ page })} aria-current={at === page ? "page" : undefined}>{name}</a>
@@ -102,7 +103,7 @@ function Notices() {
     <div class="notices" role="status" aria-live="polite">
       {notices.value.map((notice) => (
         <div class={`notice ${notice.kind}`} key={notice.id} data-testid="notice" data-kind={notice.kind}>
-          <span class="grow">{visible(notice.text)}{notice.hint && <span class="dim"> {visible(notice.hint)}</span>}</span>
+          <span class="grow"><LongText text={notice.text} />{notice.hint && <span class="dim"> <LongText text={notice.hint} /></span>}</span>
           <button type="button" class="quiet" aria-label="Dismiss" onClick={() => dismiss(notice.id)}>×</button>
         </div>
       ))}
@@ -111,11 +112,19 @@ function Notices() {
 }
 
 function Help() {
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    const before = document.activeElement;
+    button.current?.focus();
+    return () => {
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
+  }, []);
   return (
     <div class="help" role="dialog" aria-label="Keyboard shortcuts" aria-modal="false">
       <h2>Keyboard</h2>
       <dl>{KEYS.map(([keys, meaning]) => <div key={keys}><dt><kbd>{keys}</kbd></dt><dd>{meaning}</dd></div>)}</dl>
-      <button type="button" onClick={() => (isHelpOpen.value = false)}>Close</button>
+      <button type="button" ref={button} onClick={() => (isHelpOpen.value = false)}>Close</button>
     </div>
   );
 }

@@ -7,7 +7,7 @@ export const isHelpOpen = signal(false);
 export const KEYS: [keys: string, meaning: string][] = [
   ["j, k", "Next, previous request or session"],
   ["a", "Allow once"],
-  ["A", "Always allow"],
+  ["A", "Always allow, once the request has the focus"],
   ["r", "Reject, or dismiss a question"],
   ["w", "Reject with words"],
   ["1 … 9", "Choose an option of the question"],
@@ -31,6 +31,8 @@ export function beginKeys(): void {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     const isText = target.matches("textarea, select, [contenteditable], input:not([type=radio]):not([type=checkbox])");
     if (event.key === "Escape") return escape(target, isText);
+    // A key that is held down walks, and does nothing else.
+    if (event.repeat && !/^[jk]$/.test(event.key)) return;
     if (!isText && press(event.key, target)) event.preventDefault();
   });
 }
@@ -66,17 +68,32 @@ function press(key: string, target: HTMLElement): boolean {
   }
 }
 
-/** Answers the request that has the focus, or the only one if it is seen; otherwise the first gets the focus. */
+/**
+ * Answers the request that has the focus, or the only one if it is seen; otherwise the first gets the focus. What is
+ * allowed for the rest of a session needs the focus.
+ */
 function answer(key: string, target: HTMLElement): boolean {
   if (!/^[aArw1-9]$/.test(key)) return false;
   const focused = target.closest<HTMLElement>(".request");
   const all = document.querySelectorAll<HTMLElement>(".request");
   const request = focused ?? all[0];
   if (request === undefined) return false;
-  const isMeant = focused !== null || (all.length === 1 && isSeen(request));
+  const isMeant = focused !== null || (key !== "A" && all.length === 1 && isSeen(request));
   if (!request.contains(document.activeElement)) request.focus();
   if (!isMeant) return true;
-  return click(`[data-key="${key}"]:not(:disabled)`, request);
+  return /\d/.test(key) ? choose(key, request) : click(`[data-key="${key}"]:not(:disabled)`, request);
+}
+
+/** Chooses an option of the question that has the focus, else of the first one without a choice. */
+function choose(key: string, request: HTMLElement): boolean {
+  const questions = [...request.querySelectorAll<HTMLElement>("fieldset")];
+  const focused = questions.find((question) => question.contains(document.activeElement));
+  const question = focused ?? questions.find((one) => one.querySelector(":checked") === null) ?? questions[0];
+  const option = question?.querySelector<HTMLInputElement>(`[data-key="${key}"]`);
+  option?.click();
+  // Of several choices more may follow.
+  if (option?.type === "checkbox") option.focus();
+  return option != null;
 }
 
 function isSeen(element: HTMLElement): boolean {

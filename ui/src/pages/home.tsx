@@ -8,7 +8,8 @@ import { Select } from "../parts/select.js";
 import { SearchHits } from "../parts/hits.js";
 import { address, go } from "../route.js";
 import { ago, cost, count, plural, stamp } from "../text/numbers.js";
-import { plain, visible } from "../text/visible.js";
+import { LongText } from "../text/long.js";
+import { brief, plain, visible } from "../text/visible.js";
 
 /** So many sessions are listed at once. */
 const PAGE = 100;
@@ -37,7 +38,7 @@ function Inbox() {
       <div class="sr" role="status" aria-live="polite">{requests.length > 0 ? `${plural(requests.length, "request")} for you` : ""}</div>
       {gone.map((one) => (
         <div class="resolved" key={one.id} data-testid="resolved" data-request={one.id} role="status">
-          <span class="grow"><strong>{visible(one.subject)}</strong>: {visible(one.text)}</span>
+          <span class="grow"><strong><LongText text={one.subject} limit={300} /></strong>: <LongText text={one.text} limit={300} /></span>
           <button type="button" class="quiet" aria-label="Dismiss" onClick={() => dismissResolved(one.id)}>×</button>
         </div>
       ))}
@@ -53,7 +54,7 @@ function Origin({ id }: { id: string }) {
   const row = rows.get(id);
   return (
     <a class="origin" href={address({ page: "session", id, tab: "transcript" })}>
-      {row ? `${row.info.agent} · ${plain(rowTitle(row))}` : id}
+      {row ? `${row.info.agent} · ${brief(rowTitle(row))}` : id}
     </a>
   );
 }
@@ -105,7 +106,7 @@ function RowView({ row }: { row: Row }) {
     <a class="session-row" data-testid="session-row" data-session={row.id} data-state={state} href={address(to)} onKeyDown={(event) => event.key === "o" && go(to)}>
       <span class={`state ${state}`}>{state}</span>
       <span class="row-main">
-        <span class="row-title">{visible(rowTitle(row))}</span>
+        <span class="row-title">{brief(rowTitle(row))}</span>
         <span class="row-line dim">{visible(row.line ?? "")}</span>
       </span>
       <span class="row-facts dim">

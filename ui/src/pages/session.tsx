@@ -10,7 +10,7 @@ import type { OpenSession } from "../model/open.js";
 import { Menu, type MenuItem } from "../parts/menu.js";
 import { address, go, type Tab } from "../route.js";
 import { plural } from "../text/numbers.js";
-import { plain, visible } from "../text/visible.js";
+import { brief } from "../text/visible.js";
 
 export function SessionPage({ opened, tab, children }: { opened: OpenSession; tab: Tab; children: ComponentChildren }) {
   if (opened.problem.value !== null)
@@ -45,7 +45,7 @@ function Head({ opened, tab }: { opened: OpenSession; tab: Tab }) {
         <span class={`state ${status}`} role="status" data-testid="session-state" data-state={status}>{status}</span>
         {isRenaming
           ? <Rename id={opened.id} title={title} onDone={() => setRenaming(false)} />
-          : <h1 title={plain(title)}>{visible(title)}</h1>}
+          : <h1 title={brief(title)}>{brief(title)}</h1>}
         <span class="dim session-agent">{info?.agent ?? ""}</span>
         {!isWhole && <span class="dim small" role="status">reading… {fold.last_seq.toLocaleString("en-US")}{info ? ` of ${info.eventCount.toLocaleString("en-US")}` : ""} events</span>}
       </div>
@@ -66,7 +66,7 @@ function Rename({ id, title, onDone }: { id: string; title: string; onDone: () =
   };
   return (
     <form class="rename" onSubmit={(event) => (event.preventDefault(), void save())}>
-      <h1 class="sr">{visible(title)}</h1>
+      <h1 class="sr">{brief(title)}</h1>
       <input aria-label="Title" value={words} ref={(input) => input?.focus()} onInput={(event) => setWords(event.currentTarget.value)} onKeyDown={(event) => event.key === "Escape" && onDone()} />
       <button type="submit" class="primary">Save</button>
     </form>

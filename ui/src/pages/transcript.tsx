@@ -46,20 +46,33 @@ function split(turns: TurnBlock[], from: string | null): { shown: TurnBlock[]; t
   return at < 0 ? { shown: turns, taken: 0 } : { shown: turns.slice(0, at), taken: turns.length - at };
 }
 
+/** So many turns are in the list of turns at once. */
+const LISTED = 500;
+
 function Jump({ turns, current, onJump }: { turns: TurnBlock[]; current: string | null; onJump: (turn: string) => void }) {
   const at = current === null ? turns.length : turns.findIndex((turn) => turn.id === current);
   const step = (by: number) => {
     const to = turns[Math.min(Math.max(at + by, 0), turns.length - 1)];
     if (to?.id) onJump(to.id);
   };
+  // The newest turns are listed first, and others on demand.
+  const [pages, setPages] = useState(0);
+  const to = Math.max(Math.min(LISTED, turns.length), turns.length - pages * LISTED);
+  const from = Math.max(0, to - LISTED);
+  const choose = (value: string) => {
+    if (value === "earlier" || value === "later") setPages(pages + (value === "earlier" ? 1 : -1));
+    else if (value !== "") onJump(value);
+  };
   if (turns.length === 0) return null;
   return (
     <div class="jump">
       <button type="button" class="quiet" data-step="-1" aria-label="Previous turn" onClick={() => step(-1)}>↑</button>
       <button type="button" class="quiet" data-step="1" aria-label="Next turn" onClick={() => step(1)}>↓</button>
-      <select aria-label="Jump to turn" value={current ?? ""} onChange={(event) => event.currentTarget.value && onJump(event.currentTarget.value)}>
+      <select aria-label="Jump to turn" value={current ?? ""} onChange={(event) => choose(event.currentTarget.value)}>
         <option value="">{plural(turns.length, "turn")}</option>
-        {turns.slice(-500).map((turn) => <option key={turn.key} value={turn.id ?? ""}>{turn.number}. {plain(turn.title) || "…"}</option>)}
+        {from > 0 && <option value="earlier">Earlier turns…</option>}
+        {turns.slice(from, to).map((turn) => <option key={turn.key} value={turn.id ?? ""}>{turn.number}. {plain(turn.title) || "…"}</option>)}
+        {to < turns.length && <option value="later">Later turns…</option>}
       </select>
     </div>
   );

@@ -1,10 +1,10 @@
 /** The parts of an item, each as what it is; what is not known is shown as JSON. */
 import type { ContentPart } from "../../../sdk/typescript/src/index.js";
 import { Json } from "../text/json.js";
-import { Long } from "../text/long.js";
+import { Long, LongText } from "../text/long.js";
 import { Markdown } from "../text/markdown.js";
 import { usageWords } from "../text/numbers.js";
-import { visible } from "../text/visible.js";
+import { brief } from "../text/visible.js";
 import { FileRef } from "./file.js";
 import { Image } from "./image.js";
 
@@ -25,7 +25,7 @@ export function Part({ part, directory }: { part: ContentPart; directory?: strin
     case "file_ref":
       return <FileRef path={part.path} action={part.action} diff={part.diff} blob={part.diff_blob} directory={directory} />;
     case "status":
-      return <p class="dim">{visible(part.label)} {visible(part.detail ?? "")} {part.usage ? usageWords(part.usage) : ""}</p>;
+      return <p class="dim">{brief(part.label)} <LongText text={part.detail ?? ""} /> {part.usage ? usageWords(part.usage) : ""}</p>;
     case "json":
       return <Json value={part.json} open={1} />;
     default:

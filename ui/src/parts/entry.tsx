@@ -6,6 +6,7 @@ import { outcome, subjectOf } from "../model/answers.js";
 import { open } from "../model/open.js";
 import { address } from "../route.js";
 import { Json } from "../text/json.js";
+import { LongText } from "../text/long.js";
 import { count, total } from "../text/numbers.js";
 import { visible } from "../text/visible.js";
 import { Part } from "./content.js";
@@ -44,21 +45,21 @@ function EntryView({ entry }: { entry: Entry }) {
     case "error":
       return (
         <div class="error-box" role="group" aria-label="Error">
-          <strong>{entry.error.code ?? "error"}</strong> {visible(entry.error.message)}
+          <strong>{entry.error.code ?? "error"}</strong> <LongText text={entry.error.message} />
           {entry.error.details != null && <details><summary>Details</summary><Json value={entry.error.details} /></details>}
         </div>
       );
     case "unparsed":
       return (
         <p class="status" data-testid="status">
-          Not understood ({visible(entry.data.location)}): {visible(entry.data.error.slice(0, 500))} <Sequence sequence={entry.sequence} />
+          Not understood ({visible(entry.data.location)}): <LongText text={entry.data.error} limit={500} /> <Sequence sequence={entry.sequence} />
         </p>
       );
     case "note":
       return (
         <div class="status" data-testid="status">
-          {visible(entry.text)}
-          {entry.detail && <details><summary>Details</summary><pre class="output" tabIndex={0}>{visible(entry.detail.slice(0, 20_000))}</pre></details>}
+          <LongText text={entry.text} />
+          {entry.detail && <details><summary>Details</summary><pre class="output" tabIndex={0}><LongText text={entry.detail} limit={20_000} /></pre></details>}
         </div>
       );
     case "unknown":
@@ -78,7 +79,7 @@ function Status({ entry }: { entry: EntryOf<"status"> }) {
   const isWarning = ["warning", "memory_lost", "extension_error", "late", "retry"].includes(what);
   return (
     <div class={`status ${isWarning ? "warning" : ""}`} data-testid="status" data-label={first.label}>
-      <span class="tag">{visible(what.replaceAll("_", " "))}</span> {visible((first.detail ?? "").slice(0, 10_000))}
+      <span class="tag">{visible(what.replaceAll("_", " "))}</span> <LongText text={first.detail ?? ""} limit={10_000} />
       {first.usage && <span class="dim"> {count(total(first.usage))} tokens</span>}
       {rest.map((part) => <Part part={part} />)}
     </div>
@@ -93,7 +94,7 @@ function Asked({ entry }: { entry: EntryOf<"request"> }) {
   const isNo = entry.resolution.status === "reject" || entry.resolution.status === "rejected";
   return (
     <div class={`status asked ${isNo ? "no" : "yes"}`} data-testid="status">
-      {visible(subjectOf(entry.request))}: <span class="dim">{visible(outcome(entry.resolution))}</span>
+      <LongText text={subjectOf(entry.request)} />: <span class="dim"><LongText text={outcome(entry.resolution)} /></span>
     </div>
   );
 }

@@ -6,10 +6,10 @@ import { may } from "../daemon/login.js";
 import { useListed } from "../model/listed.js";
 import type { OpenSession } from "../model/open.js";
 import { Json } from "../text/json.js";
-import { Markdown } from "../text/markdown.js";
+import { LongText } from "../text/long.js";
 import { cost, count, stamp, total, usageWords } from "../text/numbers.js";
 import { visible } from "../text/visible.js";
-import { Part } from "./content.js";
+import { Part, Words } from "./content.js";
 import { Choices } from "./choices.js";
 
 type State = Schemas["SessionState"];
@@ -26,7 +26,7 @@ export function Panel({ opened }: { opened: OpenSession }) {
       <Context state={state} />
       <Queue id={opened.id} state={state} />
       <Todos state={state} />
-      {state.plan && <Section title="Plan"><Markdown text={state.plan.text} /></Section>}
+      {state.plan && <Section title="Plan"><Words text={state.plan.text} /></Section>}
       <Subagents state={state} />
       {Object.values(fold.late).map((item) => <Section title="After the turn" key={item.item_id}>{item.content.map((part) => <Part part={part} />)}</Section>)}
       {info && (
@@ -52,7 +52,7 @@ export function Section({ title, children }: { title: string; children: Componen
 }
 
 function Fact({ name, value }: { name: string; value: string | null | undefined }) {
-  return value ? <div><dt>{name}</dt><dd>{visible(value)}</dd></div> : null;
+  return value ? <div><dt>{name}</dt><dd><LongText text={value} limit={500} /></dd></div> : null;
 }
 
 function Context({ state }: { state: State }) {
@@ -88,7 +88,7 @@ function Queue({ id, state }: { id: string; state: State }) {
       <ol class="queue" aria-label="Queue">
         {queue.map((message) => (
           <li key={message.message_id} data-testid="queued" data-message={message.message_id}>
-            <span class="queued-text">{visible(message.message.slice(0, 300))}{message.by && <span class="dim"> by {visible(message.by)}</span>}</span>
+            <span class="queued-text"><LongText text={message.message} limit={300} />{message.by && <span class="dim"> by {visible(message.by)}</span>}</span>
             {may("drive") && <button type="button" class="quiet" onClick={() => void attempt(() => session(id).unsend(message.message_id))}>Remove</button>}
           </li>
         ))}
@@ -106,7 +106,7 @@ function Todos({ state }: { state: State }) {
     <Section title="To do">
       <ul class="todos" aria-label="To do" data-testid="todos">
         {todos.map((todo, at) => (
-          <li key={at} class={todo.status}><span aria-label={todo.status.replace("_", " ")} role="img">{MARKS[todo.status] ?? "○"}</span> {visible(todo.text)}</li>
+          <li key={at} class={todo.status}><span aria-label={todo.status.replace("_", " ")} role="img">{MARKS[todo.status] ?? "○"}</span> <span><LongText text={todo.text} limit={500} /></span></li>
         ))}
       </ul>
     </Section>

@@ -2,8 +2,9 @@
 import { useState } from "preact/hooks";
 import type { Pending, Schemas } from "../../../sdk/typescript/src/index.js";
 import { answer } from "../model/answers.js";
-import { Markdown } from "../text/markdown.js";
-import { plain, visible } from "../text/visible.js";
+import { LongText } from "../text/long.js";
+import { brief } from "../text/visible.js";
+import { Words } from "./content.js";
 
 type Question = Extract<Pending, { type: "question" }>;
 type Info = Schemas["QuestionInfo"];
@@ -26,7 +27,7 @@ export function QuestionForm({ session, request, isBusy }: { session: string; re
   };
   const isEmpty = chosen.every((labels) => labels.length === 0) && own.every((words) => words.trim() === "");
   return (
-    <form class="question" aria-label={`Answer ${plain(request.prompt)}`} onSubmit={(event) => (event.preventDefault(), submit())}>
+    <form class="question" aria-label={`Answer ${brief(request.prompt)}`} onSubmit={(event) => (event.preventDefault(), submit())}>
       {questions.map((question, at) => (
         <OneQuestion
           key={at} question={question} name={`${request.question_id}-${at}`} chosen={chosen[at] ?? []} own={own[at] ?? ""}
@@ -65,12 +66,12 @@ function OneQuestion({ question, name, chosen, own, onChoose, onOwn }: OneProps)
   };
   return (
     <fieldset>
-      <legend>{header && <span class="tag">{visible(header)}</span>} {visible(prompt)}</legend>
-      {detail && <Markdown text={detail} />}
+      <legend>{header && <span class="tag">{brief(header)}</span>} <LongText text={prompt} /></legend>
+      {detail && <Words text={detail} />}
       {options.map(({ label, description }, at) => (
         <label class="option" key={label}>
           <input type={multi_select ? "checkbox" : "radio"} name={name} data-key={at < 9 ? String(at + 1) : undefined} checked={chosen.includes(label)} onChange={() => toggle(label)} />
-          <span>{visible(label)}{description && <span class="dim"> {visible(description)}</span>}</span>
+          <span><LongText text={label} />{description && <span class="dim"> <LongText text={description} /></span>}</span>
         </label>
       ))}
       {(free_text || options.length === 0) && (

@@ -3,8 +3,9 @@ import { useState } from "preact/hooks";
 import type { Call, ContentPart } from "../../../sdk/typescript/src/index.js";
 import type { EntryOf } from "../model/entries.js";
 import { Json, parsed } from "../text/json.js";
+import { LongText } from "../text/long.js";
 import { duration, plural } from "../text/numbers.js";
-import { plain, visible } from "../text/visible.js";
+import { brief, visible } from "../text/visible.js";
 import { Part } from "./content.js";
 import { Entries } from "./entry.js";
 import { near } from "./file.js";
@@ -30,11 +31,11 @@ export function Tool({ entry }: { entry: EntryOf<"call"> }) {
   return (
     <article
       class="tool" data-testid="tool" data-item={call.item} data-kind={kind} data-status={call.status}
-      aria-label={`${kind} ${plain(subject(call))}`}
+      aria-label={`${kind} ${brief(subject(call))}`}
     >
       <button type="button" class="tool-head" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         <Icon name={kind} />
-        <span class="tool-name">{visible(subject(call))}</span>
+        <span class="tool-name">{brief(subject(call))}</span>
         {hasChildren && <span class="tag">{plural(entry.children.length, "step")}</span>}
         <Exit result={result} />
         <span class={`chip ${call.status}`}>{WORDS[call.status]}</span>
@@ -65,6 +66,9 @@ function Exit({ result }: { result: Result | undefined }) {
   );
 }
 
+/** So many paths of a call are listed; its arguments have all. */
+const PATHS = 50;
+
 /** What the call is about, in one line. */
 function subject({ title, name, subject, kind }: Call): string {
   const path = subject.paths?.[0]?.path;
@@ -76,15 +80,19 @@ function Subject({ call }: { call: Call }) {
   const rows: [string, string | null | undefined][] = [
     ["in", cwd], ["query", query], ["url", url], ["server", server],
   ];
+  // The head of the card has one short line of it.
+  const isShown = (text: string) => text === brief(subject(call), 80) && !text.includes("\n");
+  const whole = subject(call);
   return (
     <>
-      {description && description !== subject(call) && <p class="dim">{visible(description)}</p>}
-      {command && command !== subject(call) && <pre class="command" tabIndex={0}>$ {visible(command)}</pre>}
+      {!isShown(whole) && whole !== command && whole !== description && <p><LongText text={whole} /></p>}
+      {description && !isShown(description) && <p class="dim"><LongText text={description} /></p>}
+      {command && !isShown(command) && <pre class="command" tabIndex={0}>$ <LongText text={command} limit={12_000} /></pre>}
       {(paths?.length ?? 0) > 0 && !call.result?.content.some((part) => part.type === "file_ref") && (
-        <p class="paths">{paths?.map(({ path, line }) => <span class="path" title={plain(path)}>{visible(near(path))}{line ? `:${line}` : ""} </span>)}</p>
+        <p class="paths">{paths?.slice(0, PATHS).map(({ path, line }) => <span class="path" title={brief(path)}><LongText text={near(path)} />{line ? `:${line}` : ""} </span>)}{(paths?.length ?? 0) > PATHS && `and ${(paths?.length ?? 0) - PATHS} more`}</p>
       )}
       <dl class="facts">
-        {rows.map(([name, value]) => value ? <div key={name}><dt>{name}</dt><dd>{visible(value)}</dd></div> : null)}
+        {rows.map(([name, value]) => value ? <div key={name}><dt>{name}</dt><dd><LongText text={value} /></dd></div> : null)}
       </dl>
     </>
   );

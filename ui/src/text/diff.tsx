@@ -1,11 +1,14 @@
 /** A unified diff with its lines coloured. */
+import { useMemo, useState } from "preact/hooks";
 import { memo } from "./memo.js";
-import { Long } from "./long.js";
-import { visible } from "./visible.js";
+import { LongText } from "./long.js";
+import { plural } from "./numbers.js";
 
-const SHOWN = 30_000;
+/** The lines and the characters that are shown at first, and how much more with each press. */
 const LINES = 600;
-/** Longer lines are cut; the whole text is in the event. */
+const SHOWN = 30_000;
+const STEP = 8;
+/** The characters of a line that are shown at first. */
 const WIDTH = 2_000;
 
 function kind(line: string): string {
@@ -15,23 +18,28 @@ function kind(line: string): string {
   return line.startsWith("-") ? "del" : "same";
 }
 
-export const Diff = memo(({ diff }: { diff: string }) => (
-  <Long text={diff} limit={SHOWN}>
-    {(shown) => {
-      const lines = shown.replace(/\n$/, "").split("\n");
-      return (
-        <div class="diff" data-testid="diff" role="group" aria-label="Diff" tabIndex={0}>
-          {lines.slice(0, shown.length > SHOWN ? lines.length : LINES).map((line) => (
-            <div class={kind(line)}>
-              {visible(line.length > WIDTH ? `${line.slice(0, WIDTH)}…` : line) || " "}
-            </div>
-          ))}
-          {shown.length <= SHOWN && lines.length > LINES && <div class="file">… {lines.length - LINES} more lines</div>}
-        </div>
-      );
-    }}
-  </Long>
-));
+export const Diff = memo(({ diff }: { diff: string }) => {
+  const [rounds, setRounds] = useState(0);
+  const lines = useMemo(() => diff.replace(/\n$/, "").split("\n"), [diff]);
+  const shown = fitting(lines, 1 + STEP * rounds);
+  return (
+    <>
+      <div class="diff" data-testid="diff" role="group" aria-label="Diff" tabIndex={0}>
+        {lines.slice(0, shown).map((line) => <div class={kind(line)}>{line === "" ? " " : <LongText text={line} limit={WIDTH} />}</div>)}
+      </div>
+      {shown < lines.length && (
+        <button type="button" class="more" onClick={() => setRounds(rounds + 1)}>Show more ({plural(lines.length - shown, "line")} left)</button>
+      )}
+    </>
+  );
+});
+
+/** How many lines fit into so many times what is shown at first; one always does. */
+function fitting(lines: string[], times: number): number {
+  let [at, left] = [0, SHOWN * times];
+  while (at < lines.length && at < LINES * times && (at === 0 || left > 0)) left -= Math.min(lines[at++]?.length ?? 0, WIDTH);
+  return at;
+}
 
 /** The numbers of added and removed lines. */
 export function counted(diff: string): { added: number; removed: number } {

@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 import { size } from "./numbers.js";
+import { visible } from "./visible.js";
 
 /** So many more characters are shown with each press. */
 const STEP = 262_144;
@@ -33,4 +34,9 @@ export function Long({ text, limit, end = false, children }: LongProps) {
       {!end && button}
     </>
   );
+}
+
+/** Plain words that may be very long. */
+export function LongText({ text, limit = 2_000 }: { text: string; limit?: number }) {
+  return <Long text={text} limit={limit}>{visible}</Long>;
 }

@@ -32,6 +32,11 @@ export function plain(text: string): string {
   return text.replaceAll("\r\n", "\n").replace(HIDDEN, names);
 }
 
+/** The beginning of a text for a label or a place of one line; the whole text stands elsewhere. */
+export function brief(text: string, most = 300): string {
+  return plain(text.length > most ? `${text.slice(0, most)}…` : text);
+}
+
 /** The text as nodes, with the names of hidden characters set apart. */
 export function visible(text: string): ComponentChildren {
   const unix = text.includes("\r\n") ? text.replaceAll("\r\n", "\n") : text;

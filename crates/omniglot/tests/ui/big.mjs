@@ -23,14 +23,23 @@ await play(async () => {
   const pane = page.getByRole('region', { name: 'Transcript' })
   for (const part of [0, 0.25, 0.5, 0.75]) {
     await pane.evaluate((pane, part) => void (pane.scrollTop = part * pane.scrollHeight), part)
-    const near = page.locator('[data-testid=turn]').first()
-    await near.waitFor()
+    // A turn about as far in the session stands in the middle of the pane.
+    await page.waitForFunction((part) => {
+      const box = document.querySelector('.turns-pane').getBoundingClientRect()
+      const turn = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2)?.closest('[data-testid=turn]')
+      const number = Number(turn?.getAttribute('aria-label').split(' ')[1] ?? NaN)
+      return Math.abs(number / 2_000 - part) < 0.1
+    }, part)
     await bounded()
   }
   await pane.evaluate((pane) => void (pane.scrollTop = 0))
   await said(/^Message 1\.$/).waitFor()
-  await page.getByLabel('Jump to turn').selectOption({ label: '1600. Message 1600.' })
+  const jump = page.getByLabel('Jump to turn')
+  await jump.selectOption({ label: '1600. Message 1600.' })
   await said(/^Message 1600\.$/).waitFor()
+  for (let list = 0; list < 3; list += 1) await jump.selectOption({ label: 'Earlier turns…' })
+  await jump.selectOption({ label: '7. Message 7.' })
+  await said(/^Message 7\.$/).waitFor()
   await bounded()
   console.log('every turn can be reached')
 

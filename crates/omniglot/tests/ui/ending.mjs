@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { at, call, caughtUp, ended, enter, expected, given, play, proxy, sees, tab, visit, window } from './page.mjs'
 
 // The browser itself tells of refusals and of connections that break.
-expected.push('401 (Unauthorized)', '404 (Not Found)', '410 (Gone)', 'net::ERR_')
+expected.push('401 (Unauthorized)', /404 \(Not Found\) \S+\/v1\/sessions\/s(\/|\?|$)/, '410 (Gone)', 'net::ERR_')
 
 await play(async () => {
   const wrong = await tab(await window())
@@ -30,6 +30,24 @@ await play(async () => {
   await ended(page, 1)
   await sees(page, 'as a real model does.')
   console.log('a token that ends is told, and another one goes on')
+
+  // Somebody else goes on in the same tab, who may see less.
+  await page.getByRole('textbox', { name: 'Message', exact: true }).fill('a draft')
+  await visit(page, '#/')
+  await page.locator('[data-testid=session-row][data-session=s]').waitFor()
+  await page.getByRole('button', { name: 'Log out' }).click()
+  const limited = await call('POST', '/v1/tokens', { name: 'ui-limited', scope: 'drive', sessions: { key: 'team', value: 'other' } })
+  await call('POST', '/v1/sessions/theirs', { agent: 'mock', directory: given.directory, labels: { team: 'other' } })
+  await page.getByRole('textbox', { name: 'Token' }).fill(limited.secret)
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.locator('[data-testid=session-row][data-session=theirs]').waitFor()
+  assert.equal(await page.locator('[data-testid=session-row]').count(), 1, 'only sessions of the new token are listed')
+  await page.evaluate(() => void (location.hash = '#/session/s'))
+  await sees(page, 'There is no such session.')
+  assert.equal(await page.getByText('First log.').count(), 0, 'nothing of the old token is left')
+  await call('DELETE', '/v1/sessions/theirs')
+  await page.close()
+  console.log('the next token sees nothing of the one before')
 
   const front = await proxy(given.url)
   const reader = await enter('#/session/s', { url: front.url })

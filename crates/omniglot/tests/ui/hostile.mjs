@@ -28,12 +28,23 @@ await play(async () => {
   assert.equal(await page.evaluate(() => window.hacked), undefined)
   console.log('nothing ran, nothing is hidden')
 
-  for (const session of ['long', 'unclosed', 'nested']) {
+  await visit(page, '#/session/hidden')
+  await ended(page, 1)
+  const [many, wide] = [at(page, 'diff').nth(0), at(page, 'diff').nth(1)]
+  assert.equal(await many.getByText('+1000', { exact: true }).count(), 0)
+  await page.getByRole('button', { name: 'Show more (401 lines left)' }).click()
+  await many.getByText('+1000', { exact: true }).waitFor()
+  await wide.getByRole('button', { name: /^Show more/ }).click()
+  await wide.getByText(/xend$/).waitFor()
+  await page.getByText('not a path of the daemon').waitFor()
+  console.log('every line can be seen, and the token goes to the daemon alone')
+
+  for (const session of ['long', 'unclosed', 'nested', 'slow', 'escapes', 'apart']) {
     await visit(page, `#/session/${session}`)
     await ended(page, 1)
     const length = await page.evaluate(() => document.getElementById('app').textContent.length)
     assert(length <= LONGEST, `${length} characters of ${session} are in the page`)
-    const nodes = await page.evaluate(() => document.querySelectorAll('*').length)
+    const nodes = await page.evaluate(() => document.evaluate('count(//node())', document).numberValue)
     assert(nodes <= LONGEST / 10, `${nodes} nodes of ${session} are in the page`)
     await send(page, '[[text]]')
     await ended(page, 2)

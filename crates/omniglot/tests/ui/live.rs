@@ -23,3 +23,8 @@ fn a_daemon_that_is_killed_in_mid_turn_leaves_the_page_with_the_words_of_the_log
 fn a_token_a_session_or_a_log_that_ends_is_told_plainly() {
     Screen::open().play("ending.mjs", json!({}));
 }
+
+#[test]
+fn what_comes_while_a_list_is_on_its_way_is_neither_lost_nor_revived() {
+    Screen::open().play("meanwhile.mjs", json!({}));
+}

@@ -13,8 +13,9 @@ const { chromium } = await import(given.playwright)
 let browser
 const complaints = []
 const pages = []
-/** Errors in the console that a script expects, by their text. */
+/** Errors in the console that a script expects: texts, or patterns of the text with the address behind it. */
 export const expected = []
+const isExpected = (text) => expected.some((one) => (one instanceof RegExp ? one.test(text) : text.includes(one)))
 
 /** Runs a script to its end; says how the pages looked if it fails. */
 export async function play(script) {
@@ -54,7 +55,7 @@ export async function tab(context) {
   page.on('pageerror', (error) => complaints.push(`exception: ${error.stack ?? error.message}`))
   page.on('console', (message) => {
     const text = `${message.text()} ${message.location().url}`
-    if (message.type() === 'error' && !expected.some((one) => text.includes(one))) complaints.push(`console: ${text}`)
+    if (message.type() === 'error' && !isExpected(text)) complaints.push(`console: ${text}`)
   })
   page.on('request', (request) => {
     const { protocol, hostname } = new URL(request.url())
@@ -63,10 +64,27 @@ export async function tab(context) {
   return page
 }
 
-/** Goes to another address of the page, as a link in it does. */
+/** Goes to another address of the page, as a link in it does, and waits until that has caught up. */
 export async function visit(page, hash) {
   await page.evaluate((hash) => void (location.hash = hash), hash)
-  await caughtUp(page)
+  const [, kind, id = ''] = hash.split('/')
+  const session = kind === 'session' ? decodeURIComponent(id) : ''
+  await page.locator(`[data-testid=connection][data-state=live][data-session="${session}"]`).waitFor()
+}
+
+/** Holds the answers to a page's requests that match, as the daemon gives them now, until the test lets them go. */
+export async function hold(page, pattern, isMeant = () => true) {
+  let seen, letGo
+  const asked = new Promise((resolve) => (seen = resolve))
+  const free = new Promise((resolve) => (letGo = resolve))
+  await page.route(pattern, async (route) => {
+    if (!isMeant(route.request())) return route.fallback()
+    const response = await route.fetch()
+    seen()
+    await free
+    await route.fulfill({ response })
+  })
+  return { asked, letGo: async () => (letGo(), page.unroute(pattern, { behavior: 'wait' }).catch(() => undefined)) }
 }
 
 export const connection = (page, state) => page.locator(`[data-testid=connection][data-state=${state}]`).waitFor()
@@ -102,16 +120,25 @@ export async function ask(what) {
 /** Stands before a daemon at an address that stays; connections can be cut, and new ones led elsewhere. */
 export async function proxy(target) {
   const open = new Set()
+  let halved
   const server = net.createServer((client) => {
     const daemon = net.connect(Number(new URL(target).port), '127.0.0.1')
     for (const [one, other] of [[client, daemon], [daemon, client]]) {
       open.add(one)
-      one.on('data', (bytes) => other.write(bytes)).on('error', () => undefined)
+      const pass = (bytes) => {
+        if (one === client || halved === undefined || !bytes.includes(halved.mark)) return other.write(bytes)
+        const { mark, done } = halved
+        halved = undefined
+        other.write(bytes.subarray(0, bytes.indexOf(mark) + mark.length), () => (cut(), done()))
+      }
+      one.on('data', pass).on('error', () => undefined)
       one.on('close', () => (open.delete(one), other.destroy()))
     }
   })
   await new Promise((listening) => server.listen(0, '127.0.0.1', listening))
   const cut = () => open.forEach((socket) => socket.destroy())
   const close = () => (server.close(), cut())
-  return { url: `http://127.0.0.1:${server.address().port}`, cut, close, lead: (url) => (target = url) }
+  /** Cuts all connections right behind the next bytes of the daemon that are these. */
+  const cutAt = (mark) => new Promise((done) => (halved = { mark, done }))
+  return { url: `http://127.0.0.1:${server.address().port}`, cut, cutAt, close, lead: (url) => (target = url) }
 }

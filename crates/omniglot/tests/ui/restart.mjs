@@ -30,8 +30,12 @@ await play(async () => {
   const front = await proxy(given.url)
   await call('POST', '/v1/sessions/s', { agent: 'mock', directory: given.directory })
   const page = await enter('#/session/s', { url: front.url })
+  const interrupted = front.cutAt('"delta":"')
   await send(page, '[[text:40]] [[silence]]')
+  await interrupted
   await page.locator('[data-testid=message][data-role=assistant]').waitFor()
+  await caughtUp(page)
+  console.log('a delta was cut in its middle')
   for (let round = 0; round < 3; round += 1) {
     const reconnecting = connection(page, 'reconnecting')
     front.cut()

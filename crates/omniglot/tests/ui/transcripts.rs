@@ -120,11 +120,40 @@ fn a_hostile_transcript_runs_nothing_hides_nothing_and_leaves_the_page_usable() 
     let long = "x".repeat(10 << 20);
     let unclosed = "[".repeat(50_000) + &"*_`".repeat(50_000);
     let quotes = "> ".repeat(20_000) + &"- ".repeat(20_000);
-    for (id, text) in [("long", long), ("unclosed", unclosed), ("nested", quotes)] {
+    // Each of these took seconds to read: so many of them take longer than a script waits.
+    let slow = [
+        "`".repeat(65_000),
+        format!("# {}x\n", " ".repeat(1_990)).repeat(30),
+        format!("|a\n{}x|\n", " ".repeat(1_990)).repeat(30),
+    ];
+    let escapes = "\u{1b}".repeat(64_000);
+    let apart = "\u{1b}a".repeat(30_000);
+    let texts = [
+        ("long", vec![long]),
+        ("unclosed", vec![unclosed]),
+        ("nested", vec![quotes]),
+        ("slow", slow.iter().cycle().take(30).cloned().collect()),
+        ("escapes", vec![escapes]),
+        ("apart", vec![apart]),
+    ];
+    for (id, texts) in texts {
         let mut stored = Stored::new();
-        stored.turn("A long one.", |stored| stored.says(&[&text]));
+        stored.turn("A long one.", |stored| texts.iter().for_each(|text| stored.says(&[text])));
         import(screen.daemon(), id, "mock", &stored.events);
     }
+    let mut stored = Stored::new();
+    stored.turn("Change it.", |stored| {
+        let lines: String = (1..=1_000).map(|line| format!("+{line}\n")).collect();
+        let diffs = [format!("@@ -0,0 +1,1000 @@\n{lines}"), format!("@@ -0,0 +1 @@\n+{}end\n", "x".repeat(3_000))];
+        let parts = diffs.map(|diff| json!({"type": "file_ref", "path": "a", "action": "patch", "diff": diff}));
+        stored.item("message", "assistant", &json!(parts), &[]);
+        let elsewhere = json!([
+            {"type": "file_ref", "path": "a", "action": "patch", "diff_blob": "@192.0.2.1/diff"},
+            {"type": "image", "path": "@192.0.2.1/image", "mime": "image/png"},
+        ]);
+        stored.item("message", "assistant", &elsewhere, &[]);
+    });
+    import(screen.daemon(), "hidden", "mock", &stored.events);
     screen.play("hostile.mjs", json!({}));
     screen.leave();
 }

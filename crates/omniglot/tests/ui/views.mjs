@@ -2,7 +2,10 @@
 // screen; and takes the pictures of the manual.
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { at, call, ended, enter, given, play, sees, tab, visit, window } from './page.mjs'
+import { at, call, connection, ended, enter, expected, given, play, proxy, sees, tab, visit, window } from './page.mjs'
+
+// The browser itself tells of a session that is not there, and of connections that break.
+expected.push(/404 \(Not Found\) \S+\/v1\/sessions\/nowhere/, 'net::ERR_')
 
 const axe = readFileSync(given.axe, 'utf8')
 const text = (message) => ({ message })
@@ -34,26 +37,48 @@ const VIEWS = {
   home: ['#/', (page) => at(page, 'request').nth(1).waitFor()],
   session: ['#/session/birds', (page) => sees(page, 'twice a day now')],
   changes: ['#/session/birds/changes', (page) => at(page, 'change').first().waitFor()],
-  events: ['#/session/birds/events/12', (page) => page.getByRole('region', { name: 'Native frame' }).waitFor()],
+  events: ['#/session/birds/events/12', (page) => page.getByRole('region', { name: 'Native frame' }).getByText(/jsonrpc|there is no frame/).first().waitFor()],
   waiting: ['#/session/login', (page) => at(page, 'request').waitFor()],
-  new: ['#/new', (page) => page.getByLabel('Agent', { exact: true }).waitFor()],
+  new: ['#/new', (page) => page.getByLabel('Agent', { exact: true }).locator('option[value=mock]').waitFor({ state: 'attached' })],
   agents: ['#/agents', (page) => page.getByRole('article').first().waitFor()],
 }
 
 async function look(page, name) {
-  const wide = await page.evaluate(() => document.scrollingElement.scrollWidth - innerWidth)
-  assert(wide <= 0, `${name} is ${wide} px wider than the screen`)
+  // What scrolls by itself hides what is too wide for it.
+  const wide = await page.evaluate(() => {
+    const boxes = [document.scrollingElement, ...document.querySelectorAll('main, .top, .page, .home, .session-head, .turns-pane, .panel, .events-list, .event-detail')]
+    return boxes.filter((box) => box.scrollWidth > box.clientWidth).map((box) => `${box.tagName}.${box.className}: ${box.scrollWidth} in ${box.clientWidth} px`)
+  })
+  assert.deepEqual(wide, [], `${name} is wider than the screen`)
   const { violations } = await page.evaluate(() => axe.run({ resultTypes: ['violations'] }))
   const serious = violations.filter(({ impact }) => ['serious', 'critical'].includes(impact))
   const told = serious.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map((node) => node.html.slice(0, 160)).join(' ')}`)
   assert.deepEqual(told, [], `axe about ${name}`)
 }
 
+/** The bar while there is no connection, and when there is none any more, which is told in words. */
+async function lookAtCuts(page, place) {
+  await visit(page, '#/')
+  assert.equal(await at(page, 'connection').getByText('Caught up').count(), 1, 'the state is there to be heard')
+  await page.evaluate(() => void (location.hash = '#/session/nowhere'))
+  await page.getByRole('button', { name: 'Try again' }).waitFor()
+  await look(page, `a bar that has stopped in ${place}`)
+  const front = await proxy(given.url)
+  const other = await enter('', { url: front.url, viewport: page.viewportSize() })
+  await other.evaluate(axe)
+  front.lead('http://127.0.0.1:1')
+  front.cut()
+  await connection(other, 'reconnecting')
+  await look(other, `a bar without a connection in ${place}`)
+  await other.close()
+  front.close()
+}
+
 await play(async () => {
   await prepare()
   const desk = { width: 1280, height: 800 }
   const phone = { width: 390, height: 844 }
-  for (const [colorScheme, viewport] of [['light', desk], ['dark', desk], ['light', phone]]) {
+  for (const [colorScheme, viewport] of [['light', desk], ['dark', desk], ['light', phone], ['dark', phone]]) {
     const place = `${colorScheme}, ${viewport.width} px`
     const login = await tab(await window({ colorScheme, viewport }))
     await login.goto(`${given.url}/ui/`)
@@ -68,6 +93,7 @@ await play(async () => {
       await look(page, `${name} in ${place}`)
       if (viewport === desk && ['home', 'session', 'changes', 'events'].includes(name)) await page.screenshot({ path: `${given.pictures}/${name}-${colorScheme}.png` })
     }
+    if (viewport === phone) await lookAtCuts(page, place)
     console.log(place)
   }
   for (const id of ['evening', 'login', 'tests']) await call('POST', `/v1/sessions/${id}/cancel`)
