@@ -28,3 +28,18 @@ fn a_token_a_session_or_a_log_that_ends_is_told_plainly() {
 fn what_comes_while_a_list_is_on_its_way_is_neither_lost_nor_revived() {
     Screen::open().play("meanwhile.mjs", json!({}));
 }
+
+#[test]
+fn the_keyboard_alone_walks_searches_and_answers_only_what_is_meant() {
+    Screen::open().play("keys.mjs", json!({}));
+}
+
+#[test]
+fn a_tab_has_one_stream_and_follows_all_sessions_while_it_is_hidden() {
+    Screen::open().play("stream.mjs", json!({}));
+}
+
+#[test]
+fn a_person_sets_steers_compacts_reverts_and_forks() {
+    Screen::open().play("drive.mjs", json!({}));
+}

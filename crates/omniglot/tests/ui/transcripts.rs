@@ -143,9 +143,12 @@ fn a_hostile_transcript_runs_nothing_hides_nothing_and_leaves_the_page_usable() 
     }
     let mut stored = Stored::new();
     stored.turn("Change it.", |stored| {
-        let lines: String = (1..=1_000).map(|line| format!("+{line}\n")).collect();
-        let diffs = [format!("@@ -0,0 +1,1000 @@\n{lines}"), format!("@@ -0,0 +1 @@\n+{}end\n", "x".repeat(3_000))];
-        let parts = diffs.map(|diff| json!({"type": "file_ref", "path": "a", "action": "patch", "diff": diff}));
+        let lines: Vec<_> = (1..=1_000).map(|line| format!("+{line}")).collect();
+        let lines = lines.join("\n");
+        let diffs =
+            [format!("@@ -0,0 +1,1000 @@\n{lines}"), format!("@@ -0,0 +1 @@\n+{}end\n", "x".repeat(3_000))];
+        let parts =
+            diffs.map(|diff| json!({"type": "file_ref", "path": "a", "action": "patch", "diff": diff}));
         stored.item("message", "assistant", &json!(parts), &[]);
         let elsewhere = json!([
             {"type": "file_ref", "path": "a", "action": "patch", "diff_blob": "@192.0.2.1/diff"},
