@@ -1,10 +1,10 @@
 // What happens while the page waits for an answer of the daemon: no event, request or session is lost, none comes back,
 // and a connection that broke meanwhile is not called a good one.
 import assert from 'node:assert/strict'
-import { at, call, caughtUp, connection, enter, expected, given, hold, play, proxy, sees, tab, window } from './page.mjs'
+import { at, call, caughtUp, connection, enter, expected, given, hold, play, press, proxy, sees, tab, window } from './page.mjs'
 
-// The browser itself tells of connections that break.
-expected.push('net::ERR_')
+// The browser itself tells of connections that break, and of an answer that was given already.
+expected.push('net::ERR_', '409 (Conflict)')
 
 const message = (session, message) => call('POST', `/v1/sessions/${session}/messages`, { message })
 const row = (page, session, state) => page.locator(`[data-testid=session-row][data-session="${session}"]${state ? `[data-state=${state}]` : ''}`)
@@ -46,6 +46,23 @@ await play(async () => {
   await sees(second.page, 'Nothing waits for you.')
   assert.equal(await at(second.page, 'request').count(), 0)
   console.log('a request that has ended does not come back')
+
+  // A session that is too old for the list, and an answer whose confirmation is lost.
+  await message('one', '[[permission]]')
+  const old = await tab(await window())
+  await old.route('**/v1/sessions?*include=state*', (route) => route.fulfill({ json: { sessions: [] } }))
+  await old.goto(`${given.url}/ui/#token=${given.token}`)
+  await caughtUp(old)
+  await at(old, 'request').waitFor()
+  await row(old, 'one', 'waiting').waitFor()
+  await old.route('**/permissions/*/reply', async (route) => (await route.fetch(), await route.abort()), { times: 1 })
+  const again = old.waitForResponse((response) => response.url().endsWith('/reply') && response.status() === 409)
+  await press(old, 'Allow once')
+  await again
+  await at(old, 'request').waitFor({ state: 'detached' })
+  await row(old, 'one', 'idle').waitFor()
+  assert.equal((await at(old, 'resolved').count()) + (await at(old, 'notice').count()), 0, 'nobody else was faster')
+  console.log('old sessions may ask, and an answer may be sent twice')
 
   // A session that is made while the list is on its way. The page is there already: only its list is asked for anew.
   const front = await proxy(given.url)
