@@ -57,7 +57,8 @@ export class EventWindow {
   /** Adds a new event to a window that has the end; after one that is missing there is more to read. */
   add(event: Event): void {
     if (this.isBusy) {
-      this.waiting = [...this.waiting, event].slice(-KEPT);
+      this.waiting.push(event);
+      if (this.waiting.length > 2 * KEPT) this.waiting.splice(0, KEPT);
       return;
     }
     if (this.hasAfter || event.sequence <= this.end) return;

@@ -11,8 +11,11 @@ const STEP = 8;
 /** The characters of a line that are shown at first. */
 const WIDTH = 2_000;
 
-function kind(line: string): string {
-  if (line.startsWith("+++") || line.startsWith("---")) return "file";
+/** What a line of a diff is; a file is named by two lines in a row, and one of them alone is a change. */
+function kind(lines: string[], at: number): string {
+  const line = lines[at] ?? "";
+  if (line.startsWith("--- ") && lines[at + 1]?.startsWith("+++ ")) return "file";
+  if (line.startsWith("+++ ") && lines[at - 1]?.startsWith("--- ")) return "file";
   if (line.startsWith("@@")) return "hunk";
   if (line.startsWith("+")) return "add";
   return line.startsWith("-") ? "del" : "same";
@@ -25,7 +28,7 @@ export const Diff = memo(({ diff }: { diff: string }) => {
   return (
     <>
       <div class="diff" data-testid="diff" role="group" aria-label="Diff" tabIndex={0}>
-        {lines.slice(0, shown).map((line) => <div class={kind(line)}>{line === "" ? " " : <LongText text={line} limit={WIDTH} />}</div>)}
+        {lines.slice(0, shown).map((line, at) => <div class={kind(lines, at)}>{line === "" ? " " : <LongText text={line} limit={WIDTH} />}</div>)}
       </div>
       {shown < lines.length && (
         <button type="button" class="more" onClick={() => setRounds(rounds + 1)}>Show more ({plural(lines.length - shown, "line")} left)</button>
@@ -44,6 +47,6 @@ function fitting(lines: string[], times: number): number {
 /** The numbers of added and removed lines. */
 export function counted(diff: string): { added: number; removed: number } {
   const lines = diff.split("\n");
-  const count = (mark: string) => lines.filter((line) => kind(line) === mark).length;
+  const count = (mark: string) => lines.filter((_, at) => kind(lines, at) === mark).length;
   return { added: count("add"), removed: count("del") };
 }
