@@ -82,8 +82,8 @@ use processes::Processes;
 pub use reassign::{NewAgent, Reassigned};
 pub use start::{Backlog, HubConfig};
 use terminate::Terminating;
-pub use tokens::NAMED_TOKEN_PREFIX;
 use tokens::Tokens;
+pub use tokens::{NAMED_TOKEN_PREFIX, NamedToken};
 pub use upload::Upload;
 
 /// The most bytes of events that one page holds.

@@ -24,7 +24,7 @@ pub use deadlines::Deadlines;
 pub use error::{ProcessError, RuntimeError};
 pub use hub::{
     AllEvents, AllEventsFilter, AllEventsPiece, Backlog, CommitPosition, Followed, FollowedTurn, Hub,
-    HubConfig, Load, NAMED_TOKEN_PREFIX, NewAgent, Observation, Reassigned, TurnOutcome, Upload,
+    HubConfig, Load, NAMED_TOKEN_PREFIX, NamedToken, NewAgent, Observation, Reassigned, TurnOutcome, Upload,
 };
 pub use log_context::LOG_CONTEXT;
 pub use metrics::{AgentMetrics, Metrics};

@@ -15,7 +15,7 @@ use futures_util::{StreamExt as _, stream};
 use omniglot_schema::{
     CreateSessionRequest, PermissionReply, QueueOnCancel, SessionStatus, StopReason, UniversalEventType,
 };
-use omniglot_testkit::daemon::{Daemon, Setup, is_alive};
+use omniglot_testkit::daemon::{Daemon, Setup, wait_gone};
 use omniglot_testkit::session_driver::{SessionDriver, message, session_id};
 use omniglot_timeline::check::Allow;
 
@@ -152,7 +152,6 @@ async fn survives(wire: &str, env: &str) {
     let daemon = daemon(wire, env);
     let witness = SessionDriver::create(&daemon.client, "witness").await;
     witness.turn("[[text:1]]", PermissionReply::Once).await;
-    let own = daemon.descendants();
     let bounded = async |fault| {
         let tried = tokio::time::timeout(TRIED_WITHIN, tries(&daemon, fault)).await;
         assert!(tried.is_ok(), "{fault}: something waits for ever");
@@ -161,21 +160,24 @@ async fn survives(wire: &str, env: &str) {
     let turn = witness.turn("[[text:2]]", PermissionReply::Once).await;
     assert_eq!(turn.stop_reason(), StopReason::EndTurn, "{turn}");
     witness.history().await;
-    let left: Vec<u32> = daemon.descendants().into_iter().filter(|pid| !own.contains(pid)).collect();
-    for pid in left {
-        until_gone(pid).await;
-    }
+    // An agent that waits is seen, so that a list without any says something.
+    let end = turn.last_sequence();
+    witness.post("[[permission]]").await;
+    witness.wait_for(end, |event| event.kind() == UniversalEventType::PermissionRequested).await;
+    assert!(!started_by(&daemon).is_empty());
+    daemon.client.delete(&witness.id).await.unwrap();
+    started_by(&daemon).into_iter().for_each(wait_gone);
 }
 
-async fn until_gone(pid: u32) {
-    let gone = async {
-        while is_alive(pid) {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+/// Returns every process that has the environment of the daemon, wherever it has gone; not the daemon itself.
+fn started_by(daemon: &Daemon) -> Vec<u32> {
+    let home = format!("HOME={}\0", daemon.home().display());
+    let is_ours = |pid: &u32| {
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        *pid != daemon.pid() && String::from_utf8_lossy(&environment).contains(&home)
     };
-    let command = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let gone = tokio::time::timeout(Duration::from_secs(20), gone).await;
-    assert!(gone.is_ok(), "process {pid} is left: {command:?}");
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(is_ours).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -30,6 +30,15 @@ pub(super) struct Tokens {
     label_changes: AtomicU64,
 }
 
+/// The meaning of a secret among the named tokens.
+#[derive(Debug)]
+pub enum NamedToken {
+    Unknown,
+    /// It was revoked or has expired, and means nobody any more.
+    Ended,
+    Valid(Box<Caller>),
+}
+
 struct Known {
     record: TokenRecord,
     revoked: CancellationToken,
@@ -53,16 +62,17 @@ impl Tokens {
     }
 
     /// The time that this takes does not depend on how much of a secret is right.
-    fn caller(&self, secret: &str) -> Option<Caller> {
+    fn find(&self, secret: &str) -> NamedToken {
+        let hash = sha256(secret.as_bytes());
         let known = lock(&self.known);
-        let Known { record, revoked } = find(&known, secret)?;
+        let same = |known: &Known| bool::from(known.record.hash.as_bytes().ct_eq(hash.as_bytes()));
+        let found = known.iter().fold(None, |found, known| if same(known) { Some(known) } else { found });
+        let Some(Known { record, revoked }) = found else { return NamedToken::Unknown };
+        if !record.info.is_valid_at(Timestamp::now().as_millisecond()) {
+            return NamedToken::Ended;
+        }
         let relabelled = lock(&self.relabelled).clone();
-        let valid = record.info.is_valid_at(Timestamp::now().as_millisecond());
-        valid.then(|| Caller::of_token(record.info.clone(), revoked.clone(), relabelled))
-    }
-
-    fn is_named(&self, secret: &str) -> bool {
-        find(&lock(&self.known), secret).is_some()
+        NamedToken::Valid(Box::new(Caller::of_token(record.info.clone(), revoked.clone(), relabelled)))
     }
 
     /// Returns how often labels have changed since the daemon started.
@@ -78,21 +88,10 @@ impl Tokens {
     }
 }
 
-fn find<'a>(known: &'a [Known], secret: &str) -> Option<&'a Known> {
-    let hash = sha256(secret.as_bytes());
-    let same = |known: &Known| bool::from(known.record.hash.as_bytes().ct_eq(hash.as_bytes()));
-    known.iter().fold(None, |found, known| if same(known) { Some(known) } else { found })
-}
-
 impl Hub {
-    /// Whether the secret is that of a named token, also one that has ended.
-    pub fn is_named_token(&self, secret: &str) -> bool {
-        self.inner.tokens.is_named(secret)
-    }
-
-    /// Returns whom a secret belongs to, if it is that of a valid named token.
-    pub fn caller_of(&self, secret: &str) -> Option<Caller> {
-        self.inner.tokens.caller(secret)
+    /// Returns the named token that a secret is.
+    pub fn named_token(&self, secret: &str) -> NamedToken {
+        self.inner.tokens.find(secret)
     }
 
     /// Makes a token. Its secret is in this answer and nowhere else.

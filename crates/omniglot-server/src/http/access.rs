@@ -5,6 +5,8 @@
 //! may see, its scope must allow the route, and its end is the end of its streams. Every call that changes something
 //! is recorded.
 
+mod record;
+
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -22,7 +24,7 @@ use http::request::Parts;
 use http::uri::Authority;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use omniglot_runtime::config::Listen;
-use omniglot_runtime::{Caller, Hub};
+use omniglot_runtime::{Caller, Hub, NamedToken};
 use omniglot_schema::{AuditCall, ErrorType, Scope, SessionId};
 
 use crate::app::lacking;
@@ -31,6 +33,7 @@ use crate::http::allow::{AllowedHost, AllowedOrigin, NeverMatches, bare};
 use crate::http::cors;
 use crate::http::metrics::HttpMetrics;
 use crate::http::problem::Problem;
+use record::{DISCONNECTED, Record, what};
 
 /// How long a call whose token has just ended may still take: it may be the call that has ended it.
 const LAST_CALL: Duration = Duration::from_millis(500);
@@ -75,19 +78,13 @@ impl From<Problem> for Denied {
 
 /// The named tokens of the daemon, and the record of what they were used for.
 pub(crate) trait NamedTokens: Send + Sync {
-    fn caller_of(&self, secret: &str) -> Option<Caller>;
-    /// Whether the secret is that of a named token, valid or not.
-    fn is_named(&self, secret: &str) -> bool;
+    fn find(&self, secret: &str) -> NamedToken;
     fn record_call(&self, call: AuditCall);
 }
 
 impl NamedTokens for Hub {
-    fn caller_of(&self, secret: &str) -> Option<Caller> {
-        self.caller_of(secret)
-    }
-
-    fn is_named(&self, secret: &str) -> bool {
-        self.is_named_token(secret)
+    fn find(&self, secret: &str) -> NamedToken {
+        self.named_token(secret)
     }
 
     fn record_call(&self, call: AuditCall) {
@@ -267,11 +264,11 @@ impl Access {
 
     fn caller(&self, headers: &HeaderMap, uri: &Uri, peer: Peer) -> Result<Caller, Problem> {
         let shown = self.shown(headers, uri);
-        if let Some(caller) = shown.as_deref().and_then(|shown| self.tokens.caller_of(shown)) {
-            return Ok(caller);
-        }
-        if shown.as_deref().is_some_and(|shown| self.tokens.is_named(shown)) {
-            return Err(Problem::new(ErrorType::TokenInvalid, ENDED));
+        match shown.as_deref().map(|shown| self.tokens.find(shown)) {
+            Some(NamedToken::Valid(caller)) => return Ok(*caller),
+            // It is nobody's any more, also where the daemon has it as its own.
+            Some(NamedToken::Ended) => return Err(Problem::new(ErrorType::TokenInvalid, ENDED)),
+            Some(NamedToken::Unknown) | None => {}
         }
         let Some(token) = &self.token else { return Ok(Caller::owner()) };
         if shown.as_deref().is_some_and(|shown| token.matches(shown)) {
@@ -392,7 +389,7 @@ async fn serve(
     let audited = needs.filter(|needs| needs.audited == Audited::Yes);
     let record = audited.map(|Needs { session, .. }| {
         let call = caller.call(what(&request), session, DISCONNECTED);
-        Record { tokens: access.tokens.clone(), call: Some(call) }
+        Record::of(call, access.tokens.clone())
     });
     request.extensions_mut().insert(caller.clone());
     let uri = request.uri().clone();
@@ -420,36 +417,7 @@ const SCOPE: HeaderName = HeaderName::from_static("omniglot-scope");
 /// Returns the scope for the answer; none where nobody had to show a token.
 fn shown_scope(caller: &Caller, needs: Option<&Needs>) -> Option<HeaderValue> {
     let open = matches!(needs, Some(Needs { scope: None, .. }));
-    HeaderValue::try_from(caller.scope().to_string()).ok().filter(|_| !open)
-}
-
-/// The outcome of a call whose client has not waited for the answer; the call itself is carried out.
-const DISCONNECTED: &str = "disconnected";
-
-fn what(request: &Request) -> String {
-    format!("{} {}", request.method(), request.uri().path())
-}
-
-/// An entry of the audit that is written when the call is over, also when its client hangs up.
-struct Record {
-    tokens: Arc<dyn NamedTokens>,
-    call: Option<AuditCall>,
-}
-
-impl Record {
-    fn answered(mut self, status: u16) {
-        if let Some(call) = &mut self.call {
-            call.outcome = status.to_string();
-        }
-    }
-}
-
-impl Drop for Record {
-    fn drop(&mut self) {
-        if let Some(call) = self.call.take() {
-            self.tokens.record_call(call);
-        }
-    }
+    (!open).then(|| HeaderValue::from_static(caller.scope().as_str()))
 }
 
 /// Ends an event stream when its token does.

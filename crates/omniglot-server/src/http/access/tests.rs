@@ -24,8 +24,13 @@ struct Scopes {
 }
 
 impl NamedTokens for Scopes {
-    fn caller_of(&self, secret: &str) -> Option<Caller> {
-        let scope = Scope::ALL.into_iter().find(|scope| scope.as_str() == secret)?;
+    fn find(&self, secret: &str) -> NamedToken {
+        if secret == ENDED_SECRET {
+            return NamedToken::Ended;
+        }
+        let Some(scope) = Scope::ALL.into_iter().find(|scope| scope.as_str() == secret) else {
+            return NamedToken::Unknown;
+        };
         let info = TokenInfo {
             id: format!("tok_{secret}"),
             name: format!("a {secret}"),
@@ -35,11 +40,7 @@ impl NamedTokens for Scopes {
             expires_at: None,
             revoked_at: None,
         };
-        Some(Caller::of_token(info, self.revoked.clone(), CancellationToken::new()))
-    }
-
-    fn is_named(&self, secret: &str) -> bool {
-        secret == ENDED_SECRET || self.caller_of(secret).is_some()
+        NamedToken::Valid(Box::new(Caller::of_token(info, self.revoked.clone(), CancellationToken::new())))
     }
 
     fn record_call(&self, call: AuditCall) {
