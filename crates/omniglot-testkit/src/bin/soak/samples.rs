@@ -31,14 +31,14 @@ impl Samples {
             std::fs::metadata(daemon.data().join("private/omniglot.db")).map_or(0, |file| file.len());
         let (rss, files, threads) = (daemon.rss(), count("fd"), count("task"));
         self.0.push(Sample { rss, files, threads, database });
-        if self.0.len() % 10 == 0 {
+        if self.0.len().is_multiple_of(10) {
             eprintln!("{} samples of {minutes} min: {} MB, {files} files", self.0.len(), rss >> 20);
         }
     }
 
     /// Compares the median of the last third with that of the second: what grows all the time grows there, too.
     fn growth(&self, of: impl Fn(&Sample) -> f64) -> (f64, f64) {
-        let warm = &self.0[self.0.len() / WARM_UP..];
+        let warm = self.0.get(self.0.len() / WARM_UP..).unwrap_or_default();
         let (first, last) = warm.split_at(warm.len() / 2);
         (median(first.iter().map(&of).collect()), median(last.iter().map(&of).collect()))
     }
