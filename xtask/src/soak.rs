@@ -10,7 +10,7 @@ pub(crate) struct Args {
     /// How long the daemon runs under load while it, its guards, agents and connections are killed.
     #[arg(long, default_value_t = 60, value_name = "N")]
     minutes: u32,
-    /// What chance begins with: the same number gives the same faults.
+    /// The seed of the random numbers: the same seed gives the same faults.
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u32,
     /// Run the full counts of tests instead.

@@ -1,4 +1,4 @@
-//! What the daemon takes of the machine, over time, and whether it grows.
+//! Samples of the memory, files and threads that the daemon takes, and whether they grow.
 
 use std::fmt;
 
