@@ -37,10 +37,12 @@ fn a_person_sees_others_answers_cancels_and_leaves_the_session_alone() {
     person.read_until("› ");
     Finished::of(&mut harness.command(&["sessions", "send", "s", "from elsewhere [[text:2]]"])).exited(0);
     person.read_until("› from elsewhere");
+    person.read_until("── end_turn");
     person.type_in("[[permission]]\n");
     person.read_until("[r]eject? ");
     person.type_in("r\n");
     person.read_until("rejected");
+    person.read_until("── end_turn");
     person.type_in("now stay [[text:2]] [[silence]]\n");
     person.read_until("many agents");
     person.type_in(":cancel\n");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use anyhow::ensure;
+use anyhow::{bail, ensure};
 use omniglot_client::{ClientError, EventsQuery};
 use omniglot_schema::{
     EventData, PendingRequest, PermissionReply, PermissionReplyRequest, SessionStatus, UniversalEvent,
@@ -24,9 +24,9 @@ const WORDS: [&str; 8] = [
     "[[text:1]]",
     "[[recall]]",
 ];
-const PAUSE: Duration = Duration::from_millis(200);
+const PAUSE: Duration = Duration::from_millis(500);
 /// The time for the last turns to end.
-const SETTLE_TRIES: usize = 600;
+const SETTLE_TRIES: usize = 240;
 
 /// The messages that the daemon has acknowledged, by the ids that it gave them.
 pub(crate) struct Written {
@@ -86,14 +86,33 @@ async fn is_free(session: &SessionDriver) -> bool {
     detail.status == SessionStatus::Idle
 }
 
-/// Waits until nothing runs any more, and returns the log. Every acknowledged message has one turn that has ended.
+/// Waits until every acknowledged message has had its one turn and nothing runs any more, and returns the log. A
+/// message that a killed daemon left in the queue is in no turn for a moment, though its session is idle.
 pub(crate) async fn settled(session: &SessionDriver, written: &Written) -> anyhow::Result<Vec<String>> {
     let mut tries = 0;
-    while !is_free(session).await {
+    loop {
+        let is_free = is_free(session).await;
+        let log = log_of(session).await?;
+        let turns = turns_of(session, &log)?;
+        let count = |id: &String| turns.started.get(id).copied().unwrap_or_default();
+        if let Some(id) = written.acknowledged.iter().find(|id| count(id) > 1) {
+            bail!("{}: the message {id} has {} turns", session.id, count(id));
+        }
+        let missing = written.acknowledged.iter().find(|id| count(id) == 0);
+        if is_free && missing.is_none() && !turns.is_open {
+            return Ok(log);
+        }
         tries += 1;
-        ensure!(tries < SETTLE_TRIES, "{}: the last turn does not end", session.id);
+        ensure!(
+            tries < SETTLE_TRIES,
+            "{}: the last turn does not end, or never began: {missing:?}",
+            session.id
+        );
         sleep(PAUSE).await;
     }
+}
+
+async fn log_of(session: &SessionDriver) -> anyhow::Result<Vec<String>> {
     let (mut log, mut offset) = (vec![], 0);
     loop {
         let query = EventsQuery { offset, limit: Some(5_000), ..EventsQuery::default() };
@@ -103,29 +122,34 @@ pub(crate) async fn settled(session: &SessionDriver, written: &Written) -> anyho
             log.push(serde_json::to_string(event)?);
         }
         if !page.has_more {
-            break;
+            return Ok(log);
         }
     }
-    let events: Vec<UniversalEvent> =
-        log.iter().map(|json| serde_json::from_str(json)).collect::<Result<_, _>>()?;
+}
+
+/// The turns of a log.
+struct Turns {
+    /// How many each message has begun.
+    started: BTreeMap<String, usize>,
+    is_open: bool,
+}
+
+/// Reads the turns of a log: one after the other, each with one end.
+fn turns_of(session: &SessionDriver, log: &[String]) -> anyhow::Result<Turns> {
     let (mut started, mut open) = (BTreeMap::<String, usize>::new(), None);
-    for event in &events {
-        match &event.data {
+    for json in log {
+        match serde_json::from_str::<UniversalEvent>(json)?.data {
             EventData::TurnStarted(turn) => {
-                ensure!(open.replace(turn.turn_id.clone()).is_none(), "{}: two turns at once", session.id);
-                if let Some(id) = &turn.metadata.message_id {
+                ensure!(open.replace(turn.turn_id).is_none(), "{}: two turns at once", session.id);
+                if let Some(id) = turn.metadata.message_id {
                     *started.entry(id.to_string()).or_default() += 1;
                 }
             }
             EventData::TurnEnded(turn) => {
-                ensure!(open.take().as_ref() == Some(&turn.turn_id), "{}: an end without a turn", session.id);
+                ensure!(open.take() == Some(turn.turn_id), "{}: an end without a turn", session.id);
             }
             _ => {}
         }
     }
-    for id in &written.acknowledged {
-        let turns = started.get(id).copied().unwrap_or_default();
-        ensure!(turns == 1, "{}: the message {id} has {turns} turns", session.id);
-    }
-    Ok(log)
+    Ok(Turns { started, is_open: open.is_some() })
 }
