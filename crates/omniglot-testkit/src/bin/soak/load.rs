@@ -26,18 +26,20 @@ const WORDS: [&str; 8] = [
 ];
 const PAUSE: Duration = Duration::from_millis(500);
 /// The time for the last turns to end.
-const SETTLE_TRIES: usize = 240;
+const SETTLE_TRIES: usize = 1_200;
 
-/// The messages that the daemon has acknowledged, by the ids that it gave them.
+/// The end of the load on a session.
 pub(crate) struct Written {
-    pub(crate) acknowledged: Vec<String>,
+    /// How many messages the daemon has acknowledged.
+    pub(crate) messages: usize,
+    pub(crate) log: Vec<String>,
 }
 
 pub(crate) async fn write(
     session: SessionDriver,
     mut chance: Chance,
     stopped: watch::Receiver<bool>,
-) -> Written {
+) -> anyhow::Result<Written> {
     let mut acknowledged = vec![];
     let mut number = 0_u64;
     while !*stopped.borrow() {
@@ -47,11 +49,13 @@ pub(crate) async fn write(
             acknowledged.push(id);
         }
         // Most messages wait for their turn; some queue up.
-        while chance.below(8) != 0 && !*stopped.borrow() && !is_free(&session).await {
+        let waits = chance.below(4) != 0;
+        while waits && !*stopped.borrow() && !is_free(&session).await {
             sleep(PAUSE).await;
         }
     }
-    Written { acknowledged }
+    let log = settled(&session, &acknowledged).await?;
+    Ok(Written { messages: acknowledged.len(), log })
 }
 
 /// Posts a message until the daemon says that it has it; the key makes all tries one.
@@ -88,28 +92,23 @@ async fn is_free(session: &SessionDriver) -> bool {
 
 /// Waits until every acknowledged message has had its one turn and nothing runs any more, and returns the log. A
 /// message that a killed daemon left in the queue is in no turn for a moment, though its session is idle.
-pub(crate) async fn settled(session: &SessionDriver, written: &Written) -> anyhow::Result<Vec<String>> {
-    let mut tries = 0;
-    loop {
-        let is_free = is_free(session).await;
+async fn settled(session: &SessionDriver, acknowledged: &[String]) -> anyhow::Result<Vec<String>> {
+    for _ in 0..SETTLE_TRIES {
+        sleep(PAUSE).await;
+        if !is_free(session).await {
+            continue;
+        }
         let log = log_of(session).await?;
         let turns = turns_of(session, &log)?;
         let count = |id: &String| turns.started.get(id).copied().unwrap_or_default();
-        if let Some(id) = written.acknowledged.iter().find(|id| count(id) > 1) {
+        if let Some(id) = acknowledged.iter().find(|id| count(id) > 1) {
             bail!("{}: the message {id} has {} turns", session.id, count(id));
         }
-        let missing = written.acknowledged.iter().find(|id| count(id) == 0);
-        if is_free && missing.is_none() && !turns.is_open {
+        if !turns.is_open && acknowledged.iter().all(|id| count(id) == 1) {
             return Ok(log);
         }
-        tries += 1;
-        ensure!(
-            tries < SETTLE_TRIES,
-            "{}: the last turn does not end, or never began: {missing:?}",
-            session.id
-        );
-        sleep(PAUSE).await;
     }
+    bail!("{}: a message has no turn, or a turn has no end", session.id)
 }
 
 async fn log_of(session: &SessionDriver) -> anyhow::Result<Vec<String>> {

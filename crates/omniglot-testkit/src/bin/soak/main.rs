@@ -22,6 +22,7 @@ use tokio::time::Instant;
 
 use chance::Chance;
 use faults::Faults;
+use load::Written;
 use samples::Samples;
 
 const USAGE: &str = "usage: soak PATH-OF-OMNIGLOT [--minutes N] [--sessions N] [--seed N]";
@@ -50,11 +51,12 @@ async fn main() -> anyhow::Result<()> {
     let mut tasks = vec![];
     for number in 0..sessions {
         let session = SessionDriver::create(&daemon.client, &format!("s{number}")).await;
+        let (last, target) = watch::channel(None);
         let readers =
-            (0..2).map(|_| tokio::spawn(reader::follow(session.clone(), chance.fork(), stopped.clone())));
+            (0..2).map(|_| tokio::spawn(reader::follow(session.clone(), chance.fork(), target.clone())));
         let readers: Vec<_> = readers.collect();
         let writer = tokio::spawn(load::write(session.clone(), chance.fork(), stopped.clone()));
-        tasks.push((session, writer, readers));
+        tasks.push((session, writer, last, readers));
     }
     let mut faults = Faults::new(daemon, chance.fork());
     let mut samples = Samples::default();
@@ -65,16 +67,16 @@ async fn main() -> anyhow::Result<()> {
     }
     stop.send(true)?;
     let mut totals = Totals::default();
-    for (session, writer, readers) in tasks {
-        let written = writer.await?;
-        let log = load::settled(&session, &written).await?;
+    for (session, writer, last, readers) in tasks {
+        let Written { messages, log } = writer.await??;
+        last.send(Some(log.len()))?;
         for reader in readers {
             let seen =
                 tokio::time::timeout(LAST_EVENTS, reader).await.context("a reader waits for ever")??;
             totals.cuts += seen.cuts;
             reader::compare(&session.id, &seen, &log)?;
         }
-        totals.turns += written.acknowledged.len();
+        totals.turns += messages;
         totals.events += log.len();
     }
     let check = faults.finish().await?;

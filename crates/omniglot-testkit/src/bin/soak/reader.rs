@@ -4,17 +4,15 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use futures_util::StreamExt as _;
-use omniglot_client::{EventStream, SseItem, StreamFrom};
+use omniglot_client::{SseItem, StreamFrom};
 use omniglot_schema::SessionId;
 use omniglot_testkit::session_driver::SessionDriver;
 use tokio::sync::watch;
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 use crate::chance::Chance;
 
 const PAUSE: Duration = Duration::from_millis(50);
-/// A reader that was told to stop, and hears nothing for this long, has seen everything.
-const QUIET: Duration = Duration::from_secs(15);
 
 /// Everything that a reader was sent, in order.
 #[derive(Default)]
@@ -23,10 +21,11 @@ pub(crate) struct Seen {
     pub(crate) cuts: usize,
 }
 
+/// Follows a session until it has been sent as many events as `last` says, once that is known.
 pub(crate) async fn follow(
     session: SessionDriver,
     mut chance: Chance,
-    stopped: watch::Receiver<bool>,
+    mut last: watch::Receiver<Option<usize>>,
 ) -> Seen {
     let mut seen = Seen::default();
     let mut cursor = None;
@@ -39,35 +38,22 @@ pub(crate) async fn follow(
         // Some connections are long, some end after a few events.
         let length = if chance.below(2) == 0 { u64::MAX } else { chance.below(2_000) };
         for _ in 0..length {
-            match next(&mut stream, &stopped).await {
-                Next::Event(id, json) => {
-                    cursor = Some(id);
-                    seen.events.push(json);
-                }
-                Next::Other => {}
-                Next::Cut => break,
-                Next::Done => return seen,
+            if last.borrow_and_update().is_some_and(|last| seen.events.len() >= last) {
+                return seen;
+            }
+            tokio::select! {
+                item = stream.next() => match item {
+                    Some(Ok(SseItem::Event { id, json, .. })) => {
+                        cursor = Some(id);
+                        seen.events.push(json);
+                    }
+                    Some(Ok(_)) => {}
+                    Some(Err(_)) | None => break,
+                },
+                Ok(()) = last.changed() => {}
             }
         }
         seen.cuts += 1;
-    }
-}
-
-enum Next {
-    /// An event and the cursor behind it.
-    Event(String, String),
-    Other,
-    Cut,
-    Done,
-}
-
-async fn next(stream: &mut EventStream, stopped: &watch::Receiver<bool>) -> Next {
-    match timeout(QUIET, stream.next()).await {
-        Ok(Some(Ok(SseItem::Event { id, json, .. }))) => Next::Event(id, json),
-        Ok(Some(Ok(_))) => Next::Other,
-        Ok(Some(Err(_)) | None) => Next::Cut,
-        Err(_quiet) if *stopped.borrow() => Next::Done,
-        Err(_quiet) => Next::Other,
     }
 }
 
