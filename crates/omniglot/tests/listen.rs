@@ -16,8 +16,10 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use futures_util::StreamExt as _;
-use omniglot_client::{EventStream, SseItem};
+use omniglot_client::{EventStream, SseItem, StreamFrom};
 use omniglot_schema::UniversalEventType;
+use omniglot_testkit::daemon::Daemon;
+use omniglot_testkit::session_driver::SessionDriver;
 
 /// Runs a command on the data of a home.
 fn omniglot(home: &Path, args: &[&str]) -> Output {
@@ -41,6 +43,17 @@ fn succeeded(output: &Output) -> String {
 fn refused(output: &Output, words: &[&str]) {
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && words.iter().all(|words| told.contains(words)), "{told}");
+}
+
+async fn a_stop_ends_the_turn_and_then_its_stream(mut daemon: Daemon) {
+    let session = SessionDriver::create(&daemon.client, "s").await;
+    let stream = session.watch(StreamFrom::Start).await;
+    session.post("[[permission]]").await;
+    session.wait_for(0, |event| event.kind() == UniversalEventType::PermissionRequested).await;
+    let stopped = tokio::task::spawn_blocking(move || daemon.stop());
+    let kinds = until_the_end(stream).await;
+    assert!(kinds.contains(&UniversalEventType::TurnEnded), "{kinds:?}");
+    stopped.await.unwrap();
 }
 
 /// Reads a stream until the daemon closes it, which it does without breaking it off.

@@ -6,15 +6,15 @@ use std::process::Command;
 
 use std::io::{Read as _, Write as _};
 
-use omniglot_client::{Client, ClientError, StreamFrom, Trust};
-use omniglot_schema::{PermissionReply, UniversalEventType};
+use omniglot_client::{Client, ClientError, Trust};
+use omniglot_schema::PermissionReply;
 use omniglot_testkit::daemon::{Daemon, Setup};
 use omniglot_testkit::session_driver::SessionDriver;
 use omniglot_testkit::tls::{KEY, OTHER_KEY, TlsFiles};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{omniglot, omniglot_with, refused, succeeded, until_the_end};
+use super::{a_stop_ends_the_turn_and_then_its_stream, omniglot, omniglot_with, refused, succeeded};
 
 fn daemon(files: &TlsFiles) -> Daemon {
     Setup::new(env!("CARGO_BIN_EXE_omniglot")).tls(files).start()
@@ -41,15 +41,7 @@ async fn sessions_work_over_tls_also_after_the_daemon_was_killed() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stream_over_tls_ends_with_the_turn_that_a_stop_ends() {
     let files = TlsFiles::default();
-    let mut daemon = daemon(&files);
-    let session = SessionDriver::create(&daemon.client, "s").await;
-    let stream = session.watch(StreamFrom::Start).await;
-    session.post("[[permission]]").await;
-    session.wait_for(0, |event| event.kind() == UniversalEventType::PermissionRequested).await;
-    let stopped = tokio::task::spawn_blocking(move || daemon.stop());
-    let kinds = until_the_end(stream).await;
-    assert!(kinds.contains(&UniversalEventType::TurnEnded), "{kinds:?}");
-    stopped.await.unwrap();
+    a_stop_ends_the_turn_and_then_its_stream(daemon(&files)).await;
 }
 
 #[tokio::test]

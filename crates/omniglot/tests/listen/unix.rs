@@ -5,8 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use omniglot_client::StreamFrom;
-use omniglot_schema::{PermissionReply, UniversalEventType};
+use omniglot_schema::PermissionReply;
 use omniglot_testkit::daemon::{Daemon, Setup};
 use omniglot_testkit::session_driver::SessionDriver;
 use omniglot_testkit::tls::TlsFiles;
@@ -15,7 +14,7 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 
-use super::{omniglot, omniglot_with, refused, succeeded, until_the_end};
+use super::{a_stop_ends_the_turn_and_then_its_stream, omniglot, omniglot_with, refused, succeeded};
 
 /// A directory for a socket.
 struct SocketDir {
@@ -65,15 +64,7 @@ async fn sessions_work_over_a_socket_that_is_its_users_alone() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stream_over_a_socket_ends_with_the_turn_that_a_stop_ends() {
     let socket_dir = SocketDir::new();
-    let mut daemon = socket_dir.daemon();
-    let session = SessionDriver::create(&daemon.client, "s").await;
-    let stream = session.watch(StreamFrom::Start).await;
-    session.post("[[permission]]").await;
-    session.wait_for(0, |event| event.kind() == UniversalEventType::PermissionRequested).await;
-    let stopped = tokio::task::spawn_blocking(move || daemon.stop());
-    let kinds = until_the_end(stream).await;
-    assert!(kinds.contains(&UniversalEventType::TurnEnded), "{kinds:?}");
-    stopped.await.unwrap();
+    a_stop_ends_the_turn_and_then_its_stream(socket_dir.daemon()).await;
 }
 
 #[tokio::test]
