@@ -1,6 +1,6 @@
 //! B4: files of a directory are listed, read and searched, and nothing beyond it.
 
-use omniglot_schema::{CreateTokenRequest, Label, Scope};
+use omniglot_schema::{CreateSessionRequest, CreateTokenRequest, Label, Scope, SessionId};
 use reqwest::Method;
 use serde_json::json;
 
@@ -86,16 +86,41 @@ async fn nothing_outside_of_the_directory_and_no_private_file_is_read() {
     assert_eq!(face.refused(Method::GET, "/file?path=none", None).await.0, 404);
 }
 
+/// The web page opens a project by listing folders: who sees a session finds its folder, and nothing beside it.
 #[tokio::test]
-async fn a_token_that_only_reads_or_is_limited_sees_no_files() {
+async fn a_token_that_only_reads_or_is_limited_sees_folders_of_its_sessions_and_no_files() {
     let daemon = daemon();
-    let label = Label::new("user", "1").unwrap();
-    for (scope, sessions) in [(Scope::Read, None), (Scope::Drive, Some(label))] {
+    let (shop, other) = (daemon.work().join("shop"), daemon.work().join("other"));
+    for folder in [&shop, &other] {
+        std::fs::create_dir(folder).unwrap();
+        std::fs::write(folder.join("a"), "").unwrap();
+    }
+    std::fs::create_dir(daemon.work().join("private-plans")).unwrap();
+    let label = Label::new("app", "shop").unwrap();
+    for (id, folder, labels) in [("s", &shop, vec![label.clone()]), ("o", &other, vec![])] {
+        let labels = labels.into_iter().map(|label| (label.key, label.value)).collect();
+        let request = CreateSessionRequest {
+            directory: Some(folder.to_string_lossy().into_owned()),
+            labels,
+            ..CreateSessionRequest::new("mock")
+        };
+        daemon.client.create(&SessionId::parse(id).unwrap(), &request).await.unwrap();
+    }
+    let rows = [(Scope::Read, None, &["other", "shop"][..]), (Scope::Drive, Some(label), &["shop"])];
+    for (scope, sessions, names) in rows {
         let request =
             CreateTokenRequest { name: format!("{scope}"), scope, sessions, expires_in_seconds: None };
         let token = daemon.client.create_token(&request).await.unwrap().secret;
         let face = Face::of(&daemon).with_token(token);
-        for path in ["/file?path=", "/file/content?path=a", "/find?pattern=a", "/find/file?query=a"] {
+        let listed = face.get(&format!("/file?directory={}&path=", encoded(&daemon.work()))).await;
+        let told: Vec<&str> =
+            listed.as_array().unwrap().iter().map(|node| node["name"].as_str().unwrap()).collect();
+        assert_eq!(told, names);
+        let find = format!("/find/file?directory={}&query=sho&type=directory", encoded(&daemon.work()));
+        assert_eq!(face.get(&find).await, json!(["shop/"]));
+        assert_eq!(face.get(&format!("/file?directory={}&path=", encoded(&shop))).await, json!([]));
+        assert_eq!(face.get(&format!("/find/file?directory={}&query=a", encoded(&shop))).await, json!([]));
+        for path in ["/file/content?path=a", "/find?pattern=a"] {
             assert_eq!(face.refused(Method::GET, path, None).await.0, 403, "{path}");
         }
     }

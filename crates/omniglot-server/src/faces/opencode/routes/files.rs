@@ -1,8 +1,10 @@
 //! Files of the directory of a request: listed, read and searched, as a person does who opens a project or attaches
-//! a file. Nothing leads out of the directory, and a token that is limited to some sessions sees none of it.
+//! a file. Nothing leads out of the directory. A token that does not drive, or is limited to some sessions, sees none
+//! of it but the folders of its sessions, which the sessions name anyway: so it can open their projects.
 
 mod entries;
 mod find;
+mod session_folders;
 mod text;
 mod walk;
 
@@ -11,6 +13,7 @@ use std::path::Path;
 use axum::Json;
 use http::HeaderMap;
 use omniglot_runtime::confined::{OpenError, Root};
+use omniglot_schema::Scope;
 use serde::{Deserialize, Serialize};
 
 use super::parameters::Query;
@@ -22,6 +25,7 @@ use crate::faces::opencode::routes::refusal::Refusal;
 use crate::faces::opencode::state::project_info::ProjectInfo;
 use entries::{Content, Node};
 use find::{Entry, Kind, find};
+use session_folders::SessionFolders;
 use text::Match;
 
 const USUAL: usize = 20;
@@ -89,6 +93,12 @@ pub(crate) async fn find_file(
     Query(query): Query<FindQuery>,
 ) -> Result<Json<Vec<String>>, Refusal> {
     let limit = query.limit.unwrap_or(USUAL).min(MOST);
+    if !sees_files(&face) {
+        let wanted = query.wants(Kind::Directory);
+        let folders =
+            if wanted { session_folders(&face, &directory.path()).await? } else { Default::default() };
+        return Ok(Json(folders.find(&query.query, limit)));
+    }
     let work = move |root: &Root| Ok(find(root, &query.query, limit, |kind| query.wants(kind)));
     let found = within(&face, directory.path(), work).await?;
     Ok(Json(found.into_iter().map(|entry| entry.path).collect()))
@@ -120,6 +130,9 @@ pub(crate) async fn list(
     directory: Directory,
     Query(query): Query<PathQuery>,
 ) -> Result<Json<Vec<Node>>, Refusal> {
+    if !sees_files(&face) {
+        return Ok(Json(session_folders(&face, &directory.path()).await?.list(Path::new(&query.path))));
+    }
     let work = move |root: &Root| entries::list(root, Path::new(&query.path));
     within(&face, directory.path(), work).await.map(Json)
 }
@@ -131,6 +144,17 @@ pub(crate) async fn content(
 ) -> Result<Json<Content>, Refusal> {
     let work = move |root: &Root| entries::content(root, Path::new(&query.path));
     within(&face, directory.path(), work).await.map(Json)
+}
+
+fn sees_files(face: &Face) -> bool {
+    let caller = face.app.hub.caller();
+    caller.may(Scope::Drive) && caller.limit().is_none()
+}
+
+async fn session_folders(face: &Face, directory: &str) -> Result<SessionFolders, Refusal> {
+    let sessions = face.app.hub.list(Default::default()).await?;
+    let directories = sessions.into_iter().filter_map(|session| session.directory);
+    Ok(SessionFolders::below(directory, directories))
 }
 
 /// Runs work that blocks in the directory. One that cannot be opened has nothing in it.

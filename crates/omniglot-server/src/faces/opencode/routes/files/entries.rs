@@ -27,6 +27,19 @@ pub(crate) struct Node {
     ignored: bool,
 }
 
+impl Node {
+    /// Makes a folder, whatever there is on the disk.
+    pub(super) fn folder(root: &Path, inner: &Path) -> Self {
+        Self {
+            name: inner.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            path: inner.to_string_lossy().into_owned(),
+            absolute: root.join(inner).to_string_lossy().into_owned(),
+            kind: Kind::Directory,
+            ignored: false,
+        }
+    }
+}
+
 /// Lists a directory, folders first. Links are left out: they may lead anywhere.
 pub(super) fn list(root: &Root, path: &Path) -> Result<Vec<Node>, OpenError> {
     let path = path.strip_prefix(root.path()).unwrap_or(path);

@@ -36,13 +36,15 @@ impl From<Found> for Entry {
 
 /// Returns the best matches first. Blocks.
 pub(super) fn find(root: &Root, query: &str, limit: usize, wanted: impl Fn(Kind) -> bool) -> Vec<Entry> {
+    let entries = Walk::new(root).take(MOST_ENTRIES).map(Entry::from);
+    nearest(entries.filter(|entry| wanted(entry.kind)), query, limit)
+}
+
+/// Returns the entries that have the letters of the query, the best matches first.
+pub(super) fn nearest(entries: impl Iterator<Item = Entry>, query: &str, limit: usize) -> Vec<Entry> {
     let query = query.to_lowercase();
-    let mut found: Vec<_> = Walk::new(root)
-        .take(MOST_ENTRIES)
-        .map(Entry::from)
-        .filter(|entry| wanted(entry.kind))
-        .filter_map(|entry| Some((distance(&entry.path.to_lowercase(), &query)?, entry)))
-        .collect();
+    let mut found: Vec<_> =
+        entries.filter_map(|entry| Some((distance(&entry.path.to_lowercase(), &query)?, entry))).collect();
     found.sort_by(|(a, one), (b, other)| {
         (a, one.path.len(), &one.path).cmp(&(b, other.path.len(), &other.path))
     });
