@@ -24,10 +24,11 @@ mod rules;
 mod schema;
 
 use omniglot_schema::{UniversalEvent, UniversalEventType};
-use omniglot_server::faces::acp::project::{Audience, Blobs, Echo, Outgoing, Projector};
+use omniglot_server::faces::acp::project::{Audience, Blobs, Echo, Outgoing, Projector, ResultForms};
 
-const PLAIN: Audience = Audience { forms: false, notices: false, compaction: false };
-const RICH: Audience = Audience { forms: true, notices: true, compaction: true };
+const PLAIN: Audience =
+    Audience { forms: false, notices: false, compaction: false, results: ResultForms::All };
+const RICH: Audience = Audience { forms: true, notices: true, compaction: true, results: ResultForms::All };
 
 /// Returns the messages to a client that loads the session, event by event.
 fn told(events: &[UniversalEvent], audience: Audience) -> Vec<Vec<Outgoing>> {

@@ -112,6 +112,18 @@ async fn it_prompts_once() {
     assert!(lines.iter().any(|line| line.to_string().contains("\"plan\"")), "{json}");
 }
 
+/// It prints the content of a result, its `rawOutput` and its structured data one after the other.
+#[tokio::test]
+async fn it_shows_the_output_of_a_tool_once() {
+    let daemon = daemon();
+    std::fs::write(daemon.work().join("README.md"), "A heron stands.\n").unwrap();
+    let text = said(&acpx(&daemon, "mock", &["--approve-all", "exec", "[[permission]] [[read]] [[edit]]"]));
+    assert_eq!(text.lines().filter(|line| line.trim() == "hello").count(), 1, "{text}");
+    let reads = text.matches("Read README.md (completed)").count();
+    assert_eq!(text.matches("A heron stands.").count(), reads, "{text}");
+    assert!(text.contains("diff ") && !text.contains("written"), "{text}");
+}
+
 #[tokio::test]
 async fn its_sessions_last() {
     let daemon = daemon();

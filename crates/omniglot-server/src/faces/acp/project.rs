@@ -21,7 +21,7 @@ mod turn;
 use std::collections::HashSet;
 
 use agent_client_protocol_schema::v1::{
-    ClientCapabilities, Error, PromptResponse, SessionNotification, SessionUpdate,
+    Error, InitializeRequest, PromptResponse, SessionNotification, SessionUpdate,
 };
 use omniglot_schema::{
     EventData, ItemId, MessageId, PermissionEventData, QuestionEventData, RequestMetadata, SessionId,
@@ -77,22 +77,36 @@ impl AgentExited {
     pub const METHOD: &str = "_adapter/agent_exited";
 }
 
-/// The client's capabilities that decide how messages are written.
+/// The properties of the client that decide how messages are written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Audience {
     /// Questions are sent as forms; else as permissions with options.
     pub forms: bool,
     pub notices: bool,
     pub compaction: bool,
+    pub results: ResultForms,
 }
 
-impl From<&ClientCapabilities> for Audience {
-    fn from(capabilities: &ClientCapabilities) -> Self {
+/// The forms in which a client gets the result of a tool.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ResultForms {
+    /// Content for people, and beside it the output as it is and structured data, for programs.
+    #[default]
+    All,
+    /// One of them: the client prints all that it gets, one after the other.
+    One,
+}
+
+impl From<&InitializeRequest> for Audience {
+    fn from(request: &InitializeRequest) -> Self {
+        let capabilities = &request.client_capabilities;
         let session = capabilities.session.as_ref();
+        let is_acpx = request.client_info.as_ref().is_some_and(|client| client.name == "acpx");
         Self {
             forms: capabilities.elicitation.as_ref().is_some_and(|elicitation| elicitation.supports_form()),
             notices: session.is_some_and(|session| session.notices.is_some()),
             compaction: session.is_some_and(|session| session.compaction.is_some()),
+            results: if is_acpx { ResultForms::One } else { ResultForms::All },
         }
     }
 }
@@ -172,7 +186,7 @@ impl Projector {
             Change::CallOutput { call, .. } => self.shown.output(call, out),
             Change::CallEnded(call) => {
                 self.shown.forget(&call.item);
-                tool::ended(&call, blobs, out);
+                tool::ended(&call, self.audience.results, blobs, out);
             }
             Change::Happened(item) => status::happened(item, self.audience, out),
             Change::Other => self.beside_the_turn(&event.data, blobs, out),

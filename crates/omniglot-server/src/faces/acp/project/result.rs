@@ -10,7 +10,7 @@ use omniglot_schema::{ContentPart, FileAction, ItemStatus, UniversalItem};
 use serde::Serialize;
 
 use super::blocks::{self, Blobs};
-use super::diff;
+use super::{ResultForms, diff};
 
 /// `_meta["omniglot/result"]`
 #[derive(Debug, Serialize)]
@@ -36,21 +36,29 @@ pub(super) fn outcome(item: &UniversalItem) -> Option<Outcome> {
     })
 }
 
-/// `kind` and `locations` are what the client knows of the call.
+/// The properties of the call that the client knows.
+pub(super) struct Known {
+    pub(super) kind: ToolKind,
+    pub(super) locations: Vec<ToolCallLocation>,
+}
+
 pub(super) fn fields(
     item: &UniversalItem,
-    kind: ToolKind,
-    locations: Vec<ToolCallLocation>,
+    Known { kind, locations }: Known,
+    forms: ResultForms,
     blobs: &Blobs,
 ) -> ToolCallUpdateFields {
     let failed = item.status == ItemStatus::Failed;
     let mut shown = Shown { kind, ..Shown::default() };
     item.content.iter().for_each(|part| shown.add(item, part, blobs));
+    if forms == ResultForms::One {
+        shown.drop_repetitions(failed);
+    }
     let locations = shown.locations(locations);
     ToolCallUpdateFields::new()
         .status(if failed { ToolCallStatus::Failed } else { ToolCallStatus::Completed })
         .kind((kind != shown.kind).then_some(shown.kind))
-        .raw_output(shown.output.clone().filter(|output| !output.is_empty()).map(serde_json::Value::String))
+        .raw_output(shown.raw.clone().map(serde_json::Value::String))
         .locations(locations)
         .content(shown.content(failed))
 }
@@ -60,7 +68,11 @@ pub(super) fn fields(
 struct Shown {
     kind: ToolKind,
     output: Option<String>,
+    /// The output once more, as it is.
+    raw: Option<String>,
     diffs: Vec<ToolCallContent>,
+    /// Structured data, which says the same as the output where there is one.
+    data: Vec<ToolCallContent>,
     others: Vec<ToolCallContent>,
     paths: Vec<String>,
 }
@@ -68,7 +80,13 @@ struct Shown {
 impl Shown {
     fn add(&mut self, item: &UniversalItem, part: &ContentPart, blobs: &Blobs) {
         match part {
-            ContentPart::ToolResult { .. } => self.output = part.printed().map(Cow::into_owned),
+            ContentPart::ToolResult { .. } => {
+                self.output = part.printed().map(Cow::into_owned).filter(|output| !output.is_empty());
+                self.raw.clone_from(&self.output);
+            }
+            ContentPart::Json { .. } => {
+                self.data.extend(blocks::block(&item.item_id, part, blobs).map(ToolCallContent::from));
+            }
             ContentPart::FileRef { path, action, .. } => self.file(path, *action, edits(part)),
             other => {
                 self.others.extend(blocks::block(&item.item_id, other, blobs).map(ToolCallContent::from))
@@ -98,13 +116,23 @@ impl Shown {
         (all.len() > known).then_some(all)
     }
 
+    /// Leaves each thing in one form: where the content has the output or a diff, it is neither told raw nor as data.
+    fn drop_repetitions(&mut self, failed: bool) {
+        if self.said(failed).is_some() || !self.diffs.is_empty() {
+            self.raw = None;
+            self.data.clear();
+        }
+    }
+
     /// An edit that worked is shown by its diff alone.
+    fn said(&self, failed: bool) -> Option<&str> {
+        self.output.as_deref().filter(|_| failed || self.diffs.is_empty())
+    }
+
     fn content(self, failed: bool) -> Option<Vec<ToolCallContent>> {
-        let said =
-            self.output.as_deref().filter(|text| !text.is_empty() && (failed || self.diffs.is_empty()));
-        let kind = self.kind;
-        let all: Vec<_> =
-            said.map(|text| output(text, kind)).into_iter().chain(self.diffs).chain(self.others).collect();
+        let said = self.said(failed).map(|text| output(text, self.kind));
+        let parts = [self.diffs, self.data, self.others];
+        let all: Vec<_> = said.into_iter().chain(parts.into_iter().flatten()).collect();
         (!all.is_empty()).then_some(all)
     }
 }

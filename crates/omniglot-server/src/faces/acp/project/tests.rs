@@ -261,6 +261,30 @@ fn what_a_command_wrote_to_stderr_is_shown_with_its_output() {
     assert_eq!(last.fields.raw_output, Some(json!("out\noops")));
 }
 
+/// acpx prints content, `rawOutput` and structured data one after the other.
+#[test]
+fn a_client_that_prints_every_form_of_a_result_gets_one() {
+    let edit =
+        json!({ "type": "file_ref", "path": "/w/a", "action": "patch", "diff": "@@ -0,0 +1 @@\n+a\n" });
+    let output = json!({ "type": "tool_result", "call_id": "call_1", "output": "hi" });
+    let data = json!({ "type": "json", "json": { "content": "hi" } });
+    let told = |parts: Vec<&Value>| {
+        let one = Audience { results: ResultForms::One, ..Audience::default() };
+        let mut session = Session::new(one, Echo::All);
+        let result = json!({ "item_id": "itm_2", "kind": "tool_result", "role": "tool", "status": "completed",
+            "content": parts });
+        let [.., SessionUpdate::ToolCallUpdate(last)] = &session.item(result)[..] else { panic!() };
+        let kinds = serde_json::to_value(&last.fields.content).unwrap();
+        let kinds = kinds.as_array().unwrap().iter();
+        let kinds = kinds.map(|part| part["content"]["type"].as_str().unwrap_or("diff").to_owned());
+        (kinds.collect::<Vec<_>>(), last.fields.raw_output.clone())
+    };
+    assert_eq!(told(vec![&output, &data]), (vec!["text".to_owned()], None));
+    assert_eq!(told(vec![&output, &edit, &data]), (vec!["diff".to_owned()], None));
+    let empty = json!({ "type": "tool_result", "call_id": "call_1", "output": "" });
+    assert_eq!(told(vec![&empty, &data]), (vec!["resource".to_owned()], None));
+}
+
 fn size(update: &SessionUpdate) -> usize {
     serde_json::to_string(update).unwrap().len()
 }

@@ -11,7 +11,7 @@ use omniglot_schema::{CallId, ItemId, UniversalItem};
 use omniglot_timeline::view::{self, CallStatus};
 
 use super::blocks::Blobs;
-use super::{Out, kind, result, speech};
+use super::{Out, ResultForms, kind, result, speech};
 use crate::faces::acp::wire::meta::{self, Notes};
 
 /// One call, in ACP's words.
@@ -56,11 +56,11 @@ pub(super) fn running(call: &view::Call, out: &mut Out<'_>) {
     out.update(updated(call, fields, result_notes(call.result.as_ref())));
 }
 
-pub(super) fn ended(call: &view::Call, blobs: &Blobs, out: &mut Out<'_>) {
+pub(super) fn ended(call: &view::Call, forms: ResultForms, blobs: &Blobs, out: &mut Out<'_>) {
     let Some(result) = &call.result else { return };
     let notes = result_notes(Some(result)).with(meta::RESULT, result::outcome(result));
-    let locations = kind::locations(&call.subject);
-    out.update(updated(call, result::fields(result, kind::of(call.kind), locations, blobs), notes));
+    let known = result::Known { kind: kind::of(call.kind), locations: kind::locations(&call.subject) };
+    out.update(updated(call, result::fields(result, known, forms, blobs), notes));
 }
 
 /// How much of the output of each running call the client has, in bytes.

@@ -205,8 +205,7 @@ async fn initialize(
     connection: &Shared,
     params: &Params,
 ) -> Result<impl Serialize + use<>, Error> {
-    let request: InitializeRequest = params.read()?;
-    connection.introduce(request.client_capabilities);
+    connection.introduce(params.read::<InitializeRequest>()?);
     let name = agent_of(app, connection);
     if timeout(VERSION, app.hub.learn_version(name)).await.is_err() {
         tracing::debug!(agent = name, "its version is not known in time for a handshake");

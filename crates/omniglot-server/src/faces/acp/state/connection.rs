@@ -16,13 +16,14 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use agent_client_protocol_schema::v1::{ClientCapabilities, RequestId};
+use agent_client_protocol_schema::v1::{ClientCapabilities, InitializeRequest, RequestId};
 use jiff::Timestamp;
 use omniglot_schema::{MessageId, SessionId};
 use omniglot_store::SessionNo;
 use tokio::sync::RwLock;
 use tokio_util::sync::CancellationToken;
 
+use crate::faces::acp::project::Audience;
 use following::Following;
 pub(crate) use following::From;
 pub(crate) use inquiring::Inquired;
@@ -41,7 +42,7 @@ pub(crate) struct Connection {
     /// The agent of the sessions by which the client was recognised, which it may have chosen before.
     recalled: OnceLock<String>,
     /// `None` until the handshake, which a client does not repeat after a restart of the daemon.
-    client: Mutex<Option<ClientCapabilities>>,
+    client: Mutex<Option<InitializeRequest>>,
     following: Mutex<HashMap<SessionId, Following>>,
     /// Prompts that are not answered yet. Two clients under one name may use the same id.
     prompts: Mutex<HashMap<MessageId, Prompt>>,
@@ -130,13 +131,17 @@ impl Connection {
         lock(&self.client).is_some()
     }
 
-    /// Stores the client's capabilities from the handshake.
-    pub(crate) fn introduce(&self, client: ClientCapabilities) {
+    /// Stores what the client has said of itself in the handshake.
+    pub(crate) fn introduce(&self, client: InitializeRequest) {
         *lock(&self.client) = Some(client);
     }
 
     pub(crate) fn client(&self) -> ClientCapabilities {
-        lock(&self.client).clone().unwrap_or_default()
+        lock(&self.client).as_ref().map(|client| client.client_capabilities.clone()).unwrap_or_default()
+    }
+
+    pub(crate) fn audience(&self) -> Audience {
+        lock(&self.client).as_ref().map(Audience::from).unwrap_or_default()
     }
 
     /// Puts the answer to a request on the stream, after everything up to `after`.

@@ -139,7 +139,8 @@ impl Connections {
 
 #[cfg(test)]
 mod tests {
-    use agent_client_protocol_schema::v1::ClientCapabilities;
+    use agent_client_protocol_schema::ProtocolVersion;
+    use agent_client_protocol_schema::v1::InitializeRequest;
 
     use super::*;
 
@@ -211,7 +212,7 @@ mod tests {
     #[test]
     fn a_client_that_has_introduced_itself_is_not_taken_for_a_forgotten_one() {
         let connection = Connections::new(9).find_or_create("c").unwrap();
-        connection.introduce(ClientCapabilities::default());
+        connection.introduce(InitializeRequest::new(ProtocolVersion::V1));
         connection.recall("mock");
         assert_eq!(connection.agent(), None);
     }

@@ -49,10 +49,9 @@ impl Followed {
         start: LogPosition,
     ) -> Self {
         let echo = if follow.told_until > 0 { Echo::All } else { Echo::Others };
-        let client = connection.client();
         Self {
-            frames: meta::wants_frames(&client) && hub.caller().may(Scope::Admin),
-            projector: Projector::new((&client).into(), echo),
+            frames: meta::wants_frames(&connection.client()) && hub.caller().may(Scope::Admin),
+            projector: Projector::new(connection.audience(), echo),
             subscription: hub.subscribe(&record, 0),
             hub: hub.clone(),
             connection: connection.clone(),
