@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on panics")]
 
 use std::fs;
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 
 use omniglot_testkit::daemon::Setup;
@@ -15,6 +16,37 @@ fn nothing_is_lost_or_doubled_over_cuts_and_restarts() {
     for seed in [3, 7] {
         play_over_cuts(OMNIGLOT, python().arg(path("python/tests/scenario.py")), seed);
     }
+}
+
+/// A newcomer's first program runs before the daemon does.
+#[test]
+fn without_a_daemon_it_says_so_soon_and_what_to_do() {
+    let program = "
+import asyncio, sys
+import httpx
+from omniglot_sdk import Omniglot
+
+async def listen(client):
+    async for event in client.events():
+        print(event)
+
+async def main():
+    async with Omniglot(sys.argv[1]) as client:
+        for work in (client.sessions.create(agent='mock'), client.sessions.create(agent='mock', id='a'), listen(client)):
+            try:
+                await work
+            except httpx.ConnectError as error:
+                print(error)
+
+asyncio.run(main())
+";
+    // Nobody can listen at the port that a connection comes from.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let connection = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let url = format!("http://127.0.0.1:{}", connection.local_addr().unwrap().port());
+    let said = succeed(python().args(["-c", program, &url]));
+    let line = format!("no daemon answers at {url}; `omniglot daemon start` starts one\n");
+    assert_eq!(said, line.repeat(3));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on panics")]
 
 use std::fs;
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 
 use omniglot_testkit::clients::{browser, library, node, oldest_node};
@@ -45,6 +46,30 @@ fn nothing_is_lost_or_doubled_over_cuts_and_restarts_in_chromium() {
         node(&sdk::path("typescript/test/browser.mjs"), &words).env("HOME", home.path()),
         11,
     );
+}
+
+/// A newcomer's first program runs before the daemon does.
+#[test]
+fn without_a_daemon_it_says_so_soon_and_what_to_do() {
+    let built = sdk::typescript();
+    let entry = built.path().join("index.js");
+    let program = "const { Omniglot } = await import(process.argv[1]);
+        const client = new Omniglot({ url: process.argv[2] });
+        const told = (work) => work.then(() => console.log('done'), (error) => console.log(error.message));
+        await told(client.sessions.create({ agent: 'mock' }));
+        await told(client.sessions.open('a').compact());
+        await told((async () => { for await (const event of client.events()) console.log(event); })());";
+    // Nobody can listen at the port that a connection comes from.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let connection = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let port = connection.local_addr().unwrap().port();
+    for run in [node, oldest_node] {
+        let url = format!("http://localhost:{port}");
+        let words = ["-e", program, entry.to_str().unwrap(), &url];
+        let said = succeed(&mut run(Path::new("--input-type=module"), &words));
+        let line = format!("no daemon answers at {url}; `omniglot daemon start` starts one\n");
+        assert_eq!(said, line.repeat(3));
+    }
 }
 
 #[test]

@@ -65,6 +65,13 @@ class Http:
         self.silence = silence
         self.has_answered = False
 
+    def give_up_unheard(self, error: httpx.TransportError, attempt: int) -> None:
+        """Raises when nobody listens at the address and nobody ever did: another try would not help."""
+        if isinstance(error, httpx.ConnectError) and not self.has_answered and attempt >= FIRST_ATTEMPTS:
+            advice = "`omniglot daemon start` starts one"
+            url = str(self.client.base_url).rstrip("/")
+            raise httpx.ConnectError(f"no daemon answers at {url}; {advice}") from error
+
     async def send(
         self,
         method: str,
@@ -93,11 +100,9 @@ class Http:
                     raise refusal(response)
                 wait = retry_after(response)
             except httpx.TransportError as error:
-                is_refused = isinstance(error, httpx.ConnectError) and not self.has_answered
-                if is_refused and attempt >= FIRST_ATTEMPTS:
-                    advice = "`omniglot daemon start` starts one"
-                    raise httpx.ConnectError(f"no daemon answers at {self.client.base_url}; {advice}") from error
-                if not (method == "GET" if again is None else again) or attempt >= ATTEMPTS:
+                is_tried_again = method == "GET" if again is None else again
+                self.give_up_unheard(error, attempt if is_tried_again else FIRST_ATTEMPTS)
+                if not is_tried_again or attempt >= ATTEMPTS:
                     raise
                 is_cut = True
             await asyncio.sleep(backoff(attempt) if wait is None else wait)

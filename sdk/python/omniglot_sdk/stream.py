@@ -69,6 +69,7 @@ class _Stream:
                 if attempt % FRUITLESS == FRUITLESS - 1:
                     await self._ask()
                 async with self._connect() as response:
+                    self._http.has_answered = True
                     if existed and response.status_code == 404:
                         # The word of the deletion was cut.
                         return
@@ -87,7 +88,9 @@ class _Stream:
                                 yield event
             except Over:
                 return
-            except (Gap, httpx.TransportError):
+            except httpx.TransportError as error:
+                self._http.give_up_unheard(error, attempt)
+            except Gap:
                 pass
             await asyncio.sleep(backoff(attempt) if wait is None else wait)
             attempt += 1

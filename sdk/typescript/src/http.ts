@@ -47,12 +47,16 @@ export interface RequestOptions {
 
 const ATTEMPTS = 12;
 
+/** How often a connection is tried where no daemon has ever answered: it is down, not away for a moment. */
+const FIRST_ATTEMPTS = 5;
+
 export class Http {
   readonly silenceMs: number;
   private readonly timeoutMs: number;
   private readonly url: string;
   private readonly token: string | undefined;
   private readonly fetch: typeof globalThis.fetch;
+  private hasAnswered = false;
 
   constructor(options: ClientOptions) {
     this.url = (options.url ?? "http://127.0.0.1:2468").replace(/\/+$/, "");
@@ -63,19 +67,28 @@ export class Http {
   }
 
   /** Sends one request and returns the answer, whatever its status. */
-  open(method: string, path: string, options: RequestOptions = {}): Promise<Response> {
+  async open(method: string, path: string, options: RequestOptions = {}): Promise<Response> {
     const headers: Record<string, string> = { ...options.headers };
     if (this.token !== undefined) headers["authorization"] = `Bearer ${this.token}`;
     if (options.body !== undefined) headers["content-type"] = "application/json";
     const query = Object.entries(options.query ?? {}).filter(([, value]) => value !== undefined);
     const pairs = query.flatMap(([name, value]) => [value].flat().map((one) => [name, String(one)]));
     const search = new URLSearchParams(pairs).toString();
-    return this.fetch(this.url + path + (search === "" ? "" : `?${search}`), {
+    const response = await this.fetch(this.url + path + (search === "" ? "" : `?${search}`), {
       method,
       headers,
       body: options.body === undefined ? null : JSON.stringify(options.body),
       signal: options.signal ?? null,
     });
+    this.hasAnswered = true;
+    return response;
+  }
+
+  /** Throws when nobody listens at the address and nobody ever did: another try would not help. */
+  giveUpUnheard(error: unknown, attempt: number): void {
+    if (this.hasAnswered || attempt < FIRST_ATTEMPTS || !isRefused(error)) return;
+    const words = `no daemon answers at ${this.url}; \`omniglot daemon start\` starts one`;
+    throw new TypeError(words, { cause: error });
   }
 
   /** Sends a request until it is answered, and returns the answer; a refusal is thrown. */
@@ -96,7 +109,9 @@ export class Http {
         wait = retryAfter(response);
       } catch (error) {
         options.signal?.throwIfAborted();
-        if (error instanceof OmniglotError || !(options.again ?? method === "GET") || attempt >= ATTEMPTS) throw error;
+        const isTriedAgain = options.again ?? method === "GET";
+        this.giveUpUnheard(error, isTriedAgain ? attempt : FIRST_ATTEMPTS);
+        if (error instanceof OmniglotError || !isTriedAgain || attempt >= ATTEMPTS) throw error;
         isCut = true;
       } finally {
         connection.close();
@@ -140,6 +155,12 @@ export class Connection {
     this.reader?.removeEventListener("abort", this.leave);
     this.controller.abort(reason);
   }
+}
+
+/** Whether nobody listens at an address. Browsers do not tell. */
+function isRefused(error: unknown): boolean {
+  const { code, cause, errors } = Object(error) as { code?: unknown; cause?: unknown; errors?: unknown[] };
+  return code === "ECONNREFUSED" || (cause !== undefined && isRefused(cause)) || (errors?.some(isRefused) ?? false);
 }
 
 /** Whether the daemon, or what stands before it, asks for another try: it has not done anything yet. */

@@ -82,7 +82,7 @@ abstract class Stream implements AsyncIterable<Event> {
       let wait: number | undefined;
       try {
         if (attempt % FRUITLESS === FRUITLESS - 1) await this.ask(connection.signal);
-        const response = await this.connect(connection);
+        const response = await this.connect(connection, attempt);
         // The word of the deletion was cut.
         if (existed && response?.status === 404) return;
         existed ||= response?.ok === true;
@@ -107,11 +107,12 @@ abstract class Stream implements AsyncIterable<Event> {
   }
 
   /** Opens the stream; nothing comes back if that was cut. */
-  private async connect(connection: Connection): Promise<Response | undefined> {
+  private async connect(connection: Connection, attempt: number): Promise<Response | undefined> {
     const cursor = this.cursor === undefined ? {} : { "last-event-id": String(this.cursor) };
     const headers = { accept: "text/event-stream", ...cursor };
     const options = { query: this.query, headers, signal: connection.signal };
-    const response = await this.http.open("GET", this.path, options).catch(() => undefined);
+    const unheard = (error: unknown) => this.http.giveUpUnheard(error, attempt);
+    const response = (await this.http.open("GET", this.path, options).catch(unheard)) ?? undefined;
     if (response) connection.alive();
     return response;
   }
