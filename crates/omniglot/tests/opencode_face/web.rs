@@ -7,7 +7,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-use omniglot_schema::PermissionReply;
+use omniglot_schema::{CreateTokenRequest, PermissionReply, Scope};
 use omniglot_testkit::clients::{OpenCode, browser, library, node};
 use omniglot_testkit::daemon::{Daemon, Setup};
 use omniglot_testkit::models::Reply;
@@ -47,11 +47,15 @@ impl Page {
 
     /// Runs a script in the browser, with these words after those that every script gets.
     fn run(&self, script: &str, daemon: &Daemon, more: &[&str]) {
+        self.run_as(&daemon.token, script, daemon, more);
+    }
+
+    fn run_as(&self, token: &str, script: &str, daemon: &Daemon, more: &[&str]) {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/opencode_face");
         let script = folder.join(script);
         let playwright = library("playwright", "node_modules/playwright-core/index.mjs");
         let (work, face) = (daemon.work(), format!("{}/opencode", daemon.url));
-        let words = [&*playwright, &browser(), &self.origin, &face, &daemon.token, work.to_str().unwrap()];
+        let words = [&*playwright, &browser(), &self.origin, &face, token, work.to_str().unwrap()];
         let home = tempfile::tempdir().unwrap();
         let output = node(&script, &words).args(more).env("HOME", home.path()).output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout);
@@ -115,4 +119,24 @@ fn a_person_clicks_from_the_first_screen_to_the_diff() {
     page.run("web_first_click.mjs", &daemon, &["Remember the heron."]);
     let changed = std::fs::read_to_string(daemon.work().join("README.md")).unwrap();
     assert!(changed.lines().count() > 1, "{changed}");
+}
+
+/// Who may only look finds the project of a session by clicking, too: its folders are listed, and no others.
+#[test]
+fn a_person_who_may_only_read_clicks_from_the_first_screen_to_a_session() {
+    let page = Page::open();
+    let daemon = page.allowed().start();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let token = runtime.block_on(async {
+        let session = SessionDriver::create(&daemon.client, "earlier").await;
+        session.turn("Remember the heron. [[text]]", PermissionReply::Once).await;
+        let request = CreateTokenRequest {
+            name: "ann".into(),
+            scope: Scope::Read,
+            sessions: None,
+            expires_in_seconds: None,
+        };
+        daemon.client.create_token(&request).await.unwrap().secret
+    });
+    page.run_as(&token, "web_first_click.mjs", &daemon, &["Remember the heron.", "looks"]);
 }

@@ -1,10 +1,10 @@
 // Walks through OpenCode's web page as a person does who has never seen it: every step is a click or a text that is
 // typed, from the first screen on. Arguments: playwright's file, the browser, the page's origin, the face's URL, the
-// token, a directory, the title of a session that is there already.
+// token, a directory, the title of a session that is there already, `looks` for a person who changes nothing.
 import assert from 'node:assert/strict'
 import { basename } from 'node:path'
 
-const [playwright, executablePath, origin, face, token, directory, title] = process.argv.slice(2)
+const [playwright, executablePath, origin, face, token, directory, title, role] = process.argv.slice(2)
 /** How long a page may take for one step. */
 const PATIENCE = 60_000
 const { chromium } = await import(playwright)
@@ -45,7 +45,18 @@ try {
   await page.getByRole('button', { name: title }).click()
   await sees('as a real model does.')
   told('the session is found')
+  if (role !== 'looks') await work()
+  assert.deepEqual(errors, [])
+  console.log('all done')
+} catch (error) {
+  console.log('the page at the end:', await page.innerText('body').catch(() => 'gone'))
+  console.log('errors of the page:', errors)
+  throw error
+} finally {
+  await browser.close()
+}
 
+async function work() {
   await page.getByRole('textbox').last().click()
   await page.keyboard.type('[[edit]]')
   await press('Send')
@@ -60,12 +71,4 @@ try {
   // The lines of a diff stand in a shadow tree, which locators see through.
   await sees(/added by the Omniglot mock agent/)
   told('the diff is shown')
-  assert.deepEqual(errors, [])
-  console.log('all done')
-} catch (error) {
-  console.log('the page at the end:', await page.innerText('body').catch(() => 'gone'))
-  console.log('errors of the page:', errors)
-  throw error
-} finally {
-  await browser.close()
 }
