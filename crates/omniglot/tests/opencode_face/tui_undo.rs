@@ -23,6 +23,7 @@ fn an_undo_takes_message_and_file_back_and_a_redo_brings_both_back() {
     prompt(&terminal, "/undo");
     terminal.until("no answer", |screen| screen.contains("reverted") && !screen.contains(ANSWER));
     terminal.sees("remembers");
+    terminal.sees("README.md +1");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "old\n");
     terminal.presses_until(&["C-x", "r"], ANSWER);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), edited);
@@ -41,6 +42,7 @@ fn an_undo_of_a_file_that_was_changed_since_is_refused_on_the_screen() {
     std::fs::write(&file, "mine\n").unwrap();
     prompt(&terminal, "/undo");
     terminal.sees("1 file has changed");
+    terminal.sees("--force");
     terminal.sees(ANSWER);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine\n");
 }

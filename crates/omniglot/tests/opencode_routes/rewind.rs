@@ -71,6 +71,8 @@ async fn messages_are_taken_back_and_brought_back_one_after_the_other() {
     assert_eq!(it.lines(), 4);
     let session = it.revert(&second).await;
     assert_eq!((&session["revert"]["messageID"], it.lines()), (&json!(second), 2), "{session}");
+    let diff = session["revert"]["diff"].as_str().unwrap();
+    assert!(diff.contains(&format!("+++ b/{FILE}")), "clients list the files of it: {diff}");
     assert_eq!(it.messages().await.len(), 6, "clients hide them, and can bring them back");
     let told = it.events.until("tui.toast.show").await;
     let toast = event(told.last().unwrap())["properties"]["message"].as_str().unwrap();
@@ -119,6 +121,10 @@ async fn a_file_that_somebody_has_changed_since_keeps_everything_as_it_is() {
     // The second turn can be taken back, the first cannot: it stays at both.
     let (status, message) = it.refused(&first).await;
     assert!(status == 409 && message.contains(FILE), "{status} {message}");
+    assert!(
+        message.contains("omniglot sessions revert --force") && !message.contains("unrevert"),
+        "{message}"
+    );
     let told = it.events.until("tui.toast.show").await;
     assert_eq!(event(told.last().unwrap())["properties"]["message"], message);
     assert_eq!(it.lines(), 2);

@@ -6,7 +6,7 @@ use omniglot_schema::TurnId;
 use super::Projector;
 use super::diffs::Diffs;
 use crate::faces::opencode::wire::ids::Id;
-use crate::faces::opencode::wire::{MessageInfo, Payload, SessionRevert};
+use crate::faces::opencode::wire::{MessageInfo, MessageWithParts, Payload, SessionRevert};
 
 /// A turn, and the messages of the user in it; none in a turn that the agent began by itself.
 #[derive(Debug, Clone)]
@@ -39,7 +39,10 @@ impl Projector {
     }
 
     pub(super) fn revert(&self) -> Option<SessionRevert> {
-        self.hidden_from.clone().map(|message_id| SessionRevert { message_id })
+        let message_id = self.hidden_from.clone()?;
+        let hidden = self.messages().iter().skip_while(|message| *message.info.id() != message_id);
+        let diff: String = diffs_of(hidden).all().into_iter().map(|diff| diff.patch).collect();
+        Some(SessionRevert { message_id, diff: (!diff.is_empty()).then_some(diff) })
     }
 
     pub(super) fn reverted_from_is(&mut self, turn: Option<&TurnId>) {
@@ -59,20 +62,17 @@ impl Projector {
         let left = self.turns.iter().take_while(|turn| is_of_others(turn)).count();
         self.turns.truncate(left);
         self.user = self.turns.iter().rev().find_map(|turn| turn.users.last().cloned());
-        self.diffs = self.diffs_of_messages();
+        self.diffs = diffs_of(self.messages().iter());
         self.say_session();
     }
+}
 
-    fn diffs_of_messages(&self) -> Diffs {
-        let mut diffs = Diffs::default();
-        for message in self.messages() {
-            if let MessageInfo::User(user) = &message.info {
-                user.summary
-                    .iter()
-                    .flat_map(|summary| summary.diffs.clone())
-                    .for_each(|diff| diffs.add(diff));
-            }
+fn diffs_of<'a>(messages: impl Iterator<Item = &'a MessageWithParts>) -> Diffs {
+    let mut diffs = Diffs::default();
+    for message in messages {
+        if let MessageInfo::User(user) = &message.info {
+            user.summary.iter().flat_map(|summary| summary.diffs.clone()).for_each(|diff| diffs.add(diff));
         }
-        diffs
     }
+    diffs
 }

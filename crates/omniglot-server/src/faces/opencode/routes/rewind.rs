@@ -2,6 +2,8 @@
 //! on, and brought back.
 
 use axum::Json;
+use omniglot_runtime::RuntimeError;
+use omniglot_runtime::error::RestoreError;
 use omniglot_runtime::snapshots::Rewind;
 use omniglot_schema::{SessionId, TurnId};
 
@@ -12,6 +14,7 @@ use crate::faces::opencode::Face;
 use crate::faces::opencode::routes::bodies::{OptionalBody, Revert};
 use crate::faces::opencode::routes::refusal::Refusal;
 use crate::faces::opencode::wire::Session;
+use crate::http::problem::Problem;
 
 /// Takes the conversation back from the message on. One that is taken back further is brought back up to there.
 pub(crate) async fn revert(
@@ -38,8 +41,24 @@ async fn rewind(face: &Face, id: &SessionId, turns: Vec<TurnId>) -> Result<Json<
     restored.retain(|turn| !turns.contains(turn));
     if !turns.is_empty() || !restored.is_empty() {
         let (hub, session) = (face.app.hub.clone(), id.clone());
-        let done = complete(async move { hub.rewind(&session, Rewind { turns, restored }).await });
-        done.await.map_err(|problem| Refusal::of(problem).session(id))?;
+        let done = complete(async move { Ok(hub.rewind(&session, Rewind { turns, restored }).await) });
+        done.await?.map_err(|error| refused(error).session(id))?;
     }
     record(face, id).await
+}
+
+/// The advice is for people at a screen, who have no members of a request.
+fn refused(error: RuntimeError) -> Refusal {
+    let advice = match &error {
+        RuntimeError::Busy => Some("interrupt the turn first"),
+        RuntimeError::Restore(RestoreError::Changed { .. } | RestoreError::NoEnd(_)) => Some(
+            "nothing was taken back; `omniglot sessions revert --force` in a shell restores files all the same",
+        ),
+        _ => None,
+    };
+    let problem = Problem::from(error);
+    Refusal::of(match advice {
+        Some(advice) => problem.hint(advice),
+        None => problem,
+    })
 }

@@ -35,6 +35,9 @@ pub struct Session {
 pub struct SessionRevert {
     #[serde(rename = "messageID")]
     pub message_id: Id,
+    /// The changes that were taken back with it, of which clients list the files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
 }
 
 /// Lines changed since the session began.
