@@ -2,13 +2,15 @@
 
 use std::process::ExitCode;
 
+use anyhow::bail;
 use jiff::Timestamp;
 use omniglot_schema::{CreateTokenRequest, TokenInfo};
 
 use crate::cli::{CreateTokenArgs, RevokeArgs, TalkArgs, TokensArgs, TokensCommand};
 use crate::print;
 use crate::table::{Give, Sheet, Table};
-use crate::times::{ago, moment};
+use crate::times::{ago, span};
+use crate::usage::UsageError;
 use crate::with_daemon::with_daemon;
 
 pub(crate) async fn run(args: TokensArgs) -> anyhow::Result<ExitCode> {
@@ -52,21 +54,21 @@ async fn list(args: &TalkArgs) -> anyhow::Result<()> {
 
 fn table(tokens: &[TokenInfo], now: Timestamp) -> Table {
     let mut table = Table::new(&[
-        ("ID", Give::Whole),
         ("NAME", Give::Whole),
         ("SCOPE", Give::Whole),
         ("SESSIONS", Give::Shrinks),
         ("CREATED", Give::Whole),
         ("STATUS", Give::Whole),
+        ("ID", Give::Shrinks),
     ]);
     for token in tokens {
         table.row([
-            token.id.clone(),
             token.name.clone(),
             token.scope.to_string(),
             token.sessions.as_ref().map_or_else(|| "all".to_owned(), ToString::to_string),
             ago(now, token.created_at),
             status(token, now),
+            token.id.clone(),
         ]);
     }
     table
@@ -76,21 +78,47 @@ fn status(token: &TokenInfo, now: Timestamp) -> String {
     match (token.revoked_at, token.expires_at) {
         (Some(_), _) => "revoked".to_owned(),
         (None, Some(_)) if !token.is_valid_at(now.as_millisecond()) => "expired".to_owned(),
-        (None, Some(expires)) => format!("until {}", moment(expires)),
+        (None, Some(expires)) => {
+            let left = expires.saturating_sub(now.as_millisecond()) / 1000;
+            format!("{} left", span(u64::try_from(left).unwrap_or(0)))
+        }
         (None, None) => "valid".to_owned(),
     }
 }
 
 async fn revoke(args: &RevokeArgs) -> anyhow::Result<()> {
-    with_daemon(&args.talk.data, async |client| {
-        for id in &args.ids {
+    let revoked = with_daemon(&args.talk.data, async |client| {
+        let known = client.tokens().await?;
+        let ids = args.tokens.iter().map(|typed| find(typed, &known));
+        let ids = ids.collect::<anyhow::Result<Vec<String>>>()?;
+        for id in &ids {
             client.revoke_token(id).await?;
         }
-        Ok(())
+        Ok(ids)
     })
     .await?;
     if !args.talk.json {
-        print::note(&format!("revoked {}", args.ids.join(", ")));
+        print::note(&format!("revoked {}", revoked.join(", ")));
     }
     Ok(())
+}
+
+/// Returns the id of the token that a person names: by its id or the beginning of it, or by its name.
+fn find(typed: &str, known: &[TokenInfo]) -> anyhow::Result<String> {
+    if let Some(token) = known.iter().find(|token| token.id == typed) {
+        return Ok(token.id.clone());
+    }
+    let fits = |token: &&TokenInfo| {
+        token.revoked_at.is_none() && (token.name == typed || token.id.starts_with(typed))
+    };
+    let fits: Vec<&str> = known.iter().filter(fits).map(|token| token.id.as_str()).collect();
+    match *fits {
+        [] => bail!("no valid token {typed}; `omniglot tokens list` shows all"),
+        [one] => Ok(one.to_owned()),
+        _ => {
+            let message =
+                format!("{} tokens fit {typed}: {}; type more of the id", fits.len(), fits.join(", "));
+            Err(UsageError::new(message).into())
+        }
+    }
 }

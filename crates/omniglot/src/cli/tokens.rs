@@ -65,9 +65,9 @@ impl From<ScopeArg> for Scope {
 
 #[derive(Debug, Args)]
 pub(crate) struct RevokeArgs {
-    /// The tokens, by id
-    #[arg(value_name = "ID", required = true)]
-    pub(crate) ids: Vec<String>,
+    /// The tokens: their names, their ids, or the beginnings of these
+    #[arg(value_name = "TOKEN", required = true)]
+    pub(crate) tokens: Vec<String>,
     #[command(flatten)]
     pub(crate) talk: TalkArgs,
 }

@@ -3,6 +3,7 @@
 use omniglot_schema::{AuditEntry, CreatedToken, Scope, TokenInfo};
 
 use super::harness::{Finished, Harness};
+use super::terminal::Terminal;
 
 fn omniglot(harness: &Harness, args: &[&str]) -> Finished {
     Finished::of(&mut harness.command(args))
@@ -34,6 +35,43 @@ fn a_token_is_made_used_listed_and_revoked() {
     omniglot(&harness, &["tokens", "revoke", &info.id]).exited(0);
     with_token(&harness, secret, &["sessions", "list"]).exited(1);
     assert!(omniglot(&harness, &["tokens", "list"]).exited(0).stdout.contains("revoked"));
+    daemon.stop().exited(0);
+}
+
+#[test]
+fn a_list_of_tokens_fits_80_columns_and_each_is_revoked_by_its_name_or_the_beginning_of_its_id() {
+    let harness = Harness::new();
+    let daemon = harness.serve(&[]);
+    let mut ids = vec![];
+    for name in ["ann", "bob-the-builder"] {
+        let args = [
+            "tokens",
+            "create",
+            name,
+            "--scope",
+            "answer",
+            "--sessions",
+            "app=shop",
+            "--expires",
+            "7d",
+            "--json",
+        ];
+        let made = omniglot(&harness, &args);
+        ids.push(serde_json::from_str::<CreatedToken>(&made.exited(0).stdout).unwrap().info.id);
+    }
+    let mut terminal = Terminal::run(&harness, 80, &["tokens", "list"]);
+    assert!(terminal.finish().success());
+    let screen = terminal.screen();
+    assert!(screen.contains("bob-the-builder") && screen.contains("left"), "{screen}");
+    assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
+    let several = omniglot(&harness, &["tokens", "revoke", "tok_"]);
+    assert!(several.exited(2).stderr.contains("2 tokens fit tok_"), "{several:?}");
+    let nobody = omniglot(&harness, &["tokens", "revoke", "bob"]);
+    assert!(nobody.exited(1).stderr.contains("omniglot tokens list"), "{nobody:?}");
+    let revoked = omniglot(&harness, &["tokens", "revoke", "bob-the-builder"]);
+    assert_eq!(revoked.exited(0).stderr, format!("revoked {}\n", ids[1]));
+    let revoked = omniglot(&harness, &["tokens", "revoke", "tok_"]);
+    assert_eq!(revoked.exited(0).stderr, format!("revoked {}\n", ids[0]), "the only one that is left");
     daemon.stop().exited(0);
 }
 
