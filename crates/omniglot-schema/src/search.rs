@@ -53,9 +53,14 @@ impl UniversalItem {
                 (ItemKind::ToolCall, ContentPart::ToolCall { title, subject, .. }) => {
                     words.extend(title.as_deref());
                     if let Some(subject) = subject {
-                        words.extend(subject.paths.iter().map(|path| &*path.path));
+                        let paths = subject.paths.iter().map(|path| &*path.path);
                         let texts = [&subject.command, &subject.query, &subject.url, &subject.description];
-                        words.extend(texts.into_iter().filter_map(|text| text.as_deref()));
+                        // Many titles are the command itself.
+                        for text in paths.chain(texts.into_iter().filter_map(|text| text.as_deref())) {
+                            if !words.iter().any(|said| said.contains(text)) {
+                                words.push(text);
+                            }
+                        }
                     }
                 }
                 _ => {}

@@ -11,8 +11,9 @@ use crate::error::RuntimeError;
 
 /// The number of matches that are read at once.
 const PAGE: usize = 100;
-/// The characters that are shown before and after the first word.
-const AROUND: usize = 60;
+/// The characters that are shown before the first word, and from there on.
+const BEFORE: usize = 60;
+const FROM: usize = 240;
 
 /// A session as its matches name it; `None` for one that the caller does not see.
 type Named = Option<(omniglot_schema::SessionId, String, Option<String>)>;
@@ -90,7 +91,7 @@ fn excerpt(text: &str, terms: &[String]) -> String {
         lower.windows(term.len().max(1)).position(|window| window == term)
     };
     let at = terms.iter().filter_map(place).min().unwrap_or_default();
-    let (start, end) = (at.saturating_sub(AROUND), line.len().min(at + AROUND));
+    let (start, end) = (at.saturating_sub(BEFORE), line.len().min(at + FROM));
     let shown: String = line.get(start..end).unwrap_or_default().iter().collect();
     let (before, after) = (if start > 0 { "…" } else { "" }, if end < line.len() { "…" } else { "" });
     format!("{before}{shown}{after}")
@@ -102,7 +103,7 @@ mod tests {
 
     #[test]
     fn an_excerpt_has_the_first_word_and_what_is_around_it() {
-        let long = format!("{} Über\nden {}", "a ".repeat(100), "b ".repeat(100));
+        let long = format!("{} Über\nden {}", "a ".repeat(100), "b ".repeat(200));
         let shown = excerpt(&long, &["den".into(), "über".into()]);
         assert!(shown.starts_with('…') && shown.ends_with('…') && shown.contains("Über den"), "{shown}");
         assert_eq!(excerpt("short", &["nothing".into()]), "short");

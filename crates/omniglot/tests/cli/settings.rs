@@ -128,7 +128,8 @@ fn sessions_are_searched() {
     let command = sessions(&harness, &["search", "echo hello", "--json"]);
     let hits: Vec<Value> =
         command.exited(0).stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert!(hits.iter().any(|hit| hit["sessionId"] == "t" && hit["kind"] == "tool_call"), "{hits:?}");
+    let call = hits.iter().find(|hit| hit["sessionId"] == "t" && hit["kind"] == "tool_call");
+    assert_eq!(call.unwrap()["text"], "echo hello", "once, although its title and its command are the same");
     sessions(&harness, &["search", "kingfisher"]).exited(1);
     assert!(sessions(&harness, &["search", "*"]).exited(1).stderr.contains("no word"), "q without words");
     sessions(&harness, &["rm", "--yes", "s"]).exited(0);
