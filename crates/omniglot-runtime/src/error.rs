@@ -254,6 +254,10 @@ impl RuntimeError {
 /// A setting that the agent does not take.
 impl From<Refusal> for RuntimeError {
     fn from(Refusal { message, hint, .. }: Refusal) -> Self {
+        // A message that lists the choices needs no advice to take one of them.
+        let repeats =
+            |hint: &String| hint.strip_prefix("use one of: ").is_some_and(|list| message.contains(list));
+        let hint = hint.filter(|hint| !repeats(hint));
         Self::ModeNotSupported { message, hint }
     }
 }

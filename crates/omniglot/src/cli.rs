@@ -98,6 +98,9 @@ pub(crate) enum Command {
     /// Taken before the command line is parsed, too.
     #[command(hide = true)]
     Launch,
+    /// Say where the doctor of agents is
+    #[command(hide = true)]
+    Doctor(ElsewhereArgs),
     /// Print the OpenAPI document of the REST face
     #[command(hide = true)]
     Openapi,
@@ -141,6 +144,13 @@ subagents.
   omniglot convert --from gemini recording.jsonl > events.jsonl
   omniglot convert --from claude-acp --show recording.jsonl
   omniglot convert --from claude --show ~/.claude/projects/-work-demo/ID.jsonl";
+
+/// The words after a command that is another one's.
+#[derive(Debug, Args)]
+pub(crate) struct ElsewhereArgs {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) words: Vec<String>,
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {

@@ -16,6 +16,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::cli::DataDirArgs;
 use crate::daemon::{Daemon, DaemonOptions};
+use crate::flag_words::in_flags;
 use crate::signals::StopSignals;
 use crate::usage::UsageError;
 use crate::{data_dir, env, print, token};
@@ -273,6 +274,9 @@ pub(crate) fn explain(error: ClientError) -> anyhow::Error {
             Some("`omniglot agents list` shows all; add others under [agents.NAME] in omniglot.toml".into())
         }
         _ if is(ErrorType::SessionNotFound) => Some("`omniglot sessions list` shows all".into()),
+        _ if is(ErrorType::SessionAlreadyExists) => {
+            Some("choose another id, or go on with that session: `omniglot sessions send ID TEXT`".into())
+        }
         _ => problem.hint.clone(),
     };
     let usage = is(ErrorType::UnsupportedAgent) || is(ErrorType::ModeNotSupported);
@@ -280,5 +284,6 @@ pub(crate) fn explain(error: ClientError) -> anyhow::Error {
         Some(hint) => format!("{error}; {hint}"),
         None => error.to_string(),
     };
+    let message = in_flags(&message);
     if usage { UsageError::new(message).into() } else { anyhow!(message) }
 }

@@ -15,6 +15,7 @@ mod daemon_command;
 mod data_dir;
 mod db;
 mod env;
+mod flag_words;
 mod logging;
 mod man;
 mod mock_agent;
@@ -77,6 +78,7 @@ fn main() -> ExitCode {
         Command::Convert(args) => convert::run(&args),
         Command::Config(args) => config_command::run(&args),
         Command::Db(args) => db::run(&args),
+        Command::Doctor(args) => Err(doctor_is_elsewhere(&args).into()),
         Command::Openapi => openapi(),
         Command::Guard | Command::Launch => Err(UsageError::new("only omniglot itself starts this").into()),
     };
@@ -93,6 +95,14 @@ fn block_on(
     // A thread that still blocks has no work left that matters.
     runtime.shutdown_timeout(Duration::from_secs(1));
     done
+}
+
+fn doctor_is_elsewhere(args: &cli::ElsewhereArgs) -> UsageError {
+    let agent = args.words.first().map_or("AGENT", String::as_str);
+    UsageError::new(format!(
+        "`omniglot agents doctor {agent}` checks an agent; `omniglot agents list` shows all, \
+         `omniglot config check` checks the configuration, `omniglot daemon status` the daemon"
+    ))
 }
 
 fn openapi() -> anyhow::Result<ExitCode> {

@@ -13,6 +13,8 @@ mod daemon;
 mod harness;
 #[path = "cli/help.rs"]
 mod help;
+#[path = "cli/newcomer.rs"]
+mod newcomer;
 #[path = "cli/portable.rs"]
 mod portable;
 #[path = "cli/questions.rs"]

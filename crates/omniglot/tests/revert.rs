@@ -283,7 +283,8 @@ async fn the_command_line_reverts_lists_what_is_in_the_way_and_undoes() {
     assert_eq!(run(&["--undo"]), (0, undone, String::new()));
     write(&daemon, "README.md", "mine\n");
     let (code, _, said) = run(&["--turn", turn]);
-    assert!(code == 1 && said.contains("README.md") && said.contains("force"), "{said}");
+    assert!(code == 1 && said.contains("README.md") && said.contains("`--force` restores"), "{said}");
+    assert!(said.contains("`--undo`") && !said.contains("unrevert"), "{said}");
     assert_eq!(run(&["--force"]).0, 0);
     assert_eq!(read(&daemon, "README.md"), "old\n");
 }

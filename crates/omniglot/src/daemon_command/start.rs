@@ -146,7 +146,8 @@ fn refuse_elsewhere(args: &ServeArgs, LockHolder { pid, url, .. }: &LockHolder) 
     };
     ensure!(
         same,
-        "a daemon serves here already, at {url} (pid {pid}); stop it first: `omniglot daemon stop`"
+        "a daemon serves here already, at {url} (pid {pid}); \
+         `omniglot daemon restart` with these options ends its turns and starts it there"
     );
     Ok(())
 }

@@ -62,7 +62,14 @@ fn beside(target: Option<&Path>) -> anyhow::Result<NamedTempFile> {
         _ => PathBuf::from("."),
     };
     NamedTempFile::new_in(&dir)
-        .map_err(|error| UsageError::new(format!("--output {}: {error}", path.display())).into())
+        // The error names the temporary file, of which nobody knows.
+        .map_err(|error| {
+            let why = match dir.is_dir() {
+                true => io::Error::from(error.kind()).to_string(),
+                false => format!("there is no directory {}", dir.display()),
+            };
+            UsageError::new(format!("{} cannot be written: {why}", path.display())).into()
+        })
 }
 
 fn to_stdout(mut file: File) -> anyhow::Result<()> {

@@ -104,6 +104,7 @@ fn a_second_start_with_other_options_does_not_pretend_to_follow_them() {
         let refused = daemon(&harness, &[&["start"], &elsewhere[..]].concat());
         let words = format!("a daemon serves here already, at {} (pid {})", background.url, background.pid);
         assert!(refused.exited(1).stderr.contains(&words), "{refused:?}");
+        assert!(refused.stderr.contains("`omniglot daemon restart` with these options"), "{refused:?}");
     }
     let port = background.url.rsplit(':').next().unwrap();
     let same = daemon(&harness, &["start", "--port", port, "--host", "127.0.0.1"]);

@@ -131,7 +131,7 @@ fn sessions_are_searched() {
     let call = hits.iter().find(|hit| hit["sessionId"] == "t" && hit["kind"] == "tool_call");
     assert_eq!(call.unwrap()["text"], "echo hello", "once, although its title and its command are the same");
     sessions(&harness, &["search", "kingfisher"]).exited(1);
-    assert!(sessions(&harness, &["search", "*"]).exited(1).stderr.contains("no word"), "q without words");
+    assert!(sessions(&harness, &["search", "*"]).exited(1).stderr.contains("TEXT has no word"));
     sessions(&harness, &["rm", "--yes", "s"]).exited(0);
     sessions(&harness, &["search", "heron"]).exited(1);
 }
