@@ -15,6 +15,7 @@ mod search;
 mod send;
 mod show;
 mod tail;
+mod turns;
 
 use std::process::ExitCode;
 
@@ -25,6 +26,7 @@ pub(crate) async fn run(args: SessionsArgs) -> anyhow::Result<ExitCode> {
         SessionsCommand::List(args) => list::list(&args).await,
         SessionsCommand::Search(args) => search::search(&args).await,
         SessionsCommand::Show(args) => show::show(&args).await,
+        SessionsCommand::Turns(args) => turns::turns(&args).await,
         SessionsCommand::Tail(args) => tail::tail(&args).await,
         SessionsCommand::Send(args) => send::send(args).await,
         SessionsCommand::Answer(args) => answer::answer(&args).await,

@@ -23,6 +23,8 @@ pub(crate) enum SessionsCommand {
     Search(SearchArgs),
     /// Show one session: its state, and what waits for an answer
     Show(OneArgs),
+    /// List the turns of a session, by the ids that `fork` and `revert` take
+    Turns(OneArgs),
     /// Show what was said and done in a session
     Tail(TailArgs),
     /// Send a message to a session and watch its turn
@@ -87,7 +89,7 @@ pub(crate) struct ListArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SearchArgs {
-    /// The words, all of which an item must have; the last may be the beginning of one
+    /// The words, all of which an item must have; the last may be the beginning of one. What is around the first is shown
     #[arg(value_name = "TEXT", required = true)]
     pub(crate) words: Vec<String>,
     /// At most so many
@@ -137,7 +139,7 @@ pub(crate) struct ForkArgs {
     /// The id of the new session [default: a new one]
     #[arg(long = "as", value_name = "ID")]
     pub(crate) new: Option<String>,
-    /// The turn before which the copy ends, for agents that can go back [default: it has everything]
+    /// The turn before which the copy ends, for agents that can go back [default: it has everything]; `sessions turns` lists them
     #[arg(long, value_name = "TURN")]
     pub(crate) before: Option<String>,
 }
@@ -185,7 +187,7 @@ pub(crate) struct CancelArgs {
 pub(crate) struct RevertArgs {
     #[command(flatten)]
     pub(crate) session: OneArgs,
-    /// The turn [default: the last one that is not reverted; with --undo, the last that is]
+    /// The turn, of those that `sessions turns` lists [default: the last one that is not reverted; with --undo, the last that is]
     #[arg(long, value_name = "TURN")]
     pub(crate) turn: Option<String>,
     /// Also where files were changed after the turn

@@ -365,6 +365,6 @@ fn mark(status: TodoStatus) -> char {
 }
 
 /// The name that a unit variant has on the wire, so that people and programs read the same word.
-fn wire_name(value: &impl serde::Serialize) -> String {
+pub(crate) fn wire_name(value: &impl serde::Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
 }

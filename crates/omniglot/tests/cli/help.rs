@@ -29,6 +29,7 @@ fn every_command_has_help_that_says_what_it_does() {
         &["sessions", "list"],
         &["sessions", "show"],
         &["sessions", "search"],
+        &["sessions", "turns"],
         &["sessions", "tail"],
         &["sessions", "send"],
         &["sessions", "answer"],

@@ -1,11 +1,32 @@
 //! What a person meets in the first hour: ids that a command asks for are shown by another, mistakes are told in the
 //! words that were typed, and nothing is made by a look.
 
+use serde_json::Value;
+
 use super::harness::{Finished, Harness};
 use super::sessions::sessions;
 
 fn omniglot(harness: &Harness, args: &[&str]) -> Finished {
     Finished::of(&mut harness.command(args))
+}
+
+#[test]
+fn turns_are_listed_by_the_ids_that_fork_and_revert_take() {
+    let harness = Harness::new();
+    harness.run(&["--session", "s", "First. [[text:1]]"]).exited(0);
+    harness.run(&["--session", "s", "--approve", "once", "Second. [[edit]]"]).exited(0);
+    let listed = sessions(&harness, &["turns", "s"]);
+    let rows: Vec<&str> = listed.exited(0).stdout.lines().skip(1).collect();
+    assert!(rows.len() == 2 && rows[0].contains("end_turn") && rows[1].contains("Second."), "{listed:?}");
+    let json = sessions(&harness, &["turns", "s", "--json"]);
+    let turns: Vec<Value> =
+        json.exited(0).stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let last = turns[1]["turnId"].as_str().unwrap();
+    assert!(rows[1].starts_with(last), "{listed:?}");
+    let reverted = sessions(&harness, &["revert", "s", "--turn", last]);
+    assert!(reverted.exited(0).stdout.contains("1 file"), "{reverted:?}");
+    let unknown = sessions(&harness, &["revert", "s", "--turn", "nope"]);
+    assert!(unknown.exited(1).stderr.contains("`omniglot sessions turns ID` lists them"), "{unknown:?}");
 }
 
 #[test]
