@@ -21,6 +21,7 @@ use uuid::Uuid;
 
 use crate::cli::AttachArgs;
 use crate::connect::{ATTEMPTS, Home, explain, is_lost};
+use crate::data_dir;
 use crate::run::output::{Form, Output};
 use crate::run::replies::{self, PendingReplies};
 use crate::sessions::find;
@@ -29,6 +30,7 @@ use history::History;
 use person::{HELP, Person, Typed};
 
 pub(crate) async fn attach(args: AttachArgs) -> anyhow::Result<ExitCode> {
+    data_dir::must_exist(&args.session.talk.data)?;
     let home = Home::of(&args.session.talk.data)?;
     let mut output = Output::new(Form::of(args.session.talk.json));
     output.show_everybody(true);

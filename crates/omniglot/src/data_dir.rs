@@ -28,6 +28,17 @@ pub(crate) fn place(argument: Option<&Path>) -> Result<PathBuf, UsageError> {
     })
 }
 
+/// Refuses a directory that was named and is not there: who looks for something in it has mistyped it.
+pub(crate) fn must_exist(args: &DataDirArgs) -> Result<(), UsageError> {
+    match args.data_dir.as_deref().filter(|dir| !dir.exists() && env::of_environment(env::URL).is_none()) {
+        None => Ok(()),
+        Some(dir) => Err(UsageError::new(format!(
+            "there is no data directory {}; `omniglot run` and `omniglot daemon start` make one",
+            dir.display()
+        ))),
+    }
+}
+
 /// Returns the data directory as an absolute path; creates it if it does not exist.
 pub(crate) fn prepare(args: &DataDirArgs) -> anyhow::Result<PathBuf> {
     let chosen = place(args.data_dir.as_deref())?;

@@ -20,8 +20,12 @@ mod turns;
 use std::process::ExitCode;
 
 use crate::cli::{SessionsArgs, SessionsCommand};
+use crate::data_dir;
 
 pub(crate) async fn run(args: SessionsArgs) -> anyhow::Result<ExitCode> {
+    if let Some(data) = args.command.looks_into() {
+        data_dir::must_exist(data)?;
+    }
     match args.command {
         SessionsCommand::List(args) => list::list(&args).await,
         SessionsCommand::Search(args) => search::search(&args).await,

@@ -47,6 +47,8 @@ pub enum RestoreError {
     NoTurn(String),
     #[error("there is no turn with a snapshot that is not reverted yet")]
     NothingLeft,
+    #[error("no turn is reverted")]
+    NoneReverted,
     #[error("turn {0} is not reverted")]
     NotReverted(String),
     #[error(
@@ -74,7 +76,9 @@ impl RestoreError {
                 "`force` restores the other content all the same; unrevert brings this one back"
             }
             Self::InTheWay { .. } => "move these files away first",
-            Self::Unavailable(_) | Self::NothingLeft | Self::NotReverted(_) => return None,
+            Self::Unavailable(_) | Self::NothingLeft | Self::NoneReverted | Self::NotReverted(_) => {
+                return None;
+            }
         })
     }
 

@@ -142,10 +142,10 @@ fn select(turns: Vec<TurnTrees>, order: &Restore) -> Result<TurnTrees, RestoreEr
     let Some(name) = name else {
         let mut turns = turns.into_iter();
         let found = match order.back {
-            true => turns.find(|trees| trees.reverted.is_some()),
-            false => turns.rfind(|trees| trees.reverted.is_none()),
+            true => turns.find(|trees| trees.reverted.is_some()).ok_or(RestoreError::NoneReverted),
+            false => turns.rfind(|trees| trees.reverted.is_none()).ok_or(RestoreError::NothingLeft),
         };
-        return found.ok_or(RestoreError::NothingLeft).and_then(|trees| with_end(trees, order));
+        return found.and_then(|trees| with_end(trees, order));
     };
     let found = turns.into_iter().find(|trees| trees.turn.id.as_str() == name);
     let trees = found.ok_or_else(|| RestoreError::NoTurn(name.to_owned()))?;

@@ -56,6 +56,28 @@ pub(crate) enum SessionsCommand {
     Import(ImportArgs),
 }
 
+impl SessionsCommand {
+    /// Returns the data directory of a command about what is there already.
+    pub(crate) fn looks_into(&self) -> Option<&DataDirArgs> {
+        Some(match self {
+            Self::List(args) => &args.talk.data,
+            Self::Search(args) => &args.talk.data,
+            Self::Show(args) | Self::Turns(args) | Self::Compact(args) => &args.talk.data,
+            Self::Tail(args) => &args.session.talk.data,
+            Self::Send(args) => &args.session.talk.data,
+            Self::Answer(args) => &args.session.talk.data,
+            Self::Cancel(args) => &args.sessions.talk.data,
+            Self::Fork(args) => &args.origin.talk.data,
+            Self::Set(args) => &args.session.talk.data,
+            Self::Revert(args) => &args.session.talk.data,
+            Self::Terminate(args) => &args.talk.data,
+            Self::Rm(args) => &args.sessions.talk.data,
+            Self::Export(args) => &args.data,
+            Self::Import(_) => return None,
+        })
+    }
+}
+
 /// The arguments of every command that uses a daemon.
 #[derive(Debug, Args)]
 pub(crate) struct TalkArgs {

@@ -22,6 +22,7 @@ use omniglot_schema::{
 use omniglot_timeline::view::{Change, View};
 use serde::Deserialize as _;
 
+pub(crate) use closing::tokens;
 use nested::Depths;
 pub(crate) use request::questions_of;
 pub(crate) use style::{Ink, Style};

@@ -10,6 +10,7 @@ use super::{find, list};
 use crate::cli::OneArgs;
 use crate::print;
 use crate::run::render::style::{clean, rounded};
+use crate::run::render::tokens;
 use crate::times::{ago, moment};
 use crate::with_daemon::with_daemon;
 
@@ -30,6 +31,7 @@ fn readable(detail: &SessionDetail, now: Timestamp) -> String {
     let queued = state.queue.as_ref().map(count).filter(|count| *count != "0");
     let context =
         state.context.as_ref().map(|c| format!("{} of {} tokens", rounded(c.used), rounded(c.window)));
+    let labels: Vec<String> = info.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
     let mut lines = vec![
         ("session", Some(info.session_id.to_string())),
         ("title", info.title.clone()),
@@ -42,7 +44,9 @@ fn readable(detail: &SessionDetail, now: Timestamp) -> String {
         ("created", Some(time(info.created_at))),
         ("updated", Some(time(info.updated_at))),
         ("events", Some(info.event_count.to_string())),
+        ("labels", Some(labels.join(", ")).filter(|labels| !labels.is_empty())),
         ("context", context),
+        ("tokens", state.usage.as_ref().and_then(tokens)),
         ("cost", state.cost_usd.map(|cost| format!("${cost:.4}"))),
         ("native id", info.native_session_id.clone()),
         ("queued", queued.map(|count| format!("{count} messages"))),

@@ -30,6 +30,42 @@ fn turns_are_listed_by_the_ids_that_fork_and_revert_take() {
 }
 
 #[test]
+fn a_revert_is_told_once_and_one_that_was_not_made_cannot_be_taken_back() {
+    let harness = Harness::new();
+    harness.run(&["--session", "s", "--approve", "once", "[[edit]]"]).exited(0);
+    let none = sessions(&harness, &["revert", "s", "--undo"]);
+    assert!(none.exited(1).stderr.contains("no turn is reverted"), "{none:?}");
+    sessions(&harness, &["revert", "s"]).exited(0);
+    let tail = sessions(&harness, &["tail", "s"]);
+    let line = tail.exited(0).stdout.lines().find(|line| line.contains("reverted")).unwrap();
+    assert!(line.starts_with("· reverted turn ") && line.contains("notes.txt"), "{line}");
+}
+
+#[test]
+fn a_session_is_shown_with_its_labels_and_tokens() {
+    let harness = Harness::new();
+    harness.run(&["--session", "s", "[[edit]]", "--approve", "once"]).exited(0);
+    sessions(&harness, &["set", "s", "--label", "app=shop", "--label", "user=ann"]).exited(0);
+    let shown = sessions(&harness, &["show", "s"]);
+    let text = &shown.exited(0).stdout;
+    assert!(text.contains("\nlabels      app=shop, user=ann\n"), "{text}");
+    assert!(text.lines().any(|line| line.starts_with("tokens      ") && line.contains("out ")), "{text}");
+}
+
+#[test]
+fn a_look_into_a_directory_that_is_not_there_makes_none() {
+    let harness = Harness::new();
+    let typo = harness.data_dir().join("typo");
+    let dir = typo.to_str().unwrap();
+    for args in [&["list"][..], &["show", "s"], &["tail", "s"], &["search", "x"]] {
+        let refused = sessions(&harness, &[args, &["--data-dir", dir]].concat());
+        assert!(refused.exited(2).stderr.contains("there is no data directory"), "{refused:?}");
+    }
+    omniglot(&harness, &["attach", "s", "--data-dir", dir]).exited(2);
+    assert!(!typo.exists());
+}
+
+#[test]
 fn mistakes_are_told_in_the_words_of_the_command_line() {
     let harness = Harness::new();
     let model = harness.run(&["--model", "nope", "x"]);

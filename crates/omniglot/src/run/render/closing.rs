@@ -36,7 +36,8 @@ fn fill(context: &ContextFill) -> Option<String> {
     Some(format!("context {percent}% of {}", rounded(context.window)))
 }
 
-fn tokens(usage: &Usage) -> Option<String> {
+/// Returns the tokens in words; `None` when none are told.
+pub(crate) fn tokens(usage: &Usage) -> Option<String> {
     let cached = [usage.cache_read_tokens, usage.cache_write_tokens].into_iter().flatten().sum::<u64>();
     let cached = Some(cached).filter(|cached| *cached > 0);
     let parts: Vec<String> = [("in", usage.input_tokens), ("cached", cached), ("out", usage.output_tokens)]

@@ -178,6 +178,8 @@ impl Renderer {
                 out.push_str(&match what.as_str() {
                     "warning" => self.warning(&detail),
                     _ if detail.is_empty() => self.note(&format!("· {what}")),
+                    // It is a sentence that says so itself.
+                    "reverted" => self.note(&format!("· {detail}")),
                     _ => self.note(&format!("· {what}: {detail}")),
                 });
             }
