@@ -167,21 +167,23 @@ pub(crate) struct ManArgs {
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct ServeArgs {
-    /// The address to listen on; others than loopback need a token
+    /// The IP address to listen on; any but loopback needs a token
     ///
-    /// [default: that of $OMNIGLOT_LISTEN, else of `listen` in the configuration, else 127.0.0.1]
+    /// [default: the one in $OMNIGLOT_LISTEN, else in `listen` of the configuration, else 127.0.0.1]
     #[arg(long, value_name = "ADDRESS", value_parser = parse_host)]
     pub(crate) host: Option<IpAddr>,
-    /// The port to listen on; 0 picks a free one [default: from where the address comes, else 2468]
+    /// The port to listen on; 0 picks a free one
+    ///
+    /// [default: the one in $OMNIGLOT_LISTEN, else in `listen` of the configuration, else 2468]
     #[arg(long)]
     pub(crate) port: Option<u16>,
-    /// Where to listen as a whole: ADDRESS:PORT, or unix:PATH for a socket that only this user can use
+    /// Address and port in one, as ADDRESS:PORT; or unix:PATH for a socket that only this user can use
     #[arg(long, value_name = "WHERE", value_parser = parse_listen, conflicts_with_all = ["host", "port"])]
     pub(crate) listen: Option<Listen>,
     /// Take a free port where the wanted one is taken
     #[arg(long, hide = true)]
     pub(crate) any_port: bool,
-    /// Speak TLS with the certificate in this file, in PEM, and with those that lead to its authority
+    /// Speak TLS with the certificate in this PEM file, which may hold its chain
     ///
     /// [default: `tls.cert` of the configuration, else plain HTTP]
     #[arg(long, value_name = "FILE", requires = "tls_key")]
@@ -215,7 +217,7 @@ pub(crate) struct TokenArgs {
     /// The token itself; everybody on this machine can see it in the process list
     #[arg(long, value_name = "TOKEN", conflicts_with = "no_token")]
     pub(crate) token: Option<String>,
-    /// Let everybody in who can reach the address
+    /// Need no token: everybody who can reach the address may do everything
     #[arg(long)]
     pub(crate) no_token: bool,
 }
@@ -289,9 +291,15 @@ watch and answer them.
 
   {
     \"agent_servers\": {
-      \"Claude\": { \"command\": \"omniglot\", \"args\": [\"acp\", \"--agent\", \"claude\"] }
+      \"Claude\": {
+        \"type\": \"custom\",
+        \"command\": \"omniglot\", \"args\": [\"acp\", \"--agent\", \"claude\"]
+      }
     }
-  }";
+  }
+
+This is Zed's ~/.config/zed/settings.json; ~/.jetbrains/acp.json has the same
+without \"type\".";
 
 #[derive(Debug, Args)]
 pub(crate) struct DbArgs {
@@ -395,10 +403,10 @@ Environment:
   OMNIGLOT_SANDBOX        Whether agents are told that they run in a sandbox:
                           true or false
   OMNIGLOT_TOKEN          The token that clients must show
-  OMNIGLOT_LOG_FORMAT     The form of that log: text (the default) or json
   OMNIGLOT_LOG            What the log on stderr tells: error, warn, info
                           (default), debug, trace, or by module, such as
                           warn,omniglot_runtime=debug
+  OMNIGLOT_LOG_FORMAT     The form of that log: text (the default) or json
 Options win over variables, and variables win over the configuration file.";
 
 fn parse_host(text: &str) -> Result<IpAddr, String> {

@@ -23,6 +23,9 @@ pub(crate) async fn doctor(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
         print::json(&check)?;
     } else {
         print::text(&Report { style: Sheet::of_stdout().style }.of(&check))?;
+        if check.healthy {
+            print::note(&format!("`omniglot run --agent {} \"…\"` gives it a task", check.agent.id));
+        }
     }
     Ok(if check.healthy { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -60,6 +60,7 @@ fn a_healthy_agent_tells_what_it_offers() {
     {
         assert!(doctor.exited(0).stdout.contains(words), "{words:?}: {doctor:?}");
     }
+    assert!(doctor.stderr.contains("`omniglot run --agent mock"), "{doctor:?}");
     let check: AgentCheck =
         serde_json::from_str(&agents(&harness, &["doctor", "mock", "--json"]).exited(0).stdout).unwrap();
     assert!(check.healthy && check.findings.is_empty() && check.agent.version.is_some(), "{check:?}");
