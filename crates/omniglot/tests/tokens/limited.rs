@@ -151,7 +151,8 @@ async fn the_opencode_face_shows_no_other_session() {
         let path = format!("/opencode/session/ses_other{path}");
         assert_eq!(holder.status(method.clone(), &path).await, 404, "{method} {path}");
     }
-    assert_eq!(holder.status(Method::GET, "/opencode/find/file?query=a").await, 403);
+    assert_eq!(holder.status(Method::GET, "/opencode/find?pattern=a").await, 403);
+    assert_eq!(holder.get("/opencode/find/file?query=a").await, json!([]), "folders of its sessions alone");
     let stream = holder.request(Method::GET, "/opencode/global/event").send().await.unwrap();
     let mut bytes = stream.bytes_stream();
     other.reply(&asked, PermissionReply::Once).await.unwrap();
