@@ -31,10 +31,27 @@ impl Default for OpenCode {
 impl OpenCode {
     /// Starts its terminal interface through `omniglot opencode` with these further arguments.
     pub fn interface(&self, omniglot: &str, daemon: &Daemon, words: &[&str]) -> Terminal {
+        self.interface_with(omniglot, daemon, words, &self.variables())
+    }
+
+    /// Goes on with the last session in its terminal interface, as the holder of a token.
+    pub fn interface_with_token(&self, omniglot: &str, daemon: &Daemon, secret: &str) -> Terminal {
+        let token = ("OMNIGLOT_TOKEN".to_owned(), secret.to_owned());
+        let variables: Vec<_> = self.variables().into_iter().chain([token]).collect();
+        self.interface_with(omniglot, daemon, &["--", "--continue"], &variables)
+    }
+
+    fn interface_with(
+        &self,
+        omniglot: &str,
+        daemon: &Daemon,
+        words: &[&str],
+        variables: &[(String, String)],
+    ) -> Terminal {
         let mut command = vec![omniglot.to_owned(), "opencode".into()];
         command.extend(["--data-dir".into(), text(&daemon.data())]);
         command.extend(words.iter().map(|&word| word.to_owned()));
-        Terminal::open(&command, &self.variables(), &daemon.work())
+        Terminal::open(&command, variables, &daemon.work())
     }
 
     /// Runs `opencode run --attach` on a daemon, to its end.
