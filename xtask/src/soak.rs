@@ -22,6 +22,9 @@ pub(crate) struct Args {
     /// How often the power is cut under the log.
     #[arg(long, default_value_t = 20_000, requires = "counts")]
     power_cuts: u32,
+    /// How many orders of steps are simulated.
+    #[arg(long, default_value_t = 5_000, requires = "counts")]
+    simulations: u32,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
@@ -49,5 +52,8 @@ fn counts(args: &Args) -> anyhow::Result<()> {
         .run()?;
     Line::new("cargo test -p omniglot-store --test power_loss -- --nocapture")
         .env("OMNIGLOT_CUTS", &args.power_cuts.to_string())
+        .run()?;
+    Line::new("cargo test --workspace --test simulation -- --nocapture")
+        .env("OMNIGLOT_SEEDS", &args.simulations.to_string())
         .run()
 }

@@ -28,6 +28,8 @@ pub mod lines;
 pub(crate) mod orphans;
 pub(crate) mod piped;
 mod pumps;
+#[cfg(feature = "simulation")]
+pub mod simulated;
 mod start;
 mod stdin;
 mod supervise;
@@ -121,6 +123,10 @@ pub struct Process {
 impl Process {
     /// Starts the program under a guard and waits until it runs. Dropping the future kills what was started.
     pub async fn spawn(supervisor: &Supervisor, launch: &Launch) -> Result<(Self, ProcessIo), SpawnError> {
+        #[cfg(feature = "simulation")]
+        if let Some(simulated) = simulated::spawn(supervisor) {
+            return simulated;
+        }
         let (started, pid) = start(supervisor, launch, start::agent_pipes).await?;
         Ok(started.run(pid, supervisor))
     }

@@ -111,10 +111,17 @@ impl Feeds {
             (entry.feed.upgrade(), before)
         };
         // A feed joined from here on starts at `last`; it finds these events in the database.
+        #[cfg(feature = "simulation")]
+        crate::simulation::point();
         let has_feed = feed.is_some();
         if let Some(feed) = feed {
             lock(&feed.ring).push(events, self.ring_bytes);
-            feed.head.send_modify(|head| head.committed = last);
+            #[cfg(feature = "simulation")]
+            crate::simulation::point();
+            feed.head.send_if_modified(|head| {
+                head.committed = last;
+                wakes_subscribers()
+            });
         }
         self.followers.grown(session, before);
         has_feed
@@ -228,6 +235,14 @@ impl Ring {
         }
         !self.events.is_empty()
     }
+}
+
+/// Always true, but in a simulation that shall find out what happens otherwise.
+fn wakes_subscribers() -> bool {
+    #[cfg(feature = "simulation")]
+    return !crate::simulation::loses_wake_ups();
+    #[cfg(not(feature = "simulation"))]
+    true
 }
 
 /// No code panics while it holds one of these locks, so a poisoned one is still whole.

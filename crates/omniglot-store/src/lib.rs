@@ -16,6 +16,8 @@ mod metrics;
 mod pack;
 mod reads;
 mod retention;
+#[cfg(feature = "simulation")]
+pub mod simulation;
 mod sqlite;
 mod store;
 mod subscription;

@@ -28,6 +28,12 @@ impl Reads {
     ) -> Result<T, StoreError> {
         let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(|_| StoreError::Closed)?;
         let engine = Arc::clone(&self.engine);
+        #[cfg(feature = "simulation")]
+        if crate::simulation::is_simulated() {
+            tokio::task::yield_now().await;
+            crate::simulation::point();
+            return read(&*engine);
+        }
         let work = move || {
             let _permit = permit;
             read(&*engine)

@@ -79,14 +79,22 @@ impl Store {
         data_dir::migrate(dir)?;
         let private = data_dir::private(dir);
         let sqlite = Sqlite::open(&private, options.boot_id.as_deref(), options.max_database_bytes)?;
-        let engine: Arc<dyn Engine> = Arc::new(sqlite);
-        let feeds = Arc::new(Feeds::new(options.ring_bytes, engine.heads()?));
+        Self::over(Arc::new(sqlite), options.ring_bytes, Some(lock))
+    }
+
+    /// Begins to write and serve what an engine keeps.
+    pub(crate) fn over(
+        engine: Arc<dyn Engine>,
+        ring_bytes: usize,
+        lock: Option<Lock>,
+    ) -> Result<Self, StoreError> {
+        let feeds = Arc::new(Feeds::new(ring_bytes, engine.heads()?));
         let fault = Arc::new(Fault::default());
         let clock = Arc::new(StepClock::default());
         let metrics = Arc::new(StoreMetrics::default());
         let (told, timed) = (fault.clone(), clock.clone());
         let writer = Writer::start(Arc::clone(&engine), feeds.clone(), told, timed, metrics.clone())?;
-        let (lock, reads) = (Mutex::new(Some(lock)), Reads::new(engine));
+        let (lock, reads) = (Mutex::new(lock), Reads::new(engine));
         Ok(Self { inner: Arc::new(Inner { writer, lock, feeds, fault, clock, metrics, reads }) })
     }
 

@@ -61,6 +61,8 @@ impl Subscription {
             if life == Life::Deleted {
                 return Ok(Next::Deleted);
             }
+            #[cfg(feature = "simulation")]
+            crate::simulation::point();
             if self.cursor < committed {
                 let events = match self.feed.recent(self.cursor, max_bytes) {
                     Some(events) => events,

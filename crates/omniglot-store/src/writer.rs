@@ -5,6 +5,7 @@
 
 mod fault;
 mod group;
+mod inbox;
 mod step_clock;
 mod tidy;
 
@@ -23,6 +24,7 @@ use fault::Backoff;
 pub(crate) use fault::Fault;
 pub(crate) use group::Answer;
 use group::Group;
+use inbox::Inbox;
 pub(crate) use step_clock::StepClock;
 use tidy::Tidy;
 
@@ -56,7 +58,7 @@ impl Writer {
         let (sender, ops) = mpsc::channel();
         let tidy = Tidy::new(engine.pending_deletes()?, engine.unindexed()?);
         let state = Thread {
-            ops,
+            ops: Inbox::new(ops),
             waiting: VecDeque::new(),
             engine,
             feeds,
@@ -76,6 +78,8 @@ impl Writer {
         if let Some(ops) = &self.ops {
             // An operation that cannot be sent is dropped; its answer reports that the log is closed.
             ops.send(op).unwrap_or_default();
+            #[cfg(feature = "simulation")]
+            crate::simulation::wake_writer();
         }
     }
 }
@@ -92,7 +96,7 @@ impl Drop for Writer {
 }
 
 struct Thread {
-    ops: Receiver<Op>,
+    ops: Inbox,
     /// Operations that were received while the group before them could not be written.
     waiting: VecDeque<Op>,
     engine: Arc<dyn Engine>,
@@ -119,6 +123,7 @@ enum Room {
 
 impl Thread {
     fn run(mut self) {
+        self.ops.begin();
         let Stop(asked_by) = loop {
             if let Err(stop) = self.step() {
                 break stop;
@@ -157,8 +162,7 @@ impl Thread {
         }
         self.clock.rest();
         let due = self.unflushed.map(|since| since + FLUSH_AFTER).into_iter().chain(self.next_sweep).min();
-        let Some(due) = due else { return self.ops.recv().map(Some).map_err(|_| Stop(None)) };
-        match self.ops.recv_timeout(due.saturating_duration_since(Instant::now())) {
+        match self.ops.recv(due.map(|due| due.saturating_duration_since(Instant::now()))) {
             Ok(op) => Ok(Some(op)),
             Err(RecvTimeoutError::Timeout) => Ok(None),
             Err(RecvTimeoutError::Disconnected) => Err(Stop(None)),
@@ -335,7 +339,7 @@ impl Thread {
         loop {
             let came = match self.take_order() {
                 Some(op) => Ok(op),
-                None => self.ops.recv_timeout(until.saturating_duration_since(Instant::now())),
+                None => self.ops.recv(Some(until.saturating_duration_since(Instant::now()))),
             };
             match came {
                 Ok(Op::Close(answer)) => return Err(Stop(Some(answer))),
