@@ -34,6 +34,8 @@ pub enum Committed {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Removed {
     pub session_id: SessionId,
+    /// Empty in a row that was written before rows had it.
+    #[serde(default)]
     pub agent: String,
     pub labels: Labels,
 }

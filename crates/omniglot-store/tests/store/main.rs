@@ -10,6 +10,7 @@ mod directory_config;
 mod follow;
 mod isolation;
 mod kill;
+mod older_schemas;
 mod read;
 mod reopen;
 mod repack;
