@@ -323,6 +323,33 @@ mod tests {
         assert_eq!(before.elapsed(), taken, "the time of the request that follows is not counted anew");
     }
 
+    /// Serves a client that asks the open route every 4 s and goes after a minute; returns how long that lasted.
+    async fn served_for(ticket: Arc<Ticket>) -> Duration {
+        let (mut client, stream) = tokio::io::duplex(4096);
+        let asking = tokio::spawn(async move {
+            for _ in 0..15 {
+                // Whoever was cut off hears of it by the end of the connection.
+                drop(client.write_all(b"GET / HTTP/1.1\r\nhost: h\r\n\r\n").await);
+                tokio::time::sleep(Duration::from_secs(4)).await;
+            }
+        });
+        let before = tokio::time::Instant::now();
+        let router = Router::new().route("/", get(async || "open"));
+        serve(stream, PeerAddr::Socket, ticket, router, CancellationToken::new()).await;
+        let lasted = before.elapsed();
+        asking.abort();
+        lasted
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_shows_no_token_is_cut_off_after_10_s_however_often_it_asks() {
+        let admission = Admission::new(ConnectionLimits::default());
+        assert_eq!(served_for(admission.enter()).await.as_secs(), 10);
+        let known = admission.enter();
+        known.admit().unwrap();
+        assert_eq!(served_for(known).await.as_secs(), 60);
+    }
+
     #[test]
     fn an_open_address_needs_a_token() {
         let refused = ServeError::OpenToTheNetwork(Listen::Tcp("0.0.0.0:1".parse().unwrap()));

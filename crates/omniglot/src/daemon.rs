@@ -94,7 +94,8 @@ impl Daemon {
         let program = std::env::current_exe().context("this program does not find itself")?;
         let collector = config.otel_endpoint.as_ref().map(collector).transpose()?;
         let deadlines = Deadlines::of(&config.limits);
-        let (connections, acp_clients) = (connections(&config.limits), config.limits.acp_clients);
+        let (connections, acp_clients) =
+            (connections(&config.limits, omniglot_runtime::files::limit()), config.limits.acp_clients);
         let hub_config = HubConfig {
             data_dir: dir.clone(),
             program,
@@ -168,9 +169,9 @@ fn collector(written: &Written) -> anyhow::Result<Collector> {
     Ok(Collector::new(&endpoint)?)
 }
 
-/// Keeps a quarter of the files back for agents and the log.
-fn connections(limits: &Limits) -> ConnectionLimits {
-    let eighth = (omniglot_runtime::files::limit() / 8).max(1);
+/// Keeps a quarter of the files that may be open back for agents and the log.
+fn connections(limits: &Limits, files: usize) -> ConnectionLimits {
+    let eighth = (files / 8).max(1);
     ConnectionLimits {
         strangers: limits.unauthenticated_connections.min(eighth),
         admitted: limits.connections.unwrap_or(usize::MAX).min(eighth.saturating_mul(5)),
@@ -192,5 +193,28 @@ fn with_hint(error: ServeError) -> anyhow::Error {
     match hint {
         Some(hint) => anyhow!("{error:#}; {hint}"),
         None => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quarter_of_the_files_is_kept_for_agents_and_the_log() {
+        let greedy = Limits {
+            connections: Some(usize::MAX),
+            unauthenticated_connections: usize::MAX,
+            ..Limits::default()
+        };
+        for files in [64, 1024, 1_048_576, usize::MAX] {
+            for limits in [&greedy, &Limits::default()] {
+                let ConnectionLimits { strangers, admitted } = connections(limits, files);
+                assert!(strangers > 0 && admitted > strangers, "{files}");
+                assert!(strangers + admitted <= files - files / 4, "{strangers} + {admitted} of {files}");
+            }
+        }
+        let few = Limits { connections: Some(7), unauthenticated_connections: 3, ..Limits::default() };
+        assert_eq!(connections(&few, 1024), ConnectionLimits { strangers: 3, admitted: 7 });
     }
 }

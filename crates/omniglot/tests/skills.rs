@@ -15,6 +15,7 @@ use omniglot_schema::{CreateSessionRequest, CreateTokenRequest, PermissionReply,
 use omniglot_testkit::daemon::{Daemon, Setup};
 use omniglot_testkit::session_driver::{SessionDriver, session_id, status_of};
 use omniglot_testkit::skills::{SkillFolder, from, source};
+use omniglot_testkit::tls::TlsFiles;
 
 fn daemon() -> Daemon {
     Setup::new(env!("CARGO_BIN_EXE_omniglot")).start()
@@ -281,4 +282,64 @@ async fn a_server_that_does_not_answer_is_given_up() {
     let why = "not there within 1 s; `skills_seconds` under [limits]";
     assert!(refused.to_string().contains(why), "{refused}");
     assert_eq!(kept(&daemon), 0);
+}
+
+/// A daemon that speaks TLS wants a token for every path, as a private repository wants a password.
+#[tokio::test]
+async fn a_server_that_wants_a_password_gets_none_of_the_users() {
+    let files = TlsFiles::default();
+    let server = Setup::new(env!("CARGO_BIN_EXE_omniglot")).tls(&files).start();
+    let ca = files.path("ca.pem").to_string_lossy().into_owned();
+    let daemon = Setup::new(env!("CARGO_BIN_EXE_omniglot")).env("GIT_SSL_CAINFO", ca).start();
+    let asked = daemon.home().join("a-helper-was-asked");
+    let helper = format!("[credential]\nhelper = \"!touch {}; echo password=x #\"\n", asked.display());
+    std::fs::write(daemon.home().join(".gitconfig"), helper).unwrap();
+    let private = source("git", &format!("{}/private.git", server.url));
+    let refused = daemon.client.create(&session_id("s"), &request([private])).await.unwrap_err();
+    assert!(refused.to_string().contains("terminal prompts disabled"), "{refused}");
+    assert!(!asked.exists());
+}
+
+#[tokio::test]
+async fn ssh_reads_no_configuration_and_knows_the_users_key_agent() {
+    let programs = tempfile::tempdir().unwrap();
+    let (ssh, said) = (programs.path().join("ssh"), programs.path().join("said"));
+    let script =
+        format!("#!/bin/sh\necho \"$@\" \"$SSH_AUTH_SOCK\" \"$GIT_TRACE\" > {}\nexit 1\n", said.display());
+    std::fs::write(&ssh, script).unwrap();
+    std::fs::set_permissions(&ssh, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", programs.path().display(), std::env::var("PATH").unwrap());
+    let setup = Setup::new(env!("CARGO_BIN_EXE_omniglot")).env("PATH", path);
+    let daemon = setup.env("SSH_AUTH_SOCK", "/the/agent").env("GIT_TRACE", "/the/trace").start();
+    let private = source("git", "ssh://box.example/skills");
+    daemon.client.create(&session_id("s"), &request([private])).await.unwrap_err();
+    let said = std::fs::read_to_string(said).unwrap();
+    let expected = "-F none -o BatchMode=yes";
+    assert!(said.starts_with(expected) && said.contains("box.example"), "{said}");
+    assert!(said.contains("/the/agent") && !said.contains("/the/trace"), "{said}");
+}
+
+#[tokio::test]
+async fn nothing_of_git_is_copied() {
+    let folder = SkillFolder::default();
+    let inner = folder.add("one", "The first.").join("tool/.git");
+    folder.commit();
+    let daemon = daemon();
+    SessionDriver::create_with(&daemon.client, "fetched", &request([folder.as_git()])).await;
+    std::fs::create_dir_all(&inner).unwrap();
+    std::fs::write(inner.join("config"), "[core]\nfsmonitor = evil\n").unwrap();
+    SessionDriver::create_with(&daemon.client, "local", &request([folder.as_local()])).await;
+    let mut folders = vec![daemon.data().join("shared/skills")];
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let entry = entry.unwrap();
+            assert_ne!(entry.file_name(), ".git", "{:?}", entry.path());
+            match entry.file_type().unwrap().is_dir() {
+                true => folders.push(entry.path()),
+                false => files += 1,
+            }
+        }
+    }
+    assert!(files >= 2, "{files}");
 }

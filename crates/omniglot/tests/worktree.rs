@@ -147,3 +147,19 @@ async fn force_takes_the_worktree_away_from_a_fork() {
     daemon.client.delete_with(&session.id, true).await.unwrap();
     assert!(!directory.exists());
 }
+
+#[tokio::test]
+async fn filters_of_the_user_and_of_the_project_run_for_a_worktree() {
+    let daemon = project();
+    let mine = "[filter \"mine\"]\nsmudge = tr a-z A-Z\nclean = tr A-Z a-z\n";
+    std::fs::write(daemon.home().join(".gitconfig"), mine).unwrap();
+    git(&daemon.work(), &["config", "filter.ours.smudge", "sed s/old/new/"]);
+    std::fs::write(daemon.work().join(".gitattributes"), "/README.md filter=mine\n/inner/* filter=ours\n")
+        .unwrap();
+    git(&daemon.work(), &["add", "."]);
+    git(&daemon.work(), &["commit", "-qm", "filters"]);
+    let session = SessionDriver::create_with(&daemon.client, "s", &request(None)).await;
+    let top = PathBuf::from(info(&session).await.worktree.unwrap().path);
+    assert_eq!(std::fs::read_to_string(top.join("README.md")).unwrap(), "OLD\n");
+    assert_eq!(std::fs::read_to_string(top.join("inner/README.md")).unwrap(), "new\n");
+}

@@ -306,6 +306,95 @@ mod tests {
         assert_eq!(listed.difference(&routes).collect::<Vec<_>>(), Vec::<&String>::new(), "not served");
     }
 
+    /// Each row of docs/SECURITY.md by its words, with the beginnings of the routes that these words mean.
+    const WORDS: &[(Scope, &[(&str, &[&str])])] = &[
+        (Scope::Read, &[("look at sessions, events, blobs and agents", &["GET /"])]),
+        (
+            Scope::Answer,
+            &[(
+                "reply to permissions and questions",
+                &[
+                    "POST /v1/sessions/{session_id}/permissions/",
+                    "POST /v1/sessions/{session_id}/questions/",
+                    "POST /opencode/permission/",
+                    "POST /opencode/session/{session}/permissions/",
+                    "POST /opencode/question/",
+                ],
+            )],
+        ),
+        (
+            Scope::Drive,
+            &[
+                ("create sessions", &["POST /v1/sessions", "POST /opencode/session"]),
+                (
+                    "send messages and what is attached to them",
+                    &[
+                        "POST /v1/sessions/{session_id}/messages",
+                        "POST /v1/sessions/{session_id}/uploads",
+                        "DELETE /v1/sessions/{session_id}/messages/{message_id}",
+                        "POST /opencode/session/{id}/",
+                    ],
+                ),
+                (
+                    "cancel, terminate, change, fork, compact and revert",
+                    &["POST /v1/sessions/{session_id}/", "PATCH /v1/sessions/", "PATCH /opencode/session/"],
+                ),
+                ("try agents", &["POST /v1/agents/{agent}/check"]),
+                (
+                    "files of sessions' directories (`/v1/fs`)",
+                    &["GET /v1/fs", "PUT /v1/fs", "DELETE /v1/fs", "POST /v1/fs"],
+                ),
+                (
+                    "files of any directory in OpenCode's clients",
+                    &["GET /opencode/api/fs/", "GET /opencode/find", "GET /opencode/file"],
+                ),
+            ],
+        ),
+        (
+            Scope::Admin,
+            &[
+                ("delete", &["DELETE /v1/sessions/{session_id}", "DELETE /opencode/session/{id}"]),
+                ("import", &["POST /v1/sessions/{session_id}/import"]),
+                ("install agents", &["POST /v1/agents/{agent}/install"]),
+                ("manage tokens", &["GET /v1/tokens", "POST /v1/tokens", "DELETE /v1/tokens"]),
+                ("read the audit", &["GET /v1/audit"]),
+                ("run processes", &["GET /v1/processes", "POST /v1/processes", "DELETE /v1/processes"]),
+                (
+                    "configure MCP servers and skills of directories",
+                    &["GET /v1/config/", "PUT /v1/config/", "DELETE /v1/config/"],
+                ),
+            ],
+        ),
+        (Scope::Metrics, &[("`/metrics` alone", &["GET /metrics"])]),
+    ];
+
+    #[test]
+    fn the_page_about_security_tells_of_every_route_what_it_needs() {
+        let page = include_str!("../../../../docs/SECURITY.md");
+        for (scope, words) in WORDS {
+            let row = page.lines().find(|line| line.starts_with(&format!("| `{scope}` |"))).unwrap();
+            for (words, _) in *words {
+                assert!(row.contains(words), "{words} in {row}");
+            }
+        }
+        // The longest beginning counts.
+        let told = |route: &str| {
+            let rows = WORDS
+                .iter()
+                .flat_map(|(scope, words)| words.iter().map(move |(_, routes)| (*scope, *routes)));
+            let begins = rows.flat_map(|(scope, routes)| routes.iter().map(move |begin| (scope, *begin)));
+            let longest =
+                begins.filter(|(_, begin)| route.starts_with(begin)).max_by_key(|(_, begin)| begin.len());
+            longest.map(|(scope, _)| scope)
+        };
+        for (scope, method, path) in all().filter(|(scope, ..)| scope.is_some()) {
+            let route = format!("{method} {path}");
+            let of_a_client = CARRIES_MESSAGES.contains(&&*route) || route.starts_with("DELETE /v1/acp");
+            let expected = if of_a_client { Some(Scope::Read) } else { told(&route) };
+            assert_eq!(scope, expected, "{route}");
+        }
+    }
+
     #[track_caller]
     fn scope(method: &str, path: &str) -> Option<Option<Scope>> {
         needs(&method.parse().unwrap(), &path.parse().unwrap()).map(|needs| needs.scope)

@@ -77,6 +77,29 @@ async fn the_audit_only_grows_and_is_read_from_a_number_or_a_time() {
     assert!(faults(dir.path()).is_empty());
 }
 
+/// Whoever owns the file can take the triggers away.
+#[tokio::test]
+async fn rows_that_are_missing_in_the_audit_or_were_changed_are_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    for what in ["one", "two", "three", "four"] {
+        drop(store.record_call(call(what)));
+    }
+    store.close().await.unwrap();
+    drop(store);
+    let database = database(dir.path());
+    for sql in [
+        "DROP TRIGGER audit_keeps_rows",
+        "DROP TRIGGER audit_keeps_content",
+        "DELETE FROM audit WHERE no = 2",
+        "UPDATE audit SET time_ms = time_ms + 1 WHERE no = 4",
+    ] {
+        database.execute(sql, []).unwrap();
+    }
+    let said = ["audit: entries are missing before number 3", "audit: entry 4 does not match its checksum"];
+    assert_eq!(faults(dir.path()), said);
+}
+
 #[tokio::test]
 async fn sessions_are_found_by_their_labels_also_after_a_change() {
     let dir = tempfile::tempdir().unwrap();

@@ -107,6 +107,22 @@ fn curl_reads_over_tls() {
 }
 
 #[test]
+fn tls_is_spoken_in_its_versions_1_2_and_1_3_alone() {
+    let files = TlsFiles::default();
+    let daemon = daemon(&files);
+    let code = |version: &str| {
+        let curl = Command::new("curl")
+            .args(["-sS", "-o", "/dev/null", "-w", "%{http_code}", "--ciphers", "ALL:@SECLEVEL=0"])
+            .args(["--tls-max", version, &format!("--tlsv{version}"), "--cacert"])
+            .args([files.path("ca.pem").as_os_str(), format!("{}/v1/health", daemon.url).as_ref()])
+            .output()
+            .unwrap();
+        String::from_utf8_lossy(&curl.stdout).into_owned()
+    };
+    assert_eq!(["1.1", "1.2", "1.3"].map(code), ["000", "200", "200"]);
+}
+
+#[test]
 fn commands_know_the_daemon_of_their_data_by_its_certificate_alone() {
     let (home, files) = (TempDir::new().unwrap(), TlsFiles::default());
     fs::create_dir(home.path().join("data")).unwrap();

@@ -1,6 +1,7 @@
 //! A daemon behind a socket in the file system.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -168,6 +169,31 @@ async fn a_client_on_a_socket_needs_the_token_and_a_name_of_this_machine() {
     )
     .await;
     assert!(page.starts_with("HTTP/1.1 403 ") && page.contains("--allow-origin"), "{page}");
+}
+
+#[test]
+fn a_socket_needs_no_token_where_that_is_wanted_and_an_open_directory_is_told() {
+    let (socket_dir, home) = (SocketDir::new(), TempDir::new().unwrap());
+    fs::set_permissions(socket_dir.dir.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let mut daemon = Command::new(env!("CARGO_BIN_EXE_omniglot"))
+        .args(["serve", "--no-token", "--listen", &socket_dir.address()])
+        .env("OMNIGLOT_HOME", home.path().join("data"))
+        .env_remove("OMNIGLOT_LOG")
+        .stdout(std::process::Stdio::piped())
+        .stderr(fs::File::create(home.path().join("log")).unwrap())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(daemon.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let curl = Command::new("curl")
+        .args(["-sS", "http://localhost/v1/sessions", "--unix-socket"])
+        .arg(socket_dir.socket())
+        .output();
+    daemon.kill().unwrap();
+    daemon.wait().unwrap();
+    assert!(succeeded(&curl.unwrap()).contains("\"sessions\":[]"), "{line}");
+    let log = fs::read_to_string(home.path().join("log")).unwrap();
+    assert!(log.contains("others may make a socket in") && log.contains("mode 777"), "{log}");
 }
 
 #[test]

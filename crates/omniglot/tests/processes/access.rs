@@ -5,7 +5,7 @@ use omniglot_testkit::daemon::{Daemon, Setup};
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 
-use super::support::{daemon, refused, request, shell};
+use super::support::{daemon, post, refused, request, shell, start};
 
 /// Every route, with a body that fits.
 fn routes() -> Vec<(Method, &'static str, Value)> {
@@ -64,6 +64,23 @@ async fn processes_need_the_scope_admin() {
     let run = reqwest::Client::new().post(url).bearer_auth(admin).json(&shell("touch made"));
     assert_eq!(run.send().await.unwrap().status(), 200);
     assert!(daemon.work().join("made").exists());
+}
+
+#[tokio::test]
+async fn the_audit_has_starts_inputs_and_ends_and_no_word_of_commands_or_of_what_is_typed() {
+    let daemon = daemon();
+    post(&daemon, "/run", shell("echo canary-run")).await;
+    let id = start(&daemon, shell("cat # canary-start")).await;
+    post(&daemon, &format!("/{id}/input"), json!({ "data": "canary-typed\n", "encoding": "utf8" })).await;
+    post(&daemon, &format!("/{id}/kill"), json!({})).await;
+    let audit = daemon.client.audit(0, None).await.unwrap();
+    let told: Vec<_> = audit.entries.iter().map(|entry| entry.call.what.as_str()).collect();
+    let of_process = |end: &str| format!("POST /v1/processes/{id}/{end}");
+    let expected =
+        ["POST /v1/processes/run", "POST /v1/processes", &of_process("input"), &of_process("kill")];
+    assert_eq!(told, expected);
+    let whole = serde_json::to_string(&audit).unwrap();
+    assert!(!whole.contains("canary"), "{whole}");
 }
 
 #[tokio::test]

@@ -1,6 +1,8 @@
 //! The events tell who has sent a message and who has answered.
 
-use omniglot_schema::{EventData, PermissionReply, Scope, StopReason, UniversalEvent};
+use omniglot_schema::{
+    EventData, PermissionReply, QuestionReplyRequest, Scope, StopReason, UniversalEvent, UniversalEventType,
+};
 use omniglot_testkit::session_driver::{SessionDriver, message};
 
 use super::{Holder, ask_permission, daemon, wanted};
@@ -9,6 +11,7 @@ use super::{Holder, ask_permission, daemon, wanted};
 fn authors(events: &[UniversalEvent]) -> Vec<String> {
     let author = |event: &UniversalEvent| match &event.data {
         EventData::TurnStarted(data) => Some(data.metadata.by.clone()),
+        EventData::QuestionResolved(data) => Some(data.metadata.as_ref().and_then(|data| data.by.clone())),
         EventData::PermissionResolved(data) => Some(data.metadata.as_ref().and_then(|data| data.by.clone())),
         _ => None,
     };
@@ -51,4 +54,29 @@ async fn a_queued_message_keeps_its_author_over_a_restart() {
     session.wait_for(0, is_second).await;
     let all = session.history().await;
     assert_eq!(authors(&all), ["ann", "-", "ann"]);
+}
+
+#[tokio::test]
+async fn an_answered_and_a_rejected_question_name_the_token_of_their_author() {
+    let daemon = daemon();
+    let bob = Holder::of(&daemon, &wanted("bob", Scope::Answer)).await;
+    let owner = SessionDriver::create(&daemon.client, "s").await;
+    let ask = async |before: u64| {
+        owner.post("[[question:one]]").await;
+        let is_asked = |event: &UniversalEvent| event.kind() == UniversalEventType::QuestionRequested;
+        match owner.wait_for(before, is_asked).await {
+            UniversalEvent { sequence, data: EventData::QuestionRequested(asked), .. } => {
+                (sequence, asked.question_id.0)
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    let (first, question) = ask(0).await;
+    let answer = QuestionReplyRequest { answers: vec![vec!["something else".into()]] };
+    bob.client.reply_question(&owner.id, &question, &answer).await.unwrap();
+    owner.wait_for(first, |event| event.kind() == UniversalEventType::TurnEnded).await;
+    let (second, question) = ask(first).await;
+    bob.client.reject_question(&owner.id, &question).await.unwrap();
+    owner.wait_for(second, |event| event.kind() == UniversalEventType::TurnEnded).await;
+    assert_eq!(authors(&owner.history().await), ["-", "bob", "-", "bob"]);
 }

@@ -3,13 +3,15 @@
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
-use omniglot_schema::{CreateTokenRequest, Scope};
+use omniglot_schema::{
+    CreateTokenRequest, EventData, PermissionReply, Scope, StopReason, UniversalEventType,
+};
 use omniglot_testkit::daemon::Setup;
 use omniglot_testkit::session_driver::SessionDriver;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{Holder, daemon, limited_to_x, two_sessions, wanted};
+use super::{Holder, ask_permission, daemon, labelled, limited_to_x, two_sessions, wanted};
 
 const STREAMS: [&str; 5] = [
     "/v1/sessions/mine/events/sse",
@@ -90,7 +92,7 @@ async fn a_token_that_expires_ends_its_streams_and_is_refused() {
 }
 
 #[tokio::test]
-async fn a_session_that_loses_its_label_is_gone_for_a_limited_token_and_so_is_its_stream() {
+async fn a_session_that_loses_its_label_is_gone_for_a_limited_token_and_streams_begin_again_without_it() {
     let daemon = daemon();
     let [mine, _] = two_sessions(&daemon).await;
     let holder = Holder::of(&daemon, &limited_to_x(Scope::Read)).await;
@@ -101,4 +103,28 @@ async fn a_session_that_loses_its_label_is_gone_for_a_limited_token_and_so_is_it
     all_ended.await;
     assert_eq!(holder.status(Method::GET, STREAMS[0]).await, 404);
     SessionDriver::of(&daemon.client, "mine").post("[[text:1]]").await;
+    let anew = holder.request(Method::GET, "/v1/events/sse?offset=0").send().await.unwrap();
+    let mut bytes = anew.bytes_stream();
+    let newer = SessionDriver::create_with(&daemon.client, "newer", &labelled("x")).await;
+    newer.turn("[[text:1]]", PermissionReply::Once).await;
+    let mut told = String::new();
+    while !told.contains("turn.ended") {
+        told.push_str(std::str::from_utf8(&bytes.next().await.unwrap().unwrap()).unwrap());
+    }
+    assert!(told.contains("\"newer\"") && !told.contains("\"mine\""), "{told}");
+}
+
+#[tokio::test]
+async fn the_turn_of_a_token_that_is_revoked_goes_on() {
+    let daemon = daemon();
+    let ann = Holder::of(&daemon, &wanted("ann", Scope::Drive)).await;
+    let session = SessionDriver::create(&ann.client, "s").await;
+    let asked = ask_permission(&session).await;
+    daemon.client.revoke_token(&ann.token.info.id).await.unwrap();
+    assert_eq!(ann.status(Method::GET, "/v1/sessions/s").await, 401);
+    let session = SessionDriver::of(&daemon.client, "s");
+    session.reply(&asked, PermissionReply::Once).await.unwrap();
+    let ended = session.wait_for(0, |event| event.kind() == UniversalEventType::TurnEnded).await;
+    let EventData::TurnEnded(ended) = ended.data else { panic!("{ended:?}") };
+    assert_eq!(ended.metadata.stop_reason, StopReason::EndTurn);
 }

@@ -182,6 +182,7 @@ async fn it_makes_sessions_with_its_label_and_nothing_that_works_unasked() {
     };
     refused(client.create(&id, &new(mcp)).await, 403);
     refused(client.create(&id, &new(|new| new.skills = Some(SkillsConfig { sources: vec![] }))).await, 403);
+    refused(client.create(&id, &new(|new| new.worktree = true)).await, 403);
     let unasked = |new: &mut CreateSessionRequest| new.allowed_tools = Some(vec!["Bash".into()]);
     refused(client.create(&id, &new(unasked)).await, 403);
     for mode in UNASKED {

@@ -1,10 +1,11 @@
 //! Making tokens, and what their scopes allow.
 
+use futures_util::StreamExt as _;
 use omniglot_client::EventsQuery;
 use omniglot_schema::{CreateTokenRequest, Label, PermissionReply, Scope};
 use omniglot_testkit::session_driver::{SessionDriver, message};
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Holder, ask_permission, daemon, refused, wanted};
 
@@ -98,4 +99,46 @@ async fn a_client_of_acp_needs_the_scope_of_each_method() {
     assert_eq!(read.get("/v1/acp").await["servers"].as_array().unwrap().len(), 1);
     assert_eq!(read.status(Method::DELETE, "/v1/acp/c").await, 204);
     assert_eq!(drive.get("/v1/acp").await["servers"].as_array().unwrap().len(), 1);
+}
+
+/// The agent gets its files from a client that offers them, if that client may drive it.
+#[tokio::test]
+async fn a_client_of_acp_lends_its_files_only_with_the_scope_drive() {
+    let daemon = daemon();
+    std::fs::write(daemon.work().join("README.md"), "four").unwrap();
+    let owner = SessionDriver::create(&daemon.client, "s").await;
+    let offer = json!({ "protocolVersion": 1, "clientCapabilities": { "fs": { "readTextFile": true } } });
+    let load = json!({ "sessionId": "s", "cwd": daemon.work(), "mcpServers": [] });
+    let mut answerer = Holder::of(&daemon, &wanted("answerer", Scope::Answer)).await;
+    for lender in [&mut answerer, &mut Holder::of(&daemon, &wanted("driver", Scope::Drive)).await] {
+        lender.acp("initialize", offer.clone()).await;
+        lender.acp("session/load", load.clone()).await;
+        let may_drive = lender.token.info.scope == Scope::Drive;
+        let lending = async {
+            if may_drive {
+                lend(lender, "of the client").await;
+            }
+        };
+        let (turn, ()) = tokio::join!(owner.turn("[[fs]]", PermissionReply::Once), lending);
+        let length = if may_drive { 13 } else { 4 };
+        assert_eq!(turn.text(), format!("The client gave me {length} characters of README.md."));
+    }
+}
+
+/// Gives the agent the file that it asks this client for.
+async fn lend(holder: &Holder, content: &str) {
+    let stream = holder.request(Method::GET, "/v1/acp/c").header("accept", "text/event-stream");
+    let mut bytes = stream.send().await.unwrap().bytes_stream();
+    let mut told = String::new();
+    let asked: Value = loop {
+        told.push_str(std::str::from_utf8(&bytes.next().await.unwrap().unwrap()).unwrap());
+        let asked = told.lines().find(|line| line.contains("fs/read_text_file"));
+        let asked = asked.and_then(|line| serde_json::from_str(line.strip_prefix("data: ")?).ok());
+        if let Some(asked) = asked {
+            break asked;
+        }
+    };
+    let answer = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": { "content": content } });
+    let given = holder.request(Method::POST, "/v1/acp/c").json(&answer).send().await.unwrap();
+    assert_eq!(given.status(), 202);
 }

@@ -272,6 +272,29 @@ fn session_id(id: &WireId) -> Result<SessionId, Error> {
 mod tests {
     use super::*;
 
+    #[test]
+    fn every_method_that_is_not_known_to_need_less_needs_an_admin() {
+        let looks = ["initialize", "authenticate", "session/list", "session/load", "session/resume"];
+        let drives = [
+            "session/new",
+            "session/prompt",
+            "session/fork",
+            "session/close",
+            "session/set_mode",
+            "session/set_model",
+            "session/set_config_option",
+            "session/cancel",
+            "$/cancel_request",
+        ];
+        let others = ["session/delete", "session/new2", "session/", "Session/list", "fs/read_text_file", ""];
+        for (methods, scope) in [(&looks[..], Scope::Read), (&drives, Scope::Drive), (&others, Scope::Admin)]
+        {
+            for method in methods {
+                assert_eq!(needed(method), scope, "{method}");
+            }
+        }
+    }
+
     #[tokio::test]
     async fn a_request_that_breaks_off_is_answered_with_an_error() {
         let served = unbroken(async { panic!("on purpose") }).await;
