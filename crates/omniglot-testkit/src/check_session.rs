@@ -67,7 +67,7 @@ fn assert_folds_to(events: &[UniversalEvent], served: &SessionDetail) {
     let mut fold = Fold::default();
     events.iter().for_each(|event| fold.apply(event));
     let status = fold.status();
-    let pending: Vec<_> = fold.pending.into_values().collect();
+    let pending: Vec<_> = fold.pending.values().cloned().collect();
     let folded = (&fold.state, &pending, status, fold.ended, &fold.native_session_id);
     let (info, state) = (&served.info, &served.state);
     let served = (state, &served.pending, served.status, info.ended, &info.native_session_id);

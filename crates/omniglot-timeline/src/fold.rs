@@ -12,6 +12,8 @@ use omniglot_schema::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::ordered::Ordered;
+
 /// Everything that the events of a session add up to.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fold {
@@ -37,7 +39,7 @@ pub struct Fold {
     pub turns: u64,
     pub open_turn: Option<OpenTurn>,
     /// Open permissions and questions by id, oldest first.
-    pub pending: IndexMap<String, PendingRequest>,
+    pub pending: Ordered<String, PendingRequest>,
     pub grants: Vec<Grant>,
     /// Late items that are open, with their text so far (T9): they alone may be open while no turn is.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
@@ -138,13 +140,13 @@ impl Fold {
                 self.pending.insert(ask.question_id.to_string(), PendingRequest::Question(ask.clone()));
             }
             EventData::PermissionResolved(answer) => {
-                self.pending.shift_remove(answer.permission_id.as_str());
+                self.pending.remove(answer.permission_id.as_str());
                 if answer.status == PermissionStatus::AcceptForSession {
                     self.remember_grant(answer.metadata.as_ref());
                 }
             }
             EventData::QuestionResolved(answer) => {
-                self.pending.shift_remove(answer.question_id.as_str());
+                self.pending.remove(answer.question_id.as_str());
             }
             EventData::ItemStarted(data) if is_late(&data.item) => {
                 self.late.insert(data.item.item_id.clone(), data.item.clone());

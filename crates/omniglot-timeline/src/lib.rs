@@ -6,12 +6,14 @@
 pub mod check;
 pub mod draft;
 pub mod fold;
+mod ordered;
 pub mod secrets;
 pub mod timeline;
 pub mod view;
 
 pub use draft::*;
 pub use fold::{Fold, Grant, OpenTurn, Snapshot, prompt_title};
+pub use ordered::Ordered;
 pub use secrets::Secrets;
 pub use timeline::{
     Author, Blob, Bounds, Effect, Emitted, ForkSource, ForkSourceReader, Identity, MOST_ITEM_BYTES,

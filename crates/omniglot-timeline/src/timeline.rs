@@ -26,7 +26,6 @@ mod tests;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use indexmap::IndexMap;
 use jiff::Timestamp;
 use omniglot_schema::{
     AgentCapabilities, AgentUnparsedData, EventData, EventId, EventSource, MessageId, SessionId,
@@ -35,6 +34,7 @@ use omniglot_schema::{
 
 use crate::draft::{Body, Draft, DropReason, ItemKey, RequestKey, Unparsed};
 use crate::fold::{Fold, Snapshot};
+use crate::ordered::Ordered;
 
 pub use blobs::{Blob, inline_file, inline_image};
 pub use bounds::{Bounds, MOST_ITEM_BYTES};
@@ -121,9 +121,9 @@ pub struct Timeline {
     bounds: Bounds,
     turn: Option<Turn>,
     fates: Fates,
-    requests: IndexMap<RequestKey, OpenRequest>,
+    requests: Ordered<RequestKey, OpenRequest>,
     /// Requests that a standing grant covers, until their answer is sent, each with the call that we made for it.
-    covered: IndexMap<RequestKey, Option<ItemKey>>,
+    covered: Ordered<RequestKey, Option<ItemKey>>,
     /// Nobody is there to answer questions.
     refuses_questions: bool,
     effects: Vec<Effect>,
@@ -174,8 +174,8 @@ impl Timeline {
             bounds: Bounds::default(),
             turn: None,
             fates: Fates::default(),
-            requests: IndexMap::new(),
-            covered: IndexMap::new(),
+            requests: Ordered::default(),
+            covered: Ordered::default(),
             refuses_questions: false,
             effects: Vec::new(),
             named: HashMap::new(),

@@ -54,6 +54,10 @@ impl<'a> Slot<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Fates {
     by_key: HashMap<ItemKey, ItemFate>,
+    /// The keys of items and calls by their ids, so that nobody looks for one among all. A key may have another item
+    /// by now.
+    items: HashMap<ItemId, (ItemKey, Half)>,
+    calls: HashMap<CallId, ItemKey>,
     /// How many turns have begun.
     turn: u64,
 }
@@ -161,7 +165,9 @@ impl Fates {
     }
 
     pub(super) fn open_item_mut(&mut self, id: &ItemId) -> Option<&mut OpenItem> {
-        self.states_mut().filter_map(State::open_mut).find(|open| open.id == *id)
+        let (key, half) = self.items.get(id)?;
+        let state = self.by_key.get_mut(key)?.half_mut(*half);
+        state.open_mut().filter(|open| open.id == *id)
     }
 
     pub(super) fn late(&self, at: Slot<'_>) -> Option<&LateItem> {
@@ -200,18 +206,21 @@ impl Fates {
     }
 
     pub(super) fn call_of_item(&mut self, item: &ItemId) -> Option<&mut Call> {
-        self.by_key.values_mut().filter_map(|fate| fate.call.as_mut()).find(|call| call.item == *item)
+        let (key, _) = self.items.get(item)?;
+        self.by_key.get_mut(key)?.call.as_mut().filter(|call| call.item == *item)
     }
 
     pub(super) fn call_named(&self, id: &CallId) -> Option<&ItemKey> {
-        self.by_key.keys().find(|key| self.call(key).is_some_and(|call| call.id == *id))
+        self.calls.get(id).filter(|key| self.call(key).is_some_and(|call| call.id == *id))
     }
 
     pub(super) fn begin(&mut self, at: Slot<'_>, open: OpenItem) {
+        self.items.insert(open.id.clone(), (at.key.clone(), at.half));
         *self.fate(at.key).half_mut(at.half) = State::Open(open);
     }
 
     pub(super) fn begin_call(&mut self, key: &ItemKey, call: Call) {
+        self.calls.insert(call.id.clone(), key.clone());
         let fate = self.fate(key);
         fate.call = Some(call);
         fate.result = State::Unknown;
@@ -224,9 +233,10 @@ impl Fates {
     }
 
     pub(super) fn end_item(&mut self, id: &ItemId) {
-        let turn = self.turn;
-        let is_meant = |state: &&mut State| state.open().is_some_and(|open| open.id == *id);
-        self.states_mut().find(is_meant).and_then(|state| state.end(turn));
+        let (turn, place) = (self.turn, self.items.get(id));
+        let state = place.and_then(|(key, half)| Some(self.by_key.get_mut(key)?.half_mut(*half)));
+        let meant = state.filter(|state| state.open().is_some_and(|open| open.id == *id));
+        meant.and_then(|state| state.end(turn));
     }
 
     /// Remembers that the turn ended this item, after so much of its text. The agent owes the rest.
@@ -318,6 +328,8 @@ impl Fates {
             let is_old = |state: &State| state.over().is_none_or(|over| over.turn + 1 < turn);
             fate.is_kept || !is_old(&fate.item) || !is_old(&fate.result)
         });
+        self.items.retain(|_, (key, _)| self.by_key.contains_key(key));
+        self.calls.retain(|_, key| self.by_key.contains_key(key));
     }
 
     /// Forgets what an earlier turn has cut: the rest comes until this moment. A result may come in any turn.
@@ -336,6 +348,8 @@ impl Fates {
     /// Forgets everything: the keys of a process that is gone mean nothing any more.
     pub(super) fn clear(&mut self) {
         self.by_key.clear();
+        self.items.clear();
+        self.calls.clear();
     }
 }
 

@@ -156,7 +156,7 @@ impl Timeline {
         stamp: Stamp,
         out: &mut Vec<Emitted>,
     ) {
-        if let Some(made_call) = self.covered.shift_remove(key) {
+        if let Some(made_call) = self.covered.remove(key) {
             return self.request_done(made_call, accepted(status), by, stamp.synthetic(), out);
         }
         let Some(InboundRequest::Permission(mut data)) =
@@ -178,7 +178,7 @@ impl Timeline {
         let item = metadata.item_id.clone();
         self.decided(item.as_ref(), output.is_some());
         self.emit(EventData::PermissionResolved(data), stamp, out);
-        let made_call = self.requests.shift_remove(key).and_then(|open| open.made_call);
+        let made_call = self.requests.remove(key).and_then(|open| open.made_call);
         self.request_done(made_call, output, by, stamp.synthetic(), out);
     }
 
@@ -211,7 +211,7 @@ impl Timeline {
         let item = metadata.item_id.clone();
         self.decided(item.as_ref(), output.is_some());
         self.emit(EventData::QuestionResolved(data), stamp, out);
-        let made_call = self.requests.shift_remove(key).and_then(|open| open.made_call);
+        let made_call = self.requests.remove(key).and_then(|open| open.made_call);
         self.request_done(made_call, output, by, stamp.synthetic(), out);
     }
 

@@ -149,12 +149,12 @@ impl Timeline {
     }
 
     fn reopen_requests(&mut self) {
-        for (id, pending) in self.fold.pending.clone() {
-            let asked = match pending {
+        for (id, pending) in self.fold.pending.iter() {
+            let asked = match pending.clone() {
                 PendingRequest::Permission(data) => InboundRequest::Permission(data),
                 PendingRequest::Question(data) => InboundRequest::Question(data),
             };
-            self.requests.insert(RequestKey(id), OpenRequest { asked, made_call: None });
+            self.requests.insert(RequestKey(id.clone()), OpenRequest { asked, made_call: None });
         }
     }
 }

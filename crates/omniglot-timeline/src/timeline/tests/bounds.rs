@@ -142,3 +142,31 @@ fn requests_beyond_the_bound_are_refused_at_once_and_told_once() {
     session.ask("e");
     assert_eq!(session.count("permission.requested"), 3);
 }
+
+/// Closing them one after the other, each among all others, would take longer than a test may.
+#[test]
+fn thousands_of_open_requests_are_read_again_and_closed_in_one_pass() {
+    const MANY: usize = 20_000;
+    let mut session = Session::new();
+    session.timeline.bound(Bounds { open_requests: MANY, ..Bounds::default() });
+    for number in 0..MANY {
+        session.ask(&number.to_string());
+    }
+    assert_eq!(session.count("permission.requested"), MANY);
+    let identity = Identity { session_id: SessionId::parse("s").unwrap(), agent: "mock".into() };
+    let open: Vec<_> = session.said.iter().map(|emitted| emitted.event.clone()).collect();
+    session.timeline = Timeline::restore(identity, session.timeline.snapshot(), &open);
+    let failure = Failure::daemon_restarted();
+    session.timeline.recover(failure, Stamp::daemon(Timestamp::UNIX_EPOCH), &mut session.said);
+    let asked = |emitted: &Emitted| match &emitted.event.data {
+        EventData::PermissionRequested(data) => Some(data.permission_id.clone()),
+        _ => None,
+    };
+    let rejected = |emitted: &Emitted| match &emitted.event.data {
+        EventData::PermissionResolved(data) => Some(data.permission_id.clone()),
+        _ => None,
+    };
+    let asked: Vec<_> = session.said.iter().filter_map(asked).collect();
+    assert_eq!(session.said.iter().filter_map(rejected).collect::<Vec<_>>(), asked, "oldest first");
+    assert_eq!(session.count("turn.ended"), 1);
+}
