@@ -334,6 +334,14 @@ impl Client {
         Ok(events_of(response))
     }
 
+    /// Streams the events of all sessions behind this cursor, without one those that come from now on.
+    pub async fn all_events(&self, after: Option<&str>, deltas: bool) -> Result<FrameStream, ClientError> {
+        let pairs = [("offset", after.map(str::to_owned)), ("deltas", deltas.then(|| "true".to_owned()))];
+        let request = self.request(Method::GET, &["v1", "events", "sse"], &pairs);
+        let response = accepted(request.header(ACCEPT, "text/event-stream").send().await?).await?;
+        Ok(FrameStream::new(response.bytes_stream()))
+    }
+
     pub async fn reply_permission(
         &self,
         id: &SessionId,

@@ -5,6 +5,7 @@
 //! function, named after the sentence that it proves, and [`conformance_tests!`](crate::conformance_tests) makes a
 //! test of each. Agents and the rules of the stream are checked elsewhere.
 
+pub mod all_sessions;
 pub mod cursors;
 pub mod idempotency;
 pub mod problems;
@@ -170,6 +171,11 @@ fn json(events: &[UniversalEvent]) -> Vec<String> {
 macro_rules! conformance_tests {
     ($service:path) => {
         $crate::conformance_tests! { $service:
+            all_sessions::the_stream_over_all_sessions_tells_each_log_in_its_order,
+            all_sessions::the_stream_over_all_sessions_goes_on_after_any_of_its_frames,
+            all_sessions::the_stream_over_all_sessions_begins_now_unless_it_has_a_cursor,
+            all_sessions::the_stream_over_all_sessions_tells_of_a_deleted_session,
+            all_sessions::a_cursor_over_all_sessions_outlives_a_crash_and_nonsense_is_refused,
             cursors::pages_of_any_size_join_to_the_whole_log,
             cursors::a_place_beyond_the_end_is_gone_and_the_end_itself_is_not,
             cursors::what_is_no_cursor_is_refused,

@@ -71,6 +71,7 @@ mod port {
 
 mod socket {
     omniglot_testkit::conformance_tests! { super::over_a_socket:
+        all_sessions::the_stream_over_all_sessions_goes_on_after_any_of_its_frames,
         cursors::cursors_outlive_a_crash_and_name_the_same_events,
         idempotency::a_repeated_message_with_the_same_key_is_one_message,
         problems::a_refusal_is_a_problem_that_names_its_kind,
@@ -81,6 +82,7 @@ mod socket {
 
 mod tls {
     omniglot_testkit::conformance_tests! { super::over_tls:
+        all_sessions::the_stream_over_all_sessions_goes_on_after_any_of_its_frames,
         cursors::cursors_outlive_a_crash_and_name_the_same_events,
         idempotency::a_repeated_message_with_the_same_key_is_one_message,
         problems::a_refusal_is_a_problem_that_names_its_kind,
