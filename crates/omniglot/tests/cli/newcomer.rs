@@ -1,5 +1,5 @@
-//! What a person meets in the first hour: ids that a command asks for are shown by another, mistakes are told in the
-//! words that were typed, and nothing is made by a look.
+//! The first hour of a person: ids that a command asks for are shown by another, mistakes are told in the words that
+//! were typed, and nothing is made by a look.
 
 use serde_json::Value;
 
