@@ -16,8 +16,10 @@ use super::supervise::{KILLED, Phase};
 use super::{Exit, LineSender, Process, ProcessIo, SpawnError, Stdin, Supervisor, line_queue};
 use crate::process::lines::Line;
 
+type Program = Box<dyn Fn(Child)>;
+
 thread_local! {
-    static PROGRAM: RefCell<Option<Box<dyn Fn(Child)>>> = const { RefCell::new(None) };
+    static PROGRAM: RefCell<Option<Program>> = const { RefCell::new(None) };
 }
 
 /// Every process that this thread starts from now on is a call of `program`, which lets the child speak in a task.

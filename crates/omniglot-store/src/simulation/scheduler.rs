@@ -177,7 +177,8 @@ pub(crate) fn is_simulated() -> bool {
 pub(crate) fn point() {
     match current() {
         Some((scheduler, Turn::Writer)) if scheduler.chance.below(2) == 0 => {
-            drop(scheduler.pause(Wants::Turn))
+            // The next call of the engine tells a writer that was killed.
+            let _resumed = scheduler.pause(Wants::Turn);
         }
         Some((scheduler, Turn::Simulation)) if scheduler.chance.below(4) == 0 => scheduler.resume(false),
         _ => {}
