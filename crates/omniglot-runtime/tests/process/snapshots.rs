@@ -250,6 +250,45 @@ async fn the_projects_repository_is_only_read_and_its_index_may_be_broken() {
     assert_eq!(alternates, format!("{}\n", place.work.join(".git/objects").display()));
 }
 
+/// The project says that its objects come from a server, and has a hook for everything that git does.
+#[tokio::test]
+async fn no_hook_runs_and_no_server_is_asked_for_a_snapshot() {
+    let place = Fixture::new();
+    git(&place.work, &["init", "-q"]);
+    place.write("a", "old\n");
+    git(&place.work, &["add", "."]);
+    git(&place.work, &["commit", "-qm", "a"]);
+    let ran = place.base.path().join("ran");
+    let script = place.base.path().join("script");
+    fs::write(&script, format!("#!/bin/sh\necho \"$0\" >> {}\nexit 1\n", ran.display())).unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    for hook in ["post-index-change", "reference-transaction", "post-checkout", "pre-auto-gc", "fsmonitor"] {
+        let hook = place.work.join(".git/hooks").join(hook);
+        fs::create_dir_all(hook.parent().unwrap()).unwrap();
+        fs::copy(&script, hook).unwrap();
+    }
+    let script = script.to_str().unwrap();
+    for (name, value) in [
+        ("core.fsmonitor", script),
+        ("core.repositoryFormatVersion", "1"),
+        ("extensions.partialClone", "origin"),
+        ("remote.origin.url", "server:/repository"),
+        ("remote.origin.promisor", "true"),
+        ("core.sshCommand", script),
+        ("credential.helper", script),
+    ] {
+        git(&place.work, &["config", name, value]);
+    }
+    // An object that is not here would be fetched from that server.
+    let blob = git(&place.work, &["rev-parse", "HEAD:a"]);
+    let (folder, name) = blob.trim().split_at(2);
+    fs::remove_file(place.work.join(".git/objects").join(folder).join(name)).unwrap();
+    let turn = place.turn(1, |place| place.write("a", "new\n")).await;
+    assert_eq!(place.revert(&turn).await.unwrap(), ["a"]);
+    assert_eq!(place.read("a").unwrap(), "old\n");
+    assert!(!ran.exists(), "{:?}", fs::read_to_string(&ran));
+}
+
 #[tokio::test]
 async fn locks_and_an_index_that_a_killed_git_left_do_no_harm() {
     let place = Fixture::new();

@@ -1,8 +1,9 @@
 //! A daemon that speaks TLS.
 
 use std::fs;
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::process::Command;
+use std::sync::{Arc, Mutex};
 
 use std::io::{Read as _, Write as _};
 
@@ -157,6 +158,42 @@ fn the_environment_names_a_daemon_elsewhere_and_who_vouches_for_it() {
     refused(&list("missing.pem"), &["the authorities in", "missing.pem"]);
     let nowhere = omniglot_with(home.path(), &["sessions", "list"], &[("OMNIGLOT_URL", "box:1")]);
     refused(&nowhere, &["OMNIGLOT_URL", "is not the address of a daemon"]);
+}
+
+/// Passes connections on to a daemon, and keeps what its clients say.
+fn recorded(daemon: &Daemon) -> (String, Arc<Mutex<Vec<u8>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (to, said) = (daemon.url.replace("http://", ""), Arc::<Mutex<Vec<u8>>>::default());
+    let keep = said.clone();
+    std::thread::spawn(move || {
+        for mut client in listener.incoming().map(Result::unwrap) {
+            let mut daemon = TcpStream::connect(&to).unwrap();
+            let (mut answers, mut back) = (daemon.try_clone().unwrap(), client.try_clone().unwrap());
+            std::thread::spawn(move || std::io::copy(&mut answers, &mut back));
+            let keep = keep.clone();
+            std::thread::spawn(move || {
+                let mut bytes = [0; 4096];
+                while let Ok(read @ 1..) = client.read(&mut bytes) {
+                    keep.lock().unwrap().extend(&bytes[..read]);
+                    daemon.write_all(&bytes[..read]).unwrap();
+                }
+            });
+        }
+    });
+    (url, said)
+}
+
+#[test]
+fn the_token_of_this_machine_is_never_sent_elsewhere() {
+    let start = || Setup::new(env!("CARGO_BIN_EXE_omniglot")).start();
+    let (here, elsewhere) = (start(), start());
+    let (url, said) = recorded(&elsewhere);
+    let listed = omniglot_with(here.home(), &["sessions", "list"], &[("OMNIGLOT_URL", &url)]);
+    refused(&listed, &["OMNIGLOT_TOKEN"]);
+    let said = String::from_utf8_lossy(&said.lock().unwrap()).into_owned();
+    assert!(said.contains("GET /v1/") && !said.contains(&here.token), "{said}");
+    succeeded(&omniglot(here.home(), &["sessions", "list"]));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use omniglot_schema::{CreateTokenRequest, Scope};
 use omniglot_testkit::daemon::{Daemon, Setup};
+use omniglot_testkit::session_driver::SessionDriver;
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 
@@ -58,6 +59,12 @@ async fn processes_need_the_scope_admin() {
         let problem = refused(request, 403, "permission_denied").await;
         assert!(problem["detail"].as_str().unwrap().contains("needs the scope `admin`"), "{problem}");
     }
+    // A command of a person in OpenCode's clients.
+    SessionDriver::create(&daemon.client, "s").await;
+    let typed = json!({ "agent": "build", "command": "touch made" });
+    let url = format!("{}/opencode/session/ses_s/shell", daemon.url);
+    let typed = reqwest::Client::new().post(url).basic_auth("opencode", Some(&drive)).json(&typed);
+    assert_eq!(typed.send().await.unwrap().status(), 403);
     assert!(!daemon.work().join("made").exists());
     let admin = token(&daemon, Scope::Admin).await;
     let url = format!("{}/v1/processes/run", daemon.url);
