@@ -1,6 +1,8 @@
 //! Makes a fresh small project for an agent to work in.
 
+use std::fs::Permissions;
 use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 const FILES: &[(&str, &str)] = &[
@@ -25,10 +27,11 @@ const FILES: &[(&str, &str)] = &[
 
 const PREFIX: &str = "omniglot-scratch-";
 
-/// Makes the project in a new temporary directory, which stays for the user to inspect: until its session is
-/// deleted.
+/// Makes the project in a new temporary directory, which is its user's alone and stays for the user to inspect: until
+/// its session is deleted.
 pub(crate) fn make() -> io::Result<PathBuf> {
-    let dir = tempfile::Builder::new().prefix(PREFIX).tempdir()?;
+    let private = Permissions::from_mode(0o700);
+    let dir = tempfile::Builder::new().prefix(PREFIX).permissions(private).tempdir()?;
     fill(dir.path())?;
     Ok(dir.keep())
 }
@@ -57,6 +60,14 @@ fn fill(dir: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nobody_else_can_look_into_the_project() {
+        let dir = make().unwrap().canonicalize().unwrap();
+        let mode = dir.metadata().unwrap().permissions().mode();
+        assert!(remove(&dir).unwrap());
+        assert_eq!(mode & 0o777, 0o700);
+    }
 
     #[test]
     fn the_project_has_its_files() {
