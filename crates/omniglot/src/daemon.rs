@@ -18,6 +18,7 @@ use omniglot_server::{
 use omniglot_store::{LockHolder, Options, Store};
 
 use crate::cli::TokenArgs;
+use crate::memory;
 use crate::otel::{self, Collector, Exporter};
 use crate::token;
 use crate::usage::UsageError;
@@ -155,7 +156,9 @@ impl Daemon {
     /// the log.
     pub(crate) async fn run(self, shutdown: impl Future<Output = ()> + Send + 'static) -> anyhow::Result<()> {
         let Self { store, hub, server, exporter, .. } = self;
+        let small = tokio::spawn(memory::keep_small());
         server.run(shutdown, hub.shutdown()).await;
+        small.abort();
         if let Some(exporter) = exporter {
             exporter.finish().await;
         }

@@ -18,6 +18,7 @@ mod env;
 mod flag_words;
 mod logging;
 mod man;
+mod memory;
 mod mock_agent;
 mod notify;
 mod opencode_command;
