@@ -17,6 +17,7 @@ mod live;
 mod mask;
 pub(crate) mod mcp;
 pub(crate) mod prepared;
+pub(crate) mod restart_policy;
 pub(crate) mod run_command;
 pub(crate) mod session_start;
 pub(crate) mod shared_server;

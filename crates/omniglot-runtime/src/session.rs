@@ -94,6 +94,8 @@ pub(crate) struct Session {
     timeline: Timeline,
     requests: mpsc::Receiver<Request>,
     agent: Option<Agent>,
+    /// How many turns there were when its process was started, or when the last one has died.
+    turns_before: u64,
     opening: Option<Opening>,
     queue: VecDeque<Queued>,
     /// Idempotency keys that are not committed yet; all others are in the store.
@@ -158,6 +160,7 @@ impl Session {
         let session = Self {
             spec,
             store,
+            turns_before: timeline.fold().turns,
             timeline,
             requests,
             agent: None,
@@ -195,6 +198,7 @@ impl Session {
             client_hosts: self.spec.client_hosts.clone(),
             session: self.spec.id.clone(),
         });
+        self.turns_before = self.timeline.fold().turns;
         self.agent = Some(agent);
     }
 

@@ -304,3 +304,26 @@ async fn silence_before_the_handshake_is_a_timeout() {
     assert_eq!(refused.unwrap_err().status(), Some(504));
     assert!(daemon.rss() < 300 * 1024 * 1024, "{}", daemon.rss());
 }
+
+#[tokio::test]
+async fn an_agent_that_dies_again_and_again_is_left_alone_until_a_turn_has_ended() {
+    let daemon = Setup::new(env!("CARGO_BIN_EXE_omniglot")).start();
+    let session = SessionDriver::create(&daemon.client, "s").await;
+    let why = async |text: &str| {
+        let turn = session.turn(text, PermissionReply::Once).await;
+        turn.error().map(|error| error.message.clone()).unwrap_or_default()
+    };
+    // One that works between its deaths is started as often as it is wanted.
+    for _ in 0..6 {
+        assert!(why("[[crash]]").await.contains("code 7"));
+        assert_eq!(why("[[text:1]]").await, "");
+    }
+    for _ in 0..5 {
+        assert!(why("[[crash]]").await.contains("code 7"));
+    }
+    let refused = why("[[text:1]]").await;
+    assert!(refused.contains("its process ended 5 times within 10 minutes"), "{refused}");
+    assert!(refused.contains("code 7"), "{refused}");
+    let other = SessionDriver::create(&daemon.client, "other").await;
+    assert_eq!(other.turn("[[text:1]]", PermissionReply::Once).await.stop_reason(), StopReason::EndTurn);
+}

@@ -9,6 +9,7 @@ use std::time::Duration;
 use omniglot_agents::launch::Install;
 use omniglot_agents::{Command, CommandAnswer, Input, Lifetime, Open, Refusal, RefusalKind};
 use omniglot_schema::{ErrorCode, StderrOutput};
+use omniglot_store::SessionNo;
 use omniglot_timeline::Failure;
 use tokio::time::{Instant, timeout_at};
 
@@ -19,6 +20,7 @@ use crate::agent::installed;
 use crate::agent::mask::Mask;
 use crate::agent::mcp;
 use crate::agent::prepared::PreparedFiles;
+use crate::agent::restart_policy::SessionRestarts;
 use crate::agent::shared_server::Servers;
 use crate::agent::versions::Versions;
 use crate::agent::{Agent, AgentEvent, Translated, version};
@@ -35,6 +37,7 @@ pub(crate) struct Launcher {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) supervisor: Supervisor,
     pub(crate) servers: Servers,
+    pub(crate) restarts: SessionRestarts,
     pub(crate) versions: Versions,
     pub(crate) private: Private,
     /// How long an agent may take for its next understandable word during the handshake.
@@ -92,6 +95,22 @@ impl Launcher {
     fn start_error(&self, agent: String, why: StartErrorKind, early: EarlyOutput) -> StartError {
         let install = self.catalog.get(&agent).map_or(Install::Unknown, Entry::install);
         StartError { why, agent, install, early }
+    }
+
+    /// Starts `agent` for a session whose process has ended, after a pause if it has died before, or not at all.
+    pub(crate) async fn open_again(
+        self,
+        session: SessionNo,
+        agent: String,
+        open: Open,
+    ) -> Result<Opened, StartError> {
+        match self.restarts.pause(session) {
+            Ok(pause) => tokio::time::sleep(pause).await,
+            Err(why) => {
+                return Err(self.start_error(agent, StartErrorKind::GaveUp(why), EarlyOutput::default()));
+            }
+        }
+        self.open(agent, open).await
     }
 
     /// Starts `agent` and opens a session. Dropping the future ends what was started.

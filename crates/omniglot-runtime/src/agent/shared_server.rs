@@ -5,7 +5,6 @@
 //! [`Link`](omniglot_agents::Link)'s business.
 
 mod multiplexer;
-mod restart_policy;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -18,12 +17,12 @@ use omniglot_schema::ServerStatusInfo;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::agent::restart_policy::RestartPolicy;
 use crate::agent::session_start::StartErrorKind;
 use crate::metrics::{Metrics, Start};
 use crate::process::handle::ServerLease;
 use crate::process::{Launch, ProcessIo, Supervisor};
 use multiplexer::Multiplexer;
-use restart_policy::RestartPolicy;
 
 /// All shared servers of a daemon. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -99,7 +98,7 @@ impl Servers {
             multiplexer.ended().await;
             *running = None;
         }
-        let pause = lock(&slot.restarts).pause().map_err(StartErrorKind::GaveUp)?;
+        let pause = lock(&slot.restarts).pause("its server").map_err(StartErrorKind::GaveUp)?;
         tokio::time::sleep(pause).await;
         let launch = Launch::new(launch, self.terms.cwd.clone());
         let started =

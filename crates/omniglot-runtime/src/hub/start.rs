@@ -20,6 +20,7 @@ use super::{Hub, Inner, attach, upload};
 use crate::agent::catalog::Catalog;
 use crate::agent::client_host::ClientHosts;
 use crate::agent::credentials::Credentials;
+use crate::agent::restart_policy::SessionRestarts;
 use crate::agent::session_start::Launcher;
 use crate::agent::shared_server::{Servers, Terms};
 use crate::agent::skills::SkillStore;
@@ -86,6 +87,7 @@ impl Hub {
             catalog,
             versions: Versions::new(supervisor.clone(), &data_dir),
             servers: Servers::new(supervisor.clone(), terms),
+            restarts: SessionRestarts::default(),
             private: Private::of(&data_dir),
             supervisor,
             timeout: Duration::from_secs(config.limits.handshake_seconds),

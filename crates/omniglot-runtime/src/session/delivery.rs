@@ -16,7 +16,7 @@ use omniglot_timeline::{Draft, Failure, Origin, SessionEnd, TurnEnd, inline_imag
 use super::configure::requested_of_state;
 use super::undelivered::Effect;
 use super::{Authored, IdempotencyKey, Posted, Queued, Session, TurnProcess};
-use crate::agent::session_start::{Opened, StartError};
+use crate::agent::session_start::{Opened, StartError, StartErrorKind};
 use crate::agent::{Agent, Sending};
 use crate::error::RuntimeError;
 use crate::process::Exit;
@@ -226,7 +226,11 @@ impl Session {
         open.carryover = Carryover::of(&fold.state);
         let requested = requested_of_state(&fold.state, fold.native_session_id.is_some());
         open.requested = if open.resume.is_some() { requested } else { requested.or(open.requested) };
-        self.opening = Some(Box::pin(self.spec.launcher.clone().open(self.spec.agent.clone(), open)));
+        self.opening = Some(Box::pin(self.spec.launcher.clone().open_again(
+            self.spec.no,
+            self.spec.agent.clone(),
+            open,
+        )));
     }
 
     pub(super) fn opened(&mut self, result: Result<Opened, StartError>) {
@@ -249,10 +253,14 @@ impl Session {
     /// The agent did not start: the message that wanted it still gets a whole turn.
     fn never_sent(&mut self, mut start_error: StartError) {
         tracing::warn!(session = %self.spec.id, why = start_error.failure().message, "an agent did not start");
+        if let StartErrorKind::Exited { .. } | StartErrorKind::Silent { .. } = start_error.why {
+            self.process_died(&start_error.failure().message);
+        }
         let timeline = &mut self.timeline;
         self.step.with(|stamp, out| timeline.reopen(stamp, out));
         self.absorb_early(std::mem::take(&mut start_error.early).without_refusals());
         self.fail_next(start_error.failure());
+        self.turns_before = self.timeline.fold().turns;
     }
 
     /// The first message that waits cannot be sent: it gets a whole turn all the same.
@@ -304,12 +312,29 @@ impl Session {
         } else {
             let message = format!("the agent's process {exit}");
             tracing::warn!(session = %self.spec.id, agent = self.spec.agent, %exit, "an agent died");
+            self.process_died(&message);
+            let timeline = &mut self.timeline;
             let stderr = (stderr.head.is_some()).then_some(stderr);
             let end = SessionEnd::Crashed { message, exit_code: exit.code, stderr };
             self.step.with(|stamp, out| timeline.end_session(end, stamp, out));
         }
         self.turn_process = TurnProcess::default();
         self.forget_run();
+    }
+
+    /// Makes the next start of a process that the session has for itself wait, unless this one has ended a turn.
+    fn process_died(&mut self, why: &str) {
+        if !matches!(self.spec.lifetime(), Some(Lifetime::Session)) {
+            return;
+        }
+        let fold = self.timeline.fold();
+        let ended = fold.turns - u64::from(fold.open_turn.is_some());
+        let restarts = &self.spec.launcher.restarts;
+        if ended > self.turns_before {
+            restarts.worked(self.spec.no);
+        }
+        restarts.died(self.spec.no, why);
+        self.turns_before = fold.turns;
     }
 
     /// Makes the Timeline forget a process that is gone.

@@ -16,10 +16,10 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use super::restart_policy::RestartPolicy;
 use super::{Terms, lock};
 use crate::agent::early::EarlyLines;
 use crate::agent::http;
+use crate::agent::restart_policy::RestartPolicy;
 use crate::agent::session_start::StartErrorKind;
 use crate::process::handle::{BusyFlag, ServerLease};
 use crate::process::lines::Line;

@@ -1,9 +1,12 @@
-//! How often a shared server was started and how it ended: whether to start it again, and what to tell.
+//! How often a server, or the process of a session, was started and how it ended: whether to start it again, and what
+//! to tell.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use omniglot_schema::{ServerStatus, ServerStatusInfo};
+use omniglot_store::SessionNo;
 use tokio::time::Instant;
 
 use crate::agent::session_start::StartErrorKind;
@@ -16,7 +19,7 @@ const WITHIN: Duration = Duration::from_secs(10 * 60);
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
 #[derive(Debug, Default)]
-pub(super) struct RestartPolicy {
+pub(crate) struct RestartPolicy {
     started: u64,
     running_since: Option<Instant>,
     /// When it died unexpectedly, or did not start.
@@ -28,12 +31,12 @@ pub(super) struct RestartPolicy {
 
 impl RestartPolicy {
     /// How long to wait before the next start, or why there is none.
-    pub(super) fn pause(&mut self) -> Result<Duration, String> {
+    pub(crate) fn pause(&mut self, what: &str) -> Result<Duration, String> {
         self.forget();
         if self.deaths.len() >= DEATHS {
             let last = self.last_error.as_deref().unwrap_or("no reason given");
             return Err(format!(
-                "its server ended {DEATHS} times within 10 minutes and is not started again for now; the last time: {last}"
+                "{what} ended {DEATHS} times within 10 minutes and is not started again for now; the last time: {last}"
             ));
         }
         let doublings = u32::try_from(self.deaths.len()).unwrap_or(u32::MAX);
@@ -48,25 +51,25 @@ impl RestartPolicy {
     }
 
     /// Whether a later start has to know of it.
-    pub(super) fn is_of_use(&mut self) -> bool {
+    pub(crate) fn is_of_use(&mut self) -> bool {
         self.forget();
         self.running_since.is_some() || !self.deaths.is_empty()
     }
 
-    pub(super) fn started(&mut self) {
+    pub(crate) fn started(&mut self) {
         self.started += 1;
         self.is_dead = false;
         self.running_since = Some(Instant::now());
     }
 
-    pub(super) fn ended(&mut self) {
+    pub(crate) fn ended(&mut self) {
         self.is_dead = false;
         self.running_since = None;
     }
 
     /// A program that is not there, or says no, has not died: the next try tells the same reason, or works
     /// because somebody has installed it.
-    pub(super) fn not_started(&mut self, why: &StartErrorKind) {
+    pub(crate) fn not_started(&mut self, why: &StartErrorKind) {
         let told = why.tell().0;
         match why {
             StartErrorKind::Spawn(_) | StartErrorKind::Refused(_) | StartErrorKind::Unknown(_) => {
@@ -78,14 +81,14 @@ impl RestartPolicy {
         }
     }
 
-    pub(super) fn failed(&mut self, why: &str) {
+    pub(crate) fn failed(&mut self, why: &str) {
         self.is_dead = true;
         self.running_since = None;
         self.deaths.push_back(Instant::now());
         self.last_error = Some(why.to_owned());
     }
 
-    pub(super) fn status(&self) -> ServerStatusInfo {
+    pub(crate) fn status(&self) -> ServerStatusInfo {
         let uptime = self.running_since.map(|since| since.elapsed());
         let status = match (uptime, self.deaths.back()) {
             (Some(_), _) => ServerStatus::Running,
@@ -102,6 +105,33 @@ impl RestartPolicy {
     }
 }
 
+/// The deaths of the processes that sessions have for themselves. A turn that ends makes them forgotten.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SessionRestarts {
+    policies: Arc<Mutex<HashMap<SessionNo, RestartPolicy>>>,
+}
+
+impl SessionRestarts {
+    pub(crate) fn pause(&self, session: SessionNo) -> Result<Duration, String> {
+        self.lock().get_mut(&session).map_or(Ok(Duration::ZERO), |policy| policy.pause("its process"))
+    }
+
+    pub(crate) fn died(&self, session: SessionNo, why: &str) {
+        let mut policies = self.lock();
+        policies.retain(|_, policy| policy.is_of_use());
+        policies.entry(session).or_default().failed(why);
+    }
+
+    pub(crate) fn worked(&self, session: SessionNo) {
+        self.lock().remove(&session);
+    }
+
+    /// Locks also after a panic: every change is whole.
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionNo, RestartPolicy>> {
+        self.policies.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,14 +142,14 @@ mod tests {
         let mut restarts = RestartPolicy::default();
         let mut pauses = Vec::new();
         for _ in 0..DEATHS {
-            pauses.push(restarts.pause().unwrap());
+            pauses.push(restarts.pause("its server").unwrap());
             restarts.failed("it exited with code 7");
         }
         assert!(pauses.is_sorted() && pauses.last() > pauses.first());
-        assert!(restarts.pause().unwrap_err().contains("code 7"));
+        assert!(restarts.pause("its server").unwrap_err().contains("code 7"));
         assert_eq!(restarts.status().status, ServerStatus::Error);
         tokio::time::advance(WITHIN + Duration::from_secs(1)).await;
-        assert_eq!(restarts.pause(), Ok(Duration::ZERO));
+        assert_eq!(restarts.pause("its server"), Ok(Duration::ZERO));
     }
 
     #[test]
@@ -128,7 +158,7 @@ mod tests {
         let missing = SpawnError::NotFound { program: "codex".to_owned() };
         let why = StartErrorKind::Spawn(missing);
         for _ in 0..=DEATHS {
-            assert_eq!(restarts.pause(), Ok(Duration::ZERO));
+            assert_eq!(restarts.pause("its server"), Ok(Duration::ZERO));
             restarts.not_started(&why);
         }
         let status = restarts.status();
@@ -157,5 +187,24 @@ mod tests {
         let status = restarts.status();
         assert_eq!((status.status, status.uptime_ms), (ServerStatus::Running, Some(1500)));
         assert_eq!(status.restart_count, 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_process_of_a_session_is_started_again_after_growing_pauses_until_it_is_left_alone() {
+        let (one, other) = (SessionNo(1), SessionNo(2));
+        let restarts = SessionRestarts::default();
+        let mut pauses = Vec::new();
+        for _ in 0..DEATHS {
+            pauses.push(restarts.pause(one).unwrap());
+            restarts.died(one, "it crashed");
+        }
+        assert!(pauses.is_sorted() && pauses.last() > pauses.first(), "{pauses:?}");
+        assert!(restarts.pause(one).unwrap_err().contains("it crashed"));
+        assert_eq!(restarts.pause(other), Ok(Duration::ZERO));
+        tokio::time::advance(WITHIN + Duration::from_secs(1)).await;
+        restarts.died(other, "it crashed");
+        assert_eq!(restarts.lock().len(), 1, "what is over is not kept");
+        restarts.worked(other);
+        assert_eq!(restarts.pause(other), Ok(Duration::ZERO));
     }
 }
