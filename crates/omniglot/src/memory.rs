@@ -26,7 +26,7 @@ pub(crate) async fn keep_small() {
 
 #[derive(Debug, Default)]
 struct Watch {
-    /// What was resident after the last burst, or at the least since.
+    /// The resident memory after the last burst, or the least since.
     floor: Option<u64>,
     last: u64,
 }

@@ -77,7 +77,7 @@ async fn the_audit_only_grows_and_is_read_from_a_number_or_a_time() {
     assert!(faults(dir.path()).is_empty());
 }
 
-/// Whoever owns the file can take the triggers away.
+/// An owner of the file can take the triggers away.
 #[tokio::test]
 async fn rows_that_are_missing_in_the_audit_or_were_changed_are_found() {
     let dir = tempfile::tempdir().unwrap();

@@ -110,13 +110,13 @@ async fn a_client_of_acp_lends_its_files_only_with_the_scope_drive() {
     let offer = json!({ "protocolVersion": 1, "clientCapabilities": { "fs": { "readTextFile": true } } });
     let load = json!({ "sessionId": "s", "cwd": daemon.work(), "mcpServers": [] });
     let mut answerer = Holder::of(&daemon, &wanted("answerer", Scope::Answer)).await;
-    for lender in [&mut answerer, &mut Holder::of(&daemon, &wanted("driver", Scope::Drive)).await] {
-        lender.acp("initialize", offer.clone()).await;
-        lender.acp("session/load", load.clone()).await;
-        let may_drive = lender.token.info.scope == Scope::Drive;
+    for holder in [&mut answerer, &mut Holder::of(&daemon, &wanted("driver", Scope::Drive)).await] {
+        holder.acp("initialize", offer.clone()).await;
+        holder.acp("session/load", load.clone()).await;
+        let may_drive = holder.token.info.scope == Scope::Drive;
         let lending = async {
             if may_drive {
-                lend(lender, "of the client").await;
+                lend(holder, "of the client").await;
             }
         };
         let (turn, ()) = tokio::join!(owner.turn("[[fs]]", PermissionReply::Once), lending);
