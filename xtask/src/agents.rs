@@ -193,6 +193,26 @@ const AGENTS: &[Agent] = &[
         inner: None,
     },
     Agent {
+        // Makes the wheel of `sdk/python`.
+        name: "hatchling",
+        packages: &["hatchling==1.33.0"],
+        bundle: None,
+        program: python::PYTHON,
+        runs_on: RunsOn::OurPython,
+        version: "1.33.0",
+        inner: None,
+    },
+    Agent {
+        // Compiles and links static programs for any machine, with a C compiler of its own.
+        name: "zigbuild",
+        packages: &["cargo-zigbuild==0.24.0", "ziglang==0.17.0"],
+        bundle: None,
+        program: python::PYTHON,
+        runs_on: RunsOn::OurPython,
+        version: "0.24.0",
+        inner: None,
+    },
+    Agent {
         name: "acpx",
         packages: &["acpx@0.19.1"],
         bundle: None,

@@ -1,4 +1,4 @@
-//! The project's chores as one program: `cargo xtask test|fuzz|soak|bench|openapi|events|sdk|ui|matrix|agents|drift|programs`.
+//! The project's chores as one program: `cargo xtask test|fuzz|soak|bench|openapi|events|sdk|ui|matrix|agents|drift|programs|dist`.
 //!
 //! Only the command line is read here; each chore is a module. Everything runs in the root of the
 //! repository, needs no terminal and ends with a non-zero code when something is wrong.
@@ -6,6 +6,7 @@
 
 mod agents;
 mod bench;
+mod dist;
 mod drift;
 mod events;
 mod fuzz;
@@ -64,6 +65,8 @@ enum Chore {
     /// Install the newest published versions of the tested agents beside the pinned ones (needs npm), run the tests of
     /// both, and print where they differ.
     Drift(drift::Args),
+    /// Build the packages that are published, below target/dist: the program for Linux, npm packages, wheel, image.
+    Dist(dist::Args),
     /// Find the programs of the machine that tests drive clients with, or install them.
     Programs,
 }
@@ -82,6 +85,7 @@ fn main() -> ExitCode {
         Chore::Matrix(args) => matrix::run(&args),
         Chore::Agents { names } => agents::run(&names),
         Chore::Drift(args) => drift::run(&args),
+        Chore::Dist(args) => dist::run(&args),
         Chore::Programs => programs::run(),
     });
     match done {

@@ -25,7 +25,7 @@ pub(crate) struct Args {
 
 const SOURCE: &str = "ui";
 const DIST: &str = "ui/dist";
-const PACKAGES: &str = ".agents/ui";
+pub(crate) const PACKAGES: &str = ".agents/ui";
 const COMPILER: &str = "typescript/bin/tsc";
 const BUNDLER: &str = "esbuild/bin/esbuild";
 /// Everything that a browser loads, in gzip.
@@ -72,7 +72,7 @@ fn build() -> anyhow::Result<Files> {
 }
 
 /// Installs the packages that the lock file names, unless they are there.
-fn install() -> anyhow::Result<()> {
+pub(crate) fn install() -> anyhow::Result<()> {
     let lock = fs::read(format!("{SOURCE}/package-lock.json")).context("ui/package-lock.json")?;
     let installed = format!("{PACKAGES}/installed.json");
     // Whoever runs npm in ui/ empties the folder that the link leads to.
