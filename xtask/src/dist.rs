@@ -130,6 +130,13 @@ fn copy(from: &Path, to: &Path, mode: u32) -> anyhow::Result<()> {
     Ok(fs::set_permissions(to, fs::Permissions::from_mode(mode))?)
 }
 
+/// Copies the README of an SDK; what it links to in the repository is not in a package.
+fn copy_readme(folder: &str, to: &Path) -> anyhow::Result<()> {
+    let text = fs::read_to_string(Path::new(folder).join("README.md"))?;
+    let repository = concat!("](", env!("CARGO_PKG_REPOSITORY"), "/blob/main/");
+    Ok(fs::write(to.join("README.md"), text.replace("](../../", repository))?)
+}
+
 /// Runs a line without a word; returns its output, which is the error when it fails.
 fn quietly(line: &Line) -> anyhow::Result<String> {
     let (success, output) = line.capture()?;

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
 use super::program::Arch;
-use super::{LICENSE, THIRD_PARTY, VERSION, copy, quietly};
+use super::{LICENSE, THIRD_PARTY, VERSION, copy, copy_readme, quietly};
 use crate::agents;
 use crate::shell::Line;
 
@@ -78,7 +78,7 @@ fn pack_sdk(out: &Path) -> anyhow::Result<()> {
         let words = format!("{} {compiler} -p {SDK} --outDir {} {switches}", node.display(), dist.display());
         quietly(&Line::new(&words))?;
     }
-    copy(&Path::new(SDK).join("README.md"), &folder.path().join("README.md"), 0o644)?;
+    copy_readme(SDK, folder.path())?;
     // Who installs the package builds nothing.
     package.remove("scripts");
     package.remove("devDependencies");

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use tempfile::TempDir;
 
-use super::{LICENSE, VERSION, copy, quietly};
+use super::{LICENSE, VERSION, copy, copy_readme, quietly};
 use crate::agents;
 use crate::shell::Line;
 
@@ -26,9 +26,8 @@ pub(super) fn pack(out: &Path) -> anyhow::Result<()> {
         bail!("{SDK}/pyproject.toml has another version than {VERSION}");
     }
     let folder = TempDir::new()?;
-    for file in ["pyproject.toml", "README.md"] {
-        copy(&Path::new(SDK).join(file), &folder.path().join(file), 0o644)?;
-    }
+    copy(&Path::new(SDK).join("pyproject.toml"), &folder.path().join("pyproject.toml"), 0o644)?;
+    copy_readme(SDK, folder.path())?;
     copy(Path::new(LICENSE), &folder.path().join(LICENSE), 0o644)?;
     for entry in fs::read_dir(format!("{SDK}/omniglot_sdk"))? {
         let path = entry?.path();

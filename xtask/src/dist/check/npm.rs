@@ -34,6 +34,7 @@ pub(super) fn check(packages: &Packages) -> anyhow::Result<String> {
     expect(&succeed(home.command(&program).arg("--version"))?, &[VERSION])?;
     home.try_first_command(home.command(&program))?;
     exit_code(&home, home.command(&program))?;
+    signal(&home, home.command(&program))?;
     other_platform(&home, &prefix.join("lib/node_modules/@omniglot/cli/bin/omniglot.js"))?;
     Ok("installed from the tarballs; other platforms are told which there are".to_owned())
 }
@@ -42,6 +43,24 @@ pub(super) fn check(packages: &Packages) -> anyhow::Result<String> {
 fn exit_code(home: &Home, mut program: Command) -> anyhow::Result<()> {
     let status = program.arg("no-such-command").current_dir(home.path()).output()?.status;
     if status.code() == Some(2) { Ok(()) } else { bail!("the launcher ended with {status}") }
+}
+
+/// A signal to the launcher stops the program behind it, which says by its exit code that it has stopped in order.
+fn signal(home: &Home, mut program: Command) -> anyhow::Result<()> {
+    program.args(["serve", "--listen", "127.0.0.1:0"]).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut launcher = program.spawn()?;
+    let mut line = String::new();
+    let mut stdout = BufReader::new(launcher.stdout.take().context("its stdout")?);
+    stdout.read_line(&mut line)?;
+    if !line.contains("listening on") {
+        launcher.kill()?;
+        bail!("the daemon does not begin with its address: {line}");
+    }
+    succeed(home.command("kill").args(["-TERM", &launcher.id().to_string()]))?;
+    // The daemon has the same pipe: its end is the end of both.
+    std::io::copy(&mut stdout, &mut std::io::sink())?;
+    let status = launcher.wait()?;
+    if status.success() { Ok(()) } else { bail!("after SIGTERM the launcher ended with {status}") }
 }
 
 fn other_platform(home: &Home, launcher: &std::path::Path) -> anyhow::Result<()> {
