@@ -111,7 +111,7 @@ async fn settled(session: &SessionDriver, acknowledged: &[String]) -> anyhow::Re
     bail!("{}: a message has no turn, or a turn has no end", session.id)
 }
 
-async fn log_of(session: &SessionDriver) -> anyhow::Result<Vec<String>> {
+pub(crate) async fn log_of(session: &SessionDriver) -> anyhow::Result<Vec<String>> {
     let (mut log, mut offset) = (vec![], 0);
     loop {
         let query = EventsQuery { offset, limit: Some(5_000), ..EventsQuery::default() };

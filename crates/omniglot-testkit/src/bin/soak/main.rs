@@ -74,7 +74,7 @@ async fn main() -> anyhow::Result<()> {
             let seen =
                 tokio::time::timeout(LAST_EVENTS, reader).await.context("a reader waits for ever")??;
             totals.cuts += seen.cuts;
-            reader::compare(&session.id, &seen, &log)?;
+            reader::compare(&session.id, &seen, &load::log_of(&session).await?, log.len())?;
         }
         totals.turns += messages;
         totals.events += log.len();
