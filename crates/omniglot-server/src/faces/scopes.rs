@@ -306,8 +306,11 @@ mod tests {
         assert_eq!(listed.difference(&routes).collect::<Vec<_>>(), Vec::<&String>::new(), "not served");
     }
 
-    /// Each row of docs/SECURITY.md by its words, with the beginnings of the routes that these words mean.
-    const WORDS: &[(Scope, &[(&str, &[&str])])] = &[
+    /// Words of docs/SECURITY.md, and the beginnings of the routes that they mean.
+    type Meaning = (&'static str, &'static [&'static str]);
+
+    /// Each row of docs/SECURITY.md by its words.
+    const WORDS: &[(Scope, &[Meaning])] = &[
         (Scope::Read, &[("look at sessions, events, blobs and agents", &["GET /"])]),
         (
             Scope::Answer,
