@@ -13,9 +13,6 @@ const OPEN: &[&str] = &["GET /v1/health", "GET /readyz"];
 /// A client of these routes asks for other things by the messages that it sends; the face itself decides about them.
 const CARRIES_MESSAGES: [&str; 2] = ["POST /v1/acp/{server_id}", "POST /v1/acp"];
 
-/// The web page colours a project by it; nothing is kept.
-const COLOUR: &str = "PATCH /opencode/project/{id}";
-
 /// Who opens a terminal may type into it.
 const TERMINAL: &str = "GET /v1/processes/{process_id}/terminal/ws";
 
@@ -62,7 +59,6 @@ const SCOPES: &[(Scope, &[&str])] = &[
             "GET /opencode/project",
             "GET /opencode/project/current",
             "GET /opencode/project/{id}/directories",
-            COLOUR,
             "GET /opencode/vcs",
             "GET /opencode/lsp",
             "GET /opencode/formatter",
@@ -188,8 +184,7 @@ pub(crate) fn needs(method: &Method, uri: &Uri) -> Option<Needs> {
     }
     let rows = SCOPES.iter().find_map(|(scope, routes)| Some((*scope, routes.iter().find(is_this)?)));
     let (scope, route) = rows?;
-    let changes_nothing =
-        (method == Method::GET && *route != TERMINAL) || CARRIES_MESSAGES.contains(route) || *route == COLOUR;
+    let changes_nothing = (method == Method::GET && *route != TERMINAL) || CARRIES_MESSAGES.contains(route);
     let audited = if changes_nothing { Audited::No } else { Audited::Yes };
     Some(Needs {
         scope: Some(scope),
@@ -436,7 +431,6 @@ mod tests {
         assert_eq!(of("POST", "/opencode/session/ses_x/abort"), (true, Some("x".into())));
         assert_eq!(of("POST", "/v1/acp/c"), (false, None));
         assert_eq!(of("POST", "/v1/acp"), (false, None));
-        assert_eq!(of("PATCH", "/opencode/project/a"), (false, None));
         assert_eq!(of("DELETE", "/v1/acp"), (true, None));
         assert_eq!(of("PUT", "/v1/fs/file?path=a&session_id=a%3Ab"), (true, Some("a:b".into())));
         assert_eq!(of("DELETE", "/v1/fs/entry?sessionId=a&path=b"), (true, Some("a".into())));

@@ -2,7 +2,7 @@
 
 use omniglot_testkit::daemon::Setup;
 use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::support::{Face, daemon, encoded};
 
@@ -51,20 +51,6 @@ async fn the_directory_is_named_in_three_ways() {
     assert_eq!(face.get("/vcs").await["branch"], "topic");
     let project = face.get("/project/current").await;
     assert_eq!(project["worktree"], other.to_str().unwrap());
-}
-
-/// The web page colours every project that it opens, and shows an error when that is refused.
-#[tokio::test]
-async fn a_project_takes_a_colour_and_no_name() {
-    let daemon = daemon();
-    let face = Face::of(&daemon);
-    let id = face.get("/project/current").await["id"].as_str().unwrap().to_owned();
-    let path = format!("/project/{id}");
-    let change = json!({ "icon": { "color": "mint" }, "name": "", "commands": { "start": "" } });
-    let project: Value = face.ask(Method::PATCH, &path, Some(change)).await.json().await.unwrap();
-    assert_eq!((&project["id"], &project["icon"]["color"]), (&json!(id), &json!("mint")));
-    let (status, message) = face.refused(Method::PATCH, &path, Some(json!({ "name": "shop" }))).await;
-    assert!(status == 400 && message.contains("folder"), "{status} {message}");
 }
 
 #[tokio::test]

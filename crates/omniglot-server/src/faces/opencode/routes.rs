@@ -24,7 +24,7 @@ mod shell;
 use axum::Router;
 use axum::extract::{FromRequestParts, Path, Request};
 use axum::middleware::from_fn_with_state;
-use axum::routing::{get, patch, post};
+use axum::routing::{get, post};
 use http::request::Parts;
 use http::{Method, StatusCode, Uri};
 use omniglot_schema::{ErrorType, SessionId};
@@ -83,7 +83,6 @@ fn server_table() -> Router<Unscoped<Face>> {
         .route("/path", get(projects::path))
         .route("/project", get(projects::all))
         .route("/project/current", get(projects::current))
-        .route("/project/{id}", patch(projects::change))
         .route("/project/{id}/directories", get(projects::directories))
         .route("/vcs", get(projects::vcs))
         .route("/lsp", get(server::empty_list))

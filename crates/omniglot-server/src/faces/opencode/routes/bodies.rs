@@ -33,19 +33,6 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
     serde_path_to_error::deserialize(&mut json).map_err(|error| Refusal::invalid(format!("body: {error}")))
 }
 
-/// `PATCH /project/{id}`.
-#[derive(Debug, Default, Deserialize)]
-pub(crate) struct ProjectChange {
-    pub(crate) name: Option<String>,
-    pub(crate) icon: Option<serde_json::Value>,
-    pub(crate) commands: Option<ProjectCommands>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(crate) struct ProjectCommands {
-    pub(crate) start: Option<String>,
-}
-
 /// `POST /session`.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct NewSession {

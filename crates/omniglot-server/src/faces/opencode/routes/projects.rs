@@ -4,10 +4,8 @@ use std::collections::BTreeMap;
 
 use axum::Json;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::faces::opencode::Face;
-use crate::faces::opencode::routes::bodies::{OptionalBody, ProjectChange};
 use crate::faces::opencode::routes::directory::Directory;
 use crate::faces::opencode::routes::refusal::Refusal;
 use crate::faces::opencode::state::project_info::ProjectInfo;
@@ -36,8 +34,6 @@ pub(crate) struct Project {
     worktree: String,
     time: ProjectTime,
     sandboxes: [(); 0],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    icon: Option<Value>,
 }
 
 #[derive(Serialize)]
@@ -65,22 +61,7 @@ pub(crate) async fn all(face: Face) -> Result<Json<Vec<Project>>, Refusal> {
 }
 
 fn project(place: ProjectInfo, time: ProjectTime) -> Project {
-    Project { id: place.project, worktree: place.worktree, time, sandboxes: [], icon: None }
-}
-
-/// Answers the web page, which gives every project that it opens a colour: the page keeps it for its tab, and nothing is
-/// kept here. A name or a command would be lost, so it is refused.
-pub(crate) async fn change(
-    face: Face,
-    directory: Directory,
-    OptionalBody(change): OptionalBody<ProjectChange>,
-) -> Result<Json<Project>, Refusal> {
-    let start = change.commands.and_then(|commands| commands.start);
-    if change.name.is_some_and(|name| !name.is_empty()) || start.is_some_and(|start| !start.is_empty()) {
-        return Err(Refusal::invalid("a project is named after its folder here, and has no start command"));
-    }
-    let Json(project) = current(face, directory).await;
-    Ok(Json(Project { icon: change.icon, ..project }))
+    Project { id: place.project, worktree: place.worktree, time, sandboxes: [] }
 }
 
 #[derive(Serialize)]
