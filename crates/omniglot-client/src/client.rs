@@ -7,7 +7,8 @@ use futures_util::TryStream;
 use omniglot_schema::{
     AgentCheck, AgentInstallRequest, AgentInstallResponse, AgentListResponse, AgentModelsResponse,
     AgentModesResponse, AuditResponse, CancelRequest, CreateSessionRequest, CreateSessionResponse,
-    CreateTokenRequest, CreatedToken, DaemonStatus, Delivered, EventsResponse, ForkRequest, HealthResponse,
+    CreateTokenRequest, CreatedToken, DaemonStatus, DeadLettersResponse, Delivered, EventsResponse,
+    ForkRequest, HealthResponse, HookInfo, HookListResponse, HookRetryResponse, HookTestResponse,
     ImportResponse, Label, MessageId, MessageRequest, PermissionReplyRequest, ProblemDetails,
     QuestionReplyRequest, QueueOnCancel, RevertRequest, RevertResponse, SearchResponse, SessionDetail,
     SessionId, SessionInfo, SessionListResponse, SessionPatch, TokenInfo, TokenListResponse, TurnId,
@@ -175,6 +176,28 @@ impl Client {
     pub async fn audit(&self, after: u64, since: Option<i64>) -> Result<AuditResponse, ClientError> {
         let query = [("after", Some(after.to_string())), ("since", since.map(|since| since.to_string()))];
         read(self.request(Method::GET, &["v1", "audit"], &query).send().await?).await
+    }
+
+    /// Returns all hooks, in the order of the configuration.
+    pub async fn hooks(&self) -> Result<Vec<HookInfo>, ClientError> {
+        let response = self.get(&["v1", "hooks"]).send().await?;
+        Ok(read::<HookListResponse>(response).await?.hooks)
+    }
+
+    /// Returns the dead letters of a hook.
+    pub async fn dead_letters(&self, hook: &str) -> Result<DeadLettersResponse, ClientError> {
+        read(self.get(&["v1", "hooks", hook, "dead"]).send().await?).await
+    }
+
+    /// Sends dead letters of a hook again, all or the one of this id.
+    pub async fn retry_hook(&self, hook: &str, id: Option<&str>) -> Result<HookRetryResponse, ClientError> {
+        let query = [("id", id.map(str::to_owned))];
+        read(self.request(Method::POST, &["v1", "hooks", hook, "retry"], &query).send().await?).await
+    }
+
+    /// Calls a hook at once and returns what became of it.
+    pub async fn test_hook(&self, hook: &str) -> Result<HookTestResponse, ClientError> {
+        read(self.request(Method::POST, &["v1", "hooks", hook, "test"], &[]).send().await?).await
     }
 
     pub async fn create(

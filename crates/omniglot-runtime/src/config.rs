@@ -6,6 +6,7 @@
 
 mod fault;
 mod file;
+mod hooks;
 mod listen;
 mod units;
 
@@ -21,6 +22,7 @@ use serde::Deserialize;
 
 use fault::Fault;
 use file::File;
+pub use hooks::{HookConfig, HookEvents, HookFormat, HookSecret};
 pub use listen::Listen;
 
 /// The name of the agent that is part of this program; `[agents.mock]` replaces it.
@@ -54,6 +56,9 @@ pub struct Config {
     pub limits: Limits,
     pub retention: Retention,
     pub processes: Processes,
+    /// The address by which people reach the daemon, without a slash at its end.
+    pub public_url: Option<String>,
+    pub hooks: Vec<HookConfig>,
 }
 
 /// The files of a daemon that speaks TLS, in PEM; absolute paths, or relative to where the daemon is started.
@@ -139,6 +144,15 @@ pub struct Limits {
     /// How long a command may wait until its effect is in the log.
     #[serde(deserialize_with = "units::positive")]
     pub commit_seconds: u64,
+    /// How many calls of one hook may wait; the oldest become dead letters.
+    #[serde(deserialize_with = "units::positive")]
+    pub hook_queue: u64,
+    /// How long a receiver of a hook may take to answer.
+    #[serde(deserialize_with = "units::positive")]
+    pub hook_seconds: u64,
+    /// For how long a call is tried again before it is a dead letter.
+    #[serde(deserialize_with = "units::positive")]
+    pub hook_retry_hours: u64,
 }
 
 impl Limits {
@@ -168,6 +182,9 @@ impl Default for Limits {
             unauthenticated_connections: 256,
             acp_clients: 1000,
             commit_seconds: 20,
+            hook_queue: 10_000,
+            hook_seconds: 15,
+            hook_retry_hours: 24,
         }
     }
 }

@@ -10,6 +10,7 @@ use omniglot_runtime::{Caller, Hub, RuntimeError};
 use omniglot_schema::{ErrorType, Scope};
 use tokio_util::sync::CancellationToken;
 
+use crate::hooks::Hooks;
 use crate::http::metrics::HttpMetrics;
 use crate::http::problem::Problem;
 
@@ -20,6 +21,7 @@ pub(crate) struct App {
     pub(crate) hub: Hub,
     pub(crate) limits: Limits,
     pub(crate) http: Arc<HttpMetrics>,
+    pub(crate) hooks: Hooks,
     pub(crate) started: Timestamp,
     /// Ends every event stream when the server stops.
     pub(crate) stop: CancellationToken,

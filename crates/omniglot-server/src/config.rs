@@ -9,6 +9,7 @@ use omniglot_runtime::config::Listen;
 use subtle::ConstantTimeEq as _;
 
 use crate::admission::ConnectionLimits;
+use crate::hooks::Hooks;
 use crate::http::allow::{AllowedHost, AllowedOrigin};
 use crate::listen::Tls;
 
@@ -36,6 +37,8 @@ pub struct ServerConfig {
     pub connections: ConnectionLimits,
     /// How many ACP clients are remembered.
     pub acp_clients: usize,
+    /// The hooks that clients may look at.
+    pub hooks: Hooks,
 }
 
 impl ServerConfig {
@@ -53,6 +56,7 @@ impl ServerConfig {
             heartbeat: Duration::from_secs(10),
             connections: ConnectionLimits::default(),
             acp_clients: 1000,
+            hooks: Hooks::default(),
         }
     }
 }

@@ -8,11 +8,13 @@ mod app;
 mod config;
 mod description;
 pub mod faces;
+mod hooks;
 mod http;
 mod listen;
 
 pub use admission::ConnectionLimits;
 pub use config::{ServerConfig, Token};
 pub use faces::openapi;
+pub use hooks::{HookError, HookSettings, Hooks};
 pub use http::allow::{AllowedHost, AllowedOrigin, NeverMatches};
 pub use listen::{ServeError, Server, SocketError, Tls, TlsError};

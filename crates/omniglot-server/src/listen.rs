@@ -116,7 +116,8 @@ impl Server {
         let limits = Limits { max_body, stall, heartbeat, acp_clients };
         let http = Arc::new(HttpMetrics::default());
         let (started, ends) = (jiff::Timestamp::now(), stop.streams.clone());
-        let app = App { hub, limits, http: http.clone(), started, stop: ends };
+        let hooks = config.hooks.clone();
+        let app = App { hub, limits, http: http.clone(), hooks, started, stop: ends };
         let tokens = Arc::new(app.hub.clone());
         let (router, screen) = faces::router(&app);
         let access = Access::new(&config, &at, faces::ACCESS, faces::needs, tokens);

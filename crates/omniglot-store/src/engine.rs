@@ -13,8 +13,8 @@ use crate::metrics::Census;
 use crate::pack::Pack;
 use crate::retention::{EndedSession, PackFacts};
 use crate::types::{
-    AuditQuery, Batch, Blob, ConfigKey, Found, ListFilter, NewSession, Page, QueuedRow, ReadQuery, Receipt,
-    SearchQuery, SessionNo, SessionRecord, StoreError, StoredFrame, TokenRecord,
+    AuditQuery, Batch, Blob, ConfigKey, Found, HookRow, ListFilter, NewSession, Page, QueuedRow, ReadQuery,
+    Receipt, SearchQuery, SessionNo, SessionRecord, StoreError, StoredFrame, StoredHookRow, TokenRecord,
 };
 use crate::words::Words;
 
@@ -46,6 +46,8 @@ pub(crate) enum Change {
         value: Option<String>,
     },
     Audit(Box<AuditCall>),
+    /// Rows of hooks, all of them or none.
+    Hooks(Vec<HookRow>),
 }
 
 /// A new session and the data that the store adds to it.
@@ -143,6 +145,8 @@ pub(crate) trait Engine: Send + Sync + 'static {
     fn tokens(&self) -> Result<Vec<TokenRecord>, StoreError>;
     /// Returns the names and values that are configured for a directory, by name.
     fn directory_config(&self, directory: &str, kind: &str) -> Result<Vec<(String, String)>, StoreError>;
+    /// Returns the rows of this kind that hooks have kept, by hook and name.
+    fn hook_rows(&self, kind: &str) -> Result<Vec<StoredHookRow>, StoreError>;
     fn audit(&self, query: &AuditQuery) -> Result<Vec<AuditEntry>, StoreError>;
 
     /// Returns where the numbers of all commits begin and end.
@@ -177,6 +181,9 @@ impl Change {
                 events(&c.new.events) + blobs(&c.new.blobs) + texts + ROW
             }
             Self::Config { value, .. } => value.as_ref().map_or(0, String::len) + ROW,
+            Self::Hooks(rows) => {
+                rows.iter().map(|row| row.value.as_ref().map_or(0, String::len) + ROW).sum::<usize>() + ROW
+            }
             Self::Delete(_) | Self::Trim { .. } | Self::Label { .. } | Self::Token(_) | Self::Audit(_) => ROW,
         }
     }
@@ -197,7 +204,8 @@ impl Change {
             Self::Create(_) | Self::Delete(_) | Self::Label { .. } | Self::Token(_) | Self::Config { .. } => {
                 true
             }
-            Self::Trim { .. } | Self::Audit(_) => false,
+            // A hook that has forgotten its last steps repeats them.
+            Self::Trim { .. } | Self::Audit(_) | Self::Hooks(_) => false,
         }
     }
 
@@ -216,7 +224,8 @@ impl Change {
             | Self::Label { .. }
             | Self::Token(_)
             | Self::Config { .. }
-            | Self::Audit(_) => None,
+            | Self::Audit(_)
+            | Self::Hooks(_) => None,
         }
     }
 

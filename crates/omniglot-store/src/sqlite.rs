@@ -12,6 +12,7 @@ mod commits;
 mod directory_config;
 mod events;
 mod frames;
+mod hooks;
 mod open;
 mod pending_deletes;
 mod pool;
@@ -41,7 +42,7 @@ use crate::metrics::Census;
 use crate::retention::{EndedSession, PackFacts};
 use crate::types::{
     AuditQuery, Blob, Found, ListFilter, Page, QueuedRow, ReadQuery, Receipt, SearchQuery, SessionNo,
-    SessionRecord, StoreError, StoredFrame, TokenRecord,
+    SessionRecord, StoreError, StoredFrame, StoredHookRow, TokenRecord,
 };
 use pool::Pool;
 use repack::Repack;
@@ -234,6 +235,10 @@ impl Engine for Sqlite {
 
     fn directory_config(&self, directory: &str, kind: &str) -> Result<Vec<(String, String)>, StoreError> {
         self.readers.with(|c| directory_config::list(c, directory, kind))
+    }
+
+    fn hook_rows(&self, kind: &str) -> Result<Vec<StoredHookRow>, StoreError> {
+        self.readers.with(|c| hooks::list(c, kind))
     }
 
     fn audit(&self, query: &AuditQuery) -> Result<Vec<AuditEntry>, StoreError> {

@@ -24,8 +24,8 @@ use crate::reads::Reads;
 use crate::sqlite::Sqlite;
 use crate::subscription::Subscription;
 use crate::types::{
-    AuditQuery, Batch, Blob, ConfigKey, Found, ListFilter, NewSession, Page, QueuedRow, ReadQuery, Receipt,
-    SearchQuery, SessionNo, SessionRecord, StoreError, StoredFrame, TokenRecord,
+    AuditQuery, Batch, Blob, ConfigKey, Found, HookRow, ListFilter, NewSession, Page, QueuedRow, ReadQuery,
+    Receipt, SearchQuery, SessionNo, SessionRecord, StoreError, StoredFrame, StoredHookRow, TokenRecord,
 };
 use crate::words;
 use crate::writer::{Answer, Fault, Op, StepClock, Writer, now_ms};
@@ -228,6 +228,11 @@ impl Store {
         self.change(Change::Config { key, value })
     }
 
+    /// Keeps rows of hooks, all of them or none; the answer arrives once they survive the death of this process.
+    pub fn keep_hook_rows(&self, rows: Vec<HookRow>) -> Receiver<()> {
+        self.change(Change::Hooks(rows))
+    }
+
     /// Adds an entry to the audit, with the present time. Never blocks, and need not be awaited.
     pub fn record_call(&self, call: AuditCall) -> Receiver<()> {
         self.change(Change::Audit(Box::new(call)))
@@ -345,6 +350,11 @@ impl Store {
     ) -> Result<Vec<(String, String)>, StoreError> {
         let directory = directory.to_owned();
         self.inner.reads.run(move |engine| engine.directory_config(&directory, kind)).await
+    }
+
+    /// Returns the rows of this kind that hooks have kept, by hook and name.
+    pub async fn hook_rows(&self, kind: &'static str) -> Result<Vec<StoredHookRow>, StoreError> {
+        self.inner.reads.run(move |engine| engine.hook_rows(kind)).await
     }
 
     /// Returns entries of the audit, oldest first, with all that were recorded before this call; only while the log

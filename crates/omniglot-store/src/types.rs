@@ -245,6 +245,23 @@ pub struct ConfigKey {
     pub name: String,
 }
 
+/// A row that a hook keeps; without a value it is removed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookRow {
+    pub kind: &'static str,
+    pub hook: String,
+    pub name: String,
+    pub value: Option<String>,
+}
+
+/// A row that a hook has kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredHookRow {
+    pub hook: String,
+    pub name: String,
+    pub value: String,
+}
+
 /// The filter of a read of events.
 #[derive(Debug, Clone)]
 pub struct ReadQuery {

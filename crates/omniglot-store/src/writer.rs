@@ -295,7 +295,8 @@ impl Thread {
                 | Change::Label { .. }
                 | Change::Token(_)
                 | Change::Config { .. }
-                | Change::Audit(_),
+                | Change::Audit(_)
+                | Change::Hooks(_),
                 _,
             ) => {}
         }

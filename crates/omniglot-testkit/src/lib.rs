@@ -23,3 +23,4 @@ pub mod skills;
 pub mod terminal;
 pub mod tls;
 pub mod validate;
+pub mod webhooks;

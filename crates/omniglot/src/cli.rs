@@ -4,6 +4,7 @@ mod agents;
 mod attach;
 mod config;
 mod daemon;
+mod hooks;
 mod opencode;
 mod run;
 mod sessions;
@@ -23,6 +24,7 @@ pub(crate) use agents::*;
 pub(crate) use attach::*;
 pub(crate) use config::*;
 pub(crate) use daemon::*;
+pub(crate) use hooks::*;
 pub(crate) use opencode::*;
 pub(crate) use run::*;
 pub(crate) use sessions::*;
@@ -67,6 +69,11 @@ pub(crate) enum Command {
     Tokens(TokensArgs),
     /// See who has changed what
     Audit(AuditArgs),
+    /// See how the calls of hooks go, and send dead letters again
+    #[command(alias = "hook")]
+    Hooks(HooksArgs),
+    /// Try whether the calls of hooks arrive
+    Notify(NotifyArgs),
     /// Start, stop or look at a daemon in the background
     Daemon(DaemonArgs),
     /// Drive any agent from OpenCode's terminal interface

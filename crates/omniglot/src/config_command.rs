@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use omniglot_agents::Registry;
 use omniglot_runtime::config::Config;
-use omniglot_server::{AllowedHost, AllowedOrigin};
+use omniglot_server::{AllowedHost, AllowedOrigin, HookSettings};
 use toml::{Table, Value};
 
 use crate::cli::{ConfigArgs, ConfigCheckArgs, ConfigCommand, DataDirArgs};
@@ -36,6 +36,7 @@ fn check(args: &ConfigCheckArgs) -> anyhow::Result<ExitCode> {
     let config = Config::load(&path, &Registry::default()).map_err(UsageError::because)?;
     check_access(&config)?;
     config.tls.as_ref().map(serve::load).transpose()?;
+    HookSettings::of(&config).map_err(UsageError::because)?;
     let agents = match config.agents.len() {
         0 => "no agents of its own".to_owned(),
         1 => "1 agent".to_owned(),
@@ -87,6 +88,9 @@ impl Shown<'_> {
         self.value(None, "default_agent", agent, variable(env::DEFAULT_AGENT));
         self.value(None, "sandbox", Some(config.sandbox.into()), variable(env::SANDBOX));
         self.value(None, "snapshots", Some((!config.no_snapshots).into()), None);
+        if let Some(url) = &config.public_url {
+            self.value(None, "public_url", Some(url.clone().into()), None);
+        }
         if let Some(tls) = &config.tls {
             self.lines.push("\n[tls]".into());
             for (key, path) in [("cert", &tls.cert), ("key", &tls.key)] {
@@ -102,6 +106,7 @@ impl Shown<'_> {
         self.lines.push("\n[processes]".into());
         self.value(Some("processes"), "enabled", Some(config.processes.enabled.into()), None);
         self.agents(config);
+        self.hooks(config);
         self.lines.join("\n") + "\n"
     }
 
@@ -138,6 +143,9 @@ impl Shown<'_> {
         count("database_bytes", limits.database_bytes);
         count("commit_seconds", Some(limits.commit_seconds));
         count("metadata_bytes", Some(limits.metadata_bytes as u64));
+        count("hook_queue", Some(limits.hook_queue));
+        count("hook_seconds", Some(limits.hook_seconds));
+        count("hook_retry_hours", Some(limits.hook_retry_hours));
     }
 
     fn retention(&mut self, config: &Config) {
@@ -164,6 +172,17 @@ impl Shown<'_> {
             if let Some(quirks) = &agent.quirks {
                 self.lines.push(format!("quirks = {}", Value::from(quirks.clone())));
             }
+        }
+    }
+
+    /// Secrets are hidden, and so is all of an address but its host.
+    fn hooks(&mut self, config: &Config) {
+        for hook in &config.hooks {
+            self.lines.push("\n[[hooks]]".into());
+            self.lines.push(format!("name = {}", Value::from(hook.name.clone())));
+            let target = format!("{}://{}/***", hook.url.scheme(), hook.url.host_str().unwrap_or_default());
+            self.lines.push(format!("url = {}", Value::from(target)));
+            self.lines.extend(hook.secret.is_some().then(|| "secret = \"***\"".to_owned()));
         }
     }
 

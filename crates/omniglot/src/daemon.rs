@@ -13,7 +13,8 @@ use omniglot_agents::Registry;
 use omniglot_runtime::config::{Config, Limits, Listen, Written};
 use omniglot_runtime::{Backlog, Deadlines, Hub, HubConfig};
 use omniglot_server::{
-    AllowedHost, AllowedOrigin, ConnectionLimits, ServeError, Server, ServerConfig, Tls, Token,
+    AllowedHost, AllowedOrigin, ConnectionLimits, HookSettings, Hooks, ServeError, Server, ServerConfig, Tls,
+    Token,
 };
 use omniglot_store::{LockHolder, Options, Store};
 
@@ -68,6 +69,7 @@ pub(crate) struct Daemon {
     hub: Hub,
     server: Server,
     exporter: Option<Exporter>,
+    hooks: Hooks,
 }
 
 impl Daemon {
@@ -94,6 +96,7 @@ impl Daemon {
         token.check_length(listen.is_local())?;
         let program = std::env::current_exe().context("this program does not find itself")?;
         let collector = config.otel_endpoint.as_ref().map(collector).transpose()?;
+        let hook_settings = HookSettings::of(&config).map_err(UsageError::because)?;
         let deadlines = Deadlines::of(&config.limits);
         let (connections, acp_clients) =
             (connections(&config.limits, omniglot_runtime::files::limit()), config.limits.acp_clients);
@@ -111,6 +114,7 @@ impl Daemon {
             Some(collector) => Some(Exporter::start(hub.clone(), collector).await?),
             None => None,
         };
+        let hooks = Hooks::start(&hub, &store, hook_settings).await?;
         let certificate = tls.as_ref().map(|tls| tls.fingerprint().to_owned());
         let server_config = ServerConfig {
             tls,
@@ -121,6 +125,7 @@ impl Daemon {
             any_port,
             connections,
             acp_clients,
+            hooks: hooks.clone(),
             ..ServerConfig::new(listen)
         };
         let server = Server::bind(server_config, hub.clone()).await.map_err(with_hint)?;
@@ -128,7 +133,7 @@ impl Daemon {
         let token_file = token.file.clone();
         let (pid, certificate) = (std::process::id(), certificate.filter(|_| url.starts_with("https:")));
         store.announce(&LockHolder { pid, url: url.clone(), token_file, certificate, temporary })?;
-        Ok(Self { dir, url, token, store, hub, server, exporter })
+        Ok(Self { dir, url, token, store, hub, server, exporter, hooks })
     }
 
     pub(crate) fn dir(&self) -> &Path {
@@ -155,13 +160,14 @@ impl Daemon {
     /// Serves until `shutdown`, then ends the agents, lets clients read the end of their turns, and closes
     /// the log.
     pub(crate) async fn run(self, shutdown: impl Future<Output = ()> + Send + 'static) -> anyhow::Result<()> {
-        let Self { store, hub, server, exporter, .. } = self;
+        let Self { store, hub, server, exporter, hooks, .. } = self;
         let small = tokio::spawn(memory::keep_small());
         server.run(shutdown, hub.shutdown()).await;
         small.abort();
         if let Some(exporter) = exporter {
             exporter.finish().await;
         }
+        hooks.finish().await;
         Ok(store.close().await?)
     }
 }

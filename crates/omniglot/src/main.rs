@@ -16,6 +16,7 @@ mod data_dir;
 mod db;
 mod env;
 mod flag_words;
+mod hooks;
 mod logging;
 mod man;
 mod memory;
@@ -71,6 +72,8 @@ fn main() -> ExitCode {
         Command::Agents(args) => block_on(Verbosity::Quiet, agents::run(args)),
         Command::Tokens(args) => block_on(Verbosity::Quiet, tokens::run(args)),
         Command::Audit(args) => block_on(Verbosity::Quiet, audit::run(args)),
+        Command::Hooks(args) => block_on(Verbosity::Quiet, hooks::run(args)),
+        Command::Notify(args) => block_on(Verbosity::Quiet, hooks::notify(args)),
         Command::Daemon(args) => block_on(Verbosity::Quiet, daemon_command::run(args)),
         Command::Opencode(args) => block_on(Verbosity::Quiet, opencode_command::run(args)),
         Command::Ui(args) => block_on(Verbosity::Quiet, ui_command::run(args)),

@@ -713,6 +713,42 @@ class HealthResponse(TypedDict):
     """
 
 
+class HookRetryResponse(TypedDict):
+    """
+    The result of retrying dead letters.
+    """
+
+    retried: int
+    """
+    The number of letters that are sent again.
+    """
+
+
+HookState: TypeAlias = Literal['active', 'failing', 'disabled']
+"""
+How the calls of a hook go.
+"""
+
+
+class HookTestResponse(TypedDict):
+    """
+    The outcome of a call that was made for a test.
+    """
+
+    delivered: bool
+    """
+    Whether the receiver has taken it.
+    """
+    outcome: str
+    """
+    The outcome in words.
+    """
+    status: NotRequired[int | None]
+    """
+    The status that the receiver answered.
+    """
+
+
 class ImageContentPart(TypedDict):
     """
     An image.
@@ -2122,6 +2158,56 @@ class CreatedToken(TypedDict):
     """
 
 
+class DeadLetter(TypedDict):
+    """
+    A call that nobody has taken. Its body is made anew from the log when it is retried.
+    """
+
+    id: EventId
+    """
+    The `webhook-id` of the call, which is the id of its event.
+    """
+    sessionId: SessionId
+    """
+    The session of the event.
+    """
+    sequence: int
+    """
+    The sequence of the event.
+    """
+    type: UniversalEventType
+    """
+    The type of the event.
+    """
+    attempts: int
+    """
+    How often the call was tried.
+    """
+    reason: str
+    """
+    The reason why it is dead, in words.
+    """
+    diedAt: int
+    """
+    The time since which it is dead, in milliseconds since 1970.
+    """
+
+
+class DeadLettersResponse(TypedDict):
+    """
+    Dead letters of a hook.
+    """
+
+    letters: list[DeadLetter]
+    """
+    The letters, oldest event first.
+    """
+    hasMore: bool
+    """
+    Whether there are further letters.
+    """
+
+
 class EventMetadata(TypedDict):
     """
     The properties of an event that do not depend on its type.
@@ -2190,6 +2276,56 @@ class FsEntry(TypedDict):
     modified: NotRequired[str | None]
     """
     The time of the last change, as in RFC 3339.
+    """
+
+
+class HookInfo(TypedDict):
+    """
+    One hook of the configuration, and how its calls go.
+    """
+
+    name: str
+    """
+    The name of the hook.
+    """
+    target: str
+    """
+    Scheme and host of its address; the rest may be a secret.
+    """
+    state: HookState
+    """
+    How its calls go.
+    """
+    queued: int
+    """
+    The number of calls that wait.
+    """
+    dead: int
+    """
+    The number of dead letters.
+    """
+    delivered: int
+    """
+    The number of calls that were taken since the daemon started.
+    """
+    lastOutcome: NotRequired[str | None]
+    """
+    The outcome of the last call, in words.
+    """
+    lastCallAt: NotRequired[int | None]
+    """
+    The time of that outcome, in milliseconds since 1970.
+    """
+
+
+class HookListResponse(TypedDict):
+    """
+    All hooks.
+    """
+
+    hooks: list[HookInfo]
+    """
+    The hooks, in the order of the configuration.
     """
 
 
@@ -4022,6 +4158,62 @@ class EventsResponse(TypedDict):
     """
 
 
+class HookCallData(TypedDict):
+    """
+    What has happened: titles and kinds, and only with `include = "details"` more than that.
+    """
+
+    hook: str
+    """
+    The hook that calls.
+    """
+    message: str
+    """
+    A sentence about it for people.
+    """
+    session_id: NotRequired[SessionId | None]
+    title: NotRequired[str | None]
+    """
+    The title of the session.
+    """
+    agent: NotRequired[str | None]
+    """
+    The agent of the session.
+    """
+    labels: NotRequired[dict[str, str]]
+    """
+    The labels of the session.
+    """
+    sequence: NotRequired[int | None]
+    """
+    The sequence of the event.
+    """
+    request_id: NotRequired[str | None]
+    """
+    The permission or question, where a person is asked.
+    """
+    tool: NotRequired[str | None]
+    """
+    The tool that the agent wants to use.
+    """
+    stop_reason: NotRequired[StopReason | None]
+    duration_ms: NotRequired[int | None]
+    """
+    How long the turn took, in milliseconds.
+    """
+    error_code: NotRequired[ErrorCode | None]
+    end_reason: NotRequired[SessionEndReason | None]
+    url: NotRequired[str | None]
+    """
+    The page of the session, where `public_url` is configured.
+    """
+    answer_url: NotRequired[str | None]
+    """
+    The link by which a person may answer this request once, where `answer_links` is configured.
+    """
+    event: NotRequired[UniversalEvent | None]
+
+
 class OpenRequest(TypedDict):
     """
     A permission or question that waits for a person, with the session in which it was asked.
@@ -4063,3 +4255,22 @@ class OpenRequestsResponse(TypedDict):
     Whether more sessions have open requests.
     """
     next: NotRequired[SessionId | None]
+
+
+class HookCall(TypedDict):
+    """
+    The body of a call in the format `json`, in the manner of Standard Webhooks.
+    """
+
+    type: str
+    """
+    The type of the event, or `test`.
+    """
+    timestamp: str
+    """
+    The time of the event.
+    """
+    data: HookCallData
+    """
+    What has happened.
+    """

@@ -579,6 +579,87 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/hooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Hooks
+         * @description Returns the hooks of the configuration and how their calls go. Needs the scope `admin`.
+         */
+        get: operations["list_hooks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/hooks/{hook}/dead": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Dead Letters
+         * @description Returns the calls of a hook that nobody has taken, those that were given up first. Needs the scope `admin`.
+         */
+        get: operations["list_dead_letters"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/hooks/{hook}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Retry Dead Letters
+         * @description Sends dead letters of a hook again, all or one, and enables a hook whose receiver answered 410. Needs the scope
+         *     `admin`.
+         */
+        post: operations["retry_hook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/hooks/{hook}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test Hook
+         * @description Calls the hook at once and tells what became of it. Needs the scope `admin`.
+         */
+        post: operations["test_hook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/openapi.json": {
         parameters: {
             query?: never;
@@ -1888,6 +1969,39 @@ export interface components {
              */
             busy: number;
         };
+        /** @description A call that nobody has taken. Its body is made anew from the log when it is retried. */
+        DeadLetter: {
+            /** @description The `webhook-id` of the call, which is the id of its event. */
+            id: components["schemas"]["EventId"];
+            /** @description The session of the event. */
+            sessionId: components["schemas"]["SessionId"];
+            /**
+             * Format: int64
+             * @description The sequence of the event.
+             */
+            sequence: number;
+            /** @description The type of the event. */
+            type: components["schemas"]["UniversalEventType"];
+            /**
+             * Format: int32
+             * @description How often the call was tried.
+             */
+            attempts: number;
+            /** @description The reason why it is dead, in words. */
+            reason: string;
+            /**
+             * Format: int64
+             * @description The time since which it is dead, in milliseconds since 1970.
+             */
+            diedAt: number;
+        };
+        /** @description Dead letters of a hook. */
+        DeadLettersResponse: {
+            /** @description The letters, oldest event first. */
+            letters: components["schemas"]["DeadLetter"][];
+            /** @description Whether there are further letters. */
+            hasMore: boolean;
+        };
         /**
          * @description The actual delivery of a message: the value of `Omniglot-Delivery`.
          * @enum {string}
@@ -2161,6 +2275,117 @@ export interface components {
         HealthResponse: {
             /** @description Always `ok`. */
             status: string;
+        };
+        /** @description The body of a call in the format `json`, in the manner of Standard Webhooks. */
+        HookCall: {
+            /** @description The type of the event, or `test`. */
+            type: string;
+            /**
+             * Format: date-time
+             * @description The time of the event.
+             */
+            timestamp: string;
+            /** @description What has happened. */
+            data: components["schemas"]["HookCallData"];
+        };
+        /** @description What has happened: titles and kinds, and only with `include = "details"` more than that. */
+        HookCallData: {
+            /** @description The hook that calls. */
+            hook: string;
+            /** @description A sentence about it for people. */
+            message: string;
+            session_id?: components["schemas"]["SessionId"] | null;
+            /** @description The title of the session. */
+            title?: string | null;
+            /** @description The agent of the session. */
+            agent?: string | null;
+            /** @description The labels of the session. */
+            labels?: {
+                [key: string]: string;
+            };
+            /**
+             * Format: int64
+             * @description The sequence of the event.
+             */
+            sequence?: number | null;
+            /** @description The permission or question, where a person is asked. */
+            request_id?: string | null;
+            /** @description The tool that the agent wants to use. */
+            tool?: string | null;
+            stop_reason?: components["schemas"]["StopReason"] | null;
+            /**
+             * Format: int64
+             * @description How long the turn took, in milliseconds.
+             */
+            duration_ms?: number | null;
+            error_code?: components["schemas"]["ErrorCode"] | null;
+            end_reason?: components["schemas"]["SessionEndReason"] | null;
+            /** @description The page of the session, where `public_url` is configured. */
+            url?: string | null;
+            /** @description The link by which a person may answer this request once, where `answer_links` is configured. */
+            answer_url?: string | null;
+            event?: components["schemas"]["UniversalEvent"] | null;
+        };
+        /** @description One hook of the configuration, and how its calls go. */
+        HookInfo: {
+            /** @description The name of the hook. */
+            name: string;
+            /** @description Scheme and host of its address; the rest may be a secret. */
+            target: string;
+            /** @description How its calls go. */
+            state: components["schemas"]["HookState"];
+            /**
+             * Format: int64
+             * @description The number of calls that wait.
+             */
+            queued: number;
+            /**
+             * Format: int64
+             * @description The number of dead letters.
+             */
+            dead: number;
+            /**
+             * Format: int64
+             * @description The number of calls that were taken since the daemon started.
+             */
+            delivered: number;
+            /** @description The outcome of the last call, in words. */
+            lastOutcome?: string | null;
+            /**
+             * Format: int64
+             * @description The time of that outcome, in milliseconds since 1970.
+             */
+            lastCallAt?: number | null;
+        };
+        /** @description All hooks. */
+        HookListResponse: {
+            /** @description The hooks, in the order of the configuration. */
+            hooks: components["schemas"]["HookInfo"][];
+        };
+        /** @description The result of retrying dead letters. */
+        HookRetryResponse: {
+            /**
+             * Format: int64
+             * @description The number of letters that are sent again.
+             */
+            retried: number;
+        };
+        /**
+         * @description How the calls of a hook go.
+         * @enum {string}
+         */
+        HookState: "active" | "failing" | "disabled";
+        /** @description The outcome of a call that was made for a test. */
+        HookTestResponse: {
+            /** @description Whether the receiver has taken it. */
+            delivered: boolean;
+            /** @description The outcome in words. */
+            outcome: string;
+            /**
+             * Format: int32
+             * @description The status that the receiver answered.
+             */
+            status?: number | null;
         };
         /** @description An image. */
         ImageContentPart: {
@@ -6841,6 +7066,281 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["HealthResponse"];
+                };
+            };
+        };
+    };
+    list_hooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The hooks, without their secrets */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HookListResponse"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    list_dead_letters: {
+        parameters: {
+            query?: {
+                /** @description Max letters to return, 1 to 10,000; 1,000 without it */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Name of the hook */
+                hook: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The dead letters */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeadLettersResponse"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    retry_hook: {
+        parameters: {
+            query?: {
+                /** @description The id of the only letter to send again */
+                id?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Name of the hook */
+                hook: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How many are sent again */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HookRetryResponse"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    test_hook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the hook */
+                hook: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The outcome of the call */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HookTestResponse"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token is missing or wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The token does not allow this, or the host or origin is not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description What the path names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Any other refusal */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };

@@ -41,7 +41,7 @@ const RUNTIME_ORDER: &[&[&str]] = &[
     &["session"],
     &["hub"],
 ];
-const SERVER_ORDER: &[&[&str]] = &[&["http"], &["faces"]];
+const SERVER_ORDER: &[&[&str]] = &[&["http"], &["hooks"], &["faces"]];
 /// The parts of a face.
 const FACE_ORDER: &[&[&str]] = &[&["wire"], &["project"], &["state"], &["routes"]];
 

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::fault::{Fault, place};
+use super::hooks::{HookTable, check_all, check_public_url};
 use super::{AgentConfig, Config, Files, Limits, Listen, Processes, Retention, TlsFiles, Written};
 
 /// The places of what needs a second look are kept.
@@ -39,6 +40,9 @@ pub(super) struct File {
     otel: OtelTable,
     #[serde(default)]
     agents: IndexMap<Spanned<String>, AgentTable>,
+    public_url: Option<Spanned<String>>,
+    #[serde(default)]
+    hooks: Vec<HookTable>,
 }
 
 fn yes() -> bool {
@@ -98,6 +102,8 @@ impl File {
             limits: self.limits,
             retention: self.retention,
             processes: self.processes,
+            hooks: check_all(self.hooks, dir_of(path), self.public_url.is_some())?,
+            public_url: self.public_url.as_ref().map(check_public_url).transpose()?,
         };
         match self.default_agent.map(|name| (name.span(), config.check_default_agent(registry))) {
             Some((span, Err(message))) => Err(Fault::new(span, format!("default_agent {message}"))),

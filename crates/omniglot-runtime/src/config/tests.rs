@@ -267,3 +267,47 @@ fn roots_of_files_are_absolute_paths() {
     }
     refused("[files]\nroot = [\"/srv\"]\n", "2:1", "unknown key `root`");
 }
+
+fn hook(keys: &str) -> String {
+    format!("[[hooks]]\nname = \"h\"\nurl = \"https://h.example/x\"\nsecret = \"a-secret-of-16-b\"\n{keys}")
+}
+
+#[test]
+fn a_hook_is_called_for_four_kinds_of_events_unless_it_says_otherwise() {
+    let config = parse(&hook("")).unwrap();
+    let [hook_read] = &config.hooks[..] else { panic!("{config:?}") };
+    assert_eq!(hook_read.events.len(), 4);
+    assert!(!hook_read.details && !hook_read.allow_private && !hook_read.answer_links);
+    let config =
+        parse(&hook("events = [\"needs_you\", \"item.completed\"]\nlabels = { team = \"a\" }\n")).unwrap();
+    let types = [HookEvents::NeedsYou, HookEvents::Type(omniglot_schema::UniversalEventType::ItemCompleted)];
+    assert_eq!(config.hooks[0].events, types);
+    assert_eq!(config.hooks[0].labels[0].to_string(), "team=a");
+    let shown = format!("{config:?}");
+    assert!(!shown.contains("a-secret") && !shown.contains("h.example"), "{shown}");
+}
+
+#[test]
+fn a_hook_that_cannot_work_is_refused_at_its_place() {
+    refused(&hook("events = [\"turn_endet\"]\n"), "5:11", "did you mean");
+    refused(&hook("events = [\"item.delta\"]\n"), "5:11", "use item.completed");
+    refused(&hook("include = \"all\"\n"), "5:11", "include = \"details\"");
+    refused(&hook("labels = { Team = \"a\" }\n"), "5:12", "label key");
+    refused(&hook("secret_env = \"OMNIGLOT_X\"\n"), "5:14", "give one of secret");
+    refused(&hook("answer_links = true\n"), "5:16", "public_url");
+    refused(&hook("format = \"slack\"\n"), "5:10", "expected");
+    refused(&format!("{}{}", hook(""), hook("")), "6:8", "two hooks with the name `h`");
+    let url = |url: &str| hook("").replace("https://h.example/x", url);
+    refused(&url("http://h.example/x"), "3:7", "allow_http = true");
+    refused(&url("ftp://h.example/x"), "3:7", "expected https");
+    refused(&url("h.example"), "3:7", "such as \"https://");
+    refused(&url("https://h.example/x#y"), "3:7", "`#`");
+    refused(&(url("https://h.example/") + "format = \"ntfy\"\n"), "3:7", "a topic");
+    refused(&hook("").replace("name = \"h\"", "name = \"a b\""), "2:8", "A-Z a-z 0-9");
+    refused("[[hooks]]\nname = \"h\"\nurl = \"https://h.example\"\n", "2:8", "a secret is missing");
+    let variable = "[[hooks]]\nname = \"h\"\nurl = \"https://h.example\"\nsecret_env = \"KEY\"\n";
+    refused(variable, "4:14", "begins with OMNIGLOT_");
+    refused("public_url = \"box.example.com\"\n", "1:14", "such as \"https://box.example.com\"");
+    let config = parse("public_url = \"https://box.example.com/omni/\"\n").unwrap();
+    assert_eq!(config.public_url.as_deref(), Some("https://box.example.com/omni"));
+}

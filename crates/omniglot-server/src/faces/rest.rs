@@ -11,8 +11,8 @@ use axum::response::IntoResponse;
 use axum::routing::any;
 use http::StatusCode;
 use omniglot_schema::{
-    CommandInfo, Delivered, DeltaPart, ErrorCode, ErrorType, ProblemDetails, QueuedMessage, RequestMetadata,
-    StatusLabel, Todo, UniversalEventData, UniversalEventType,
+    CommandInfo, Delivered, DeltaPart, ErrorCode, ErrorType, HookCall, ProblemDetails, QueuedMessage,
+    RequestMetadata, StatusLabel, Todo, UniversalEventData, UniversalEventType,
 };
 use utoipa::OpenApi as _;
 use utoipa::openapi::OpenApi;
@@ -24,8 +24,9 @@ use crate::app::{App, Unscoped};
 use crate::http::access::FaceAccess;
 use crate::http::problem::Problem;
 use routes::{
-    agents, all_events, blobs, desktop, directory_config, events, files, health, import, install, messages,
-    metrics, process_io, process_terminal, processes, requests, revert, search, sessions, tokens, uploads,
+    agents, all_events, blobs, desktop, directory_config, events, files, health, hooks, import, install,
+    messages, metrics, process_io, process_terminal, processes, requests, revert, search, sessions, tokens,
+    uploads,
 };
 
 /// The terminal of a process takes its token in the query, too.
@@ -84,6 +85,10 @@ pub(crate) fn table() -> OpenApiRouter<Unscoped<App>> {
         .routes(routes!(tokens::list_tokens, tokens::create_token))
         .routes(routes!(tokens::revoke_token))
         .routes(routes!(tokens::get_audit))
+        .routes(routes!(hooks::list_hooks))
+        .routes(routes!(hooks::list_dead_letters))
+        .routes(routes!(hooks::retry_hook))
+        .routes(routes!(hooks::test_hook))
         .routes(routes!(files::fs_entries))
         .routes(routes!(files::fs_read_file, files::fs_write_file))
         .routes(routes!(files::fs_delete_entry))
@@ -127,12 +132,13 @@ pub(crate) fn table() -> OpenApiRouter<Unscoped<App>> {
         (name = "processes", description = "Processes that clients run, where the configuration allows it"),
         (name = "desktop", description = "The desktop that clients of sandbox-agent ask for; there is none"),
         (name = "access", description = "Named tokens, and the record of what was done with them"),
+        (name = "hooks", description = "Hooks: whom the daemon calls when something happens"),
         (name = "acp", description = "The Agent Client Protocol over HTTP"),
     ),
     // What no body names but clients meet in headers, inside events and in problems.
     components(schemas(
-        CommandInfo, Delivered, DeltaPart, ErrorCode, ErrorType, ProblemDetails, QueuedMessage,
-        RequestMetadata, StatusLabel, Todo, UniversalEventData, UniversalEventType
+        CommandInfo, Delivered, DeltaPart, ErrorCode, ErrorType, HookCall, ProblemDetails,
+        QueuedMessage, RequestMetadata, StatusLabel, Todo, UniversalEventData, UniversalEventType
     )),
     modifiers(&BearerToken),
     security(("token" = [])),

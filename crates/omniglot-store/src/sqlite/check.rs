@@ -9,7 +9,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 
 use super::open::Meta;
-use super::{DATABASE, commits, directory_config, pending_deletes, schema, tokens};
+use super::{DATABASE, commits, directory_config, hooks, pending_deletes, schema, tokens};
 use crate::check::{CheckFault, CheckProgress, CheckSummary};
 use crate::data_dir::private_file;
 use crate::types::{SessionNo, StoreError};
@@ -31,6 +31,7 @@ pub(crate) fn run(dir: &Path, news: &mut dyn FnMut(CheckProgress<'_>)) -> Result
     findings.noting("audit", None, |findings| audit_rows(&connection, findings));
     findings.noting("commits", None, |findings| commit_rows(&connection, findings));
     findings.noting("directory_config", None, |findings| config_rows(&connection, findings));
+    findings.noting("hooks", None, |findings| hook_rows(&connection, findings));
     let mut last = None;
     while let Some(no) = next_session(&connection, "sessions", "no", last)? {
         session::check(&mut connection, no, &mut findings)?;
@@ -188,6 +189,18 @@ fn config_rows(connection: &Connection, findings: &mut Findings<'_>) -> Result<(
                 None,
                 "a row does not match its checksum; it is left out",
             );
+        }
+    }
+    Ok(())
+}
+
+fn hook_rows(connection: &Connection, findings: &mut Findings<'_>) -> Result<(), StoreError> {
+    let mut statement = connection.prepare("SELECT kind, hook, name, value, crc FROM hooks")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        findings.row();
+        if hooks::entry(row).is_none() {
+            findings.fault("hooks", None, None, "a row does not match its checksum; it is left out");
         }
     }
     Ok(())

@@ -5,7 +5,7 @@
 use rusqlite::Connection;
 use rusqlite_migration::{M, Migrations};
 
-use super::{blobs, commits, directory_config, pending_deletes, retention, search, tokens};
+use super::{blobs, commits, directory_config, hooks, pending_deletes, retention, search, tokens};
 use crate::types::StoreError;
 
 /// Small columns stand before large ones: reading or overwriting them does not touch overflow pages.
@@ -86,6 +86,7 @@ const ALL: &[M<'static>] = &[
     M::up(commits::TABLE),
     M::up(directory_config::TABLE),
     M::up(search::TABLES),
+    M::up(hooks::TABLE),
 ];
 
 /// Refuses a database that a newer program has migrated, before anything is written to it.

@@ -8,7 +8,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use super::rows::{change_queue, insert_events, insert_pack, insert_receipt};
 use super::session_row::{Extent, SessionRow};
 use super::trouble::{concerns_one_change, may_be_damage};
-use super::{blobs, commits, directory_config, pending_deletes, retention, search, tokens};
+use super::{blobs, commits, directory_config, hooks, pending_deletes, retention, search, tokens};
 use crate::engine::{Change, Creation, Done, Outcomes};
 use crate::pack::Pack;
 use crate::types::{Batch, NewEvent, RecordUpdate, SessionNo, SessionRecord, StoreError};
@@ -110,6 +110,7 @@ fn apply(transaction: &Transaction<'_>, change: &Change, now_ms: i64) -> Result<
         Change::Token(token) => tokens::put(transaction, token),
         Change::Config { key, value } => directory_config::put(transaction, key, value.as_deref()),
         Change::Audit(call) => tokens::record(transaction, call, now_ms),
+        Change::Hooks(rows) => hooks::put(transaction, rows),
     }
 }
 

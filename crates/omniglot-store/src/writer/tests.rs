@@ -54,6 +54,7 @@ fn describe(change: &Change) -> String {
         Change::Label { session, .. } => format!("label {}", session.0),
         Change::Token(_) => "token".into(),
         Change::Config { .. } => "config".into(),
+        Change::Hooks(_) => "hooks".into(),
         Change::Audit(_) => "audit".into(),
     }
 }
@@ -161,6 +162,10 @@ impl Engine for Notes {
     }
 
     fn directory_config(&self, _: &str, _: &str) -> Result<Vec<(String, String)>, StoreError> {
+        Ok(vec![])
+    }
+
+    fn hook_rows(&self, _: &str) -> Result<Vec<crate::types::StoredHookRow>, StoreError> {
         Ok(vec![])
     }
 

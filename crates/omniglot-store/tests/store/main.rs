@@ -8,6 +8,7 @@ mod commits;
 mod damage;
 mod directory_config;
 mod follow;
+mod hooks;
 mod isolation;
 mod kill;
 mod older_schemas;

@@ -8,6 +8,7 @@ pub(crate) mod directory_config;
 pub(crate) mod events;
 pub(crate) mod files;
 pub(crate) mod health;
+pub(crate) mod hooks;
 pub(crate) mod import;
 pub(crate) mod install;
 pub(crate) mod messages;

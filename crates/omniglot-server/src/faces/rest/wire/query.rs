@@ -92,6 +92,29 @@ impl AuditListQuery {
     }
 }
 
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct DeadLettersQuery {
+    /// Max letters to return, 1 to 10,000; 1,000 without it
+    #[serde(default, deserialize_with = "limit")]
+    #[param(value_type = Option<u64>, minimum = 1, maximum = 10_000)]
+    limit: Option<usize>,
+}
+
+impl DeadLettersQuery {
+    pub(crate) fn limit(&self) -> usize {
+        self.limit.unwrap_or(EventsQuery::DEFAULT_LIMIT)
+    }
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct HookRetryQuery {
+    /// The id of the only letter to send again
+    #[serde(default, deserialize_with = "text")]
+    pub(crate) id: Option<String>,
+}
+
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct McpConfigQuery {
