@@ -12,6 +12,9 @@ use tokio_util::sync::CancellationToken;
 /// The name of the caller who shows the daemon's own token, in the audit.
 pub(crate) const OWNER: &str = "admin";
 
+/// The name of the caller who has the link of a call, in the audit.
+const LINK: &str = "link";
+
 /// A sleeping machine does not count, so a long wait looks at the clock once in a while.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
@@ -21,6 +24,8 @@ pub struct Caller {
     /// `None` for the daemon's own token.
     token: Option<TokenInfo>,
     scope: Scope,
+    /// Whether the caller has the link of a call and nothing else.
+    link: bool,
     /// The address of the client, for the audit.
     address: Option<IpAddr>,
     /// Cancelled when the token is revoked.
@@ -40,10 +45,20 @@ impl Caller {
         Self::nameless(Scope::Metrics)
     }
 
+    /// Returns a caller who has the link of a call and may answer its request.
+    pub fn link() -> Self {
+        Self { link: true, ..Self::nameless(Scope::Answer) }
+    }
+
+    pub(crate) fn is_link(&self) -> bool {
+        self.link
+    }
+
     fn nameless(scope: Scope) -> Self {
         Self {
             token: None,
             scope,
+            link: false,
             address: None,
             revoked: CancellationToken::new(),
             relabelled: CancellationToken::new(),
@@ -51,7 +66,7 @@ impl Caller {
     }
 
     pub fn of_token(token: TokenInfo, revoked: CancellationToken, relabelled: CancellationToken) -> Self {
-        Self { scope: token.scope, token: Some(token), address: None, revoked, relabelled }
+        Self { scope: token.scope, token: Some(token), link: false, address: None, revoked, relabelled }
     }
 
     #[must_use]
@@ -73,7 +88,8 @@ impl Caller {
 
     /// The name in the audit.
     pub fn name(&self) -> &str {
-        self.token.as_ref().map_or(OWNER, |token| &token.name)
+        let nameless = if self.link { LINK } else { OWNER };
+        self.token.as_ref().map_or(nameless, |token| &token.name)
     }
 
     /// The name in `metadata.by` of what the caller has sent: only named tokens are told there.

@@ -55,7 +55,7 @@ use omniglot_schema::{
     QueueOnCancel, SessionId,
 };
 use omniglot_store::{SessionRecord, Store};
-use omniglot_timeline::Bounds;
+use omniglot_timeline::{Bounds, Replier};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -185,6 +185,11 @@ impl Hub {
         posted.ok_or(RuntimeError::Stopping)
     }
 
+    /// The person who stands behind the replies of the caller.
+    fn replier(&self) -> Option<Replier> {
+        if self.caller.is_link() { Some(Replier::Link) } else { self.author().map(Replier::Named) }
+    }
+
     /// The name that stands as author of what the caller sends.
     fn author(&self) -> Option<String> {
         self.caller.by().map(str::to_owned)
@@ -227,7 +232,7 @@ impl Hub {
                 id: permission_id.to_owned(),
                 reply,
                 message,
-                by: self.author(),
+                by: self.replier(),
             },
         )
         .await
@@ -240,7 +245,7 @@ impl Hub {
         question_id: &str,
         answers: Option<Vec<Vec<String>>>,
     ) -> Result<(), RuntimeError> {
-        let by = self.author();
+        let by = self.replier();
         self.reply(id, question_id, SessionCommand::ReplyQuestion { id: question_id.to_owned(), answers, by })
             .await
     }

@@ -120,11 +120,11 @@ pub struct HookCall {
     /// The time of the event.
     #[schema(value_type = String, format = DateTime)]
     pub timestamp: jiff::Timestamp,
-    /// What has happened.
+    /// The event in short.
     pub data: HookCallData,
 }
 
-/// What has happened: titles and kinds, and only with `include = "details"` more than that.
+/// An event in short: titles and kinds, and only with `include = "details"` more than that.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 pub struct HookCallData {
     /// The hook that calls.

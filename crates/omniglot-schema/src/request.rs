@@ -162,4 +162,6 @@ pub enum ResolvedBy {
     Expiry,
     /// The session was created with the policy to reject all questions.
     Policy,
+    /// A person who had the link of a call.
+    Link,
 }

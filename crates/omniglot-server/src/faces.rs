@@ -4,9 +4,10 @@
 //! `state` is what the face keeps while it runs, `routes` take requests. Each uses only those before it. The REST
 //! face has no `project`: its events are those of the log. A face imports no other face; what two of them need is
 //! beneath them, in `http`. A new face is a folder and a line in `router`. `ui` is no face but the files of the page that
-//! uses one.
+//! uses one, and `answer_page` one page for one request.
 
 pub mod acp;
+mod answer_page;
 pub mod opencode;
 mod rest;
 mod scopes;
@@ -35,6 +36,7 @@ pub(crate) fn router(app: &App) -> (Router, Arc<dyn RefusalScreen>) {
     let (router, _) = described.merge(acp).split_for_parts();
     let router = router
         .merge(ui::router())
+        .merge(answer_page::router(app.clone()))
         .fallback(rest::no_route)
         .method_not_allowed_fallback(rest::no_method)
         .merge(opencode::probe())

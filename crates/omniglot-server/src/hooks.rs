@@ -7,6 +7,7 @@
 mod address;
 mod hook;
 mod line;
+mod links;
 mod message;
 mod queue;
 mod reader;
@@ -23,6 +24,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use omniglot_runtime::config::Config;
 use omniglot_runtime::{Hub, RuntimeError};
 use omniglot_schema::{DeadLetter, EventId, HookInfo, HookTestResponse};
@@ -34,6 +36,8 @@ use tokio_util::sync::CancellationToken;
 use hook::Hook;
 pub use hook::HookError;
 use line::{Line, LineLimits};
+pub(crate) use links::LinkTarget;
+use links::Links;
 use message::Message;
 use reader::Reader;
 use records::Left;
@@ -75,6 +79,7 @@ pub struct Hooks {
 
 struct Inner {
     lines: Vec<Arc<Line>>,
+    links: Arc<Links>,
     store: Store,
     transport: Arc<dyn Transport>,
     tasks: Mutex<Option<Tasks>>,
@@ -114,8 +119,10 @@ impl Hooks {
         // A new hook is to begin here also when the daemon dies at once.
         drop(store.keep_hook_rows(lines.iter().map(|line| line.cursor_row()).collect()));
         let (stop_reading, stop_calling) = (CancellationToken::new(), CancellationToken::new());
+        let links = Arc::new(Links::load(store).await?);
         let worker = |line: &Arc<Line>| Worker {
             line: line.clone(),
+            links: links.clone(),
             hub: hub.clone(),
             store: store.clone(),
             transport: transport.clone(),
@@ -125,7 +132,7 @@ impl Hooks {
         let reader = Reader::new(hub.clone(), store.clone(), lines.clone(), head);
         let reader = tokio::spawn(reader.run(stop_reading.clone()));
         let tasks = Mutex::new(Some(Tasks { reader, workers, stop_reading, stop_calling }));
-        Ok(Self { inner: Some(Arc::new(Inner { lines, store: store.clone(), transport, tasks })) })
+        Ok(Self { inner: Some(Arc::new(Inner { lines, links, store: store.clone(), transport, tasks })) })
     }
 
     /// Makes the calls that the log has until now, as far as their receivers take them soon.
@@ -171,6 +178,18 @@ impl Hooks {
         };
         let (delivered, status) = (outcome.is_taken(), outcome.status());
         Some(HookTestResponse { delivered, outcome: outcome.to_string(), status })
+    }
+
+    /// Returns the request of a link that lives.
+    pub(crate) fn link(&self, secret: &str) -> Option<LinkTarget> {
+        self.inner.as_ref()?.links.find(secret, Timestamp::now())
+    }
+
+    /// Ends all links to a request that is resolved.
+    pub(crate) fn end_links(&self, target: &LinkTarget) {
+        if let Some(inner) = &self.inner {
+            inner.links.end(target);
+        }
     }
 
     fn line(&self, name: &str) -> Option<&Arc<Line>> {

@@ -66,7 +66,8 @@ impl Receiver {
 
     /// Waits for a call of this type, and returns all until then.
     pub async fn until(&mut self, kind: &str) -> Vec<Call> {
-        let found = self.calls.wait_for(|calls| calls.iter().any(|call| call.json()["type"] == kind)).await;
+        let is_wanted = |call: &Call| call.json().get("type").and_then(Value::as_str) == Some(kind);
+        let found = self.calls.wait_for(|calls| calls.iter().any(is_wanted)).await;
         found.expect("the receiver is there").clone()
     }
 

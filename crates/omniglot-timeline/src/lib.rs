@@ -16,6 +16,6 @@ pub use fold::{Fold, Grant, OpenTurn, Snapshot, prompt_title};
 pub use ordered::Ordered;
 pub use secrets::Secrets;
 pub use timeline::{
-    Author, Blob, Bounds, Effect, Emitted, ForkSource, ForkSourceReader, Identity, MOST_ITEM_BYTES,
+    Author, Blob, Bounds, Effect, Emitted, ForkSource, ForkSourceReader, Identity, MOST_ITEM_BYTES, Replier,
     Restoring, SessionEnd, Stamp, Timeline, TornFrame, inline_file, inline_image,
 };

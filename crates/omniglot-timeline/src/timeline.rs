@@ -133,9 +133,18 @@ pub struct Timeline {
     /// The messages that were posted into the running turn, by their items.
     steering: HashMap<ItemKey, SteeringMetadata>,
     /// The names of those whose replies are on their way to the agent.
-    repliers: HashMap<RequestKey, String>,
+    repliers: HashMap<RequestKey, Replier>,
     /// `None` as long as there is nothing to hide.
     masking: Option<Box<Masking>>,
+}
+
+/// A person who has replied to a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Replier {
+    /// The one with the token of this name.
+    Named(String),
+    /// The one who had the link of a call.
+    Link,
 }
 
 /// The client that has posted a message.
@@ -193,7 +202,7 @@ impl Timeline {
     }
 
     /// The resolution of this request will tell who has replied, if it is by this reply.
-    pub fn name_reply(&mut self, request: &RequestKey, by: Option<String>) {
+    pub fn name_reply(&mut self, request: &RequestKey, by: Option<Replier>) {
         match by {
             Some(by) => self.repliers.insert(request.clone(), by),
             None => self.repliers.remove(request),

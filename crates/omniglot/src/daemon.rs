@@ -88,6 +88,9 @@ impl Daemon {
         } = options;
         allow_hosts.extend(parsed(&config.allow_hosts)?);
         allow_origins.extend(parsed(&config.allow_origins)?);
+        if config.hooks.iter().any(|hook| hook.answer_links) {
+            allow_hosts.extend(config.public_url.as_deref().and_then(host_of));
+        }
         let store_options =
             Options { max_database_bytes: config.limits.database_bytes, ..Options::default() };
         let store = Store::open(&dir, store_options)?;
@@ -170,6 +173,11 @@ impl Daemon {
         hooks.finish().await;
         Ok(store.close().await?)
     }
+}
+
+/// Returns the name by which people reach the daemon.
+fn host_of(public_url: &str) -> Option<AllowedHost> {
+    public_url.split_once("://")?.1.split('/').next()?.parse().ok()
 }
 
 fn collector(written: &Written) -> anyhow::Result<Collector> {

@@ -11,6 +11,8 @@
 mod calls;
 #[path = "hooks/commands.rs"]
 mod commands;
+#[path = "hooks/links.rs"]
+mod links;
 #[path = "hooks/targets.rs"]
 mod targets;
 

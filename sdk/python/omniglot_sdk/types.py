@@ -1351,7 +1351,7 @@ class RemoteMcpServerConfig(TypedDict):
     """
 
 
-ResolvedBy: TypeAlias = Literal['person', 'cancel', 'agent', 'crash', 'restart', 'turn_end', 'expiry', 'policy']
+ResolvedBy: TypeAlias = Literal['person', 'cancel', 'agent', 'crash', 'restart', 'turn_end', 'expiry', 'policy', 'link']
 """
 The person or cause that resolved a request (T10).
 """
@@ -4160,7 +4160,7 @@ class EventsResponse(TypedDict):
 
 class HookCallData(TypedDict):
     """
-    What has happened: titles and kinds, and only with `include = "details"` more than that.
+    An event in short: titles and kinds, and only with `include = "details"` more than that.
     """
 
     hook: str
@@ -4272,5 +4272,5 @@ class HookCall(TypedDict):
     """
     data: HookCallData
     """
-    What has happened.
+    The event in short.
     """

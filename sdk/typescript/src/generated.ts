@@ -2285,10 +2285,10 @@ export interface components {
              * @description The time of the event.
              */
             timestamp: string;
-            /** @description What has happened. */
+            /** @description The event in short. */
             data: components["schemas"]["HookCallData"];
         };
-        /** @description What has happened: titles and kinds, and only with `include = "details"` more than that. */
+        /** @description An event in short: titles and kinds, and only with `include = "details"` more than that. */
         HookCallData: {
             /** @description The hook that calls. */
             hook: string;
@@ -3513,7 +3513,7 @@ export interface components {
          * @description The person or cause that resolved a request (T10).
          * @enum {string}
          */
-        ResolvedBy: "person" | "cancel" | "agent" | "crash" | "restart" | "turn_end" | "expiry" | "policy";
+        ResolvedBy: "person" | "cancel" | "agent" | "crash" | "restart" | "turn_end" | "expiry" | "policy" | "link";
         /**
          * @description How much an agent remembers after a restart of its process.
          * @enum {string}

@@ -4,7 +4,7 @@
 
 use omniglot_agents::Attachment;
 use omniglot_schema::{Delivered, MessageId, MessageRequest, PermissionReply, QueueOnCancel, SessionPatch};
-use omniglot_timeline::Author;
+use omniglot_timeline::{Author, Replier};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 
@@ -61,12 +61,12 @@ pub(crate) enum SessionCommand {
         id: String,
         reply: PermissionReply,
         message: Option<String>,
-        by: Option<String>,
+        by: Option<Replier>,
     },
     ReplyQuestion {
         id: String,
         answers: Option<Vec<Vec<String>>>,
-        by: Option<String>,
+        by: Option<Replier>,
     },
     Cancel(QueueOnCancel),
     Configure(SessionPatch),

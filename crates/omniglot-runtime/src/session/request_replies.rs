@@ -4,6 +4,7 @@
 
 use omniglot_agents::{Command, RequestKey};
 use omniglot_schema::{AnswerFormat, PendingRequest, PermissionReply, QuestionInfo};
+use omniglot_timeline::Replier;
 
 use super::Session;
 use super::client_replies::not_taken;
@@ -16,7 +17,7 @@ impl Session {
         id: &str,
         reply: PermissionReply,
         message: Option<String>,
-        by: Option<String>,
+        by: Option<Replier>,
     ) -> Result<Effect, RuntimeError> {
         let key = match self.timeline.fold().pending.get(id) {
             Some(PendingRequest::Permission(_)) => self.open_request(id)?,
@@ -31,7 +32,7 @@ impl Session {
         &mut self,
         id: &str,
         answers: Option<Vec<Vec<String>>>,
-        by: Option<String>,
+        by: Option<Replier>,
     ) -> Result<Effect, RuntimeError> {
         let key = match self.timeline.fold().pending.get(id) {
             Some(PendingRequest::Question(asked)) => {

@@ -4,8 +4,8 @@
 use http::{Method, Uri};
 use omniglot_schema::{Scope, SessionId};
 
-use super::{opencode, ui};
-use crate::http::access::{Audited, Needs};
+use super::{answer_page, opencode, ui};
+use crate::http::access::{Audited, Needs, Origins};
 
 /// The routes that need no token beside those of the screen: supervisors call them, and they reveal nothing.
 const OPEN: &[&str] = &["GET /v1/health", "GET /readyz"];
@@ -184,7 +184,11 @@ pub(crate) fn needs(method: &Method, uri: &Uri) -> Option<Needs> {
     let path = opencode::without_agent(uri.path());
     let is_this = |route: &&&str| matches(route, method, &path);
     if OPEN.iter().chain(&ui::ROUTES).any(|route| matches(route, method, &path)) {
-        return Some(Needs { scope: None, audited: Audited::No, session: None });
+        return Some(Needs { scope: None, audited: Audited::No, session: None, origin: Origins::Ours });
+    }
+    // The page itself tells the audit, without its address, which is a secret. It sends no referrer, so it has no origin.
+    if answer_page::ROUTES.iter().any(|route| matches(route, method, &path)) {
+        return Some(Needs { scope: None, audited: Audited::No, session: None, origin: Origins::Any });
     }
     let rows = SCOPES.iter().find_map(|(scope, routes)| Some((*scope, routes.iter().find(is_this)?)));
     let (scope, route) = rows?;
@@ -194,6 +198,7 @@ pub(crate) fn needs(method: &Method, uri: &Uri) -> Option<Needs> {
         scope: Some(scope),
         audited,
         session: session(route, &path).or_else(|| session_of_files(route, uri)),
+        origin: Origins::Ours,
     })
 }
 
@@ -231,7 +236,7 @@ fn session_of_files(route: &str, uri: &Uri) -> Option<SessionId> {
 /// All rows, for the tests of the check.
 #[cfg(test)]
 pub(crate) fn all() -> impl Iterator<Item = (Option<Scope>, Method, &'static str)> {
-    let open = OPEN.iter().chain(&ui::ROUTES).map(|route| (None, *route));
+    let open = OPEN.iter().chain(&ui::ROUTES).chain(&answer_page::ROUTES).map(|route| (None, *route));
     let rows = SCOPES.iter().flat_map(|(scope, routes)| routes.iter().map(|route| (Some(*scope), *route)));
     open.chain(rows).filter_map(|(scope, route)| {
         let (method, path) = route.split_once(' ')?;
@@ -271,6 +276,7 @@ mod tests {
         assert!(routes.len() > 40, "{routes:?}");
         routes.insert(format!("GET {}", opencode::PROBE));
         routes.extend(ui::ROUTES.map(str::to_owned));
+        routes.extend(answer_page::ROUTES.map(str::to_owned));
         for (path, item) in document["paths"].as_object().unwrap() {
             let methods =
                 ["get", "post", "put", "patch", "delete"].into_iter().filter(|m| item[m].is_object());

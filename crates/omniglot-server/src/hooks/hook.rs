@@ -25,15 +25,16 @@ pub(crate) struct Hook {
     pub(super) details: bool,
     pub(super) format: HookFormat,
     pub(super) allow_private: bool,
+    pub(super) answer_links: bool,
 }
 
 impl Hook {
     pub(super) fn of(config: &HookConfig) -> Result<Self, HookError> {
-        let HookConfig { name, url, events, labels, secret, details, format, allow_private, .. } =
+        let HookConfig { name, url, events, labels, secret, details, format, allow_private, answer_links } =
             config.clone();
         let key = secret.as_ref().map(SigningKey::read).transpose();
         let key = key.map_err(|why| HookError { name: name.clone(), why })?;
-        Ok(Self { name, url, events, labels, key, details, format, allow_private })
+        Ok(Self { name, url, events, labels, key, details, format, allow_private, answer_links })
     }
 
     /// The types of events that it may be called for.

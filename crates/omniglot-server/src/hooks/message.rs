@@ -194,6 +194,40 @@ struct NtfyAction {
     action: &'static str,
     label: &'static str,
     url: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    method: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body: Option<&'static str>,
+    /// Whether the notification goes when the button was used.
+    clear: bool,
+}
+
+impl NtfyAction {
+    /// Returns the buttons of a request: the page of the link, and for a permission both answers.
+    fn all(kind: &str, url: &str) -> Vec<Self> {
+        let answer = |label, body| Self {
+            action: "http",
+            label,
+            url: url.to_owned(),
+            method: Some("POST"),
+            body: Some(body),
+            clear: true,
+        };
+        let page = Self {
+            action: "view",
+            label: "Look",
+            url: url.to_owned(),
+            method: None,
+            body: None,
+            clear: false,
+        };
+        match kind {
+            "permission.requested" => {
+                vec![answer("Allow once", "answer=once"), answer("Reject", "answer=reject"), page]
+            }
+            _ => vec![page],
+        }
+    }
 }
 
 impl Ntfy {
@@ -206,10 +240,11 @@ impl Ntfy {
             Some(detail) => format!("{}\n{}", data.message, cut(&detail, LONGEST_WORDS)),
             None => data.message.clone(),
         };
-        let answer = data.answer_url.clone().map(|url| NtfyAction { action: "view", label: "Answer", url });
+        let actions =
+            data.answer_url.as_ref().map(|url| NtfyAction::all(&call.r#type, url)).unwrap_or_default();
         let title = cut(&title, LONGEST_TITLE);
         let click = data.answer_url.clone().or_else(|| data.url.clone());
-        Self { topic, title, message, tags, priority, click, actions: answer.into_iter().collect() }
+        Self { topic, title, message, tags, priority, click, actions }
     }
 }
 
@@ -220,7 +255,7 @@ fn emphasis(kind: &str) -> (Vec<&'static str>, u8) {
         "error" => (vec!["rotating_light"], 4),
         "turn.ended" => (vec!["white_check_mark"], 3),
         "session.ended" => (vec!["checkered_flag"], 3),
-        _ => (vec!["bell"], 3),
+        _ => (vec!["speech_balloon"], 3),
     }
 }
 

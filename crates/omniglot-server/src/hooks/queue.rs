@@ -46,7 +46,7 @@ pub(super) enum Next {
     Nothing,
 }
 
-/// What a failure holds up.
+/// The calls that a failure holds up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hold {
     All,

@@ -7,6 +7,8 @@ use omniglot_schema::{DeadLetter, EventId};
 use omniglot_store::{HookRow, Store, StoreError, StoredHookRow};
 use serde::{Deserialize, Serialize};
 
+use super::links::LINK;
+
 pub(super) const CURSOR: &str = "cursor";
 pub(super) const DEAD: &str = "dead";
 
@@ -67,13 +69,15 @@ impl Left {
     pub(super) async fn load(store: &Store, names: &[&str]) -> Result<Self, StoreError> {
         let mut left = Self::default();
         let mut gone = vec![];
-        for kind in [CURSOR, DEAD] {
+        for kind in [CURSOR, DEAD, LINK] {
             for StoredHookRow { hook, name, value } in store.hook_rows(kind).await? {
                 if !names.contains(&hook.as_str()) {
                     gone.push(row(kind, &hook, &name, None));
                 } else if kind == CURSOR {
                     left.progress.extend(serde_json::from_str(&value).ok().map(|read| (hook, read)));
-                } else if let Ok(letter) = serde_json::from_str(&value) {
+                } else if kind == DEAD
+                    && let Ok(letter) = serde_json::from_str(&value)
+                {
                     left.dead.entry(hook).or_default().push(letter);
                 }
             }

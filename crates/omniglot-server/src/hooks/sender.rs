@@ -231,13 +231,12 @@ async fn answer(
         Ok(outcome)
     };
     tokio::pin!(connection, exchange);
-    loop {
-        tokio::select! {
-            biased;
-            outcome = &mut exchange => return outcome,
-            ended = &mut connection => if let Err(error) = ended { return Err(CallError::Broken(error)) } else {
-                return exchange.await;
-            },
+    tokio::select! {
+        biased;
+        outcome = &mut exchange => outcome,
+        ended = &mut connection => {
+            ended.map_err(CallError::Broken)?;
+            exchange.await
         }
     }
 }

@@ -5,13 +5,15 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use omniglot_runtime::{Hub, RuntimeError};
-use omniglot_schema::{PendingRequest, SessionInfo, UniversalEvent, UniversalEventType};
+use omniglot_schema::{EventData, PendingRequest, SessionInfo, UniversalEvent, UniversalEventType};
 use omniglot_store::{SessionRecord, Store};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::line::Line;
+use super::links::Links;
 use super::message::{EventLinks, Message};
 use super::queue::{Delivery, Next};
 use super::sender::{Outcome, Transport};
@@ -19,6 +21,7 @@ use super::sender::{Outcome, Transport};
 #[derive(Clone)]
 pub(super) struct Worker {
     pub(super) line: Arc<Line>,
+    pub(super) links: Arc<Links>,
     pub(super) hub: Hub,
     pub(super) store: Store,
     pub(super) transport: Arc<dyn Transport>,
@@ -70,7 +73,7 @@ impl Worker {
             self.check_open(&event).await?;
         }
         let info = Hub::info(&record).map_err(unreadable)?;
-        let links = EventLinks { page: self.page(&info), answer: None };
+        let links = EventLinks { page: self.page(&info), answer: self.answer(&event).await };
         Message::of_event(&self.line.hook, event, info, links)
             .map_err(|_unlikely| Outcome::Moot("the event cannot be told"))
     }
@@ -90,6 +93,19 @@ impl Worker {
         if is_open { Ok(()) } else { Err(Outcome::Moot("it was answered before the call")) }
     }
 
+    /// Makes the link by which the request of this event can be answered.
+    async fn answer(&self, event: &UniversalEvent) -> Option<String> {
+        let base = self.public_url.as_ref().filter(|_| self.line.hook.answer_links)?;
+        let request = match &event.data {
+            EventData::PermissionRequested(asked) => asked.permission_id.as_str(),
+            EventData::QuestionRequested(asked) => asked.question_id.as_str(),
+            _ => return None,
+        };
+        let hook = &self.line.hook.name;
+        let secret = self.links.make(hook, &event.session_id, request, Timestamp::now()).await?;
+        Some(format!("{base}/answer/{secret}"))
+    }
+
     fn page(&self, session: &SessionInfo) -> Option<String> {
         let base = self.public_url.as_ref()?;
         Some(format!("{base}/ui/#/session/{}", session.session_id))
@@ -101,12 +117,13 @@ fn is_request(kind: UniversalEventType) -> bool {
 }
 
 fn is_same(request: &PendingRequest, event: &UniversalEvent) -> bool {
-    use omniglot_schema::EventData::{PermissionRequested, QuestionRequested};
     match (request, &event.data) {
-        (PendingRequest::Permission(open), PermissionRequested(asked)) => {
+        (PendingRequest::Permission(open), EventData::PermissionRequested(asked)) => {
             open.permission_id == asked.permission_id
         }
-        (PendingRequest::Question(open), QuestionRequested(asked)) => open.question_id == asked.question_id,
+        (PendingRequest::Question(open), EventData::QuestionRequested(asked)) => {
+            open.question_id == asked.question_id
+        }
         _ => false,
     }
 }

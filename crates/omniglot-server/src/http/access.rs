@@ -100,6 +100,16 @@ pub(crate) struct Needs {
     pub(crate) audited: Audited,
     /// The session that the request is about.
     pub(crate) session: Option<SessionId>,
+    pub(crate) origin: Origins,
+}
+
+/// The web pages that may send a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origins {
+    /// Ours and those that are configured.
+    Ours,
+    /// All: the address of the route is a secret, and who knows it may use it.
+    Any,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -359,9 +369,12 @@ async fn check(State(access): State<Arc<Access>>, request: Request, next: Next) 
 }
 
 async fn answer(access: &Access, request: Request, next: Next) -> Response {
-    let admitted = access
-        .host(request.headers(), request.uri())
-        .and_then(|host| access.origin(request.headers(), &host));
+    let needs = (access.needs)(request.method(), request.uri());
+    let any_origin = needs.is_some_and(|needs| needs.origin == Origins::Any);
+    let admitted = access.host(request.headers(), request.uri()).and_then(|host| match any_origin {
+        true => Ok(None),
+        false => access.origin(request.headers(), &host),
+    });
     let origin = match admitted {
         Ok(origin) => origin,
         Err(problem) => return access.refuse(problem, request.uri()),

@@ -114,7 +114,7 @@ impl Session {
     fn resolved(&mut self, id: RequestId, metadata: Option<&RequestMetadata>, yes: bool) {
         match metadata.and_then(|metadata| metadata.resolved_by) {
             None => self.say(Code::ResolvedBy, format!("{id} resolved by nobody")),
-            Some(ResolvedBy::Person | ResolvedBy::Agent) => {}
+            Some(ResolvedBy::Person | ResolvedBy::Agent | ResolvedBy::Link) => {}
             Some(by) if yes => self.say(Code::ResolvedBy, format!("{id} accepted by {by:?}")),
             Some(_) => {}
         }

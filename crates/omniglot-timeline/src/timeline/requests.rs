@@ -6,7 +6,7 @@ use omniglot_schema::{
 };
 
 use super::fates::Slot;
-use super::{Effect, Emitted, Stamp, Timeline};
+use super::{Effect, Emitted, Replier, Stamp, Timeline};
 use crate::draft::{
     CallStart, DropReason, ItemKey, Origin, Outcome, PermissionAsk, QuestionAsk, RequestKey, ToolCall,
     ToolResult, TurnEnd,
@@ -169,9 +169,9 @@ impl Timeline {
             (status, ResolvedBy::Person | ResolvedBy::Agent) => status,
             _ => PermissionStatus::Reject,
         };
-        let replier = self.replier(key, by);
+        let (resolved_by, replier) = self.replier(key, by);
         let metadata = data.metadata.get_or_insert_default();
-        metadata.resolved_by = Some(by);
+        metadata.resolved_by = Some(resolved_by);
         metadata.by = replier;
         metadata.message = message;
         let output = accepted(data.status);
@@ -202,9 +202,9 @@ impl Timeline {
             let labels: Vec<String> = answers.iter().map(|chosen| chosen.join(", ")).collect();
             labels.join("; ")
         });
-        let replier = self.replier(key, by);
+        let (resolved_by, replier) = self.replier(key, by);
         let metadata = data.metadata.get_or_insert_default();
-        metadata.resolved_by = Some(by);
+        metadata.resolved_by = Some(resolved_by);
         metadata.by = replier;
         metadata.answers = answers.unwrap_or_default();
         let output = data.response.clone();
@@ -215,9 +215,13 @@ impl Timeline {
         self.request_done(made_call, output, by, stamp.synthetic(), out);
     }
 
-    /// Returns the name of the person who has resolved a request.
-    fn replier(&mut self, key: &RequestKey, by: ResolvedBy) -> Option<String> {
-        self.repliers.remove(key).filter(|_| by == ResolvedBy::Person)
+    /// Returns who has resolved a request, and the name of the person.
+    fn replier(&mut self, key: &RequestKey, by: ResolvedBy) -> (ResolvedBy, Option<String>) {
+        match self.repliers.remove(key).filter(|_| by == ResolvedBy::Person) {
+            Some(Replier::Named(name)) => (by, Some(name)),
+            Some(Replier::Link) => (ResolvedBy::Link, None),
+            None => (by, None),
+        }
     }
 
     /// An agent may never mention a call again that somebody rejected.

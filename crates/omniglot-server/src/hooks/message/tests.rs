@@ -105,3 +105,21 @@ fn long_words_are_cut_for_ntfy() {
     assert_eq!(cut("äöü", 3), "äöü");
     assert_eq!(cut("äöüß", 3), "äöü…");
 }
+
+#[test]
+fn a_link_gives_a_notification_buttons_that_never_allow_always() {
+    let links = || EventLinks { page: None, answer: Some("https://box.example/answer/x".into()) };
+    let message = Message::of_event(&hook(NTFY), permission(), session(), links()).unwrap();
+    let body: Value = serde_json::from_slice(&message.body).unwrap();
+    let bodies: Vec<_> = body["actions"].as_array().unwrap().iter().map(|action| &action["body"]).collect();
+    assert_eq!(bodies, [&json!("answer=once"), &json!("answer=reject"), &Value::Null]);
+    assert_eq!(body["click"], "https://box.example/answer/x");
+    let asked = json!({ "question_id": "q_1", "prompt": "Which?", "options": [], "status": "requested" });
+    let question = event("question.requested", asked);
+    let message = Message::of_event(&hook(NTFY), question, session(), links()).unwrap();
+    let body: Value = serde_json::from_slice(&message.body).unwrap();
+    assert_eq!(
+        body["actions"],
+        json!([{ "action": "view", "label": "Look", "url": "https://box.example/answer/x", "clear": false }])
+    );
+}
