@@ -12,8 +12,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("omniglot-schema", &[]),
     ("omniglot-timeline", &["omniglot-schema"]),
     ("omniglot-agents", &["omniglot-schema", "omniglot-timeline"]),
+    ("omniglot-rules", &["omniglot-schema"]),
     ("omniglot-store", &["omniglot-schema"]),
-    ("omniglot-runtime", &["omniglot-schema", "omniglot-timeline", "omniglot-agents", "omniglot-store"]),
+    (
+        "omniglot-runtime",
+        &["omniglot-schema", "omniglot-timeline", "omniglot-agents", "omniglot-rules", "omniglot-store"],
+    ),
     ("omniglot-server", &["omniglot-schema", "omniglot-timeline", "omniglot-store", "omniglot-runtime"]),
     ("omniglot-client", &["omniglot-schema"]),
     (
@@ -33,7 +37,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
 ];
 
 /// Crates that must not wait, open or listen: no runtime may be below them.
-const PURE: &[&str] = &["omniglot-schema", "omniglot-timeline", "omniglot-agents"];
+const PURE: &[&str] = &["omniglot-schema", "omniglot-timeline", "omniglot-agents", "omniglot-rules"];
 const IMPURE: &[&str] = &["tokio", "mio", "async-io", "hyper", "rusqlite"];
 
 pub(super) fn check() -> anyhow::Result<()> {
