@@ -6,16 +6,16 @@
 //! about. `docs/RULES.md` tells users the same.
 
 mod argv;
-mod call;
+mod evaluate;
 mod host;
-mod judge;
 mod path;
 mod policy;
 mod programs;
 mod rule;
 mod shell;
+mod tool_call;
 
-pub use call::{Call, Machine, Resolve};
-pub use judge::{Decision, Ruling};
+pub use evaluate::{Decision, Ruling};
 pub use policy::{Floor, Layer, Policy};
 pub use rule::{RuleError, check};
+pub use tool_call::{Call, Machine, Resolve};

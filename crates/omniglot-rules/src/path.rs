@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use crate::call::Machine;
+use crate::tool_call::Machine;
 
 /// A path of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -47,6 +47,23 @@ impl Script {
         script
     }
 
+    /// Returns the script that a login shell is started for, as some agents run every command of theirs.
+    pub(crate) fn of_login_shell(text: &str) -> Option<String> {
+        let script = Self::parse(text);
+        let plain = script.opaque.is_none() && script.writes.is_empty() && script.reads.is_empty();
+        let [words] = script.commands.as_slice() else { return None };
+        match words.as_slice() {
+            [Word::Literal(shell), Word::Literal(option), Word::Literal(inner)]
+                if plain
+                    && matches!(shell.as_str(), "/bin/bash" | "/bin/zsh" | "/bin/sh")
+                    && option == "-lc" =>
+            {
+                Some(inner.clone())
+            }
+            _ => None,
+        }
+    }
+
     fn opaque(reason: impl Into<String>) -> Self {
         Self { opaque: Some(reason.into()), ..Self::default() }
     }

@@ -17,6 +17,7 @@ use std::time::Duration;
 use indexmap::IndexMap;
 use omniglot_agents::Registry;
 use omniglot_agents::nearest::did_you_mean;
+use omniglot_schema::Rule;
 use omniglot_timeline::Bounds;
 use serde::Deserialize;
 
@@ -59,6 +60,10 @@ pub struct Config {
     /// The address by which people reach the daemon, without a slash at its end.
     pub public_url: Option<String>,
     pub hooks: Vec<HookConfig>,
+    /// The file that all this was read from.
+    pub file: Option<PathBuf>,
+    /// The rules about calls of all sessions, checked.
+    pub rules: Vec<Rule>,
 }
 
 /// The files of a daemon that speaks TLS, in PEM; absolute paths, or relative to where the daemon is started.
@@ -238,7 +243,10 @@ impl Config {
     /// Reads a file that must exist; `registry` has the agents and protocols that it may name.
     pub fn load(path: &Path, registry: &Registry) -> Result<Self, ConfigError> {
         match std::fs::read(path) {
-            Ok(bytes) => Self::parse_bytes(path, bytes, registry),
+            Ok(bytes) => {
+                let file = Some(path.to_owned());
+                Ok(Self { file, ..Self::parse_bytes(path, bytes, registry)? })
+            }
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
                 Err(ConfigError::Missing { path: path.into() })
             }

@@ -34,6 +34,7 @@ mod reassign;
 mod recover;
 mod retention;
 mod revert;
+mod rules;
 mod search;
 mod session_locks;
 mod skills;
@@ -80,6 +81,8 @@ pub use observe::Observation;
 use probe::Probe;
 use processes::Processes;
 pub use reassign::{NewAgent, Reassigned};
+use rules::DaemonRules;
+pub use rules::floor;
 pub use start::{Backlog, HubConfig};
 use terminate::Terminating;
 use tokens::Tokens;
@@ -127,6 +130,7 @@ struct Inner {
     snapshots: Snapshots,
     tokens: Tokens,
     processes: Processes,
+    rules: DaemonRules,
     terminating: Terminating,
     tasks: TaskTracker,
     stopping: AtomicBool,

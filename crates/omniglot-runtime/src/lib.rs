@@ -25,8 +25,9 @@ pub use error::{ProcessError, RuntimeError};
 pub use hub::{
     AllEvents, AllEventsFilter, AllEventsPiece, Backlog, CommitPosition, Followed, FollowedTurn, Hub,
     HubConfig, Load, NAMED_TOKEN_PREFIX, NamedToken, NewAgent, Observation, Reassigned, TurnOutcome, Upload,
+    floor,
 };
 pub use log_context::LOG_CONTEXT;
 pub use metrics::{AgentMetrics, Metrics};
 pub use process::user::UserProcess;
-pub use session::{IdempotencyKey, Posted};
+pub use session::{IdempotencyKey, Posted, evaluate_rules};

@@ -13,6 +13,7 @@ mod delivery;
 mod handle;
 mod idle;
 mod request_replies;
+mod rules;
 mod silence;
 mod step;
 mod turn_process;
@@ -49,6 +50,8 @@ use handle::answer;
 pub(crate) use handle::{Answer, Authored, Request, Retired, SessionCommand, SessionHandle};
 pub use handle::{IdempotencyKey, Posted};
 pub(crate) use idle::Activity;
+pub(crate) use rules::SessionRules;
+pub use rules::evaluate_rules;
 pub(crate) use step::{Step, record_of};
 use turn_process::TurnProcess;
 use undelivered::Undelivered;
@@ -86,6 +89,7 @@ pub(crate) struct SessionSpec {
     pub(crate) became_idle: Arc<Notify>,
     pub(crate) questions: QuestionPolicy,
     pub(crate) snapshots: SessionSnapshots,
+    pub(crate) rules: SessionRules,
 }
 
 pub(crate) struct Session {

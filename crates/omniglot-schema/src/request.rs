@@ -90,6 +90,9 @@ pub struct RequestMetadata {
     /// The name of the token with which a person has answered; absent for the daemon's own token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// The rule that asks about the call, or has decided about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
     /// The answers that were given, one array per question.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<Vec<String>>,
@@ -160,7 +163,7 @@ pub enum ResolvedBy {
     Restart,
     TurnEnd,
     Expiry,
-    /// The session was created with the policy to reject all questions.
+    /// A rule has decided, which `rule` names; or the session was created with the policy to reject all questions.
     Policy,
     /// A person who had the link of a call.
     Link,

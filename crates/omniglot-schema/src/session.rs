@@ -12,6 +12,7 @@ use crate::label::Labels;
 use crate::mcp::{McpServers, SkillsConfig};
 use crate::problem::AgentError;
 use crate::request::{PermissionEventData, QuestionEventData};
+use crate::rule::Rule;
 use crate::state::{SessionState, SessionStatus};
 
 /// A request for a new session.
@@ -72,6 +73,9 @@ pub struct CreateSessionRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u32>, minimum = 1)]
     pub max_turns: Option<std::num::NonZeroU32>,
+    /// Rules about the calls of the agent, beside those of the daemon; docs/RULES.md says how they decide.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<Rule>,
 }
 
 /// Instructions that a session is created with.
@@ -122,6 +126,7 @@ impl CreateSessionRequest {
             system_prompt: None,
             allowed_tools: None,
             max_turns: None,
+            rules: vec![],
         }
     }
 }

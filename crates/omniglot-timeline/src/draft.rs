@@ -98,6 +98,24 @@ pub enum Draft {
     State(Box<StatePatch>),
 }
 
+/// The decision of rules about a permission, before anybody is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ruled {
+    pub decision: RuledAs,
+    /// The name of the rule.
+    pub rule: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuledAs {
+    /// Rejected, whatever was granted before.
+    Deny,
+    /// A person is asked, unless it was granted before.
+    Ask { remember: bool },
+    /// Accepted.
+    Allow,
+}
+
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SessionStarted {
     pub native_session_id: Option<String>,

@@ -32,7 +32,7 @@ use omniglot_schema::{
     SessionStats, StatusLabel, SteeringMetadata, UniversalEvent,
 };
 
-use crate::draft::{Body, Draft, DropReason, ItemKey, RequestKey, Unparsed};
+use crate::draft::{Body, Draft, DropReason, ItemKey, RequestKey, Ruled, Unparsed};
 use crate::fold::{Fold, Snapshot};
 use crate::ordered::Ordered;
 
@@ -93,6 +93,8 @@ pub struct Emitted {
 pub enum Effect {
     /// A standing grant covers this permission: accept it once, without any event.
     Grant(RequestKey),
+    /// A rule accepts or rejects this permission; the message is for the agent.
+    Decide { key: RequestKey, accept: bool, message: Option<String> },
     /// Nobody will answer this question: reject it.
     Reject(RequestKey),
     /// This request was resolved over the agent's head: tell the agent.
@@ -134,6 +136,8 @@ pub struct Timeline {
     steering: HashMap<ItemKey, SteeringMetadata>,
     /// The names of those whose replies are on their way to the agent.
     repliers: HashMap<RequestKey, Replier>,
+    /// The decisions of rules about permissions that are not resolved yet.
+    ruled: HashMap<RequestKey, Ruled>,
     /// `None` as long as there is nothing to hide.
     masking: Option<Box<Masking>>,
 }
@@ -190,6 +194,7 @@ impl Timeline {
             named: HashMap::new(),
             steering: HashMap::new(),
             repliers: HashMap::new(),
+            ruled: HashMap::new(),
             masking: None,
         }
     }
@@ -206,6 +211,14 @@ impl Timeline {
         match by {
             Some(by) => self.repliers.insert(request.clone(), by),
             None => self.repliers.remove(request),
+        };
+    }
+
+    /// The next permission of this key is decided by a rule; `None` leaves it to a person again.
+    pub fn rule(&mut self, request: &RequestKey, ruled: Option<Ruled>) {
+        match ruled {
+            Some(ruled) => self.ruled.insert(request.clone(), ruled),
+            None => self.ruled.remove(request),
         };
     }
 

@@ -6,6 +6,7 @@ mod config;
 mod daemon;
 mod hooks;
 mod opencode;
+mod rules;
 mod run;
 mod sessions;
 mod tokens;
@@ -26,6 +27,7 @@ pub(crate) use config::*;
 pub(crate) use daemon::*;
 pub(crate) use hooks::*;
 pub(crate) use opencode::*;
+pub(crate) use rules::*;
 pub(crate) use run::*;
 pub(crate) use sessions::*;
 pub(crate) use tokens::*;
@@ -67,6 +69,9 @@ pub(crate) enum Command {
     /// Make, list and revoke tokens for other people and programs
     #[command(alias = "token")]
     Tokens(TokensArgs),
+    /// See how rules decide about a call
+    #[command(alias = "rule")]
+    Rules(RulesArgs),
     /// See who has changed what
     Audit(AuditArgs),
     /// See how the calls of hooks go, and send dead letters again

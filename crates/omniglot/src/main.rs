@@ -25,6 +25,7 @@ mod notify;
 mod opencode_command;
 mod otel;
 mod print;
+mod rules_command;
 mod run;
 mod serve;
 mod sessions;
@@ -81,6 +82,7 @@ fn main() -> ExitCode {
         Command::Man(args) => man::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Config(args) => config_command::run(&args),
+        Command::Rules(args) => rules_command::run(&args),
         Command::Db(args) => db::run(&args),
         Command::Doctor(args) => Err(doctor_is_elsewhere(&args).into()),
         Command::Openapi => openapi(),

@@ -450,6 +450,12 @@ class DaemonStatus(TypedDict):
     """
 
 
+Decide: TypeAlias = Literal['deny', 'ask', 'allow']
+"""
+The decision of a rule.
+"""
+
+
 Delivered: TypeAlias = Literal['started', 'queued', 'steered']
 """
 The actual delivery of a message: the value of `Omniglot-Delivery`.
@@ -2651,6 +2657,54 @@ class RevertResponse(TypedDict):
     """
 
 
+class Rule(TypedDict):
+    """
+    One rule: it applies to a call that fits every criterion it has.
+    """
+
+    name: str
+    """
+    The name by which decisions of the rule are told.
+    """
+    decide: Decide
+    """
+    The decision about a call that fits.
+    """
+    agent: NotRequired[str | None]
+    """
+    The name of the agent.
+    """
+    kind: NotRequired[ToolKind | None]
+    server: NotRequired[str | None]
+    """
+    The name of the MCP server whose tool is called.
+    """
+    tool: NotRequired[str | None]
+    """
+    The name of the tool; a `*` at its end stands for any ending.
+    """
+    command: NotRequired[list[str] | None]
+    """
+    The first words of the command, each literally.
+    """
+    path: NotRequired[str | None]
+    """
+    A glob on the path with all its links resolved; a relative one is in the session's directory.
+    """
+    host: NotRequired[str | None]
+    """
+    The host that is fetched from; `*.example.com` stands for all below `example.com`.
+    """
+    label: NotRequired[str | None]
+    """
+    A label of the session, as KEY=VALUE, or KEY alone for any value.
+    """
+    remember: NotRequired[bool | None]
+    """
+    Whether a person who is asked may answer `always`; only for rules that ask. Yes by default.
+    """
+
+
 class SearchHit(TypedDict):
     """
     One item that has all the words of a search.
@@ -3187,6 +3241,10 @@ class CreateSessionRequest(TypedDict):
     """
     The most answers of the model in one turn; refused where the agent has no such limit.
     """
+    rules: NotRequired[list[Rule]]
+    """
+    Rules about the calls of the agent, beside those of the daemon; docs/RULES.md says how they decide.
+    """
 
 
 class ErrorEvent(TypedDict):
@@ -3281,6 +3339,10 @@ class RequestMetadata(TypedDict):
     by: NotRequired[str | None]
     """
     The name of the token with which a person has answered; absent for the daemon's own token.
+    """
+    rule: NotRequired[str | None]
+    """
+    The rule that asks about the call, or has decided about it.
     """
     answers: NotRequired[list[list[str]]]
     """

@@ -1868,6 +1868,8 @@ export interface components {
              * @description The most answers of the model in one turn; refused where the agent has no such limit.
              */
             maxTurns?: number | null;
+            /** @description Rules about the calls of the agent, beside those of the daemon; docs/RULES.md says how they decide. */
+            rules?: components["schemas"]["Rule"][];
         };
         /**
          * @description The new session.
@@ -2002,6 +2004,11 @@ export interface components {
             /** @description Whether there are further letters. */
             hasMore: boolean;
         };
+        /**
+         * @description The decision of a rule.
+         * @enum {string}
+         */
+        Decide: "deny" | "ask" | "allow";
         /**
          * @description The actual delivery of a message: the value of `Omniglot-Delivery`.
          * @enum {string}
@@ -3504,6 +3511,8 @@ export interface components {
             resolved_by?: components["schemas"]["ResolvedBy"] | null;
             /** @description The name of the token with which a person has answered; absent for the daemon's own token. */
             by?: string | null;
+            /** @description The rule that asks about the call, or has decided about it. */
+            rule?: string | null;
             /** @description The answers that were given, one array per question. */
             answers?: string[][];
             /** @description The message of the person who answered. */
@@ -3536,6 +3545,30 @@ export interface components {
             turn: components["schemas"]["TurnId"];
             /** @description The files that were written or removed, relative to the session's directory. */
             paths: string[];
+        };
+        /** @description One rule: it applies to a call that fits every criterion it has. */
+        Rule: {
+            /** @description The name by which decisions of the rule are told. */
+            name: string;
+            /** @description The decision about a call that fits. */
+            decide: components["schemas"]["Decide"];
+            /** @description The name of the agent. */
+            agent?: string | null;
+            kind?: components["schemas"]["ToolKind"] | null;
+            /** @description The name of the MCP server whose tool is called. */
+            server?: string | null;
+            /** @description The name of the tool; a `*` at its end stands for any ending. */
+            tool?: string | null;
+            /** @description The first words of the command, each literally. */
+            command?: string[] | null;
+            /** @description A glob on the path with all its links resolved; a relative one is in the session's directory. */
+            path?: string | null;
+            /** @description The host that is fetched from; `*.example.com` stands for all below `example.com`. */
+            host?: string | null;
+            /** @description A label of the session, as KEY=VALUE, or KEY alone for any value. */
+            label?: string | null;
+            /** @description Whether a person who is asked may answer `always`; only for rules that ask. Yes by default. */
+            remember?: boolean | null;
         };
         /**
          * @description The calls that a token allows. `read`, `answer`, `drive` and `admin` include those before them; `metrics`

@@ -26,6 +26,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "omniglot-schema",
             "omniglot-timeline",
             "omniglot-agents",
+            "omniglot-rules",
             "omniglot-store",
             "omniglot-runtime",
             "omniglot-server",

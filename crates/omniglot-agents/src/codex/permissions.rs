@@ -3,7 +3,7 @@
 //! The action is the command, the files or the rights themselves. The model's reason is a detail: whoever sees the
 //! action alone must not be shown a sentence in its place.
 
-use omniglot_schema::{ContentPart, PermissionReply, PermissionStatus, ResolvedBy};
+use omniglot_schema::{ContentPart, PermissionReply, PermissionStatus, ResolvedBy, ToolKind};
 use omniglot_timeline::{ItemKey, PermissionAsk};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -25,7 +25,11 @@ use crate::rpc::{self, RpcId, send};
 impl Codex {
     pub(crate) fn ask_command(&mut self, id: RpcId, ask: CommandApproval, out: &mut Vec<Output>) {
         let asked = self.tools.asked(&ask.thread_id, &ask.item_id);
-        let about = tool_kinds::command_line(ask.command.clone());
+        let mut about = tool_kinds::command_line(ask.command.clone());
+        if ask.network_approval_context.is_some() || ask.additional_permissions.is_some() {
+            // More is asked for than to run the command.
+            about.kind = ToolKind::Other;
+        }
         let circumstances = [
             ("cwd", ask.cwd.clone().map(Value::from)),
             ("additional_permissions", ask.additional_permissions.clone()),

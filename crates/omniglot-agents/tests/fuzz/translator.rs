@@ -181,6 +181,10 @@ impl<'a> Session<'a> {
                 Effect::Grant(key) => {
                     Command::ReplyPermission { key, reply: PermissionReply::Once, message: None }
                 }
+                Effect::Decide { key, accept, message } => {
+                    let reply = if accept { PermissionReply::Once } else { PermissionReply::Reject };
+                    Command::ReplyPermission { key, reply, message }
+                }
                 Effect::Reject(key) => Command::ReplyQuestion { key, answers: None },
                 Effect::Withdraw(key) => Command::Withdraw { key },
                 Effect::Keep(_) => continue,

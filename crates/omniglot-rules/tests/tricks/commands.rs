@@ -47,6 +47,8 @@ const ALLOWED: &[&str] = &[
     "grep -r 'fn main' src",
     "echo \"Größe\"",
     "time ls",
+    "/bin/bash -lc 'git status && ls'",
+    "/bin/zsh -lc \"git status\"",
 ];
 
 const NEVER: &[&str] = &[
@@ -374,6 +376,15 @@ const NEVER: &[&str] = &[
     "ls >&out2",
     "ls > \"$(whoami)\"",
     "exec > out/x",
+    "/bin/bash -lc whoami",
+    "/bin/bash -lc 'git status; whoami'",
+    "/bin/bash -lc 'git status' x",
+    "/bin/bash -c ls",
+    "/tmp/bash -lc ls",
+    "/bin/bash -lc \"$X\"",
+    "/bin/bash -lc ls > src/x",
+    "X=1 /bin/bash -lc ls",
+    "/bin/bash -lc '/bin/bash -lc ls'",
     "git status && < src/x",
     "if ! ; then ls; fi",
     "! ",

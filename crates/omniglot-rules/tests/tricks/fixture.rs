@@ -95,10 +95,10 @@ pub(crate) fn resolve(path: &Path) -> Option<PathBuf> {
     Some(resolved)
 }
 
-pub(crate) fn judge(policy: &Policy, call: &Call<'_>) -> Ruling {
+pub(crate) fn evaluate(policy: &Policy, call: &Call<'_>) -> Ruling {
     let machine =
         Machine { directory: Path::new(DIRECTORY), home: Some(Path::new("/home/u")), resolve: &resolve };
-    policy.judge(call, &machine)
+    policy.evaluate(call, &machine)
 }
 
 pub(crate) fn shell(policy: &Policy, text: &str) -> Ruling {
@@ -109,10 +109,10 @@ pub(crate) fn shell(policy: &Policy, text: &str) -> Ruling {
         command: Some(text),
         ..Call::default()
     };
-    judge(policy, &call)
+    evaluate(policy, &call)
 }
 
 pub(crate) fn file(policy: &Policy, kind: ToolKind, path: &str) -> Decision {
     let call = Call { agent: "claude", kind: Some(kind), paths: vec![path], ..Call::default() };
-    judge(policy, &call).decision
+    evaluate(policy, &call).decision
 }

@@ -3,7 +3,7 @@
 use omniglot_rules::{Call, Decision, Floor, Layer, Policy, check};
 use omniglot_schema::{Decide, Labels, Rule, ToolKind};
 
-use crate::fixture::{command, file, judge, policy, rule, shell};
+use crate::fixture::{command, evaluate, file, policy, rule, shell};
 
 #[test]
 fn a_path_is_allowed_by_what_it_resolves_to() {
@@ -54,7 +54,7 @@ fn a_rule_about_one_kind_of_access_allows_no_other() {
         assert_eq!(file(&policy, kind, "out/x"), wanted, "{kind:?}");
     }
     let unknown = Call { agent: "claude", paths: vec!["out/x"], ..Call::default() };
-    assert_eq!(judge(&policy, &unknown).decision, Decision::Ask);
+    assert_eq!(evaluate(&policy, &unknown).decision, Decision::Ask);
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn every_path_of_a_call_must_be_allowed() {
     let policy = policy();
     let edit = |paths: &[&'static str]| {
         let call = Call { agent: "a", kind: Some(ToolKind::Edit), paths: paths.to_vec(), ..Call::default() };
-        judge(&policy, &call).decision
+        evaluate(&policy, &call).decision
     };
     assert_eq!(edit(&["out/a", "out/b"]), Decision::Allow);
     assert_eq!(edit(&["out/a", "src/b"]), Decision::Ask);
@@ -141,7 +141,7 @@ fn agents_servers_tools_labels_and_hosts_must_fit() {
         labels: Some(&labels),
         ..Call::default()
     };
-    let decide = |rule: Rule| judge(&Policy::default().with(Layer::Session, &[rule]), &call).decision;
+    let decide = |rule: Rule| evaluate(&Policy::default().with(Layer::Session, &[rule]), &call).decision;
     let rule = || rule("r", Decide::Allow);
     let text = |text: &str| Some(text.to_owned());
     assert_eq!(decide(Rule { agent: text("codex"), server: text("github"), ..rule() }), Decision::Allow);
@@ -165,10 +165,10 @@ fn agents_servers_tools_labels_and_hosts_must_fit() {
         assert_eq!(decide(other.clone()), Decision::Ask, "{other:?}");
     }
     let fetch = |url| Call { agent: "a", kind: Some(ToolKind::Fetch), url: Some(url), ..Call::default() };
-    assert_eq!(judge(&policy(), &fetch("https://docs.rs/x")).decision, Decision::Allow);
-    assert_eq!(judge(&policy(), &fetch("https://user@docs.rs/x")).decision, Decision::Ask);
-    assert_eq!(judge(&policy(), &fetch("https://docs.rs.a.test/x")).decision, Decision::Ask);
-    assert_eq!(judge(&policy(), &fetch("https://docs.rs@evil.test/x")).decision, Decision::Deny);
+    assert_eq!(evaluate(&policy(), &fetch("https://docs.rs/x")).decision, Decision::Allow);
+    assert_eq!(evaluate(&policy(), &fetch("https://user@docs.rs/x")).decision, Decision::Ask);
+    assert_eq!(evaluate(&policy(), &fetch("https://docs.rs.a.test/x")).decision, Decision::Ask);
+    assert_eq!(evaluate(&policy(), &fetch("https://docs.rs@evil.test/x")).decision, Decision::Deny);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use indexmap::IndexMap;
 use omniglot_agents::nearest::nearest;
 use omniglot_agents::{Registry, acp};
+use omniglot_schema::Rule;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -36,6 +37,8 @@ pub(super) struct File {
     retention: Retention,
     #[serde(default)]
     processes: Processes,
+    #[serde(default)]
+    rules: Vec<Spanned<Rule>>,
     #[serde(default)]
     otel: OtelTable,
     #[serde(default)]
@@ -104,10 +107,24 @@ impl File {
             processes: self.processes,
             hooks: check_all(self.hooks, dir_of(path), self.public_url.is_some())?,
             public_url: self.public_url.as_ref().map(check_public_url).transpose()?,
+            file: None,
+            rules: check_rules(self.rules)?,
         };
         match self.default_agent.map(|name| (name.span(), config.check_default_agent(registry))) {
             Some((span, Err(message))) => Err(Fault::new(span, format!("default_agent {message}"))),
             _ => Ok(config),
+        }
+    }
+}
+
+fn check_rules(rules: Vec<Spanned<Rule>>) -> Result<Vec<Rule>, Fault> {
+    let plain: Vec<Rule> = rules.iter().map(|rule| rule.get_ref().clone()).collect();
+    match omniglot_rules::check(&plain) {
+        Ok(_) => Ok(plain),
+        Err(error) => {
+            // The later one of two with one name.
+            let faulty = rules.iter().rfind(|rule| rule.get_ref().name == error.rule);
+            Err(Fault::new(faulty.map(Spanned::span).unwrap_or_default(), error.to_string()))
         }
     }
 }

@@ -154,6 +154,7 @@ impl Hub {
             became_idle: self.inner.became_idle.clone(),
             questions: request.questions.unwrap_or(QuestionPolicy::Ask),
             snapshots: self.snapshots_of(record.no, request),
+            rules: self.rules_of(record, request),
         }
     }
 
@@ -167,6 +168,8 @@ impl Hub {
             installed::parse(version)?;
         }
         creation_options::check(&self.inner.launcher.catalog, &request)?;
+        omniglot_rules::check(&request.rules)
+            .map_err(|error| RuntimeError::InvalidRequest(error.to_string()))?;
         let directory = existing_directory(request.directory.as_deref().unwrap_or("."))?;
         request.directory = Some(directory.to_string_lossy().into_owned());
         Ok(request)

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::processes::Processes;
+use super::rules::DaemonRules;
 use super::session_locks::SessionLocks;
 use super::terminate::Terminating;
 use super::tokens::Tokens;
@@ -99,6 +100,7 @@ impl Hub {
             snapshots,
             tokens: Tokens::load(&store).await?,
             processes: Processes::new(&config.processes),
+            rules: DaemonRules::new(&config, &data_dir),
             terminating: Terminating::default(),
             launcher,
             skills: SkillStore::new(&shared(&data_dir), Duration::from_secs(config.limits.skills_seconds)),

@@ -3,7 +3,7 @@
 //! The adapter sends a valid reply to the agent, and the Timeline resolves the request.
 
 use omniglot_agents::{Command, RequestKey};
-use omniglot_schema::{AnswerFormat, PendingRequest, PermissionReply, QuestionInfo};
+use omniglot_schema::{AnswerFormat, PendingRequest, PermissionEventData, PermissionReply, QuestionInfo};
 use omniglot_timeline::Replier;
 
 use super::Session;
@@ -20,9 +20,13 @@ impl Session {
         by: Option<Replier>,
     ) -> Result<Effect, RuntimeError> {
         let key = match self.timeline.fold().pending.get(id) {
-            Some(PendingRequest::Permission(_)) => self.open_request(id)?,
+            Some(PendingRequest::Permission(asked)) => {
+                check_always(asked, reply)?;
+                self.open_request(id)?
+            }
             Some(PendingRequest::Question(_)) | None => return Err(not_found(id)),
         };
+        self.timeline.rule(&key, None);
         self.timeline.name_reply(&key, by);
         self.send_client_reply(id, &key, &Command::ReplyPermission { key: key.clone(), reply, message });
         Ok(Effect::Replied)
@@ -53,6 +57,20 @@ impl Session {
             return Err(not_taken(id.to_owned(), "another reply to it is on its way to the agent"));
         }
         self.timeline.request_key(id).ok_or_else(|| not_found(id))
+    }
+}
+
+/// Refuses `always` where a rule asks each time.
+fn check_always(asked: &PermissionEventData, reply: PermissionReply) -> Result<(), RuntimeError> {
+    let Some(metadata) = asked.metadata.as_ref().filter(|_| reply == PermissionReply::Always) else {
+        return Ok(());
+    };
+    let offered = metadata.options.iter().any(|option| option.kind == "allow_always");
+    match &metadata.rule {
+        Some(rule) if !offered => Err(RuntimeError::InvalidRequest(format!(
+            "the rule `{rule}` asks each time; answer `once` or `reject`"
+        ))),
+        _ => Ok(()),
     }
 }
 

@@ -161,6 +161,10 @@ impl Step {
                 Effect::Grant(key) => {
                     Command::ReplyPermission { key, reply: PermissionReply::Once, message: None }
                 }
+                Effect::Decide { key, accept, message } => {
+                    let reply = if accept { PermissionReply::Once } else { PermissionReply::Reject };
+                    Command::ReplyPermission { key, reply, message }
+                }
                 Effect::Reject(key) => Command::ReplyQuestion { key, answers: None },
                 Effect::Withdraw(key) => Command::Withdraw { key },
                 Effect::Keep(omniglot_timeline::Blob { name, mime, bytes }) => {
@@ -175,6 +179,7 @@ impl Step {
 impl Session {
     pub(super) fn absorb(&mut self, heard: Vec<Translated>) {
         self.configuring.hear(&heard);
+        self.decide_by_rules(&heard);
         self.note_client_replies(&heard);
         self.metrics().heard(heard.iter().flat_map(|translated| &translated.stream));
         self.step.absorb(&mut self.timeline, heard);

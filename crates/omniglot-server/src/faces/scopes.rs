@@ -316,7 +316,16 @@ mod tests {
 
     /// Each row of docs/SECURITY.md by its words.
     const WORDS: &[(Scope, &[Meaning])] = &[
-        (Scope::Read, &[("look at sessions, events, blobs and agents", &["GET /"])]),
+        (
+            Scope::Read,
+            &[
+                ("look at sessions, events, blobs and agents", &["GET /"]),
+                (
+                    "find the folders of these sessions",
+                    &["GET /opencode/find/file", "GET /opencode/find/symbol", "GET /opencode/file"],
+                ),
+            ],
+        ),
         (
             Scope::Answer,
             &[(
@@ -354,7 +363,7 @@ mod tests {
                 ),
                 (
                     "files of any directory in OpenCode's clients",
-                    &["GET /opencode/api/fs/", "GET /opencode/find", "GET /opencode/file"],
+                    &["GET /opencode/api/fs/", "GET /opencode/find", "GET /opencode/file/content"],
                 ),
             ],
         ),
@@ -366,6 +375,7 @@ mod tests {
                 ("install agents", &["POST /v1/agents/{agent}/install"]),
                 ("manage tokens", &["GET /v1/tokens", "POST /v1/tokens", "DELETE /v1/tokens"]),
                 ("read the audit", &["GET /v1/audit"]),
+                ("look at hooks and call them", &["GET /v1/hooks", "POST /v1/hooks"]),
                 ("run processes", &["GET /v1/processes", "POST /v1/processes", "DELETE /v1/processes"]),
                 (
                     "configure MCP servers and skills of directories",

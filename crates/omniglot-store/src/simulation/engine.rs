@@ -15,7 +15,7 @@ use crate::metrics::Census;
 use crate::retention::{EndedSession, PackFacts};
 use crate::types::{
     AuditQuery, Blob, Found, ListFilter, Page, QueuedRow, ReadQuery, Receipt, SearchQuery, SessionNo,
-    SessionRecord, StoreError, StoredFrame, TokenRecord,
+    SessionRecord, StoreError, StoredFrame, StoredHookRow, TokenRecord,
 };
 
 pub(super) struct SimulatedEngine {
@@ -161,6 +161,10 @@ impl Engine for SimulatedEngine {
     }
 
     fn tokens(&self) -> Result<Vec<TokenRecord>, StoreError> {
+        Ok(vec![])
+    }
+
+    fn hook_rows(&self, _: &str) -> Result<Vec<StoredHookRow>, StoreError> {
         Ok(vec![])
     }
 

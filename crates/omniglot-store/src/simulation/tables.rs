@@ -39,7 +39,9 @@ impl Tables {
                 Ok(Done::Written)
             }
             Change::Trim { .. } => Ok(Done::Trimmed),
-            Change::Token(_) | Change::Config { .. } | Change::Audit(_) => Ok(Done::Written),
+            Change::Token(_) | Change::Config { .. } | Change::Audit(_) | Change::Hooks(_) => {
+                Ok(Done::Written)
+            }
         }
     }
 

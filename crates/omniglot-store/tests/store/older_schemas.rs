@@ -1,9 +1,10 @@
 //! Databases that older programs have written: each schema that was ever in use is opened, migrated, and serves what
 //! it has served before.
 //!
-//! `tests/fixtures/older_schemas` has one database for each, made by the program of its time; `events.jsonl` there has
-//! the events of all its sessions. All have the same content: a session with a whole turn and a permission, one in the
-//! middle of a turn with an open permission and a queued message, one that has ended, and one that was deleted.
+//! `tests/fixtures/older_schemas` has one database for each, made by the program of its time, 9 by its migration from 8;
+//! `events.jsonl` there has the events of all its sessions. All have the same content: a session with a whole turn and a
+//! permission, one in the middle of a turn with an open permission and a queued message, one that has ended, and one
+//! that was deleted.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use rusqlite::Connection;
 use crate::support::*;
 
 /// The number of migrations of each schema; 1 and 3 were never in use without the one after them.
-const VERSIONS: [i64; 6] = [2, 4, 5, 6, 7, 8];
+const VERSIONS: [i64; 7] = [2, 4, 5, 6, 7, 8, 9];
 
 /// The first version of which the program had a folder `private` in its data directory.
 const PRIVATE_SINCE: i64 = 5;

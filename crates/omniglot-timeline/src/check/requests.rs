@@ -115,6 +115,7 @@ impl Session {
         match metadata.and_then(|metadata| metadata.resolved_by) {
             None => self.say(Code::ResolvedBy, format!("{id} resolved by nobody")),
             Some(ResolvedBy::Person | ResolvedBy::Agent | ResolvedBy::Link) => {}
+            Some(ResolvedBy::Policy) if metadata.is_some_and(|metadata| metadata.rule.is_some()) => {}
             Some(by) if yes => self.say(Code::ResolvedBy, format!("{id} accepted by {by:?}")),
             Some(_) => {}
         }

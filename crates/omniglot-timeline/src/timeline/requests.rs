@@ -8,8 +8,8 @@ use omniglot_schema::{
 use super::fates::Slot;
 use super::{Effect, Emitted, Replier, Stamp, Timeline};
 use crate::draft::{
-    CallStart, DropReason, ItemKey, Origin, Outcome, PermissionAsk, QuestionAsk, RequestKey, ToolCall,
-    ToolResult, TurnEnd,
+    CallStart, DropReason, ItemKey, Origin, Outcome, PermissionAsk, QuestionAsk, RequestKey, Ruled, RuledAs,
+    ToolCall, ToolResult, TurnEnd,
 };
 
 #[derive(Debug)]
@@ -59,8 +59,11 @@ impl Timeline {
             return self.dropped(DropReason::Duplicate);
         }
         let (tool, pattern) = (self.masked(ask.tool.clone()), self.masked(ask.pattern.clone()));
-        let is_granted = self.fold.granted(tool.as_deref(), pattern.as_deref());
+        let ruled = self.ruled.get(&ask.key).cloned();
+        let is_denied = ruled.as_ref().is_some_and(|ruled| ruled.decision == RuledAs::Deny);
+        let is_granted = !is_denied && self.fold.granted(tool.as_deref(), pattern.as_deref());
         if !is_granted && self.has_too_many_requests() {
+            self.ruled.remove(&ask.key);
             return self.refuse_request(ask.key, stamp, out);
         }
         let name = ask.tool.clone().unwrap_or_else(|| "permission".to_owned());
@@ -69,8 +72,13 @@ impl Timeline {
         let (item_id, made_call) = self.waiting_call(ask.call, &ask.key, made, stamp, out);
         if is_granted {
             self.stats.granted += 1;
+            self.ruled.remove(&ask.key);
             self.covered.insert(ask.key.clone(), made_call);
             return self.effects.push(Effect::Grant(ask.key));
+        }
+        let mut options = ask.options;
+        if let Some(Ruled { decision: RuledAs::Ask { remember: false }, .. }) = ruled {
+            options.retain(|option| option.kind != ALLOW_ALWAYS);
         }
         let data = PermissionEventData {
             permission_id: PermissionId(self.mint("perm")),
@@ -81,12 +89,14 @@ impl Timeline {
                 native_request_id: ask.native_id,
                 tool: ask.tool,
                 pattern: ask.pattern,
-                options: ask.options,
+                options,
                 files: ask.files,
                 detail: ask.detail,
+                rule: ruled.as_ref().map(|ruled| ruled.rule.clone()),
                 ..RequestMetadata::default()
             }),
         };
+        self.effects.extend(ruled.and_then(|ruled| ruled.effect(ask.key.clone())));
         self.requests
             .insert(ask.key, OpenRequest { asked: InboundRequest::Permission(data.clone()), made_call });
         self.emit(EventData::PermissionRequested(data), stamp, out);
@@ -164,9 +174,18 @@ impl Timeline {
         else {
             return self.dropped(DropReason::Duplicate);
         };
+        // Adapters know who is asked, not that a rule has answered.
+        let (status, by) = match (self.ruled.remove(key).map(|ruled| ruled.decision), by) {
+            (Some(RuledAs::Allow), ResolvedBy::Person) => (status, ResolvedBy::Policy),
+            (Some(RuledAs::Deny), ResolvedBy::Person) => (PermissionStatus::Reject, ResolvedBy::Policy),
+            (Some(RuledAs::Ask { .. }) | None, by) if by == ResolvedBy::Policy => {
+                (PermissionStatus::Reject, by)
+            }
+            (_, by) => (status, by),
+        };
         data.status = match (status, by) {
             (PermissionStatus::Requested, _) => PermissionStatus::Reject,
-            (status, ResolvedBy::Person | ResolvedBy::Agent) => status,
+            (status, ResolvedBy::Person | ResolvedBy::Agent | ResolvedBy::Policy) => status,
             _ => PermissionStatus::Reject,
         };
         let (resolved_by, replier) = self.replier(key, by);
@@ -251,6 +270,23 @@ impl Timeline {
         if none_left && self.turn.as_ref().is_some_and(|turn| turn.for_requests) {
             let stop = if by == ResolvedBy::Cancel { StopReason::Cancelled } else { StopReason::EndTurn };
             self.close_turn(TurnEnd::new(stop), ResolvedBy::TurnEnd, stamp, out);
+        }
+    }
+}
+
+/// The kind of the option that stands for `always`.
+const ALLOW_ALWAYS: &str = "allow_always";
+
+impl Ruled {
+    fn effect(&self, key: RequestKey) -> Option<Effect> {
+        let rule = &self.rule;
+        match self.decision {
+            RuledAs::Deny => {
+                let message = Some(format!("denied by the rule `{rule}`; do not try it in another way"));
+                Some(Effect::Decide { key, accept: false, message })
+            }
+            RuledAs::Allow => Some(Effect::Decide { key, accept: true, message: None }),
+            RuledAs::Ask { .. } => None,
         }
     }
 }

@@ -24,6 +24,11 @@ pub(crate) struct RunSettings {
     /// "args": ["--stdio"]}}` or `{"docs": {"type": "http", "url": "https://…"}}`.
     #[arg(long, value_name = "FILE")]
     pub(crate) mcp: Option<PathBuf>,
+    /// Give a new session the rules of this TOML file, beside those of omniglot.toml
+    ///
+    /// It has `[[rules]]` alone; docs/RULES.md describes them, and `omniglot rules test` tries them.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rules: Option<PathBuf>,
     /// Give a new session these instructions instead of the agent's own
     #[arg(long, value_name = "TEXT", conflicts_with = "append_system_prompt")]
     pub(crate) system_prompt: Option<String>,

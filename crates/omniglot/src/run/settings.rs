@@ -2,10 +2,13 @@
 
 use std::path::Path;
 
-use omniglot_schema::{CreateSessionRequest, McpServers, MessageAttachment, SessionPatch, SystemPrompt};
+use omniglot_schema::{
+    CreateSessionRequest, McpServers, MessageAttachment, Rule, SessionPatch, SystemPrompt,
+};
 use serde_json::{Map, Value};
 
 use crate::cli::RunSettings;
+use crate::rules_command;
 use crate::usage::UsageError;
 
 /// Settings that a session gets when it is made, or later.
@@ -16,6 +19,7 @@ pub(crate) struct Settings {
     title: Option<String>,
     mcp: Option<McpServers>,
     system_prompt: Option<SystemPrompt>,
+    rules: Vec<Rule>,
 }
 
 impl Settings {
@@ -29,6 +33,7 @@ impl Settings {
             title: args.title.clone(),
             mcp,
             system_prompt: replace.or(append),
+            rules: args.rules.as_deref().map(rules_command::read).transpose()?.unwrap_or_default(),
         })
     }
 
@@ -40,6 +45,7 @@ impl Settings {
             title: self.title.clone(),
             mcp: self.mcp.clone(),
             system_prompt: self.system_prompt.clone(),
+            rules: self.rules.clone(),
             ..request
         }
     }
@@ -48,6 +54,9 @@ impl Settings {
     pub(crate) fn of_existing(&self, patch: SessionPatch) -> Result<SessionPatch, UsageError> {
         if self.mcp.is_some() {
             return Err(UsageError::new("the session exists, and its MCP servers stay; leave out --mcp"));
+        }
+        if !self.rules.is_empty() {
+            return Err(UsageError::new("the session exists, and its rules stay; leave out --rules"));
         }
         if self.system_prompt.is_some() {
             let detail = "the session exists, and its instructions stay; leave out the system prompt";

@@ -4,10 +4,10 @@ use omniglot_schema::{Decide, Rule, ToolKind};
 
 use super::generous::fits_tool;
 use super::sight::{Sight, is_sink};
-use crate::call::{Call, Machine};
 use crate::path::{BoundGlob, Located};
 use crate::policy::{Layer, Policy};
 use crate::shell::Word;
+use crate::tool_call::{Call, Machine};
 use crate::{argv, host};
 
 /// One part of a call; a rule must allow each.
@@ -137,7 +137,10 @@ fn allows(rule: &Rule, part: &Part<'_>, call: &Call<'_>, machine: &Machine<'_>) 
     let of_kind = |kind: Option<ToolKind>| rule.kind.is_none_or(|wanted| kind == Some(wanted));
     match part {
         Part::Command(words) => match &rule.command {
-            Some(command) if of_kind(Some(ToolKind::Execute)) => argv::allows(command, words),
+            // An agent may ask for more than to run a command; its call is of another kind then.
+            Some(command) if call.kind == Some(ToolKind::Execute) && of_kind(call.kind) => {
+                argv::allows(command, words)
+            }
             _ => Ok(false),
         },
         Part::Path(path, kind) => match (&rule.path, rule.command.is_some() || rule.host.is_some()) {

@@ -3,9 +3,9 @@
 use omniglot_schema::{Rule, ToolKind};
 
 use super::sight::Sight;
-use crate::call::{Call, Machine};
 use crate::path::BoundGlob;
 use crate::shell::Word;
+use crate::tool_call::{Call, Machine};
 use crate::{argv, host};
 
 pub(super) fn fits(rule: &Rule, call: &Call<'_>, sight: &Sight, machine: &Machine<'_>) -> bool {

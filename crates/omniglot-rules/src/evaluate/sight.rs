@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::call::{Call, Machine};
 use crate::path::Located;
 use crate::programs::{self, Trust};
 use crate::shell::{Script, Word, words_of_text};
+use crate::tool_call::{Call, Machine};
 
 /// The most words of a command that are looked at as paths; one with more is never allowed.
 const MAX_WORDS: usize = 400;
@@ -37,6 +37,8 @@ impl Sight {
     }
 
     fn read(&mut self, command: &str, cwd: PathBuf, machine: &Machine<'_>) {
+        let inner = Script::of_login_shell(command);
+        let command = inner.as_deref().unwrap_or(command);
         let mut script = Script::parse(command);
         let directories = directories(&mut script, cwd, machine);
         let runs_others = script.commands.iter().any(|words| runs_others(words));

@@ -7,8 +7,8 @@ mod sight;
 
 use omniglot_schema::{Decide, Rule};
 
-use crate::call::{Call, Machine};
 use crate::policy::{Layer, Policy};
+use crate::tool_call::{Call, Machine};
 use sight::Sight;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,7 +34,7 @@ const FLOOR: &str = "floor";
 
 impl Policy {
     /// Decides about a call.
-    pub fn judge(&self, call: &Call<'_>, machine: &Machine<'_>) -> Ruling {
+    pub fn evaluate(&self, call: &Call<'_>, machine: &Machine<'_>) -> Ruling {
         let sight = Sight::of(call, machine);
         if let Some(path) = self.floor.0.iter().find(|path| sight.touches(path)) {
             let reason = format!("{} belongs to the daemon; no rule lifts that", path.display());
