@@ -20,19 +20,19 @@ fn with_agent(name: &str, command: &[&str]) -> Daemon {
 }
 
 /// A second agent, which reports its start and waits for a release.
-struct Gate {
+pub(crate) struct Gate {
     dir: tempfile::TempDir,
 }
 
 impl Gate {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let made = Command::new("mkfifo").arg(dir.path().join("begun")).arg(dir.path().join("go")).status();
         assert!(made.unwrap().success());
         Self { dir }
     }
 
-    fn daemon(&self) -> Daemon {
+    pub(crate) fn daemon(&self) -> Daemon {
         let script = format!(
             "echo > {0}/begun; read line < {0}/go; exec {OMNIGLOT} mock-agent",
             self.dir.path().display()
@@ -40,11 +40,11 @@ impl Gate {
         with_agent("late", &["sh", "-c", &script])
     }
 
-    async fn begun(&self) {
+    pub(crate) async fn begun(&self) {
         self.wait("begun", |path| std::fs::read(path).map(drop)).await;
     }
 
-    async fn open(&self) {
+    pub(crate) async fn open(&self) {
         self.wait("go", |path| std::fs::write(path, "\n")).await;
     }
 

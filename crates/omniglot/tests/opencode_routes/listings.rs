@@ -4,7 +4,8 @@ use omniglot_testkit::daemon::Setup;
 use reqwest::Method;
 use serde_json::Value;
 
-use super::support::{Face, daemon, encoded};
+use super::handover::Gate;
+use super::support::{Face, daemon, encoded, kinds};
 
 #[tokio::test]
 async fn agents_are_providers_and_their_modes_are_agents() {
@@ -35,6 +36,22 @@ async fn the_agent_that_the_configuration_prefers_is_preselected() {
     let daemon = Setup::new(omniglot).config(config).start();
     assert_eq!(Face::of(&daemon).get("/config").await["model"], "second/mock-small");
     assert_eq!(Face::at(&daemon, "/opencode/agents/first").get("/config").await["model"], "first/mock-small");
+}
+
+/// Nothing else than the last event makes the web page read its lists again.
+#[tokio::test]
+async fn clients_are_told_to_read_the_lists_of_a_late_agent_again() {
+    let gate = Gate::new();
+    let daemon = gate.daemon();
+    let face = Face::at(&daemon, "/opencode/agents/late");
+    let mut events = face.stream("/global/event").await;
+    assert_eq!(face.get("/config").await["model"], "late/agent-default");
+    gate.begun().await;
+    gate.open().await;
+    let told = events.until("global.disposed").await;
+    assert_eq!(told.last().unwrap()["directory"], "global");
+    assert!(kinds(&told).contains(&"server.instance.disposed"));
+    assert_eq!(face.get("/config").await["model"], "late/mock-small");
 }
 
 #[tokio::test]

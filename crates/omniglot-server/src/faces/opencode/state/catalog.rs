@@ -12,15 +12,15 @@ use omniglot_runtime::Hub;
 use omniglot_schema::{AgentInfo, AgentModeInfo, AgentModelInfo};
 use omniglot_store::ListFilter;
 use tokio::sync::watch;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::relay::Relay;
 use crate::faces::opencode::project::DEFAULT_MODEL;
 use crate::faces::opencode::project::provider_list::{Agent, Provider};
-use crate::faces::opencode::wire::Payload;
 
-/// The time that a starting client waits for lists.
+/// The time that a starting client waits for lists. The web page does not read its lists again within 1.5 s after it
+/// has asked for them.
 const LIST_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The number of the newest sessions that tell about their models.
@@ -36,7 +36,6 @@ pub(crate) struct Catalog {
 }
 
 struct Asking {
-    until: Instant,
     done: watch::Receiver<bool>,
     _task: AbortOnDropHandle<()>,
 }
@@ -127,13 +126,12 @@ impl Catalog {
     }
 
     async fn learn(&self, preferred: Option<&str>) {
-        let (until, mut done) = {
+        let mut done = {
             let mut asking = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
-            let asking = asking.get_or_insert_with(|| self.ask(preferred));
-            (asking.until, asking.done.clone())
+            asking.get_or_insert_with(|| self.ask(preferred)).done.clone()
         };
         // The lists that are known by then are served.
-        let _late = timeout_at(until, done.wait_for(|done| *done)).await.is_err();
+        let _late = timeout(LIST_TIMEOUT, done.wait_for(|done| *done)).await.is_err();
     }
 
     /// Asks one agent after the other; agents without credentials would only refuse.
@@ -142,7 +140,7 @@ impl Catalog {
         let mut agents = self.installed(preferred);
         let first = agents.first().map(|agent| agent.id.clone());
         agents.retain(|agent| agent.credentials_available || Some(&agent.id) == first.as_ref());
-        let (hub, relay, until) = (self.hub.clone(), self.relay.clone(), Instant::now() + LIST_TIMEOUT);
+        let (hub, relay, began) = (self.hub.clone(), self.relay.clone(), Instant::now());
         let task = tokio::spawn(async move {
             for agent in agents {
                 if let Err(error) = hub.models(&agent.id).await {
@@ -150,11 +148,11 @@ impl Catalog {
                 }
             }
             tell.send_replace(true);
-            if until < Instant::now() {
-                relay.announce(Payload::InstanceDisposed { directory: String::new() });
+            if began.elapsed() > LIST_TIMEOUT {
+                relay.announce_reload();
             }
         });
-        Asking { until, done, _task: AbortOnDropHandle::new(task) }
+        Asking { done, _task: AbortOnDropHandle::new(task) }
     }
 }
 

@@ -116,6 +116,13 @@ impl Relay {
         self.ring.push(vec![loose("", payload)]);
     }
 
+    /// Tells all global streams to read everything again: the terminal interface listens for the first event, the web
+    /// page for the second one.
+    pub(crate) fn announce_reload(&self) {
+        let disposed = Payload::InstanceDisposed { directory: String::new() };
+        self.ring.push(vec![loose("", disposed), loose("global", Payload::GlobalDisposed {})]);
+    }
+
     /// Emits the deletion, so that clients remove the session from their lists.
     fn deleted(&self, no: SessionNo, record: Option<&SessionRecord>) {
         self.forget(no);

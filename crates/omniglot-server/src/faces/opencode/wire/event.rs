@@ -44,6 +44,7 @@ payload! {
     "server.connected" ServerConnected {},
     "server.heartbeat" ServerHeartbeat {},
     "server.instance.disposed" InstanceDisposed { directory: String },
+    "global.disposed" GlobalDisposed {},
     "session.created" SessionCreated { #[serde(rename = "sessionID")] session_id: Id, info: Box<Session> },
     "session.updated" SessionUpdated { #[serde(rename = "sessionID")] session_id: Id, info: Box<Session> },
     "session.deleted" SessionDeleted { #[serde(rename = "sessionID")] session_id: Id, info: Box<Session> },
