@@ -268,6 +268,18 @@ pub fn descendants(root: u32) -> Vec<u32> {
     found
 }
 
+/// Returns the processes that `wanted` accepts, without those that one of them has just forked: until it is another
+/// program, a child looks like its parent.
+pub fn without_forked(pids: Vec<u32>, wanted: impl Fn(u32) -> bool) -> Vec<u32> {
+    pids.into_iter().filter(|pid| wanted(*pid) && !wanted(parent(*pid))).collect()
+}
+
+fn parent(pid: u32) -> u32 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"));
+    parent.and_then(|parent| parent.trim().parse().ok()).unwrap_or_default()
+}
+
 pub fn is_alive(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     // A zombie is dead; it only waits for its parent to reap it.

@@ -5,7 +5,7 @@ use omniglot_schema::{
     StopReason, UniversalEvent, UniversalEventType,
 };
 use omniglot_testkit::agents::RealAgent;
-use omniglot_testkit::daemon::{Daemon, Setup, wait_gone};
+use omniglot_testkit::daemon::{Daemon, Setup, wait_gone, without_forked};
 use omniglot_testkit::fixture::Fixture;
 use omniglot_testkit::models::{Gate, Model, Reply, Request};
 use omniglot_testkit::scenarios::Dialect;
@@ -15,12 +15,11 @@ use crate::{CODEX, ended_so, is, shell};
 
 /// Returns the servers of Codex below the daemon.
 fn servers(daemon: &Daemon) -> Vec<u32> {
-    let is_server = |pid: &u32| {
+    without_forked(daemon.descendants(), |pid| {
         let program = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
         let line = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         program.ends_with("bin/codex") && line.contains("app-server")
-    };
-    daemon.descendants().into_iter().filter(is_server).collect()
+    })
 }
 
 async fn status(daemon: &Daemon) -> ServerStatusInfo {

@@ -4,7 +4,7 @@ use omniglot_schema::{
     Connection, CreateSessionRequest, ErrorCode, EventData, PermissionReply, Resume, ServerStatus,
     ServerStatusInfo, SessionEndReason, StopReason, UniversalEvent, UniversalEventType,
 };
-use omniglot_testkit::daemon::{Daemon, wait_gone};
+use omniglot_testkit::daemon::{Daemon, wait_gone, without_forked};
 use omniglot_testkit::fixture::Fixture;
 use omniglot_testkit::models::{Gate, Reply, Request};
 use omniglot_testkit::session_driver::{SessionDriver, text_of};
@@ -12,11 +12,10 @@ use omniglot_testkit::session_driver::{SessionDriver, text_of};
 use crate::{OPENCODE, ended_so, is, shell};
 
 fn servers(daemon: &Daemon) -> Vec<u32> {
-    let is_server = |pid: &u32| {
+    without_forked(daemon.descendants(), |pid| {
         let program = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
         program.ends_with("bin/opencode")
-    };
-    daemon.descendants().into_iter().filter(is_server).collect()
+    })
 }
 
 fn kill(pid: u32) {
