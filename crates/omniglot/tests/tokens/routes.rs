@@ -111,6 +111,7 @@ impl Foreign {
             ("{server_id}", "c"),
             ("{token_id}", "none"),
             ("{process_id}", "none"),
+            ("{hook}", "none"),
         ] {
             filled = filled.replace(name, value);
         }
