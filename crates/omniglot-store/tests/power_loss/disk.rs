@@ -38,6 +38,8 @@ pub(crate) enum Fact {
     Created(String, String),
     /// The session has events up to this sequence.
     Appended(String, u64),
+    /// The session is to be deleted, and may be so before that is answered.
+    Deleting(String),
     Deleted(String),
     Configured(String),
 }

@@ -68,6 +68,7 @@ async fn work(dir: &Path) {
         };
         match dice.below(40) {
             0 => {
+                disk::answered(Fact::Deleting(name.clone()));
                 store.delete(session.no).await.unwrap().unwrap();
                 disk::answered(Fact::Deleted(name.clone()));
                 sessions.remove(&name);
@@ -153,7 +154,9 @@ fn facts(ops: &[Op]) -> Vec<Fact> {
     for op in ops {
         let Op::Answered(fact) = op else { continue };
         let subject = match fact {
-            Fact::Created(name, _) | Fact::Appended(name, _) | Fact::Deleted(name) => name,
+            Fact::Created(name, _) | Fact::Appended(name, _) | Fact::Deleting(name) | Fact::Deleted(name) => {
+                name
+            }
             Fact::Configured(directory) => directory,
         };
         last.insert(subject.clone(), fact.clone());
@@ -172,6 +175,7 @@ async fn holds(store: &Store, fact: &Fact) -> bool {
             session.is_some_and(|session| session.epoch != *epoch)
         }
         Fact::Appended(name, last) => last_of(name).await >= *last,
+        Fact::Deleting(_) => true,
         // Its name may have been taken again, which was not answered yet.
         Fact::Deleted(name) => last_of(name).await <= 1,
         Fact::Configured(directory) => {
