@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use omniglot_schema::{
-    ContentPart, CreateSessionRequest, EventData, McpCommand, McpServerConfig, PermissionReply,
-    PermissionStatus, QuestionStatus, QueueOnCancel, SessionState, StopReason, UniversalEventType,
+    ContentPart, CreateSessionRequest, Decide, EventData, McpCommand, McpServerConfig, PermissionReply,
+    PermissionStatus, QuestionStatus, QueueOnCancel, ResolvedBy, Rule, SessionState, StopReason,
+    UniversalEventType,
 };
 use omniglot_testkit::agents::mcp_server;
 use omniglot_testkit::fixture::Fixture;
@@ -183,6 +184,36 @@ async fn permissions_reject_with_words() {
     assert_eq!(permission_resolution(&turn), told);
     assert!(fixture.model.last().tool_results().concat().contains("We have enough files."), "{turn}");
     assert!(!file.exists());
+}
+
+/// Rules decide what Claude asks for, before anybody is asked; the model is told which rule has denied it.
+#[tokio::test]
+async fn a_rule_denies_and_a_rule_allows_without_a_person() {
+    for (decide, status) in
+        [(Decide::Deny, PermissionStatus::Reject), (Decide::Allow, PermissionStatus::Accept)]
+    {
+        let fixture =
+            CLAUDE.fixture_with([], |request| request.rules = vec![Rule::new("night", decide)]).await;
+        let file = fixture.file("made");
+        fixture.model.push((CLAUDE.make)(&file));
+        fixture.model.push(Reply::text("That was it."));
+        fixture.session.post("Make a file.").await;
+        fixture.session.wait_for(0, is(UniversalEventType::TurnEnded)).await;
+        let events = fixture.session.history().await;
+        let resolved = events.iter().find_map(|event| match &event.data {
+            EventData::PermissionResolved(data) => Some(data),
+            _ => None,
+        });
+        let resolved = resolved.expect("a resolution");
+        let metadata = resolved.metadata.as_ref().unwrap();
+        let told = (resolved.status, metadata.resolved_by, metadata.rule.as_deref());
+        assert_eq!(told, (status, Some(ResolvedBy::Policy), Some("night")));
+        assert_eq!(file.exists(), decide == Decide::Allow);
+        let results = fixture.model.last().tool_results().concat();
+        assert_eq!(results.contains("denied by the rule `night`"), decide == Decide::Deny, "{results}");
+        let stats = fixture.daemon.client.detail(&fixture.session.id).await.unwrap().stats;
+        assert_eq!(stats.unparsed, 0);
+    }
 }
 
 #[tokio::test]
