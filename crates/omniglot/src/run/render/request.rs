@@ -95,8 +95,27 @@ fn option_line(index: usize, option: &QuestionOption) -> String {
 
 /// Who resolved a request, unless it was a person.
 fn by(metadata: Option<&RequestMetadata>) -> String {
-    match metadata.and_then(|m| m.resolved_by) {
-        None | Some(ResolvedBy::Person) => String::new(),
-        Some(other) => format!(" ({})", wire_name(&other)),
+    let rule = metadata.and_then(|m| m.rule.as_deref());
+    match (metadata.and_then(|m| m.resolved_by), rule) {
+        (None | Some(ResolvedBy::Person), _) => String::new(),
+        (Some(ResolvedBy::Policy), Some(rule)) => format!(" (rule {})", clean(rule)),
+        (Some(other), _) => format!(" ({})", wire_name(&other)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_that_nobody_answered_tells_what_has_resolved_it() {
+        let resolved = |resolved_by, rule: Option<&str>| {
+            let rule = rule.map(str::to_owned);
+            by(Some(&RequestMetadata { resolved_by: Some(resolved_by), rule, ..RequestMetadata::default() }))
+        };
+        assert_eq!(resolved(ResolvedBy::Person, Some("mind-pushes")), "");
+        assert_eq!(resolved(ResolvedBy::Policy, Some("no-secrets")), " (rule no-secrets)");
+        assert_eq!(resolved(ResolvedBy::Policy, None), " (policy)");
+        assert_eq!(resolved(ResolvedBy::Link, None), " (link)");
     }
 }
